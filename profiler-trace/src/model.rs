@@ -1,0 +1,247 @@
+//! What a decoded session is: launches, warps, regions, marks, edges.
+//!
+//! All times lie on one axis: nanoseconds since [`Trace::origin_ns`], a reading of the GPU's
+//! `%globaltimer` (of the emulator's clock, where there is no GPU).
+
+use profiler_wire::header::{Clock, Dim3};
+use profiler_wire::{SiteKind, Strategy};
+
+use crate::diagnostic::Diagnostics;
+
+/// An index into [`Trace::sites`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteIndex(pub u32);
+
+/// A place in the source: a kernel, a region, a mark, or one name of a name list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The id that records hold; unique within one module.
+    pub id: u32,
+    /// What stands there ([`SiteKind::Names`] for a name of a list, which is used as a region).
+    pub kind: SiteKind,
+    /// The name that the user gave.
+    pub name: String,
+    /// The list that the name belongs to.
+    pub list: Option<String>,
+    /// Source file.
+    pub file: String,
+    /// Module path.
+    pub module: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// Unit of the value; `None` if it has none.
+    pub unit: Option<String>,
+    /// Who records there; `None` means "as the kernel".
+    pub strategy: Option<Strategy>,
+    /// Entry symbol of a kernel, where the macro fixed it.
+    pub symbol: Option<String>,
+}
+
+/// A moment: the raw clock, widened to 64 bits, and its place on the trace's axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Time {
+    /// Ticks of the warp's record clock (cycles of its SM, or nanoseconds of `%globaltimer`).
+    pub ticks: u64,
+    /// Nanoseconds since [`Trace::origin_ns`].
+    pub ns: f64,
+}
+
+/// A value that a region or mark carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// An unsigned integer.
+    Unsigned(u64),
+    /// A signed integer.
+    Signed(i64),
+    /// A floating-point number.
+    Float(f64),
+}
+
+impl Value {
+    /// The value as a floating-point number (integers above 2^53 are rounded).
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Self::Unsigned(value) => value as f64,
+            Self::Signed(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+}
+
+/// A region as one lane recorded it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Region {
+    /// Which region.
+    pub site: SiteIndex,
+    /// The user's track, if not the warp's own.
+    pub track: Option<u32>,
+    /// The lane that recorded it.
+    pub lane: u8,
+    /// How many regions of the same lane and track enclose it.
+    pub depth: u16,
+    /// Its begin.
+    pub start: Time,
+    /// Its end; `None` if it was never ended (an open region).
+    pub end: Option<Time>,
+    /// Its value.
+    pub value: Option<Value>,
+}
+
+/// An instant as one lane recorded it: a mark, a signal or a wait (see the site's kind).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Which mark.
+    pub site: SiteIndex,
+    /// The user's track, if not the warp's own.
+    pub track: Option<u32>,
+    /// The lane that recorded it.
+    pub lane: u8,
+    /// When.
+    pub time: Time,
+    /// Its value; of a signal or a wait, the key.
+    pub value: Option<Value>,
+}
+
+/// What one warp recorded in one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warp {
+    /// Index into [`Trace::launches`].
+    pub launch: usize,
+    /// The slot that it wrote.
+    pub slot: u32,
+    /// `%ctaid`.
+    pub block: Dim3,
+    /// The warp of the block.
+    pub warp: u32,
+    /// `%smid`.
+    pub sm: u32,
+    /// Rank of the block in its cluster, where known.
+    pub cluster_rank: Option<u32>,
+    /// The kernel's strategy.
+    pub strategy: Strategy,
+    /// The kernel's track, if the user chose one.
+    pub track: Option<u32>,
+    /// The clock of the records.
+    pub clock: Clock,
+    /// Entry into the kernel.
+    pub entry: Time,
+    /// Exit from the kernel; `None` if the warp never left it.
+    pub exit: Option<Time>,
+    /// Regions in order of their start; of two that start together, the longer first.
+    pub regions: Vec<Region>,
+    /// Marks in order of time.
+    pub marks: Vec<Mark>,
+    /// Records that were decoded (units less attachments).
+    pub recorded: u64,
+    /// Records that the warp emitted and that were not kept.
+    pub lost: u64,
+}
+
+/// One launch of one kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: SiteIndex,
+    /// `%gridid`.
+    pub grid_id: u64,
+    /// 0, or under CUDA graph replay, where grid ids repeat, the number of the replay.
+    pub replay: u32,
+    /// `%nctaid`.
+    pub grid_dim: Dim3,
+    /// `%ntid`.
+    pub block_dim: Dim3,
+    /// Indices into [`Trace::warps`].
+    pub warps: std::ops::Range<usize>,
+    /// First entry of a warp, in nanoseconds on the trace's axis.
+    pub start_ns: f64,
+    /// Last exit of a warp (last record, where no warp left), likewise.
+    pub end_ns: f64,
+}
+
+/// Refers to a mark: [`Trace::warps`]`[warp].marks[mark]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MarkIndex {
+    /// Index into [`Trace::warps`].
+    pub warp: usize,
+    /// Index into [`Warp::marks`].
+    pub mark: usize,
+}
+
+/// An arrow from a signal to a wait that it released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The signal.
+    pub from: MarkIndex,
+    /// The wait.
+    pub to: MarkIndex,
+}
+
+/// What the session ran on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceInfo {
+    /// The GPU's name, or "emulator".
+    pub name: String,
+    /// Whether it was the emulator, whose times are not GPU times.
+    pub emulated: bool,
+    /// Compute capability, where it is a GPU.
+    pub compute_capability: Option<(u32, u32)>,
+    /// How many SMs it has.
+    pub sm_count: u32,
+    /// Version of the driver, as a person reads it; empty if unknown.
+    pub driver: String,
+}
+
+/// What recording costs, as the calibration kernel measured it on the device in use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecordCost {
+    /// Ticks that an empty region lasts: what a region's own duration is too long by.
+    pub inside_ticks: f64,
+    /// Ticks by which one record in it lengthens an enclosing region.
+    pub total_ticks: f64,
+}
+
+/// A decoded session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// What it ran on.
+    pub device: DeviceInfo,
+    /// All sites of all modules.
+    pub sites: Vec<Site>,
+    /// Launches in order of their start.
+    pub launches: Vec<Launch>,
+    /// Warps, those of one launch together, sorted by block (z, y, x) and warp.
+    pub warps: Vec<Warp>,
+    /// Arrows from signals to waits.
+    pub edges: Vec<Edge>,
+    /// The `%globaltimer` reading that is nanosecond 0 of the trace.
+    pub origin_ns: u64,
+    /// What a record costs, if it was measured.
+    pub record_cost: Option<RecordCost>,
+    /// Whether [`Trace::subtract_record_cost`] was applied.
+    pub cost_subtracted: bool,
+    /// The finest step of the record clock that was seen, in nanoseconds.
+    pub resolution_ns: f64,
+    /// What was lost or odd.
+    pub diagnostics: Diagnostics,
+}
+
+impl Trace {
+    /// The site behind an index.
+    ///
+    /// # Panics
+    ///
+    /// If the index is from another trace.
+    #[must_use]
+    pub fn site(&self, index: SiteIndex) -> &Site {
+        &self.sites[index.0 as usize]
+    }
+
+    /// Records that were decoded, over all warps.
+    #[must_use]
+    pub fn recorded(&self) -> u64 {
+        self.warps.iter().map(|warp| warp.recorded).sum()
+    }
+}

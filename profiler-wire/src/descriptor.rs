@@ -1,0 +1,238 @@
+//! The launch descriptor: what a kernel is told about where and what to record.
+//!
+//! 128 bytes in the module's constant memory under [`crate::symbol::DESCRIPTOR`]. All zero means:
+//! record nothing. The host writes it when a session begins; while a session with linear slots
+//! runs, only `slot_base` changes, in stream order, between launches.
+//!
+//! # Slots
+//!
+//! A slot is a [header](crate::header), lane 0's room for records, and, where `lanes` is set, a
+//! room for each of the other 31 lanes and a count for each of the 32 (index 0 is unused: lane 0's
+//! count is in the header). Rooms are `1 << *_shift` bytes apart.
+//!
+//! A lane's unit number `n` (from 0) is stored in its room at unit `min(n & mask, guard)`:
+//!
+//! * keep first, room for N units: `mask = u32::MAX`, `guard = N`; the room has N + 1 units, and the
+//!   last one absorbs what does not fit;
+//! * keep last, room for N = 2^k units: `mask = guard = N - 1`.
+//!
+//! A warp that finds no slot writes to a *void* instead (a 128-byte line that nobody reads), and
+//! adds its counts to [`Lost`] when it leaves.
+//!
+//! # How a warp finds its slot
+//!
+//! *Linear*: the index of the warp among the selected ones of the launch, plus `slot_base`.
+//! *Claimed* ([`FLAG_CLAIMED`]): one atomic add on the counter of the warp's SM (`claims`, 128 bytes
+//! apart; SMs beyond the last counter share it). SM i owns slots
+//! `i * slots_per_sm .. (i + 1) * slots_per_sm`; when they are used up, one more atomic add on the
+//! counter behind the last SM's takes a slot of the common pool, which begins at `pool_start`.
+
+/// Bytes of a descriptor.
+pub const BYTES: usize = 128;
+/// Flag: slots are claimed with an atomic, not computed from the grid.
+pub const FLAG_CLAIMED: u32 = 1;
+/// Flag: lanes other than 0 have rooms (`lanes` and `lane_counts` are set).
+pub const FLAG_LANES: u32 = 2;
+/// Bytes between two claim counters, so that no two share a cache line.
+pub const CLAIM_STRIDE: u32 = 128;
+/// How many voids there are; a warp takes the one of its SM modulo this.
+pub const VOIDS: u32 = 64;
+/// Bytes of a void.
+pub const VOID_BYTES: u32 = 128;
+/// Lanes of a slot that have a room in `lanes`: all but lane 0.
+pub const LANE_ROOMS: u32 = 31;
+
+/// Byte offsets of the fields, for the device's loads from constant memory.
+pub mod offset {
+    #![allow(missing_docs, reason = "each names the field of Descriptor")]
+    pub const VERSION: u32 = 0;
+    pub const FLAGS: u32 = 4;
+    pub const HEADERS: u32 = 8;
+    pub const RECORDS: u32 = 16;
+    pub const RECORD_MASK: u32 = 24;
+    pub const RECORD_GUARD: u32 = 28;
+    pub const RECORD_SHIFT: u32 = 32;
+    pub const SLOT_COUNT: u32 = 36;
+    pub const SLOT_BASE: u32 = 40;
+    pub const SM_COUNT: u32 = 44;
+    pub const LANES: u32 = 48;
+    pub const LANE_COUNTS: u32 = 56;
+    pub const LANE_MASK: u32 = 64;
+    pub const LANE_GUARD: u32 = 68;
+    pub const LANE_SHIFT: u32 = 72;
+    pub const WARP_MASK: u32 = 76;
+    pub const BLOCK_FIRST: u32 = 80;
+    pub const BLOCK_COUNT: u32 = 84;
+    pub const BLOCK_STRIDE: u32 = 88;
+    pub const SLOTS_PER_SM: u32 = 92;
+    pub const CLAIMS: u32 = 96;
+    pub const POOL_START: u32 = 104;
+    pub const RESERVED: u32 = 108;
+    pub const LOST: u32 = 112;
+    pub const VOIDS: u32 = 120;
+}
+
+/// The launch descriptor; see the module's documentation. Addresses are device addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Descriptor {
+    /// The wire version, or 0: record nothing.
+    pub version: u32,
+    /// [`FLAG_CLAIMED`], [`FLAG_LANES`].
+    pub flags: u32,
+    /// Array of `slot_count` headers.
+    pub headers: u64,
+    /// Lane 0's rooms, aligned to `1 << record_shift`.
+    pub records: u64,
+    /// See "Slots".
+    pub record_mask: u32,
+    /// See "Slots".
+    pub record_guard: u32,
+    /// Binary logarithm of the bytes between two rooms of lane 0.
+    pub record_shift: u32,
+    /// How many slots there are.
+    pub slot_count: u32,
+    /// Linear slots: the first slot of the next launch.
+    pub slot_base: u32,
+    /// Claimed slots: how many SMs have a counter.
+    pub sm_count: u32,
+    /// The other lanes' rooms, [`LANE_ROOMS`] to a slot, aligned to `1 << lane_shift`.
+    pub lanes: u64,
+    /// 32 counts of 8 bytes ([`crate::header::pack_counts`]) to a slot.
+    pub lane_counts: u64,
+    /// See "Slots".
+    pub lane_mask: u32,
+    /// See "Slots".
+    pub lane_guard: u32,
+    /// Binary logarithm of the bytes between two rooms of other lanes.
+    pub lane_shift: u32,
+    /// Which warps of a block record; bit i for warp i.
+    pub warp_mask: u32,
+    /// The linear index of the first block that records.
+    pub block_first: u32,
+    /// How many blocks record; `u32::MAX` for all.
+    pub block_count: u32,
+    /// Every how many-th block records; at least 1.
+    pub block_stride: u32,
+    /// Claimed slots: how many slots each SM owns.
+    pub slots_per_sm: u32,
+    /// Claimed slots: `sm_count + 1` counters of 4 bytes, [`CLAIM_STRIDE`] bytes apart.
+    pub claims: u64,
+    /// Claimed slots: the first slot of the common pool.
+    pub pool_start: u32,
+    /// A [`Lost`].
+    pub lost: u64,
+    /// [`VOIDS`] voids of [`VOID_BYTES`] each.
+    pub voids: u64,
+}
+
+/// What warps without a slot, and lanes without a room, emitted in vain: three counters of 8 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Warps that found no slot.
+    pub warps: u64,
+    /// Units that warps without a slot and lanes without a room emitted.
+    pub units: u64,
+    /// How many of the units were attachments.
+    pub attachments: u64,
+}
+
+impl Lost {
+    /// Bytes of the counters.
+    pub const BYTES: usize = 24;
+
+    /// Reads the counters as they lie in memory.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        Self { warps: word(0), units: word(8), attachments: word(16) }
+    }
+}
+
+macro_rules! fields {
+    ($($field:ident at $offset:ident),* $(,)?) => {
+        impl Descriptor {
+            /// The bytes as the device reads them.
+            #[must_use]
+            pub fn to_bytes(&self) -> [u8; BYTES] {
+                let mut bytes = [0; BYTES];
+                $({
+                    let field = self.$field.to_le_bytes();
+                    let at = offset::$offset as usize;
+                    bytes[at..at + field.len()].copy_from_slice(&field);
+                })*
+                bytes
+            }
+
+            /// The inverse of [`Descriptor::to_bytes`].
+            #[must_use]
+            pub fn from_bytes(bytes: &[u8; BYTES]) -> Self {
+                let mut descriptor = Self::default();
+                $({
+                    let mut field = descriptor.$field.to_le_bytes();
+                    let at = offset::$offset as usize;
+                    let length = field.len();
+                    field.copy_from_slice(&bytes[at..at + length]);
+                    descriptor.$field = from_le(field);
+                })*
+                descriptor
+            }
+        }
+    };
+}
+
+/// Lets one macro read 4-byte and 8-byte fields.
+trait FromLittleEndian<Bytes> {
+    fn read(bytes: Bytes) -> Self;
+}
+impl FromLittleEndian<[u8; 4]> for u32 {
+    fn read(bytes: [u8; 4]) -> Self {
+        Self::from_le_bytes(bytes)
+    }
+}
+impl FromLittleEndian<[u8; 8]> for u64 {
+    fn read(bytes: [u8; 8]) -> Self {
+        Self::from_le_bytes(bytes)
+    }
+}
+fn from_le<Bytes, T: FromLittleEndian<Bytes>>(bytes: Bytes) -> T {
+    T::read(bytes)
+}
+
+fields! {
+    version at VERSION,
+    flags at FLAGS,
+    headers at HEADERS,
+    records at RECORDS,
+    record_mask at RECORD_MASK,
+    record_guard at RECORD_GUARD,
+    record_shift at RECORD_SHIFT,
+    slot_count at SLOT_COUNT,
+    slot_base at SLOT_BASE,
+    sm_count at SM_COUNT,
+    lanes at LANES,
+    lane_counts at LANE_COUNTS,
+    lane_mask at LANE_MASK,
+    lane_guard at LANE_GUARD,
+    lane_shift at LANE_SHIFT,
+    warp_mask at WARP_MASK,
+    block_first at BLOCK_FIRST,
+    block_count at BLOCK_COUNT,
+    block_stride at BLOCK_STRIDE,
+    slots_per_sm at SLOTS_PER_SM,
+    claims at CLAIMS,
+    pool_start at POOL_START,
+    lost at LOST,
+    voids at VOIDS,
+}
+
+/// The unit of a lane's room that holds its unit number `n`; the device computes the same.
+#[must_use]
+#[inline(always)]
+pub const fn unit_index(n: u32, mask: u32, guard: u32) -> u32 {
+    let index = n & mask;
+    if index < guard { index } else { guard }
+}

@@ -1,0 +1,31 @@
+//! The binary contract between a profiled kernel and the host.
+//!
+//! Every bit that one side writes and the other reads is defined here and nowhere else: the
+//! [record](record) words, the [slot header](header) of a warp, the launch
+//! [descriptor](descriptor) in constant memory, the [site entry](site) that travels in the PTX,
+//! the [symbol names](symbol) and the [version](WIRE_VERSION).
+//!
+//! The crate is `no_std`, has no dependencies and no `unsafe`. All integers are little-endian, as
+//! on every CUDA device.
+//!
+//! # Version rule
+//!
+//! [`WIRE_VERSION`] is part of the descriptor's symbol name, of every slot header and of every
+//! site entry. It is raised whenever a byte changes its meaning; a host that meets another version
+//! refuses it and names both.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod descriptor;
+pub mod header;
+pub mod record;
+pub mod site;
+pub mod symbol;
+
+pub use descriptor::Descriptor;
+pub use header::{ExitHeader, SlotHeader};
+pub use record::{RecordKind, Word};
+pub use site::{SiteEntry, SiteKind, Strategy};
+
+/// The version of everything in this crate.
+pub const WIRE_VERSION: u32 = 1;
