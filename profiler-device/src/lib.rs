@@ -1,1 +1,82 @@
-//! In progress.
+//! The device runtime of the profiler.
+//!
+//! Annotate a kernel with [`macro@profiled`] and parts of it with [`profile_region!`]; the host side
+//! (`profiler-host`) launches it, reads the records back and writes a timeline.
+//!
+//! The same source serves two targets: compiled for `nvptx64` it becomes PTX, compiled for the host
+//! it is the kernel's CPU twin, which `profiler-emulator` runs. What differs between the two is
+//! [`hardware`], a handful of one-line functions.
+//!
+//! # What is recorded, and by whom
+//!
+//! Every lane that records appends 16-byte records to a room of its own, at a cursor that it keeps
+//! in registers: no atomic, no fence, no barrier per event. What does not fit is counted, never
+//! written. Which lanes record is the *strategy* (`by = ..`); the default, `warp`, is lane 0 of every
+//! warp. See [`Recorder`] for all of them.
+//!
+//! # What stays between the stamps
+//!
+//! Memory operations, barriers, `asm!` and whatever is named in `pin` stay inside the region they
+//! were written in, and the block's value too where `wait` is given. Pure arithmetic on values that
+//! are not pinned may be moved across a stamp by the compiler. A load inside a region is only
+//! *issued* there: with `wait` the end stamp waits until the block's value has arrived.
+//!
+//! # Off
+//!
+//! Without the feature `enabled` (the default), or with `#[profiled(enabled = false)]`, the macros
+//! leave nothing behind: the PTX is that of the kernel without annotations. With it, and no session
+//! attached, a warp reads one word of constant memory and records nothing.
+//!
+//! # Low-level calls
+//!
+//! [`hardware`] reads the clocks and special registers; [`Recorder::region`], [`Recorder::start`]
+//! and [`Recorder::mark`] are what the macros call.
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features, reason = "the convergence guard needs an LLVM intrinsic by its name")
+)]
+
+pub mod hardware;
+
+mod site;
+mod value;
+
+#[cfg(feature = "enabled")]
+#[path = "recorder.rs"]
+mod recorder;
+#[cfg(not(feature = "enabled"))]
+#[path = "off.rs"]
+mod recorder;
+
+#[cfg(feature = "enabled")]
+mod state;
+
+#[cfg(feature = "enabled")]
+mod calibration;
+
+pub use hardware::DescriptorPtr;
+pub use profiler_macros::{
+    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, region_end,
+    region_start,
+};
+pub use recorder::{Recorder, Region, RegionToken};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use site::registered_sites;
+pub use site::SiteId;
+pub use value::{Pin, Value, Wait};
+
+/// What the macros expand into. Not part of the public interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use core;
+    pub use core::primitive;
+    pub use profiler_wire as wire;
+
+    #[cfg(feature = "enabled")]
+    pub use crate::calibration::__profiler_calibrate_v1;
+    pub use crate::recorder::{Config, Recorder, Region, RegionToken, State};
+    pub use crate::site::{SiteId, entry, site_id};
+    pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
+}

@@ -1,1 +1,27 @@
-//! In progress.
+//! Decodes what profiled GPU kernels recorded.
+//!
+//! The way through the crate: a [`SiteTable`] is read from a module's PTX, a session fills a
+//! [`Capture`], [`decode`](decode()) turns it into a [`Trace`], and exporters and statistics read
+//! that. No CUDA in it, and no `unsafe`.
+//!
+//! Nothing here panics on any bytes, and nothing is dropped in silence: what is lost or odd is
+//! counted in [`Trace::diagnostics`].
+#![forbid(unsafe_code)]
+
+mod capture;
+mod clock;
+mod cost;
+mod decode;
+mod diagnostic;
+mod edges;
+mod merge;
+pub mod model;
+mod site_table;
+#[doc(hidden)]
+pub mod synthetic;
+
+pub use capture::{Capture, ModuleCapture};
+pub use decode::decode;
+pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
+pub use model::*;
+pub use site_table::{SiteTable, SiteTableError};

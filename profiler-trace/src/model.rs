@@ -224,6 +224,13 @@ pub struct Trace {
     pub cost_subtracted: bool,
     /// The finest step of the record clock that was seen, in nanoseconds.
     pub resolution_ns: f64,
+    /// Step of `%globaltimer`, in nanoseconds: how well the clocks of two SMs can be aligned.
+    pub alignment_ns: f64,
+    /// Frequency of the SM clock over the whole session, where records hold its cycles.
+    pub clock_mhz: Option<f64>,
+    /// Records that belong to no warp here: of warps without a slot, of lanes without a room, of
+    /// slots that could not be read.
+    pub lost_unplaced: u64,
     /// What was lost or odd.
     pub diagnostics: Diagnostics,
 }
@@ -243,5 +250,12 @@ impl Trace {
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.warps.iter().map(|warp| warp.recorded).sum()
+    }
+
+    /// Records that were emitted and not kept, of warps that are here and of all others.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        let kept: u64 = self.warps.iter().map(|warp| warp.lost).sum();
+        kept.saturating_add(self.lost_unplaced)
     }
 }

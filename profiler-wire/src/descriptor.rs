@@ -115,7 +115,7 @@ pub struct Descriptor {
     pub block_stride: u32,
     /// Claimed slots: how many slots each SM owns.
     pub slots_per_sm: u32,
-    /// Claimed slots: `sm_count + 1` counters of 4 bytes, [`CLAIM_STRIDE`] bytes apart.
+    /// Claimed slots: `sm_count + 1` counters of 8 bytes, [`CLAIM_STRIDE`] bytes apart.
     pub claims: u64,
     /// Claimed slots: the first slot of the common pool.
     pub pool_start: u32,

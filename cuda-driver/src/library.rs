@@ -1,0 +1,148 @@
+//! Finding the driver's library and its functions.
+
+use std::ffi::{CStr, c_int};
+use std::ptr::{self, NonNull};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use cust_raw::CUresult;
+use libloading::Library;
+
+use crate::codes;
+
+/// The name under which the driver's installer registers the library.
+const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
+/// Why the CUDA driver cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The library could not be loaded.
+    #[error(
+        "no CUDA driver: {library} could not be loaded ({reason}); install the NVIDIA driver, or \
+         in a container start it with GPU support"
+    )]
+    NoLibrary {
+        /// The library's name.
+        library: &'static str,
+        /// What the dynamic loader said.
+        reason: String,
+    },
+    /// The driver is there but refused to start.
+    #[error(
+        "the CUDA driver did not start: {0}; `nvidia-smi` says whether the kernel module is loaded \
+         and fits the library"
+    )]
+    Init(&'static str),
+    /// The driver runs but shows no device.
+    #[error(
+        "the CUDA driver shows no device; check `nvidia-smi -L` and the environment variable \
+         CUDA_VISIBLE_DEVICES"
+    )]
+    NoDevice,
+}
+
+/// Says whether the CUDA driver can be used: it is installed, starts, and shows a device.
+///
+/// # Errors
+///
+/// Why not, and what to do about it.
+pub fn driver_available() -> Result<(), DriverError> {
+    library()?;
+    // SAFETY: cuInit takes no pointer; 0 is the only value its documentation allows.
+    let code = unsafe { cust_raw::cuInit(0) };
+    match code {
+        CUresult::CUDA_SUCCESS => {}
+        CUresult::CUDA_ERROR_NO_DEVICE => return Err(DriverError::NoDevice),
+        other => return Err(DriverError::Init(codes::name(other).to_str().unwrap_or("unknown"))),
+    }
+    let mut count: c_int = 0;
+    // SAFETY: the pointer is to a live c_int, which the driver writes before it returns.
+    let code = unsafe { cust_raw::cuDeviceGetCount(&raw mut count) };
+    if code == CUresult::CUDA_SUCCESS && count > 0 { Ok(()) } else { Err(DriverError::NoDevice) }
+}
+
+/// The driver's library, loaded once and never unloaded.
+fn library() -> Result<&'static Library, DriverError> {
+    static DRIVER: OnceLock<Result<Library, String>> = OnceLock::new();
+    let loaded = DRIVER.get_or_init(|| {
+        // SAFETY: loading runs the library's initialisers; the driver's are made to be run in any
+        // process that uses CUDA, on any thread, and it is never unloaded.
+        unsafe { Library::new(LIBRARY) }.map_err(|error| error.to_string())
+    });
+    loaded
+        .as_ref()
+        .map_err(|reason| DriverError::NoLibrary { library: LIBRARY, reason: reason.clone() })
+}
+
+/// One function of the driver: where it is, once it was looked up.
+pub(crate) struct Entry {
+    name: &'static CStr,
+    /// Null until the function was found.
+    address: AtomicPtr<()>,
+}
+
+impl Entry {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// The function's address, or what to answer in its place.
+    #[inline]
+    pub(crate) fn resolve(&self) -> Result<NonNull<()>, CUresult> {
+        match NonNull::new(self.address.load(Ordering::Relaxed)) {
+            Some(address) => Ok(address),
+            None => self.look_up(),
+        }
+    }
+
+    #[cold]
+    fn look_up(&self) -> Result<NonNull<()>, CUresult> {
+        let library = library().map_err(|_| CUresult::CUDA_ERROR_NO_DEVICE)?;
+        // SAFETY: only the symbol's address is taken here; the type is that of a pointer, which
+        // any symbol's address has.
+        let symbol = unsafe { library.get::<*mut ()>(self.name) };
+        let address = symbol.ok().and_then(|symbol| NonNull::new(*symbol));
+        let address = address.ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
+        // Two threads may both come here; they store the same address.
+        self.address.store(address.as_ptr(), Ordering::Relaxed);
+        Ok(address)
+    }
+}
+
+/// Defines the driver's functions: `fn NAME(ARGUMENT: TYPE, ..);`, all of which return `CUresult`.
+macro_rules! driver_functions {
+    ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => { $(
+        // The signature is the one that cust_raw declares, or this does not compile.
+        const _: unsafe extern "C" fn($($type),*) -> cust_raw::CUresult = cust_raw::$name;
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> cust_raw::CUresult {
+            static ENTRY: $crate::library::Entry = {
+                const NAME: &str = concat!(stringify!($name), "\0");
+                match std::ffi::CStr::from_bytes_with_nul(NAME.as_bytes()) {
+                    Ok(name) => $crate::library::Entry::new(name),
+                    Err(_) => panic!("an identifier holds no zero byte"),
+                }
+            };
+            match ENTRY.resolve() {
+                Ok(address) => {
+                    // SAFETY: the address is that of the driver's function of this name, whose
+                    // signature is the declared one but for the result: an enumeration there, of
+                    // which any 32-bit value may come back, hence u32 here.
+                    let function = unsafe {
+                        std::mem::transmute::<
+                            std::ptr::NonNull<()>,
+                            unsafe extern "C" fn($($type),*) -> u32,
+                        >(address)
+                    };
+                    // SAFETY: the caller upholds what the driver asks for, as it would have to
+                    // with the driver's own symbol.
+                    $crate::codes::known(unsafe { function($($argument),*) })
+                }
+                Err(code) => code,
+            }
+        }
+    )* };
+}
+pub(crate) use driver_functions;

@@ -1,0 +1,177 @@
+//! What the hardware knows and does: clocks, special registers, election, and the few memory
+//! operations of the record path. One line of PTX each on the GPU; the emulator's answer on the twin.
+//!
+//! These calls are public: a kernel may use them beside the macros. Sections refer to the PTX ISA.
+
+#[cfg(target_arch = "nvptx64")]
+mod ptx;
+#[cfg(target_arch = "nvptx64")]
+use ptx as imp;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod twin;
+#[cfg(not(target_arch = "nvptx64"))]
+use twin as imp;
+
+use profiler_wire::header::Dim3;
+
+/// The SM's cycle counter, `%clock64` ("Special Registers: %clock64"). Not synchronised between
+/// SMs.
+#[inline(always)]
+#[must_use]
+pub fn clock64() -> u64 {
+    imp::clock64()
+}
+
+/// Nanoseconds on one axis for all SMs, `%globaltimer` ("Special Registers: %globaltimer"). It
+/// moves in steps: 32 ns on an H200.
+#[inline(always)]
+#[must_use]
+pub fn globaltimer() -> u64 {
+    imp::globaltimer()
+}
+
+/// The thread's lane in its warp, 0 to 31, `%laneid` ("Special Registers: %laneid").
+#[inline(always)]
+#[must_use]
+pub fn lane_id() -> u32 {
+    imp::lane_id()
+}
+
+/// The warp's index in its block: the thread's linear index divided by 32. Not `%warpid`, which may
+/// change while a thread runs ("Special Registers: %warpid").
+#[inline(always)]
+#[must_use]
+pub fn warp_index() -> u32 {
+    let [x, y, z] = imp::thread_index();
+    let [width, height, _] = imp::block_dim();
+    ((z * height + y) * width + x) / 32
+}
+
+/// The SM that runs the thread, `%smid` ("Special Registers: %smid").
+#[inline(always)]
+#[must_use]
+pub fn sm_id() -> u32 {
+    imp::sm_id()
+}
+
+/// The number of the launch, `%gridid` ("Special Registers: %gridid"). Repeats under CUDA graph
+/// replay.
+#[inline(always)]
+#[must_use]
+pub fn grid_id() -> u64 {
+    imp::grid_id()
+}
+
+/// `%tid` ("Special Registers: %tid"), x first.
+#[inline(always)]
+#[must_use]
+pub fn thread_index() -> Dim3 {
+    imp::thread_index()
+}
+
+/// `%ntid` ("Special Registers: %ntid"), x first.
+#[inline(always)]
+#[must_use]
+pub fn block_dim() -> Dim3 {
+    imp::block_dim()
+}
+
+/// `%ctaid` ("Special Registers: %ctaid"), x first.
+#[inline(always)]
+#[must_use]
+pub fn block_index() -> Dim3 {
+    imp::block_index()
+}
+
+/// `%nctaid` ("Special Registers: %nctaid"), x first.
+#[inline(always)]
+#[must_use]
+pub fn grid_dim() -> Dim3 {
+    imp::grid_dim()
+}
+
+/// Which lanes of the warp execute this call together; bit i for lane i
+/// ("Parallel Synchronization and Communication Instructions: activemask").
+#[inline(always)]
+#[must_use]
+#[track_caller]
+pub fn active_mask() -> u32 {
+    imp::active_mask()
+}
+
+/// Whether this thread is the one that its warp elects here: the lowest active lane. Exactly one of
+/// the threads that execute the call together is. (`elect.sync` of sm_90 needs a mask that the
+/// caller knows; this needs none and is right under any divergence.)
+#[inline(always)]
+#[must_use]
+#[track_caller]
+pub fn elect() -> bool {
+    lane_id() == active_mask().trailing_zeros()
+}
+
+/// Where a kernel finds its launch descriptor.
+pub(crate) trait Descriptor: Copy {
+    /// The 4-byte field at a byte offset of [`profiler_wire::descriptor::offset`].
+    fn u32<const OFFSET: u32>(self) -> u32;
+    /// The 8-byte field at a byte offset.
+    fn u64<const OFFSET: u32>(self) -> u64;
+}
+
+/// The descriptor in the module's constant memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Constant;
+
+impl Descriptor for Constant {
+    #[inline(always)]
+    fn u32<const OFFSET: u32>(self) -> u32 {
+        imp::constant_u32::<OFFSET>()
+    }
+
+    #[inline(always)]
+    fn u64<const OFFSET: u32>(self) -> u64 {
+        imp::constant_u64::<OFFSET>()
+    }
+}
+
+/// The address of a launch descriptor in global memory, as the host's session gives it: the
+/// parameter of a kernel that is profiled apart from others of its module
+/// (`#[profiled(recorder = prof)]` on `fn kernel(prof: DescriptorPtr, ..)`). Null records nothing.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct DescriptorPtr(*const u8);
+
+impl DescriptorPtr {
+    /// The address that a session gave.
+    #[must_use]
+    pub const fn new(address: *const u8) -> Self {
+        Self(address)
+    }
+}
+
+impl Descriptor for DescriptorPtr {
+    #[inline(always)]
+    fn u32<const OFFSET: u32>(self) -> u32 {
+        if self.0.is_null() {
+            return 0;
+        }
+        // SAFETY: the safety contract of `State::enter_with`: not null means a whole descriptor,
+        // aligned to 16, that nobody changes while the kernel runs.
+        unsafe { self.0.add(OFFSET as usize).cast::<u32>().read() }
+    }
+
+    #[inline(always)]
+    fn u64<const OFFSET: u32>(self) -> u64 {
+        if self.0.is_null() {
+            return 0;
+        }
+        // SAFETY: as above.
+        unsafe { self.0.add(OFFSET as usize).cast::<u64>().read() }
+    }
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) use imp::{
+    atomic_add_u64, broadcast, clock64_after, cluster_rank, globaltimer_after, store_unit_if,
+    store_word,
+};

@@ -1,0 +1,311 @@
+//! The intrinsics on the GPU: one PTX instruction each, through `asm!` with `reg32` and `reg64`
+//! operands only, so that rustc's own nvptx64 target and Rust-CUDA's code generator both take them.
+//!
+//! What must stay where it is written (clock reads, stores, atomics, collectives) is `asm!` without
+//! `nomem`: the compiler moves no memory access and no other such `asm!` across it.
+
+use core::arch::asm;
+
+use profiler_wire::header::Dim3;
+
+// The descriptor's memory. `.const` and not `.global`: its loads are then uniform loads that hit
+// the constant cache, one for the whole warp.
+#[cfg(feature = "enabled")]
+core::arch::global_asm!(
+    concat!(".visible .const .align 16 .b8 ", profiler_wire::descriptor_symbol!(), "[{bytes}];"),
+    bytes = const profiler_wire::descriptor::BYTES,
+);
+
+unsafe extern "C" {
+    /// LLVM's own `activemask`, which unlike `asm!` is *convergent*: where it stands, LLVM neither
+    /// copies code into both arms of a divergent branch nor sinks it. Its result is not used, and
+    /// nothing of it is left in the machine code.
+    #[link_name = "llvm.nvvm.activemask"]
+    fn convergent_active_mask() -> u32;
+}
+
+/// Stands before every collective `asm!`: keeps LLVM from duplicating it.
+#[inline(always)]
+fn convergence_guard() {
+    // SAFETY: reads which lanes are active; no memory, no other effect.
+    unsafe {
+        convergent_active_mask();
+    }
+}
+
+macro_rules! special_register {
+    ($($name:ident: $register:literal;)*) => {
+        $(#[inline(always)]
+        pub(super) fn $name() -> u32 {
+            let value: u32;
+            // SAFETY: moves a special register that does not change while a thread runs.
+            unsafe {
+                asm!(
+                    concat!("mov.u32 {value}, %", $register, ";"),
+                    value = out(reg32) value,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            value
+        })*
+    };
+}
+
+special_register! {
+    lane_id: "laneid";
+    tid_x: "tid.x";
+    tid_y: "tid.y";
+    tid_z: "tid.z";
+    ntid_x: "ntid.x";
+    ntid_y: "ntid.y";
+    ntid_z: "ntid.z";
+    ctaid_x: "ctaid.x";
+    ctaid_y: "ctaid.y";
+    ctaid_z: "ctaid.z";
+    nctaid_x: "nctaid.x";
+    nctaid_y: "nctaid.y";
+    nctaid_z: "nctaid.z";
+}
+
+#[inline(always)]
+pub(super) fn thread_index() -> Dim3 {
+    [tid_x(), tid_y(), tid_z()]
+}
+
+#[inline(always)]
+pub(super) fn block_dim() -> Dim3 {
+    [ntid_x(), ntid_y(), ntid_z()]
+}
+
+#[inline(always)]
+pub(super) fn block_index() -> Dim3 {
+    [ctaid_x(), ctaid_y(), ctaid_z()]
+}
+
+#[inline(always)]
+pub(super) fn grid_dim() -> Dim3 {
+    [nctaid_x(), nctaid_y(), nctaid_z()]
+}
+
+/// Volatile: after a preemption a block may go on on another SM.
+#[inline(always)]
+pub(super) fn sm_id() -> u32 {
+    let value: u32;
+    // SAFETY: moves a special register.
+    unsafe {
+        asm!("mov.u32 {value}, %smid;", value = out(reg32) value, options(nomem, nostack, preserves_flags));
+    }
+    value
+}
+
+#[inline(always)]
+pub(super) fn grid_id() -> u64 {
+    let value: u64;
+    // SAFETY: moves a special register that does not change while a thread runs.
+    unsafe {
+        asm!(
+            "mov.u64 {value}, %gridid;",
+            value = out(reg64) value,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    value
+}
+
+/// The rank of the block in its cluster. The register exists from sm_90 on; the build step says by
+/// a cfg that the target has it.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn cluster_rank() -> Option<u32> {
+    #[cfg(profiler_cluster)]
+    {
+        let value: u32;
+        // SAFETY: moves a special register that does not change while a thread runs.
+        unsafe {
+            asm!(
+                "mov.u32 {value}, %cluster_ctarank;",
+                value = out(reg32) value,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        Some(value)
+    }
+    #[cfg(not(profiler_cluster))]
+    None
+}
+
+macro_rules! stamps {
+    ($($name:ident, $after:ident: $register:literal;)*) => {
+        $(
+            /// Reads the clock, in every lane: ptxas 13.0 turns a read under a predicate into a
+            /// read without one and two selects behind it. All 64 bits: a 32-bit read costs three
+            /// times as much on an H200.
+            #[inline(always)]
+            pub(crate) fn $name() -> u64 {
+                let ticks: u64;
+                // SAFETY: reads a clock. Not `nomem`: memory accesses stay on their side of it.
+                unsafe {
+                    asm!(
+                        concat!("mov.u64 {ticks}, %", $register, ";"),
+                        ticks = out(reg64) ticks,
+                        options(nostack, preserves_flags),
+                    );
+                }
+                ticks
+            }
+
+            /// The same, once `value` is there: both predicated reads depend on it, whatever it
+            /// is.
+            #[cfg(feature = "enabled")]
+            #[inline(always)]
+            pub(crate) fn $after(value: u32) -> u64 {
+                let ticks: u64;
+                // SAFETY: as above.
+                unsafe {
+                    asm!(
+                        "{{ .reg .pred %p_same;",
+                        "setp.eq.u32 %p_same, {value}, 0x7fc0dead;",
+                        concat!("@%p_same mov.u64 {ticks}, %", $register, ";"),
+                        concat!("@!%p_same mov.u64 {ticks}, %", $register, "; }}"),
+                        value = in(reg32) value,
+                        ticks = out(reg64) ticks,
+                        options(nostack, preserves_flags),
+                    );
+                }
+                ticks
+            }
+        )*
+    };
+}
+
+stamps! {
+    clock64, clock64_after: "clock64";
+    globaltimer, globaltimer_after: "globaltimer";
+}
+
+#[inline(always)]
+pub(super) fn active_mask() -> u32 {
+    convergence_guard();
+    let mask: u32;
+    // SAFETY: reads which lanes are active. Not `nomem`, so that it stays where it is written.
+    unsafe {
+        asm!("activemask.b32 {mask};", mask = out(reg32) mask, options(nostack, preserves_flags));
+    }
+    mask
+}
+
+/// Lane 0's `value`, in all lanes of `mask`, which must name the lanes that execute this together
+/// and lane 0 among them ("shfl.sync").
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
+    convergence_guard();
+    let received: u32;
+    // SAFETY: the caller's mask names the lanes that are here.
+    unsafe {
+        asm!(
+            "shfl.sync.idx.b32 {received}, {value}, 0, 31, {mask};",
+            received = out(reg32) received,
+            value = in(reg32) value,
+            mask = in(reg32) mask,
+            options(nostack, preserves_flags),
+        );
+    }
+    received
+}
+
+/// `pure`: the descriptor does not change while a kernel runs.
+#[inline(always)]
+pub(super) fn constant_u32<const OFFSET: u32>() -> u32 {
+    let value: u32;
+    // SAFETY: reads the module's own constant memory, inside its bounds.
+    unsafe {
+        asm!(
+            concat!("ld.const.u32 {value}, [", profiler_wire::descriptor_symbol!(), "+{offset}];"),
+            value = out(reg32) value,
+            offset = const OFFSET,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    value
+}
+
+#[inline(always)]
+pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
+    let value: u64;
+    // SAFETY: as above.
+    unsafe {
+        asm!(
+            concat!("ld.const.u64 {value}, [", profiler_wire::descriptor_symbol!(), "+{offset}];"),
+            value = out(reg64) value,
+            offset = const OFFSET,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    value
+}
+
+/// One 16-byte store where `condition` holds, predicated and not branched around.
+///
+/// # Safety
+///
+/// Where `condition` holds, `address` must be that of 16 bytes of global memory, aligned to 16,
+/// that no other thread writes.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn store_unit_if(condition: bool, address: u64, words: [u64; 2]) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "{{ .reg .pred %p_store;",
+            "setp.ne.u32 %p_store, {condition}, 0;",
+            "@%p_store st.global.v2.u64 [{address}], {{{first}, {second}}}; }}",
+            condition = in(reg32) u32::from(condition),
+            address = in(reg64) address,
+            first = in(reg64) words[0],
+            second = in(reg64) words[1],
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// One 8-byte store.
+///
+/// # Safety
+///
+/// `address` must be that of 8 bytes of global memory, aligned to 8, that no other thread writes.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn store_word(address: u64, word: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "st.global.u64 [{address}], {word};",
+            address = in(reg64) address,
+            word = in(reg64) word,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// A relaxed atomic add at GPU scope; the value before it.
+///
+/// # Safety
+///
+/// `address` must be that of a counter of 8 bytes in global memory, aligned to 8.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn atomic_add_u64(address: u64, value: u64) -> u64 {
+    let before: u64;
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "atom.relaxed.gpu.global.add.u64 {before}, [{address}], {value};",
+            before = out(reg64) before,
+            address = in(reg64) address,
+            value = in(reg64) value,
+            options(nostack, preserves_flags),
+        );
+    }
+    before
+}

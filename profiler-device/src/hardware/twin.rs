@@ -1,0 +1,66 @@
+//! The intrinsics on the CPU: what the emulator answers.
+
+use profiler_emulator as emulator;
+use profiler_wire::header::Dim3;
+
+pub(super) use emulator::{
+    block_dim, block_index, clock64, globaltimer, grid_dim, grid_id, lane_id, sm_id, thread_index,
+};
+
+#[inline(always)]
+#[track_caller]
+pub(super) fn active_mask() -> u32 {
+    emulator::active_mask()
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) fn clock64_after(_value: u32) -> u64 {
+    emulator::clock64()
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) fn globaltimer_after(_value: u32) -> u64 {
+    emulator::globaltimer()
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) fn cluster_rank() -> Option<u32> {
+    None
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
+    emulator::warp_exchange(mask, u64::from(value))[0] as u32
+}
+
+pub(super) fn constant_u32<const OFFSET: u32>() -> u32 {
+    emulator::constant_u32(OFFSET as usize)
+}
+
+pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
+    emulator::constant_u64(OFFSET as usize)
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) unsafe fn store_unit_if(condition: bool, address: u64, words: [u64; 2]) {
+    if condition {
+        // SAFETY: the caller's: 16 bytes, aligned, that no other thread writes.
+        unsafe { (address as *mut [u64; 2]).write(words) }
+    }
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) unsafe fn store_word(address: u64, word: u64) {
+    // SAFETY: the caller's: 8 bytes, aligned, that no other thread writes.
+    unsafe { (address as *mut u64).write(word) }
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) unsafe fn atomic_add_u64(address: u64, value: u64) -> u64 {
+    // SAFETY: the caller's: a counter of 8 bytes, aligned, only changed by atomics.
+    let counter = unsafe { core::sync::atomic::AtomicU64::from_ptr(address as *mut u64) };
+    counter.fetch_add(value, core::sync::atomic::Ordering::Relaxed)
+}

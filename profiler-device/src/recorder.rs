@@ -1,0 +1,264 @@
+//! The handle by which kernels record, and the region and token that it gives.
+
+use profiler_wire::RecordKind;
+use profiler_wire::record::pack;
+use profiler_wire::Strategy;
+
+pub use crate::state::{Config, State};
+
+use crate::hardware;
+use crate::site::SiteId;
+use crate::value::{Attachment, Value, Wait};
+
+/// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
+/// function takes to record into its caller's rooms.
+///
+/// # Who records
+///
+/// | strategy | records | method |
+/// |---|---|---|
+/// | `warp` (default) | lane 0 of every warp; what the warp does without lane 0 is not recorded | [`Recorder::leader_warp`] |
+/// | `block` | lane 0 of warp 0 | [`Recorder::leader_block`] |
+/// | `warp(n)` | lane 0 of warp n | [`Recorder::leader_warp_index`] |
+/// | `warp_group` | lane 0 of warps 0, 4, 8, .. | [`Recorder::leader_warp_group`] |
+/// | `elected` | the lowest active lane of the warp, chosen at every begin: right under any divergence | [`Recorder::leader_elected`] |
+/// | `thread` | every thread | [`Recorder::leader_thread`] |
+/// | `when(e)` | the threads for which e holds | [`Recorder::leader_when`] |
+///
+/// Each lane appends to a room of its own, so strategies can be mixed freely.
+#[derive(Clone, Copy)]
+pub struct Recorder<'a> {
+    state: &'a State,
+}
+
+impl<'a> Recorder<'a> {
+    /// The handle to a thread's state.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn new(state: &'a State) -> Self {
+        Self { state }
+    }
+
+    /// The handle itself; as a method it works through references as well.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn copied(&self) -> Self {
+        *self
+    }
+
+    /// Whether a session records this warp. False as well where no session is attached.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_recording(self) -> bool {
+        self.state.config.enabled && self.state.recording
+    }
+
+    /// Whether this thread records by the kernel's strategy.
+    #[inline(always)]
+    #[must_use]
+    #[track_caller]
+    pub fn leader(self) -> bool {
+        if matches!(self.state.config.strategy, Strategy::Elected) {
+            return self.leader_elected();
+        }
+        self.state.config.enabled && self.state.leader
+    }
+
+    /// Whether this thread is lane 0 of warp 0 of its block, and the warp records.
+    #[inline(always)]
+    #[must_use]
+    pub fn leader_block(self) -> bool {
+        self.leader_warp_index(0)
+    }
+
+    /// Whether this thread is lane 0, and its warp records.
+    #[inline(always)]
+    #[must_use]
+    pub fn leader_warp(self) -> bool {
+        self.is_recording() && hardware::lane_id() == 0
+    }
+
+    /// Whether this thread is lane 0 of warp `index` of its block, and the warp records.
+    #[inline(always)]
+    #[must_use]
+    pub fn leader_warp_index(self, index: u32) -> bool {
+        self.leader_warp() && hardware::warp_index() == index
+    }
+
+    /// Whether this thread is lane 0 of the first of four warps, and the warp records.
+    #[inline(always)]
+    #[must_use]
+    pub fn leader_warp_group(self) -> bool {
+        self.leader_warp() && hardware::warp_index().is_multiple_of(4)
+    }
+
+    /// Whether this thread is the one that its warp elects here, and the warp records.
+    #[inline(always)]
+    #[must_use]
+    #[track_caller]
+    pub fn leader_elected(self) -> bool {
+        self.is_recording() && hardware::elect()
+    }
+
+    /// Whether this thread's warp records.
+    #[inline(always)]
+    #[must_use]
+    pub fn leader_thread(self) -> bool {
+        self.is_recording()
+    }
+
+    /// Whether `condition` holds and this thread's warp records.
+    #[inline(always)]
+    #[must_use]
+    pub fn leader_when(self, condition: bool) -> bool {
+        self.is_recording() && condition
+    }
+
+    /// Begins a region, which ends when the value is dropped. `track` is a
+    /// [track field](profiler_wire::record::track_field), 0 for the warp's own.
+    #[inline(always)]
+    #[must_use = "a region that is not bound ends at once"]
+    pub fn region<P: Attachment>(
+        self,
+        site: SiteId,
+        leader: bool,
+        track: u32,
+        payload: P,
+    ) -> Region<'a, P> {
+        let start = if self.state.config.enabled { self.state.stamp() } else { 0 };
+        Region { recorder: self, site, leader, track, payload, start }
+    }
+
+    /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
+    /// and iterations. A token that is never ended is an open region in the trace.
+    #[inline(always)]
+    pub fn start(self, site: SiteId, leader: bool, track: u32) -> RegionToken<'a> {
+        if self.state.config.enabled {
+            let ticks = self.state.stamp();
+            self.state.append(
+                leader,
+                [pack(RecordKind::Begin, site.0, ticks), u64::from(track)],
+            );
+        }
+        RegionToken { recorder: self, site, leader, track }
+    }
+
+    /// Records an instant.
+    #[inline(always)]
+    pub fn mark(self, site: SiteId, leader: bool) {
+        if self.state.config.enabled {
+            let ticks = self.state.stamp();
+            self.state
+                .append(leader, [pack(RecordKind::Mark, site.0, ticks), 0]);
+        }
+    }
+
+    /// Records an instant with a value.
+    #[inline(always)]
+    pub fn mark_value<V: Value>(self, site: SiteId, leader: bool, value: V) {
+        if self.state.config.enabled {
+            let ticks = self.state.stamp();
+            self.state.append(leader, [pack(V::KIND, site.0, ticks), value.bits()]);
+        }
+    }
+}
+
+/// A region that is being recorded; it ends when it is dropped.
+pub struct Region<'a, P: Attachment = ()> {
+    recorder: Recorder<'a>,
+    site: SiteId,
+    leader: bool,
+    track: u32,
+    payload: P,
+    start: u64,
+}
+
+impl<P: Attachment> Region<'_, P> {
+    /// Ends the region here.
+    #[inline(always)]
+    pub fn end(self) {}
+
+    /// Ends the region once `value` is there: its end is the completion of the work that makes the
+    /// value, not the issue of that work.
+    #[inline(always)]
+    pub fn end_after<T: Wait>(self, value: &T) {
+        let this = core::mem::ManuallyDrop::new(self);
+        let state = this.recorder.state;
+        if state.config.enabled {
+            this.record(state.stamp_after(value.fold()));
+        }
+    }
+
+    #[inline(always)]
+    fn record(&self, end: u64) {
+        let state = self.recorder.state;
+        state.append(
+            self.leader,
+            [
+                pack(RecordKind::Range, self.site.0, self.start),
+                pack(RecordKind::End, self.track, end),
+            ],
+        );
+        if let Some(kind) = P::KIND {
+            state.append_attachment(
+                self.leader,
+                [pack(kind, self.site.0, end), self.payload.bits()],
+            );
+        }
+    }
+}
+
+impl<P: Attachment> Drop for Region<'_, P> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let state = self.recorder.state;
+        if state.config.enabled {
+            self.record(state.stamp());
+        }
+    }
+}
+
+/// A region opened by `region_start!`, to be ended by `region_end!`.
+#[must_use = "a region that is never ended stays open in the trace; end it with region_end!"]
+pub struct RegionToken<'a> {
+    recorder: Recorder<'a>,
+    site: SiteId,
+    leader: bool,
+    track: u32,
+}
+
+impl RegionToken<'_> {
+    /// Ends the region.
+    #[inline(always)]
+    pub fn end(self) {
+        self.record();
+    }
+
+    /// Ends the region and gives it a value.
+    #[inline(always)]
+    pub fn end_with<V: Value>(self, value: V) {
+        if let Some(end) = self.record() {
+            self.recorder.state.append_attachment(
+                self.leader,
+                [pack(V::KIND, self.site.0, end), value.bits()],
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn record(&self) -> Option<u64> {
+        let state = self.recorder.state;
+        if !state.config.enabled {
+            return None;
+        }
+        let end = state.stamp();
+        state.append(
+            self.leader,
+            [pack(RecordKind::End, self.site.0, end), u64::from(self.track)],
+        );
+        Some(end)
+    }
+}
+

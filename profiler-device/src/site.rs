@@ -1,0 +1,195 @@
+//! Sites: the numbers by which records name kernels, regions and marks.
+
+use profiler_wire::site::{Names, SiteEntry, SiteKind};
+
+/// The number of a site, 21 bits; a constant in the machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SiteId(pub(crate) u32);
+
+impl SiteId {
+    /// The `index`-th id of a name list of `len` names; an index out of range gives the id behind
+    /// the last, whose name says so.
+    #[inline(always)]
+    #[must_use]
+    pub fn nth(self, index: u32, len: u32) -> Self {
+        Self(self.0 + if index < len { index } else { len })
+    }
+}
+
+/// What an entry of the site table is made of; called at compile time by `__site!`.
+#[doc(hidden)]
+#[must_use]
+#[expect(clippy::too_many_arguments, reason = "one argument for each thing that a macro knows of a site")]
+pub const fn entry(
+    kind: SiteKind,
+    name: &'static str,
+    unit: &'static str,
+    strategy: u16,
+    symbol: &'static str,
+    launch_bounds: [u32; 3],
+    names: &'static [&'static str],
+    file: &'static str,
+    module: &'static str,
+    line: u32,
+    column: u32,
+) -> SiteEntry<'static> {
+    let mut entry = SiteEntry::new(kind, name, file, module, line, column);
+    entry.unit = unit;
+    entry.strategy = strategy;
+    entry.symbol = symbol;
+    entry.max_threads = launch_bounds[0];
+    entry.min_blocks = launch_bounds[1];
+    entry.max_registers = launch_bounds[2];
+    entry.ids = if names.is_empty() { 1 } else { names.len() as u32 + 1 };
+    entry.names = Names::Given(names);
+    entry
+}
+
+/// Leaves a site entry in the compiled module and gives its [`SiteId`].
+#[cfg(feature = "enabled")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site {
+    (
+        kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
+        symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
+        max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?] $(,)?
+    ) => {{
+        const __PROFILER_ENTRY: $crate::__private::wire::SiteEntry<'static> =
+            $crate::__private::entry(
+                $crate::__private::wire::SiteKind::$kind,
+                $name,
+                $unit,
+                $strategy,
+                $symbol,
+                [$max_threads, $min_blocks, $max_registers],
+                &[$($list),*],
+                $crate::__private::core::file!(),
+                $crate::__private::core::module_path!(),
+                $crate::__private::core::line!(),
+                $crate::__private::core::column!(),
+            );
+        const __PROFILER_LENGTH: $crate::__private::primitive::usize =
+            __PROFILER_ENTRY.encoded_len();
+        #[used]
+        static __PROFILER_SITE: [$crate::__private::primitive::u8; __PROFILER_LENGTH] =
+            __PROFILER_ENTRY.encode();
+        const __PROFILER_KEY: $crate::__private::primitive::u64 = {
+            let bytes: [$crate::__private::primitive::u8; __PROFILER_LENGTH] =
+                __PROFILER_ENTRY.encode();
+            $crate::__private::wire::site::key_of(&bytes)
+        };
+        const __PROFILER_ID: $crate::__private::primitive::u32 =
+            $crate::__private::wire::site::hashed_id(__PROFILER_KEY, __PROFILER_ENTRY.ids);
+        $crate::__private::site_id::<__PROFILER_KEY, __PROFILER_ID>(&__PROFILER_SITE)
+    }};
+}
+
+/// Profiling is off: no entry is left behind. The arguments are still type-checked.
+#[cfg(not(feature = "enabled"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __site {
+    (
+        kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
+        symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
+        max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?] $(,)?
+    ) => {{
+        const _: $crate::__private::wire::SiteEntry<'static> = $crate::__private::entry(
+            $crate::__private::wire::SiteKind::$kind,
+            $name,
+            $unit,
+            $strategy,
+            $symbol,
+            [$max_threads, $min_blocks, $max_registers],
+            &[$($list),*],
+            "",
+            "",
+            0,
+            0,
+        );
+        $crate::__private::site_id::<0, 0>(&[])
+    }};
+}
+
+/// The id of a site in the code: an immediate operand that the build step replaces by the dense
+/// number of the site. `KEY` finds the site's entry; `HASHED` is the id until then.
+#[cfg(all(target_arch = "nvptx64", feature = "enabled"))]
+#[doc(hidden)]
+#[inline(always)]
+#[must_use]
+pub fn site_id<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> SiteId {
+    let id: u32;
+    // SAFETY: moves a constant into a register; no memory, no other effect.
+    unsafe {
+        core::arch::asm!(
+            concat!("mov.u32 {id}, {hashed}; // ", profiler_wire::site_marker!(), " {key}"),
+            id = out(reg32) id,
+            hashed = const HASHED,
+            key = const KEY,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    SiteId(id)
+}
+
+#[cfg(not(feature = "enabled"))]
+#[doc(hidden)]
+#[inline(always)]
+#[must_use]
+pub fn site_id<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> SiteId {
+    SiteId(HASHED)
+}
+
+#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
+#[doc(hidden)]
+pub use registry::site_id;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use registry::registered_sites;
+
+/// The twin has no PTX to read site entries from, so sites register when they are first executed.
+#[cfg(not(target_arch = "nvptx64"))]
+mod registry {
+    use std::collections::HashMap;
+    use std::sync::{Mutex, PoisonError};
+
+    use profiler_wire::site::ID_OFFSET;
+
+    #[derive(Default)]
+    struct Registry {
+        ids: HashMap<&'static [u8], u32>,
+        entries: Vec<Vec<u8>>,
+        next_id: u32,
+    }
+
+    static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
+
+    /// The entries of all sites that were executed in this process, with dense ids, as the site
+    /// table of a PTX module would hold them.
+    #[must_use]
+    pub fn registered_sites() -> Vec<Vec<u8>> {
+        let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.as_ref().map(|registry| registry.entries.clone()).unwrap_or_default()
+    }
+
+    /// The id of a site: registers its entry if it is new.
+    #[cfg(feature = "enabled")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn site_id<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> super::SiteId {
+        let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
+        let registry =
+            registry.get_or_insert_with(|| Registry { next_id: 1, ..Registry::default() });
+        if let Some(&id) = registry.ids.get(entry) {
+            return super::SiteId(id);
+        }
+        let id = registry.next_id;
+        let ids = profiler_wire::SiteEntry::parse(entry).map_or(1, |entry| entry.ids);
+        registry.next_id += ids;
+        registry.ids.insert(entry, id);
+        let mut numbered = entry.to_vec();
+        numbered[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&id.to_le_bytes());
+        registry.entries.push(numbered);
+        super::SiteId(id)
+    }
+}

@@ -1,0 +1,413 @@
+//! Entry and exit: how a thread finds its room, and what the slot's header says of it.
+
+use core::cell::Cell;
+
+use profiler_wire::descriptor::{
+    self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, LANE_ROOMS, VOID_BYTES, VOIDS, offset,
+};
+use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
+use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::{Strategy, WIRE_VERSION};
+
+use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
+use crate::site::SiteId;
+
+/// What `#[profiled]` fixes for a kernel.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Config {
+    /// Whether the kernel records at all; a constant, so that `false` leaves nothing behind.
+    pub enabled: bool,
+    /// Who records, unless a region says otherwise.
+    pub strategy: Strategy,
+    /// For [`Strategy::When`]: whether this thread records.
+    pub when: bool,
+    /// Which clock stamps records.
+    pub clock: Clock,
+    /// The track field of all records of the kernel.
+    pub track: u32,
+}
+
+/// A slot that a warp has not found.
+const NO_SLOT: u32 = u32::MAX;
+
+/// A thread's recorder: lives in registers from the kernel's first line to its last.
+///
+/// The cells are never shared between threads; they are cells because regions nest.
+#[doc(hidden)]
+pub struct State {
+    pub(crate) config: Config,
+    /// Whether the session selected this warp (false as well where there is no session).
+    pub(crate) recording: bool,
+    /// Whether this thread records by the kernel's strategy.
+    pub(crate) leader: bool,
+    slot: u32,
+    /// Address of the thread's room, or of a void.
+    room: u64,
+    mask: u32,
+    guard: u32,
+    /// Address of the next unit.
+    pub(crate) next: Cell<u64>,
+    /// Units emitted so far, kept or not.
+    units: Cell<u32>,
+    /// How many of them were attachments.
+    attachments: Cell<u32>,
+    /// The explicit descriptor of a kernel that has one.
+    explicit: Option<DescriptorPtr>,
+}
+
+impl State {
+    /// Enters a kernel whose descriptor is the module's.
+    #[inline(always)]
+    #[must_use]
+    pub fn enter(kernel: SiteId, config: Config) -> Self {
+        if config.enabled && Constant.u32::<{ offset::VERSION }>() == WIRE_VERSION {
+            return Self::enter_selected(kernel, config, Constant, None);
+        }
+        Self::idle(config)
+    }
+
+    /// Enters a kernel with a descriptor of its own.
+    ///
+    /// # Safety
+    ///
+    /// `descriptor` must be null, or what a session gave for this launch.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn enter_with(kernel: SiteId, config: Config, descriptor: DescriptorPtr) -> Self {
+        if config.enabled && descriptor.u32::<{ offset::VERSION }>() == WIRE_VERSION {
+            return Self::enter_selected(kernel, config, descriptor, Some(descriptor));
+        }
+        Self::idle(config)
+    }
+
+    /// A thread that records nothing.
+    #[inline(always)]
+    fn idle(config: Config) -> Self {
+        Self {
+            config,
+            recording: false,
+            leader: false,
+            slot: NO_SLOT,
+            room: 0,
+            mask: 0,
+            guard: 0,
+            next: Cell::new(0),
+            units: Cell::new(0),
+            attachments: Cell::new(0),
+            explicit: None,
+        }
+    }
+
+    #[inline(always)]
+    fn enter_selected(
+        kernel: SiteId,
+        config: Config,
+        descriptor: impl Descriptor,
+        explicit: Option<DescriptorPtr>,
+    ) -> Self {
+        let lane = hardware::lane_id();
+        let warp = hardware::warp_index();
+        let Some(ordinal) = selected(descriptor, warp) else {
+            return Self::idle(config);
+        };
+        let flags = descriptor.u32::<{ offset::FLAGS }>();
+        let mut slot = if flags & FLAG_CLAIMED == 0 {
+            linear_slot(descriptor, ordinal, warp)
+        } else if lane == 0 {
+            // SAFETY: the descriptor is a session's.
+            unsafe { claim_slot(descriptor) }
+        } else {
+            NO_SLOT
+        };
+        if flags & (FLAG_CLAIMED | FLAG_LANES) == FLAG_CLAIMED | FLAG_LANES {
+            slot = hardware::broadcast(hardware::active_mask(), slot);
+        }
+        let room = if lane == 0 {
+            Room::of_leader(descriptor, slot)
+        } else {
+            Room::of_lane(descriptor, flags, slot, lane)
+        };
+        if lane == 0 && slot != NO_SLOT {
+            // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
+            unsafe { write_entry(header_address(descriptor, slot), kernel, config, warp) };
+        }
+        Self {
+            config,
+            recording: true,
+            leader: match config.strategy {
+                Strategy::Block => lane == 0 && warp == 0,
+                Strategy::WarpIndex(index) => lane == 0 && warp == u32::from(index),
+                Strategy::WarpGroup => lane == 0 && warp % 4 == 0,
+                Strategy::Warp => lane == 0,
+                Strategy::When => config.when,
+                // `Elected` is decided anew at every region.
+                Strategy::Thread | Strategy::Elected => true,
+            },
+            slot,
+            room: room.address,
+            mask: room.mask,
+            guard: room.guard,
+            next: Cell::new(room.address),
+            units: Cell::new(0),
+            attachments: Cell::new(0),
+            explicit,
+        }
+    }
+
+    /// Reads the record clock.
+    #[inline(always)]
+    pub(crate) fn stamp(&self) -> u64 {
+        match self.config.clock {
+            Clock::Cycles => hardware::clock64(),
+            Clock::GlobalTimer => hardware::globaltimer(),
+        }
+    }
+
+    /// Reads the record clock once a value is there.
+    #[inline(always)]
+    pub(crate) fn stamp_after(&self, value: u32) -> u64 {
+        match self.config.clock {
+            Clock::Cycles => hardware::clock64_after(value),
+            Clock::GlobalTimer => hardware::globaltimer_after(value),
+        }
+    }
+
+    /// Appends a unit where `leader` holds. Where the next unit goes is worked out after the
+    /// store, so that nothing but the store waits for the stamp.
+    #[inline(always)]
+    pub(crate) fn append(&self, leader: bool, words: [u64; 2]) {
+        // SAFETY: `next` is a unit of this lane's own room or of a void: `unit_index` never exceeds
+        // the guard, and the room has guard + 1 units.
+        unsafe { hardware::store_unit_if(leader, self.next.get(), words) };
+        let units = self.units.get().saturating_add(u32::from(leader));
+        self.units.set(units);
+        let index = descriptor::unit_index(units, self.mask, self.guard);
+        self.next.set(self.room + u64::from(index) * u64::from(UNIT_BYTES));
+    }
+
+    /// Appends a unit that belongs to the one before.
+    #[inline(always)]
+    pub(crate) fn append_attachment(&self, leader: bool, words: [u64; 2]) {
+        self.append(leader, words);
+        self.attachments.set(self.attachments.get().saturating_add(u32::from(leader)));
+    }
+
+    #[inline(always)]
+    fn exit_through(&self, descriptor: impl Descriptor) {
+        let lane = hardware::lane_id();
+        let (units, attachments) = (self.units.get(), self.attachments.get());
+        if lane == 0 && self.slot != NO_SLOT {
+            let (clock, globaltimer) = (hardware::clock64(), hardware::globaltimer());
+            let exit = ExitHeader { clock, globaltimer, units, attachments };
+            let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
+            // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
+            unsafe { write_units(address, exit.pack()) };
+            return;
+        }
+        if lane != 0 {
+            if units == 0 {
+                return;
+            }
+            if self.slot != NO_SLOT && descriptor.u32::<{ offset::FLAGS }>() & FLAG_LANES != 0 {
+                let index = u64::from(self.slot) * 32 + u64::from(lane);
+                let address = descriptor.u64::<{ offset::LANE_COUNTS }>() + 8 * index;
+                // SAFETY: the count is this lane's alone.
+                unsafe { hardware::store_word(address, header::pack_counts(units, attachments)) };
+                return;
+            }
+        }
+        let lost = descriptor.u64::<{ offset::LOST }>();
+        // SAFETY: the session's three counters of 8 bytes.
+        unsafe {
+            if lane == 0 {
+                hardware::atomic_add_u64(lost, 1);
+            }
+            hardware::atomic_add_u64(lost + 8, u64::from(units));
+            hardware::atomic_add_u64(lost + 16, u64::from(attachments));
+        }
+    }
+}
+
+impl Drop for State {
+    /// Leaves the kernel: lane 0 writes the exit half of the header, other lanes their counts.
+    #[inline(always)]
+    fn drop(&mut self) {
+        if !self.config.enabled || !self.recording {
+            return;
+        }
+        match self.explicit {
+            None => self.exit_through(Constant),
+            Some(descriptor) => self.exit_through(descriptor),
+        }
+    }
+}
+
+/// A lane's room, or the void that stands in for it.
+struct Room {
+    address: u64,
+    mask: u32,
+    guard: u32,
+}
+
+impl Room {
+    #[inline(always)]
+    fn of_leader(descriptor: impl Descriptor, slot: u32) -> Self {
+        if slot == NO_SLOT {
+            return Self::void(descriptor);
+        }
+        Self {
+            address: descriptor.u64::<{ offset::RECORDS }>()
+                + (u64::from(slot) << descriptor.u32::<{ offset::RECORD_SHIFT }>()),
+            mask: descriptor.u32::<{ offset::RECORD_MASK }>(),
+            guard: descriptor.u32::<{ offset::RECORD_GUARD }>(),
+        }
+    }
+
+    #[inline(always)]
+    fn of_lane(descriptor: impl Descriptor, flags: u32, slot: u32, lane: u32) -> Self {
+        if slot == NO_SLOT || flags & FLAG_LANES == 0 {
+            return Self::void(descriptor);
+        }
+        let index = u64::from(slot) * u64::from(LANE_ROOMS) + u64::from(lane - 1);
+        Self {
+            address: descriptor.u64::<{ offset::LANES }>()
+                + (index << descriptor.u32::<{ offset::LANE_SHIFT }>()),
+            mask: descriptor.u32::<{ offset::LANE_MASK }>(),
+            guard: descriptor.u32::<{ offset::LANE_GUARD }>(),
+        }
+    }
+
+    /// 16 bytes that nobody reads: units are counted and go nowhere.
+    #[inline(always)]
+    fn void(descriptor: impl Descriptor) -> Self {
+        let index = u64::from(hardware::sm_id() % VOIDS);
+        Self {
+            address: descriptor.u64::<{ offset::VOIDS }>() + index * u64::from(VOID_BYTES),
+            mask: 0,
+            guard: 0,
+        }
+    }
+}
+
+/// The number of this warp's block among the selected ones, if block and warp are selected.
+#[inline(always)]
+fn selected(descriptor: impl Descriptor, warp: u32) -> Option<u64> {
+    let [x, y, z] = hardware::block_index();
+    let [width, height, _] = hardware::grid_dim();
+    let block =
+        (u64::from(z) * u64::from(height) + u64::from(y)) * u64::from(width) + u64::from(x);
+    let first = u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>());
+    let stride = descriptor.u32::<{ offset::BLOCK_STRIDE }>();
+    if descriptor.u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 || block < first {
+        return None;
+    }
+    let mut ordinal = block - first;
+    if stride > 1 {
+        // A 64-bit division is a long subroutine; grids beyond 2^32 blocks do not get strides.
+        let near = u32::try_from(ordinal).ok()?;
+        if near % stride != 0 {
+            return None;
+        }
+        ordinal = u64::from(near / stride);
+    }
+    let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
+    (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)
+}
+
+/// The slot that follows from the grid: the warp's index among the selected ones, from the base.
+#[inline(always)]
+fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) -> u32 {
+    let [x, y, z] = hardware::block_dim();
+    let warps = (x * y * z).div_ceil(32);
+    let present = u32::MAX >> (32 - warps);
+    let mask = descriptor.u32::<{ offset::WARP_MASK }>() & present;
+    let rank = (mask & ((1 << warp) - 1)).count_ones();
+    let slot = u64::from(descriptor.u32::<{ offset::SLOT_BASE }>())
+        + ordinal * u64::from(mask.count_ones())
+        + u64::from(rank);
+    if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
+}
+
+/// A slot of this SM's share, or of the common pool where the share is used up.
+///
+/// # Safety
+///
+/// The descriptor must be a session's: its counters are live.
+#[inline(always)]
+unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
+    let claims = descriptor.u64::<{ offset::CLAIMS }>();
+    let sm_count = descriptor.u32::<{ offset::SM_COUNT }>();
+    let share = descriptor.u32::<{ offset::SLOTS_PER_SM }>();
+    // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share a counter.
+    let sm = hardware::sm_id().min(sm_count - 1);
+    // SAFETY: sm_count + 1 counters of 8 bytes, CLAIM_STRIDE apart; 64 bits do not wrap.
+    let claimed = unsafe {
+        hardware::atomic_add_u64(claims + u64::from(sm) * u64::from(CLAIM_STRIDE), 1)
+    };
+    if claimed < u64::from(share) {
+        return sm * share + claimed as u32;
+    }
+    // SAFETY: as above; the last counter is the pool's.
+    let claimed = unsafe {
+        hardware::atomic_add_u64(claims + u64::from(sm_count) * u64::from(CLAIM_STRIDE), 1)
+    };
+    let slot = u64::from(descriptor.u32::<{ offset::POOL_START }>()) + claimed;
+    if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
+}
+
+#[inline(always)]
+fn header_address(descriptor: impl Descriptor, slot: u32) -> u64 {
+    descriptor.u64::<{ offset::HEADERS }>() + u64::from(slot) * header::BYTES as u64
+}
+
+/// Writes the entry half of a header; the clocks are read last, so that what entry costs does not
+/// lie inside the kernel's time.
+///
+/// # Safety
+///
+/// `address` must be that of a header that only this thread writes.
+#[inline(always)]
+unsafe fn write_entry(address: u64, kernel: SiteId, config: Config, warp: u32) {
+    let mut entry = SlotHeader {
+        clock: 0,
+        globaltimer: 0,
+        version: WIRE_VERSION,
+        kernel: kernel.0,
+        record_clock: config.clock,
+        grid_id: hardware::grid_id(),
+        block: hardware::block_index(),
+        grid_dim: hardware::grid_dim(),
+        block_dim: hardware::block_dim(),
+        warp,
+        sm: hardware::sm_id(),
+        cluster_rank: hardware::cluster_rank(),
+        track: config.track,
+        strategy: u32::from(config.strategy.code()),
+    };
+    (entry.clock, entry.globaltimer) = (hardware::clock64(), hardware::globaltimer());
+    // SAFETY: the caller's.
+    unsafe { write_units(address, entry.pack()) };
+}
+
+/// Writes words by 16-byte stores.
+///
+/// # Safety
+///
+/// `address` must be that of `N` words, aligned to 16, that only this thread writes.
+#[inline(always)]
+unsafe fn write_units<const N: usize>(address: u64, words: [u64; N]) {
+    const { assert!(N.is_multiple_of(2), "units have two words") };
+    let mut index = 0;
+    while index < N {
+        // SAFETY: inside the N words.
+        unsafe {
+            hardware::store_unit_if(
+                true,
+                address + 8 * index as u64,
+                [words[index], words[index + 1]],
+            );
+        }
+        index += 2;
+    }
+}

@@ -1,0 +1,238 @@
+//! Values that records carry, that an end stamp waits for, or that are pinned to a region.
+
+use profiler_wire::RecordKind;
+
+/// A value that a region or a mark can carry: any integer, `f32`, `f64` or `bool`.
+pub trait Value: Copy {
+    /// The kind of record that holds it.
+    const KIND: RecordKind;
+    /// Its 64 bits: integers widened, `f32` as `f64`.
+    fn bits(self) -> u64;
+}
+
+macro_rules! values {
+    ($($type:ty => $kind:ident, |$value:ident| $bits:expr;)*) => {
+        $(impl Value for $type {
+            const KIND: RecordKind = RecordKind::$kind;
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                let $value = self;
+                $bits
+            }
+        })*
+    };
+}
+
+values! {
+    u8 => ValueUnsigned, |value| u64::from(value);
+    u16 => ValueUnsigned, |value| u64::from(value);
+    u32 => ValueUnsigned, |value| u64::from(value);
+    u64 => ValueUnsigned, |value| value;
+    usize => ValueUnsigned, |value| value as u64;
+    bool => ValueUnsigned, |value| u64::from(value);
+    i8 => ValueSigned, |value| i64::from(value) as u64;
+    i16 => ValueSigned, |value| i64::from(value) as u64;
+    i32 => ValueSigned, |value| i64::from(value) as u64;
+    i64 => ValueSigned, |value| value as u64;
+    isize => ValueSigned, |value| value as i64 as u64;
+    f32 => ValueFloat, |value| f64::from(value).to_bits();
+    f64 => ValueFloat, |value| value.to_bits();
+}
+
+/// What a region carries: nothing, or a [`Payload`].
+#[doc(hidden)]
+pub trait Attachment: Copy {
+    /// The kind of the record behind the region's, if there is one.
+    const KIND: Option<RecordKind>;
+    /// That record's value.
+    fn bits(self) -> u64;
+}
+
+impl Attachment for () {
+    const KIND: Option<RecordKind> = None;
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        0
+    }
+}
+
+/// A region's value.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Payload<V>(pub V);
+
+impl<V: Value> Attachment for Payload<V> {
+    const KIND: Option<RecordKind> = Some(V::KIND);
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.0.bits()
+    }
+}
+
+/// A value that an end stamp can wait for: its bits folded into one register.
+///
+/// A stamp that depends on the folded bits is read only once every part of the value has arrived.
+pub trait Wait {
+    /// The exclusive-or of the value's 32-bit words.
+    fn fold(&self) -> u32;
+}
+
+macro_rules! waits {
+    ($($type:ty => |$value:ident| $fold:expr;)*) => {
+        $(impl Wait for $type {
+            #[inline(always)]
+            fn fold(&self) -> u32 {
+                let $value = *self;
+                $fold
+            }
+        })*
+    };
+}
+
+const fn fold_u64(value: u64) -> u32 {
+    value as u32 ^ (value >> 32) as u32
+}
+
+waits! {
+    () => |_value| 0;
+    bool => |value| u32::from(value);
+    u8 => |value| u32::from(value);
+    u16 => |value| u32::from(value);
+    u32 => |value| value;
+    i8 => |value| value as u32;
+    i16 => |value| value as u32;
+    i32 => |value| value as u32;
+    u64 => |value| fold_u64(value);
+    i64 => |value| fold_u64(value as u64);
+    usize => |value| fold_u64(value as u64);
+    isize => |value| fold_u64(value as u64);
+    f32 => |value| value.to_bits();
+    f64 => |value| fold_u64(value.to_bits());
+}
+
+impl<T> Wait for *const T {
+    #[inline(always)]
+    fn fold(&self) -> u32 {
+        (self.cast::<()>() as usize).fold()
+    }
+}
+
+impl<T> Wait for *mut T {
+    #[inline(always)]
+    fn fold(&self) -> u32 {
+        (self.cast::<()>() as usize).fold()
+    }
+}
+
+impl<T: Wait, const N: usize> Wait for [T; N] {
+    #[inline(always)]
+    fn fold(&self) -> u32 {
+        let mut folded = 0;
+        for part in self {
+            folded ^= part.fold();
+        }
+        folded
+    }
+}
+
+macro_rules! wait_tuples {
+    ($(($($part:ident . $index:tt),+))*) => {
+        $(impl<$($part: Wait),+> Wait for ($($part,)+) {
+            #[inline(always)]
+            fn fold(&self) -> u32 {
+                0 $(^ self.$index.fold())+
+            }
+        })*
+    };
+}
+
+wait_tuples! {
+    (A.0)
+    (A.0, B.1)
+    (A.0, B.1, C.2)
+    (A.0, B.1, C.2, D.3)
+}
+
+/// A value that can be pinned: its computation stays on its side of a stamp.
+pub trait Pin {
+    /// Hides from the compiler what the value is, at no instruction.
+    fn pin(&mut self);
+}
+
+macro_rules! pins {
+    ($($register:ident: $($type:ty),*;)*) => {
+        $($(impl Pin for $type {
+            #[inline(always)]
+            fn pin(&mut self) {
+                #[cfg(target_arch = "nvptx64")]
+                // SAFETY: an empty template: the register keeps its value.
+                unsafe {
+                    core::arch::asm!(
+                        "// {value}",
+                        value = inlateout($register) *self,
+                        options(nomem, nostack, preserves_flags),
+                    );
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                {
+                    *self = core::hint::black_box(*self);
+                }
+            }
+        })*)*
+    };
+}
+
+pins! {
+    reg16: i16, u16;
+    reg32: i32, u32, f32;
+    reg64: i64, u64, f64;
+}
+
+macro_rules! pin_through {
+    ($($type:ty as $other:ty),*) => {
+        $(impl Pin for $type {
+            #[inline(always)]
+            fn pin(&mut self) {
+                let mut value = *self as $other;
+                value.pin();
+                *self = value as $type;
+            }
+        })*
+    };
+}
+
+pin_through!(usize as u64, isize as i64, u8 as u32, i8 as i32);
+
+impl<T> Pin for *const T {
+    #[inline(always)]
+    fn pin(&mut self) {
+        let mut offset = 0_usize;
+        offset.pin();
+        *self = self.wrapping_byte_add(offset);
+    }
+}
+
+impl<T> Pin for *mut T {
+    #[inline(always)]
+    fn pin(&mut self) {
+        let mut offset = 0_usize;
+        offset.pin();
+        *self = self.wrapping_byte_add(offset);
+    }
+}
+
+impl<T: Pin, const N: usize> Pin for [T; N] {
+    #[inline(always)]
+    fn pin(&mut self) {
+        for part in self {
+            part.pin();
+        }
+    }
+}
+
+/// Keeps the computation of a value on its side of the stamp.
+#[doc(hidden)]
+#[inline(always)]
+pub fn pin<T: Pin + ?Sized>(value: &mut T) {
+    value.pin();
+}

@@ -1,0 +1,247 @@
+//! What a launch is told, and the device that it runs on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::error::LaunchError;
+use crate::scheduler;
+
+/// Threads of a warp.
+pub const WARP_SIZE: u32 = 32;
+/// The most threads that a block may have.
+pub const MAX_BLOCK_THREADS: u32 = 1024;
+/// The most bytes of shared memory, static and dynamic together, that a block may have: what a
+/// block can opt in to on compute capability 9.0.
+pub const MAX_SHARED_BYTES: usize = 227 * 1024;
+
+/// Virtual cycles to a nanosecond: the nominal SM clock is 2000 MHz.
+pub(crate) const TICKS_PER_NS: u64 = 2;
+/// Steps of the global timer in nanoseconds, as on an H200.
+const GLOBALTIMER_STEP_NS: u64 = 32;
+/// What the global timer shows when a device is made.
+const GLOBALTIMER_EPOCH_NS: u64 = 1_700_000_000_000_000_000;
+/// What the clock of SM 0 shows when a device is made.
+const CLOCK_BASE: u64 = 10_000_000_000;
+/// How far the clocks of neighbouring SMs are apart.
+const CLOCK_SKEW: u64 = 37_000_003;
+/// Virtual time between two launches.
+const LAUNCH_GAP_TICKS: u64 = 2_000;
+
+/// Where clock readings come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClockMode {
+    /// A deterministic model; see the crate's documentation.
+    #[default]
+    Virtual,
+    /// The host's monotonic clock, shown as cycles of a nominal 2000 MHz.
+    Real,
+}
+
+/// What a GPU thread runs on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    /// A stackful coroutine: fast.
+    #[default]
+    Coroutines,
+    /// A thread of the operating system, one running at a time: slow, but sanitizers and debuggers
+    /// understand it. The results are those of coroutines.
+    Os,
+}
+
+/// Shape and surroundings of one launch. [`LaunchConfig::new`] fills in the defaults.
+#[derive(Clone, Debug)]
+pub struct LaunchConfig {
+    /// Blocks in x, y and z; at least 1, at most 2^31 - 1, 65535, 65535.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y and z; at least 1, at most 1024, 1024, 64 and 1024 in all.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of each block.
+    pub dynamic_shared_bytes: u32,
+    /// Constant memory: what [`crate::constant_u32`] and [`crate::constant_u64`] read.
+    pub constant: Arc<[u8]>,
+    /// Where clock readings come from.
+    pub clock: ClockMode,
+    /// What a GPU thread runs on.
+    pub threads: Threads,
+    /// How many blocks are resident on an SM at once; at least 1. A wait for a block that is not
+    /// resident never ends.
+    pub blocks_per_sm: u32,
+    /// Bytes of a thread's stack (without the guard page).
+    pub stack_bytes: usize,
+    /// How many times threads may yield, counted over the whole launch, while no thread does
+    /// anything else, before the launch is given up as a livelock.
+    pub yield_limit: u64,
+    /// What [`crate::grid_id`] shows; `None` for the device's next number.
+    pub grid_id: Option<u64>,
+}
+
+impl LaunchConfig {
+    /// A launch of `grid` blocks of `block` threads, with everything else at its default: no
+    /// dynamic shared memory, no constant memory, virtual clock, coroutines with stacks of 128 KiB,
+    /// one block on an SM at once, 2^24 yields.
+    #[must_use]
+    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self {
+            grid,
+            block,
+            dynamic_shared_bytes: 0,
+            constant: Arc::from([]),
+            clock: ClockMode::default(),
+            threads: Threads::default(),
+            blocks_per_sm: 1,
+            stack_bytes: 128 * 1024,
+            yield_limit: 1 << 24,
+            grid_id: None,
+        }
+    }
+
+    /// Threads of a block.
+    pub(crate) fn block_threads(&self) -> usize {
+        self.block.iter().map(|&extent| extent as usize).product()
+    }
+
+    /// Blocks of the grid.
+    pub(crate) fn grid_blocks(&self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LaunchError> {
+        let invalid = |message: String| Err(LaunchError::InvalidConfig(message));
+        for (what, dims, limits) in [
+            ("grid", self.grid, [0x7fff_ffff, 65_535, 65_535]),
+            ("block", self.block, [1024, 1024, 64]),
+        ] {
+            for (axis, (extent, limit)) in dims.into_iter().zip(limits).enumerate() {
+                if extent == 0 || extent > limit {
+                    let axis = ["x", "y", "z"][axis];
+                    return invalid(format!(
+                        "{what} has extent {extent} in {axis}; it must be 1 to {limit}"
+                    ));
+                }
+            }
+        }
+        let threads: u64 = self.block.iter().map(|&extent| u64::from(extent)).product();
+        if threads > u64::from(MAX_BLOCK_THREADS) {
+            return invalid(format!(
+                "a block of {:?} has {threads} threads; at most {MAX_BLOCK_THREADS} are possible",
+                self.block
+            ));
+        }
+        if self.dynamic_shared_bytes as usize > MAX_SHARED_BYTES {
+            return invalid(format!(
+                "{} bytes of dynamic shared memory; at most {MAX_SHARED_BYTES} are possible",
+                self.dynamic_shared_bytes
+            ));
+        }
+        if self.blocks_per_sm == 0 {
+            return invalid("blocks_per_sm is 0; it must be at least 1".into());
+        }
+        Ok(())
+    }
+}
+
+/// An emulated device: its SMs, its time and the number of its next launch.
+///
+/// Launches on one device follow each other in time. Two devices made alike give the same clock
+/// readings for the same launches. Kernels of one device may be launched from several threads of
+/// the host at once; each launch then runs on the thread that made it.
+#[derive(Debug)]
+pub struct Emulator {
+    sm_count: u32,
+    /// When the next launch begins, in ticks since the device was made.
+    ticks: AtomicU64,
+    next_grid_id: AtomicU64,
+    made: Instant,
+}
+
+impl Emulator {
+    /// A device with `sm_count` SMs (0 is taken as 1).
+    #[must_use]
+    pub fn new(sm_count: u32) -> Self {
+        Self {
+            sm_count: sm_count.max(1),
+            ticks: AtomicU64::new(0),
+            next_grid_id: AtomicU64::new(1),
+            made: Instant::now(),
+        }
+    }
+
+    /// How many SMs the device has.
+    #[must_use]
+    pub fn sm_count(&self) -> u32 {
+        self.sm_count
+    }
+
+    /// Runs `kernel` once for each thread of the launch and returns when all have finished.
+    ///
+    /// # Errors
+    ///
+    /// [`LaunchError`]: a shape that no GPU takes, a panic in a thread, a deadlock or a livelock.
+    /// Whatever threads wrote until then has been written.
+    pub fn launch<Kernel: Fn() + Sync>(
+        &self,
+        config: &LaunchConfig,
+        kernel: Kernel,
+    ) -> Result<(), LaunchError> {
+        config.check()?;
+        let grid_id = config
+            .grid_id
+            .unwrap_or_else(|| self.next_grid_id.fetch_add(1, Ordering::Relaxed));
+        let start = self.ticks.load(Ordering::Relaxed);
+        let (end, result) = scheduler::run(self, config, &kernel, grid_id, start);
+        self.ticks.fetch_max(end + LAUNCH_GAP_TICKS, Ordering::Relaxed);
+        result
+    }
+
+    /// The difference between an SM's cycle counter and the device's time in cycles. It differs
+    /// from SM to SM by tens of millions, as on hardware.
+    #[must_use]
+    pub fn clock_offset(sm: u32) -> u64 {
+        CLOCK_BASE + u64::from(sm) * CLOCK_SKEW
+    }
+
+    /// What [`crate::globaltimer`] would show to a kernel launched now, in nanoseconds.
+    #[must_use]
+    pub fn globaltimer(&self, clock: ClockMode) -> u64 {
+        globaltimer_at(match clock {
+            ClockMode::Virtual => self.ticks.load(Ordering::Relaxed),
+            ClockMode::Real => self.real_ticks(),
+        })
+    }
+
+    /// Nominal cycles since the device was made, by the host's clock.
+    pub(crate) fn real_ticks(&self) -> u64 {
+        let elapsed_ns = u64::try_from(self.made.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        elapsed_ns.saturating_mul(TICKS_PER_NS)
+    }
+}
+
+impl Default for Emulator {
+    /// A device with 4 SMs.
+    fn default() -> Self {
+        Self::new(4)
+    }
+}
+
+/// The global timer at a device time of `ticks` cycles.
+pub(crate) fn globaltimer_at(ticks: u64) -> u64 {
+    let ns = ticks / TICKS_PER_NS;
+    GLOBALTIMER_EPOCH_NS + ns - ns % GLOBALTIMER_STEP_NS
+}
+
+/// [`Emulator::launch`] on a device of 4 SMs that the whole process shares.
+///
+/// Its time depends on what else the process has launched; for clock readings that repeat, make an
+/// [`Emulator`].
+///
+/// # Errors
+///
+/// See [`Emulator::launch`].
+pub fn launch<Kernel: Fn() + Sync>(
+    config: &LaunchConfig,
+    kernel: Kernel,
+) -> Result<(), LaunchError> {
+    static SHARED: std::sync::LazyLock<Emulator> = std::sync::LazyLock::new(Emulator::default);
+    SHARED.launch(config, kernel)
+}

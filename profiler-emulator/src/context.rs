@@ -1,0 +1,73 @@
+//! Which GPU thread the code now running belongs to.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
+
+use crate::fiber::Suspender;
+use crate::scheduler::Launch;
+
+/// What a GPU thread knows of itself.
+pub(crate) struct ThreadContext {
+    pub(crate) launch: *const Launch<'static>,
+    /// The place of its block among the resident ones.
+    pub(crate) slot: usize,
+    /// Its linear index in the block.
+    pub(crate) thread: usize,
+    pub(crate) thread_index: [u32; 3],
+    pub(crate) block_index: [u32; 3],
+    pub(crate) sm: u32,
+    pub(crate) suspender: Suspender,
+    pub(crate) storage: RefCell<Vec<(TypeId, Box<dyn Any>)>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const ThreadContext> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Makes `context` the current one of this operating-system thread for good.
+pub(crate) fn enter(context: *const ThreadContext) {
+    CURRENT.set(context);
+}
+
+/// While it lives, a context is the current one.
+pub(crate) struct Entered {
+    before: *const ThreadContext,
+}
+
+impl Entered {
+    pub(crate) fn new(context: *const ThreadContext) -> Self {
+        Self { before: CURRENT.replace(context) }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+/// Whether the calling code belongs to a GPU thread.
+pub(crate) fn is_inside() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// The calling GPU thread's context and launch.
+///
+/// # Panics
+///
+/// If the caller is not a GPU thread; `what` is the function that it called.
+pub(crate) fn with<R>(what: &str, use_it: impl FnOnce(&ThreadContext, &Launch<'static>) -> R) -> R {
+    let current = CURRENT.get();
+    assert!(
+        !current.is_null(),
+        "profiler_emulator::{what} was called outside a kernel; run the kernel with \
+         profiler_emulator::launch(&LaunchConfig::new(grid, block), || kernel(..))"
+    );
+    // SAFETY: a pointer that is not null was set by `Entered` or `enter` for the GPU thread that now
+    // runs, whose `Fiber` owns the context and is alive while the thread runs.
+    let context = unsafe { &*current };
+    // SAFETY: the launch outlives its fibers (`scheduler::run` makes it first and drops it last).
+    // Another operating-system thread may own it, but waits for the baton while this one runs.
+    let launch = unsafe { &*context.launch };
+    use_it(context, launch)
+}

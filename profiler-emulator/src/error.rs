@@ -1,0 +1,149 @@
+//! Why a launch failed.
+
+use std::fmt;
+
+/// Why a launch failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The configuration asks for something that no GPU can do; the text says what.
+    InvalidConfig(String),
+    /// `launch` was called from inside a kernel, or while the calling thread was panicking.
+    NotFromHere(&'static str),
+    /// The operating system refused a stack or a thread.
+    Resources(String),
+    /// A thread of the kernel panicked.
+    Panic {
+        /// The block of the thread.
+        block: [u32; 3],
+        /// The thread in its block.
+        thread: [u32; 3],
+        /// The panic's message.
+        message: String,
+    },
+    /// Every thread waits, and none can go on.
+    Deadlock {
+        /// What each thread waits for.
+        waits: Vec<Wait>,
+        /// Blocks that have not begun, for want of a place on an SM.
+        blocks_not_started: u64,
+    },
+    /// The threads did nothing but yield for as long as the configuration allows.
+    Livelock {
+        /// The limit that was reached.
+        yields: u64,
+        /// What each thread waits for.
+        waits: Vec<Wait>,
+        /// Blocks that have not begun, for want of a place on an SM.
+        blocks_not_started: u64,
+    },
+}
+
+/// A thread that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The block of the thread.
+    pub block: [u32; 3],
+    /// The thread in its block.
+    pub thread: [u32; 3],
+    /// What it waits for.
+    pub for_what: WaitFor,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitFor {
+    /// A barrier of the block.
+    Barrier {
+        /// Its number.
+        id: u32,
+        /// How many threads have arrived.
+        arrived: u32,
+        /// How many are needed.
+        needed: u32,
+    },
+    /// Lanes of its warp.
+    Lanes {
+        /// The lanes that were named.
+        mask: u32,
+        /// Those of them that have arrived.
+        arrived: u32,
+    },
+    /// The thread is spinning: it yields and looks again.
+    Spin,
+    /// The thread waits to learn the active lanes; another thread ended the launch meanwhile.
+    ActiveMask,
+}
+
+impl fmt::Display for WaitFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Barrier { id, arrived, needed } => {
+                write!(f, "barrier {id} ({arrived} of {needed} threads arrived)")
+            }
+            Self::Lanes { mask, arrived } => {
+                write!(f, "lanes {mask:#010x} of its warp ({arrived:#010x} arrived)")
+            }
+            Self::Spin => f.write_str("a condition, spinning"),
+            Self::ActiveMask => f.write_str("the mask of active lanes"),
+        }
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "block {:?} thread {:?} waits for {}", self.block, self.thread, self.for_what)
+    }
+}
+
+/// How many waiting threads a message names.
+const NAMED_WAITS: usize = 8;
+
+fn write_waits(f: &mut fmt::Formatter<'_>, waits: &[Wait], not_started: u64) -> fmt::Result {
+    for wait in waits.iter().take(NAMED_WAITS) {
+        write!(f, "\n  {wait}")?;
+    }
+    if waits.len() > NAMED_WAITS {
+        write!(f, "\n  and {} threads more", waits.len() - NAMED_WAITS)?;
+    }
+    if not_started > 0 {
+        write!(
+            f,
+            "\n  {not_started} blocks have not started; if a thread waits for one of them, raise \
+             `blocks_per_sm` or the number of SMs"
+        )?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidConfig(message) => write!(f, "invalid launch: {message}"),
+            Self::NotFromHere(reason) => write!(f, "cannot launch here: {reason}"),
+            Self::Resources(message) => write!(
+                f,
+                "cannot make a thread of the kernel: {message}; lower `stack_bytes`, \
+                 `blocks_per_sm` or the number of SMs"
+            ),
+            Self::Panic { block, thread, message } => {
+                write!(f, "block {block:?} thread {thread:?} panicked: {message}")
+            }
+            Self::Deadlock { waits, blocks_not_started } => {
+                f.write_str("deadlock: every thread waits, and none can go on")?;
+                write_waits(f, waits, *blocks_not_started)
+            }
+            Self::Livelock { yields, waits, blocks_not_started } => {
+                write!(
+                    f,
+                    "livelock: threads yielded {yields} times and did nothing else; if that is \
+                     right, raise `yield_limit`"
+                )?;
+                write_waits(f, waits, *blocks_not_started)
+            }
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}

@@ -1,0 +1,247 @@
+//! How the arrays of a session lie in memory: arithmetic alone.
+
+use std::ops::Range;
+
+use profiler_wire::descriptor::{
+    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_ROOMS, Lost, VOID_BYTES, VOIDS,
+};
+use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
+use profiler_wire::{WIRE_VERSION, header};
+
+use crate::error::OptionsError;
+use crate::options::{Keep, Options, WARPS_MAX};
+
+/// What sessions take when the number of warps was not given.
+const DEFAULT_BYTES: u64 = 256 << 20;
+/// The most warps that sessions expect when the number was not given.
+const DEFAULT_WARPS: u64 = 16_384;
+/// Alignment of every array.
+const ALIGNMENT: u64 = 256;
+/// Bytes of the counts of a slot's lanes.
+const LANE_COUNT_BYTES: u64 = 32 * 8;
+
+/// A room: how many units it keeps and how far apart two rooms are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) mask: u32,
+    pub(crate) guard: u32,
+    /// Binary logarithm of the bytes between two rooms.
+    pub(crate) shift: u32,
+}
+
+impl Room {
+    /// A room for `words` words, see "Slots" in [`profiler_wire::descriptor`].
+    pub(crate) fn new(words: u32, keep: Keep) -> Self {
+        let units = words / UNIT_WORDS as u32;
+        let (mask, guard, stride) = match keep {
+            Keep::Last if units > 0 => {
+                let ring = units.next_power_of_two();
+                (ring - 1, ring - 1, ring)
+            }
+            // A ring of no units does not exist; counting without keeping is the same for both.
+            _ => (u32::MAX, units, (units + 1).next_power_of_two()),
+        };
+        Self { mask, guard, shift: (stride * UNIT_BYTES).trailing_zeros() }
+    }
+
+    /// Units that are kept.
+    pub(crate) fn capacity(self) -> u32 {
+        if self.mask == u32::MAX { self.guard } else { self.guard + 1 }
+    }
+
+    /// Bytes between two rooms.
+    pub(crate) fn stride(self) -> u64 {
+        1 << self.shift
+    }
+}
+
+/// How claimed slots are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claims {
+    pub(crate) sm_count: u32,
+    pub(crate) slots_per_sm: u32,
+}
+
+impl Claims {
+    /// The first slot of the common pool.
+    pub(crate) fn pool_start(self) -> u32 {
+        self.sm_count * self.slots_per_sm
+    }
+
+    /// The slots that were claimed, by the values of the counters (the pool's last).
+    pub(crate) fn in_use(self, counters: &[u64], slot_count: u32) -> Vec<Range<u32>> {
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for (index, &claimed) in counters.iter().enumerate() {
+            let is_pool = index as u32 == self.sm_count;
+            let (start, room) = if is_pool {
+                (self.pool_start(), slot_count - self.pool_start())
+            } else {
+                (index as u32 * self.slots_per_sm, self.slots_per_sm)
+            };
+            let end = start + u32::try_from(claimed).unwrap_or(u32::MAX).min(room);
+            match ranges.last_mut() {
+                _ if start == end => {}
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
+        }
+        ranges
+    }
+}
+
+/// Where the arrays of a session lie in one stretch of memory.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Layout {
+    pub(crate) room: Room,
+    /// Rooms of the other lanes, if they have any.
+    pub(crate) lane_room: Option<Room>,
+    pub(crate) slot_count: u32,
+    /// `None` for linear slots.
+    pub(crate) claims: Option<Claims>,
+    /// Byte offsets from the aligned base.
+    pub(crate) records: u64,
+    pub(crate) lanes: u64,
+    pub(crate) headers: u64,
+    pub(crate) lane_counts: u64,
+    pub(crate) counters: u64,
+    pub(crate) lost: u64,
+    pub(crate) voids: u64,
+    /// Bytes from the aligned base to the end.
+    pub(crate) bytes: u64,
+    /// Alignment of the base.
+    pub(crate) alignment: u64,
+}
+
+impl Layout {
+    /// Lays a session out. `lanes` says whether lanes other than lane 0 get rooms; `claimed` how
+    /// slots are found; `sm_count` is the device's.
+    pub(crate) fn new(
+        options: &Options,
+        lanes: bool,
+        claimed: bool,
+        sm_count: u32,
+    ) -> Result<Self, OptionsError> {
+        options.check()?;
+        let room = Room::new(options.words_per_warp, options.keep);
+        let lane_room = lanes.then(|| Room::new(options.words_per_lane, options.keep));
+        let slot_bytes = room.stride()
+            + header::BYTES as u64
+            + lane_room.map_or(0, |room| room.stride() * u64::from(LANE_ROOMS) + LANE_COUNT_BYTES);
+        let warps = options.max_warps.unwrap_or_else(|| {
+            let fitting = (DEFAULT_BYTES / slot_bytes).clamp(1, DEFAULT_WARPS);
+            u32::try_from(fitting).unwrap_or(WARPS_MAX)
+        });
+        let (slot_count, claims) = if claimed {
+            // Whatever SMs they run on, `warps` warps find a slot: one SM has its share and the
+            // pool, which together are `warps`. Half is shared out, so that half of the claims, and
+            // all of a session that stays well below its limit, never meet at the pool's counter.
+            let sm_count = sm_count.max(1);
+            let slots_per_sm = warps.div_ceil(2 * sm_count);
+            let claims = Claims { sm_count, slots_per_sm };
+            let slots =
+                u64::from(sm_count) * u64::from(slots_per_sm) + u64::from(warps - slots_per_sm);
+            let slots = u32::try_from(slots).map_err(|_| OptionsError::MaxWarps(warps))?;
+            (slots, Some(claims))
+        } else {
+            (warps, None)
+        };
+        let slots = u64::from(slot_count);
+        let lane_stride = lane_room.map_or(0, Room::stride);
+        let mut end = 0;
+        let mut place = |bytes: u64, alignment: u64| {
+            let start = u64::next_multiple_of(end, alignment.max(ALIGNMENT));
+            end = start + bytes;
+            start
+        };
+        let records = place(slots << room.shift, room.stride());
+        let lanes = place(slots * u64::from(LANE_ROOMS) * lane_stride, lane_stride);
+        let headers = place(slots * header::BYTES as u64, 1);
+        let lane_counts = place(if lane_room.is_some() { slots * LANE_COUNT_BYTES } else { 0 }, 1);
+        let counter_count = claims.map_or(0, |claims| u64::from(claims.sm_count) + 1);
+        let counters = place(counter_count * u64::from(CLAIM_STRIDE), 1);
+        let lost = place(Lost::BYTES as u64, 1);
+        let voids = place(u64::from(VOIDS) * u64::from(VOID_BYTES), 1);
+        Ok(Self {
+            room,
+            lane_room,
+            slot_count,
+            claims,
+            records,
+            lanes,
+            headers,
+            lane_counts,
+            counters,
+            lost,
+            voids,
+            bytes: end,
+            alignment: room.stride().max(lane_stride).max(ALIGNMENT),
+        })
+    }
+
+    /// Bytes to ask for from an allocator that aligns to [`ALIGNMENT`] only.
+    pub(crate) fn bytes_to_allocate(&self) -> u64 {
+        self.bytes + self.alignment - ALIGNMENT
+    }
+
+    /// The aligned base within memory that begins at `start`.
+    pub(crate) fn base(&self, start: u64) -> u64 {
+        start.next_multiple_of(self.alignment)
+    }
+
+    /// The descriptor of arrays at the aligned `base`.
+    pub(crate) fn descriptor(&self, options: &Options, base: u64) -> Descriptor {
+        let mut descriptor = Descriptor {
+            version: WIRE_VERSION,
+            flags: 0,
+            headers: base + self.headers,
+            records: base + self.records,
+            record_mask: self.room.mask,
+            record_guard: self.room.guard,
+            record_shift: self.room.shift,
+            slot_count: self.slot_count,
+            warp_mask: options.warp_mask,
+            block_first: options.block_first,
+            block_count: options.block_count,
+            block_stride: options.block_stride,
+            lost: base + self.lost,
+            voids: base + self.voids,
+            ..Descriptor::default()
+        };
+        if let Some(claims) = self.claims {
+            descriptor.flags |= FLAG_CLAIMED;
+            descriptor.sm_count = claims.sm_count;
+            descriptor.slots_per_sm = claims.slots_per_sm;
+            descriptor.claims = base + self.counters;
+            descriptor.pool_start = claims.pool_start();
+        }
+        if let Some(room) = self.lane_room {
+            descriptor.flags |= FLAG_LANES;
+            descriptor.lanes = base + self.lanes;
+            descriptor.lane_counts = base + self.lane_counts;
+            descriptor.lane_mask = room.mask;
+            descriptor.lane_guard = room.guard;
+            descriptor.lane_shift = room.shift;
+        }
+        descriptor
+    }
+
+    /// What to lower when there is not enough memory.
+    pub(crate) fn cure(&self) -> String {
+        let lanes = self.lane_room.map_or(0, |room| room.stride() * u64::from(LANE_ROOMS));
+        let mut cure = format!(
+            "lower max_warps ({} slots here) or words_per_warp ({} bytes a slot)",
+            self.slot_count,
+            self.room.stride()
+        );
+        if lanes > 0 {
+            cure += &format!(
+                ", or words_per_lane ({lanes} bytes a slot; LaneRooms::Never leaves them out)"
+            );
+        }
+        cure
+    }
+}
+
+#[cfg(test)]
+#[path = "layout_tests.rs"]
+mod tests;

@@ -1,0 +1,171 @@
+use profiler_wire::descriptor::unit_index;
+use proptest::prelude::*;
+
+use super::*;
+
+fn options(words: u32, lane_words: u32, keep: Keep, max_warps: u32) -> Options {
+    Options {
+        words_per_warp: words,
+        words_per_lane: lane_words,
+        keep,
+        max_warps: Some(max_warps),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn rooms_are_as_the_wire_contract_says() {
+    assert_eq!(Room::new(20, Keep::First), Room { mask: u32::MAX, guard: 10, shift: 8 });
+    assert_eq!(Room::new(14, Keep::First), Room { mask: u32::MAX, guard: 7, shift: 7 });
+    assert_eq!(Room::new(16, Keep::First), Room { mask: u32::MAX, guard: 8, shift: 8 });
+    assert_eq!(Room::new(20, Keep::Last), Room { mask: 15, guard: 15, shift: 8 });
+    assert_eq!(Room::new(2, Keep::Last), Room { mask: 0, guard: 0, shift: 4 });
+    assert_eq!(Room::new(20, Keep::Last).capacity(), 16);
+    assert_eq!(Room::new(20, Keep::First).capacity(), 10);
+}
+
+#[test]
+fn a_room_of_nothing_counts_and_keeps_nothing() {
+    for keep in [Keep::First, Keep::Last] {
+        let room = Room::new(0, keep);
+        assert_eq!((room.capacity(), room.stride()), (0, 16));
+        assert_eq!(unit_index(7, room.mask, room.guard), 0);
+    }
+}
+
+#[test]
+fn the_default_takes_a_moderate_amount_of_memory() {
+    for lanes in [false, true] {
+        for claimed in [false, true] {
+            let layout = Layout::new(&Options::default(), lanes, claimed, 132).expect("defaults");
+            assert!(layout.bytes < 2 * DEFAULT_BYTES, "{}", layout.bytes);
+            assert!(layout.slot_count >= 8_448, "a GPU of 132 SMs full of warps fits");
+        }
+    }
+}
+
+#[test]
+fn the_slots_in_use_follow_from_the_counters() {
+    let claims = Claims { sm_count: 3, slots_per_sm: 4 };
+    assert_eq!(claims.in_use(&[0, 0, 0, 0], 20), []);
+    assert_eq!(claims.in_use(&[2, 0, 1, 0], 20), [0..2, 8..9]);
+    assert_eq!(claims.in_use(&[9, 4, 7, 3], 20), [0..15], "full shares and the pool touch");
+    assert_eq!(claims.in_use(&[0, 5, 0, 1 << 40], 20), [4..8, 12..20]);
+}
+
+/// Every stretch of memory that a slot's warp or all warps write: start and end.
+fn stretches(descriptor: &Descriptor, slots: &[u32]) -> Vec<Range<u64>> {
+    let mut all = vec![
+        descriptor.lost..descriptor.lost + Lost::BYTES as u64,
+        descriptor.voids..descriptor.voids + u64::from(VOIDS) * u64::from(VOID_BYTES),
+    ];
+    if descriptor.flags & FLAG_CLAIMED != 0 {
+        let bytes = (u64::from(descriptor.sm_count) + 1) * u64::from(CLAIM_STRIDE);
+        all.push(descriptor.claims..descriptor.claims + bytes);
+    }
+    for &slot in slots {
+        let slot = u64::from(slot);
+        let header = descriptor.headers + slot * header::BYTES as u64;
+        all.push(header..header + header::BYTES as u64);
+        let room = descriptor.records + (slot << descriptor.record_shift);
+        let units = u64::from(unit_index(u32::MAX, descriptor.record_mask, descriptor.record_guard));
+        all.push(room..room + (units + 1) * u64::from(UNIT_BYTES));
+        if descriptor.flags & FLAG_LANES != 0 {
+            let counts = descriptor.lane_counts + slot * LANE_COUNT_BYTES;
+            all.push(counts..counts + LANE_COUNT_BYTES);
+            for lane in 0..u64::from(LANE_ROOMS) {
+                let index = slot * u64::from(LANE_ROOMS) + lane;
+                let room = descriptor.lanes + (index << descriptor.lane_shift);
+                let units =
+                    u64::from(unit_index(u32::MAX, descriptor.lane_mask, descriptor.lane_guard));
+                all.push(room..room + (units + 1) * u64::from(UNIT_BYTES));
+            }
+        }
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn nothing_overlaps_and_nothing_leaves_the_memory(
+        words in (0_u32..5000).prop_map(|units| units * 2),
+        lane_words in (0_u32..300).prop_map(|units| units * 2),
+        keep in prop_oneof![Just(Keep::First), Just(Keep::Last)],
+        max_warps in 1_u32..2000,
+        lanes: bool,
+        claimed: bool,
+        sm_count in 1_u32..200,
+        // Around a multiple of 4 GiB, where the low half of an address wraps.
+        before_wrap in 0_u64..1 << 20,
+    ) {
+        let options = options(words, lane_words, keep, max_warps);
+        let layout = Layout::new(&options, lanes, claimed, sm_count).expect("legal options");
+        let start = ((7 << 32) - before_wrap).next_multiple_of(ALIGNMENT);
+        let base = layout.base(start);
+        let descriptor = layout.descriptor(&options, base);
+
+        prop_assert_eq!(descriptor.records % layout.room.stride(), 0);
+        if let Some(room) = layout.lane_room {
+            prop_assert_eq!(descriptor.lanes % room.stride(), 0);
+        }
+        // No room crosses a multiple of 4 GiB: only the low half of an address changes within it.
+        prop_assert!(layout.room.stride() <= 1 << 32);
+
+        let last = layout.slot_count - 1;
+        let slots: std::collections::BTreeSet<u32> = [0, 1, last / 2, last.saturating_sub(1), last]
+            .into_iter()
+            .filter(|&slot| slot <= last)
+            .collect();
+        let mut all = stretches(&descriptor, &slots.into_iter().collect::<Vec<_>>());
+        all.sort_by_key(|stretch| stretch.start);
+        for pair in all.windows(2) {
+            prop_assert!(pair[0].end <= pair[1].start, "{:?} overlaps {:?}", pair[0], pair[1]);
+        }
+        prop_assert!(all[0].start >= start);
+        let end = start + layout.bytes_to_allocate();
+        prop_assert!(all.iter().all(|stretch| stretch.end <= end));
+    }
+
+    #[test]
+    fn max_warps_warps_find_a_slot_on_whatever_sm_they_run(
+        max_warps in 1_u32..500,
+        sm_count in 1_u32..150,
+        seed in proptest::collection::vec(any::<u32>(), 500),
+        crowd in 1_u32..150,
+    ) {
+        let options = options(2, 2, Keep::First, max_warps);
+        let layout = Layout::new(&options, false, true, sm_count).expect("legal options");
+        let claims = layout.claims.expect("claimed slots");
+        // As the device does it: the SM's share first, then the pool.
+        let mut counters = vec![0_u64; sm_count as usize + 1];
+        let mut slots = std::collections::BTreeSet::new();
+        for &random in &seed[..max_warps as usize] {
+            let sm = random % crowd.min(sm_count);
+            let claimed = counters[sm as usize];
+            counters[sm as usize] += 1;
+            let slot = if claimed < u64::from(claims.slots_per_sm) {
+                u64::from(sm * claims.slots_per_sm) + claimed
+            } else {
+                let claimed = counters[sm_count as usize];
+                counters[sm_count as usize] += 1;
+                u64::from(claims.pool_start()) + claimed
+            };
+            prop_assert!(slot < u64::from(layout.slot_count), "a warp found no slot");
+            prop_assert!(slots.insert(slot as u32), "slot {} was given twice", slot);
+        }
+        let in_use: Vec<u32> =
+            claims.in_use(&counters, layout.slot_count).into_iter().flatten().collect();
+        prop_assert_eq!(in_use, slots.into_iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_room_keeps_what_was_asked_for_and_wastes_less_than_half(
+        units in 1_u32..100_000,
+    ) {
+        let first = Room::new(units * 2, Keep::First);
+        prop_assert_eq!(first.capacity(), units);
+        prop_assert!(first.stride() <= 2 * 16 * u64::from(units + 1));
+        let last = Room::new(units * 2, Keep::Last);
+        prop_assert!(last.capacity() >= units && last.capacity() < 2 * units);
+    }
+}

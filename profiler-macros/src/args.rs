@@ -1,0 +1,467 @@
+//! The arguments that all macros share: `key = value`, flags, a name in front, a block at the end.
+
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Expr, ExprLit, Lit, LitStr, Path, Token, token};
+
+use crate::report::{Errors, listed};
+use crate::strategy::By;
+
+/// Everything that a macro of the family can be told by name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key {
+    Name,
+    By,
+    Track,
+    Clock,
+    Buffer,
+    Recorder,
+    Enabled,
+    MaxThreads,
+    MinBlocks,
+    MaxRegisters,
+    Wait,
+    Pin,
+    Value,
+    Unit,
+    Crate,
+}
+
+impl Key {
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::By => "by",
+            Self::Track => "track",
+            Self::Clock => "clock",
+            Self::Buffer => "buffer",
+            Self::Recorder => "recorder",
+            Self::Enabled => "enabled",
+            Self::MaxThreads => "max_threads",
+            Self::MinBlocks => "min_blocks",
+            Self::MaxRegisters => "max_registers",
+            Self::Wait => "wait",
+            Self::Pin => "pin",
+            Self::Value => "value",
+            Self::Unit => "unit",
+            Self::Crate => "crate",
+        }
+    }
+}
+
+/// Which arguments a macro takes.
+pub(crate) struct Grammar {
+    /// The macro as messages call it.
+    pub(crate) subject: &'static str,
+    /// What it takes, in the order in which messages list it.
+    pub(crate) keys: &'static [Key],
+    /// What it does not take although a user might expect it to, and why.
+    pub(crate) refused: &'static [(Key, &'static str)],
+}
+
+/// The clock of a kernel.
+#[derive(Clone, Copy)]
+pub(crate) enum Clock {
+    Cycles,
+    GlobalTimer,
+}
+
+/// An argument with the word that introduced it, for messages.
+pub(crate) struct Argument<T> {
+    pub(crate) key: Ident,
+    pub(crate) value: T,
+}
+
+/// The arguments that were given and understood.
+#[derive(Default)]
+pub(crate) struct Arguments {
+    pub(crate) name: Option<Argument<LitStr>>,
+    pub(crate) by: Option<Argument<By>>,
+    pub(crate) track: Option<Argument<Expr>>,
+    pub(crate) clock: Option<Argument<Clock>>,
+    pub(crate) recorder: Option<Argument<Expr>>,
+    pub(crate) enabled: Option<Argument<Expr>>,
+    pub(crate) max_threads: Option<Argument<Expr>>,
+    pub(crate) min_blocks: Option<Argument<Expr>>,
+    pub(crate) max_registers: Option<Argument<Expr>>,
+    pub(crate) wait: Option<Argument<()>>,
+    pub(crate) pin: Option<Argument<Vec<Expr>>>,
+    pub(crate) value: Option<Argument<Expr>>,
+    pub(crate) unit: Option<Argument<LitStr>>,
+    pub(crate) runtime: Option<Argument<Path>>,
+    /// Every key seen so far, also those whose value was wrong.
+    seen: Vec<Key>,
+}
+
+/// The value of an argument, if it was given.
+pub(crate) fn given<T>(argument: Option<&Argument<T>>) -> Option<&T> {
+    argument.map(|argument| &argument.value)
+}
+
+impl Arguments {
+    /// Parses to the end of `input`, through every mistake.
+    pub(crate) fn parse(&mut self, input: ParseStream, grammar: &Grammar, errors: &mut Errors) {
+        while !input.is_empty() {
+            if let Err(error) = self.parse_one(input, grammar, errors) {
+                errors.absorb(error);
+                skip_to_comma(input);
+            }
+            end_argument(input, errors);
+        }
+    }
+
+    /// Like [`Arguments::parse`], with a block allowed as the last argument.
+    pub(crate) fn parse_with_block(
+        &mut self,
+        input: ParseStream,
+        grammar: &Grammar,
+        errors: &mut Errors,
+    ) -> Option<Group> {
+        let mut block = None;
+        while !input.is_empty() {
+            if let Some(tokens) = parse_block(input, errors) {
+                block.get_or_insert(tokens);
+                if !input.is_empty() && !(input.peek(Token![,]) && only_a_comma(input)) {
+                    errors.at(input.span(), "the block comes last, behind all other arguments");
+                    if !input.peek(Token![,]) {
+                        skip_to_comma(input);
+                    }
+                }
+            } else if let Err(error) = self.parse_one(input, grammar, errors) {
+                errors.absorb(error);
+                skip_to_comma(input);
+            }
+            end_argument(input, errors);
+        }
+        block
+    }
+
+    fn parse_one(
+        &mut self,
+        input: ParseStream,
+        grammar: &Grammar,
+        errors: &mut Errors,
+    ) -> syn::Result<()> {
+        let subject = grammar.subject;
+        let allowed = listed(grammar.keys.iter().map(|key| key.text()));
+        if !input.peek(syn::Ident::peek_any) {
+            return Err(input.error(format!("expected an argument of {subject}: {allowed}")));
+        }
+        let word = Ident::parse_any(input)?;
+        let text = word.to_string();
+        let known = grammar.keys.iter().find(|key| key.text() == text);
+        let Some(&key) = known else {
+            let refusal = grammar.refused.iter().find(|(key, _)| key.text() == text);
+            let message = match refusal {
+                Some((_, reason)) => format!("{subject} takes no `{text}`: {reason}"),
+                None => format!("unknown {subject} argument `{text}`; expected one of {allowed}"),
+            };
+            errors.on(&word, message);
+            skip_to_comma(input);
+            return Ok(());
+        };
+        if self.seen.contains(&key) {
+            errors.on(&word, format!("duplicate `{text}` argument in {subject}"));
+            skip_to_comma(input);
+            return Ok(());
+        }
+        self.seen.push(key);
+        if key == Key::Wait {
+            if input.peek(Token![=]) {
+                errors.on(&word, "`wait` is a flag: write it alone");
+                skip_to_comma(input);
+            }
+            self.wait = Some(Argument { key: word, value: () });
+            return Ok(());
+        }
+        if !input.peek(Token![=]) || input.peek(Token![==]) {
+            errors.on(&word, format!("`{text}` needs a value: `{text} = ..`"));
+            skip_to_comma(input);
+            return Ok(());
+        }
+        input.parse::<Token![=]>()?;
+        self.parse_value(key, word, input, errors)
+    }
+
+    fn parse_value(
+        &mut self,
+        key: Key,
+        word: Ident,
+        input: ParseStream,
+        errors: &mut Errors,
+    ) -> syn::Result<()> {
+        if input.is_empty() || input.peek(Token![,]) {
+            errors.on(&word, format!("`{word}` needs a value: `{word} = ..`"));
+            return Ok(());
+        }
+        match key {
+            Key::Name => {
+                let name = parse_string(input, errors, "`name` is a string literal")?;
+                self.name = argument(word, name);
+            }
+            Key::Unit => {
+                let what = "`unit` is a string literal such as \"bytes\"";
+                self.unit = argument(word, parse_string(input, errors, what)?);
+            }
+            Key::By => self.by = argument(word, By::parse(input, errors)?),
+            Key::Clock => self.clock = argument(word, parse_clock(input, errors)?),
+            Key::Buffer => parse_buffer(input, errors)?,
+            Key::Pin => self.pin = argument(word, parse_pins(input, errors)?),
+            Key::Crate => {
+                let path = input.call(Path::parse_mod_style).map_err(|error| {
+                    syn::Error::new(error.span(), "`crate` is the path of profiler_device")
+                })?;
+                self.runtime = argument(word, Some(path));
+            }
+            Key::MaxThreads => {
+                let bound = parse_bound(input, errors, "a block has at most 1024 threads", 1024)?;
+                self.max_threads = argument(word, bound);
+            }
+            Key::MinBlocks => {
+                let bound = parse_bound(input, errors, "the bound does not fit 32 bits", u32::MAX)?;
+                self.min_blocks = argument(word, bound);
+            }
+            Key::MaxRegisters => {
+                let bound = parse_bound(input, errors, "a thread has at most 255 registers", 255)?;
+                self.max_registers = argument(word, bound);
+            }
+            Key::Track => self.track = argument(word, Some(input.parse()?)),
+            Key::Recorder => self.recorder = argument(word, Some(input.parse()?)),
+            Key::Enabled => self.enabled = argument(word, Some(input.parse()?)),
+            Key::Value => self.value = argument(word, Some(input.parse()?)),
+            // A flag: handled before its value is looked for.
+            Key::Wait => {}
+        }
+        Ok(())
+    }
+}
+
+fn argument<T>(key: Ident, value: Option<T>) -> Option<Argument<T>> {
+    value.map(|value| Argument { key, value })
+}
+
+fn parse_string(
+    input: ParseStream,
+    errors: &mut Errors,
+    what: &str,
+) -> syn::Result<Option<LitStr>> {
+    let value: Expr = input.parse()?;
+    Ok(match &value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => {
+            if text.value().is_empty() {
+                errors.on(text, "the string must not be empty");
+            }
+            Some(text.clone())
+        }
+        _ => {
+            errors.on(&value, what);
+            None
+        }
+    })
+}
+
+fn parse_clock(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Clock>> {
+    let word = Ident::parse_any(input).map_err(|error| {
+        syn::Error::new(error.span(), "expected a clock: `cycles` or `globaltimer`")
+    })?;
+    Ok(match word.to_string().as_str() {
+        "cycles" => Some(Clock::Cycles),
+        "globaltimer" => Some(Clock::GlobalTimer),
+        other => {
+            let message = format!("unknown clock `{other}`; expected `cycles` or `globaltimer`");
+            errors.on(&word, message);
+            None
+        }
+    })
+}
+
+fn parse_buffer(input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
+    let word = Ident::parse_any(input)
+        .map_err(|error| syn::Error::new(error.span(), "expected a buffer: `global`"))?;
+    match word.to_string().as_str() {
+        "global" => {}
+        known @ ("shared" | "host") => errors.on(
+            &word,
+            format!(
+                "`buffer = {known}` comes in a later version; only `global` is available in this one"
+            ),
+        ),
+        other => errors.on(&word, format!("unknown buffer `{other}`; expected `global`")),
+    }
+    Ok(())
+}
+
+fn parse_bound(
+    input: ParseStream,
+    errors: &mut Errors,
+    limit: &str,
+    max: u32,
+) -> syn::Result<Option<Expr>> {
+    let value: Expr = input.parse()?;
+    if let Expr::Lit(ExprLit { lit, .. }) = &value {
+        let number = match lit {
+            Lit::Int(number) => number.base10_parse::<u64>().ok(),
+            _ => None,
+        };
+        match number {
+            None => errors.on(&value, "a launch bound is a constant of type u32"),
+            Some(0) => errors.on(&value, "a launch bound is at least 1"),
+            Some(number) if number > u64::from(max) => errors.on(&value, limit),
+            Some(_) => return Ok(Some(value)),
+        }
+        return Ok(None);
+    }
+    Ok(Some(value))
+}
+
+fn parse_pins(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Vec<Expr>>> {
+    let value: Expr = input.parse()?;
+    let pins: Vec<Expr> = match value {
+        Expr::Tuple(tuple) => {
+            if tuple.elems.is_empty() {
+                errors.on(&tuple, "`pin` needs at least one variable: `pin = (a, b)`");
+            }
+            tuple.elems.into_iter().collect()
+        }
+        Expr::Paren(parens) => vec![*parens.expr],
+        single => vec![single],
+    };
+    let count = pins.len();
+    let places: Vec<_> = pins.into_iter().filter(|pin| is_place(pin, errors)).collect();
+    Ok((count == places.len() && count > 0).then_some(places))
+}
+
+fn is_place(expr: &Expr, errors: &mut Errors) -> bool {
+    let place = match expr {
+        Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,
+        Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)),
+        Expr::Paren(parens) => return is_place(&parens.expr, errors),
+        Expr::Group(group) => return is_place(&group.expr, errors),
+        _ => false,
+    };
+    if !place {
+        errors.on(expr, "`pin` takes mutable variables: a copy of a value cannot hold it in place");
+    }
+    place
+}
+
+/// A name that stands first in a macro.
+pub(crate) enum Name {
+    Literal(LitStr),
+    /// `LIST[index]`.
+    Listed {
+        list: Path,
+        index: Expr,
+    },
+}
+
+/// Parses the name of `subject` and the comma behind it; a mistake gives a name that stands in, so
+/// that the rest of the macro can still be checked.
+pub(crate) fn parse_name(
+    input: ParseStream,
+    subject: &str,
+    lists_allowed: bool,
+    errors: &mut Errors,
+) -> Name {
+    let stand_in = || Name::Literal(LitStr::new("?", Span::call_site()));
+    let or_list = if lists_allowed { ", or `LIST[index]` of a `profile_names!` list" } else { "" };
+    if input.is_empty() {
+        errors.at(input.span(), format!("{subject} needs a name: {subject}(\"load\")"));
+        return stand_in();
+    }
+    if is_option(input) || input.peek(token::Brace) {
+        errors.at(input.span(), format!("the name of {subject} comes first: a string literal{or_list}"));
+        return stand_in();
+    }
+    let name = match input.parse::<Expr>() {
+        Ok(Expr::Lit(ExprLit { lit: Lit::Str(name), .. })) => {
+            if name.value().is_empty() {
+                errors.on(&name, "the name must not be empty");
+            }
+            Name::Literal(name)
+        }
+        Ok(Expr::Index(expr)) if lists_allowed && matches!(*expr.expr, Expr::Path(_)) => {
+            let Expr::Path(list) = *expr.expr else { return stand_in() };
+            Name::Listed { list: list.path, index: *expr.index }
+        }
+        Ok(other) => {
+            errors.on(
+                &other,
+                format!(
+                    "the name must be a string literal{or_list}: the kernel records only a number, \
+                     and the name is kept for the host when the kernel is compiled"
+                ),
+            );
+            stand_in()
+        }
+        Err(error) => {
+            errors.absorb(error);
+            skip_to_comma(input);
+            stand_in()
+        }
+    };
+    end_argument(input, errors);
+    name
+}
+
+/// Whether `word = ..` comes next.
+pub(crate) fn is_option(input: ParseStream) -> bool {
+    input.peek(syn::Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
+}
+
+/// The comma behind an argument, or the end.
+pub(crate) fn end_argument(input: ParseStream, errors: &mut Errors) {
+    if input.is_empty() || input.parse::<Token![,]>().is_ok() {
+        return;
+    }
+    errors.at(input.span(), "expected `,`");
+    skip_to_comma(input);
+    // Nothing but the comma that the line above stopped at.
+    let _: syn::Result<Token![,]> = input.parse();
+}
+
+/// A block, if one comes next. `unsafe` and labels belong inside it.
+fn parse_block(input: ParseStream, errors: &mut Errors) -> Option<Group> {
+    if input.peek(token::Brace) {
+        return input.parse().ok();
+    }
+    if input.peek(Token![unsafe]) && input.peek2(token::Brace) {
+        errors.at(input.span(), "expected a block: put `unsafe { .. }` inside it");
+        input.parse::<Token![unsafe]>().ok()?;
+        let inner: Group = input.parse().ok()?;
+        let block = emit!(unsafe #inner);
+        return Some(Group::new(proc_macro2::Delimiter::Brace, block));
+    }
+    None
+}
+
+fn only_a_comma(input: ParseStream) -> bool {
+    let rest = input.fork();
+    rest.parse::<Token![,]>().is_ok() && rest.is_empty()
+}
+
+pub(crate) fn skip_to_comma(input: ParseStream) {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        // The stream is not empty, so there is a token.
+        let _: syn::Result<TokenTree> = input.parse();
+    }
+}
+
+/// Runs a tolerant parser over tokens: it reports what it does not understand itself and reads on.
+pub(crate) fn parse_all<T>(
+    tokens: TokenStream,
+    errors: &mut Errors,
+    parser: impl FnOnce(ParseStream, &mut Errors) -> T,
+) -> Option<T> {
+    let result = syn::parse::Parser::parse2(
+        |input: ParseStream| {
+            let parsed = parser(input, errors);
+            // Whatever is left was reported; syn would otherwise add a message of its own.
+            input.parse::<TokenStream>()?;
+            Ok(parsed)
+        },
+        tokens,
+    );
+    result.map_err(|error| errors.absorb(error)).ok()
+}

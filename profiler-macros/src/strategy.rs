@@ -1,0 +1,127 @@
+//! `by = ..`: who records.
+
+use proc_macro2::{Ident, TokenStream};
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Expr, ExprLit, Lit, token};
+
+use crate::report::{Errors, listed};
+use crate::runtime::Runtime;
+
+/// What may stand behind `by =`, as messages list it.
+const ALLOWED: [&str; 7] =
+    ["block", "warp", "warp(n)", "warp_group", "elected", "thread", "when(condition)"];
+
+/// Warps of the largest block that any GPU runs: 1024 threads (CUDA C++ Programming Guide,
+/// technical specifications per compute capability).
+const WARPS_PER_BLOCK: u32 = 32;
+
+/// Who records.
+pub(crate) enum By {
+    Block,
+    Warp,
+    WarpIndex(Expr),
+    WarpGroup,
+    Elected,
+    Thread,
+    When(Expr),
+}
+
+impl By {
+    /// Parses what stands behind `by =`. Mistakes in the meaning go to `errors` and give `None`.
+    pub(crate) fn parse(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Self>> {
+        let expected = listed(ALLOWED);
+        let word = Ident::parse_any(input)
+            .map_err(|error| syn::Error::new(error.span(), format!("expected {expected}")))?;
+        let argument = if input.peek(token::Paren) {
+            let content;
+            let parens = syn::parenthesized!(content in input);
+            Some((parens.span.join(), content.parse::<TokenStream>()?))
+        } else {
+            None
+        };
+        let expression = |what: &str| match &argument {
+            Some((_, tokens)) if !tokens.is_empty() => syn::parse2::<Expr>(tokens.clone()),
+            Some((span, _)) => Err(syn::Error::new(*span, what)),
+            None => Err(syn::Error::new(word.span(), what)),
+        };
+        let strategy = match word.to_string().as_str() {
+            "warp" if argument.is_some() => {
+                let index = expression("`warp(n)` needs the index of a warp in its block")?;
+                check_warp_index(&index, errors);
+                return Ok(Some(Self::WarpIndex(index)));
+            }
+            "when" => {
+                let condition =
+                    expression("`when` needs a condition: `when(condition)` records where it holds")?;
+                return Ok(Some(Self::When(condition)));
+            }
+            "block" => Self::Block,
+            "warp" => Self::Warp,
+            "warp_group" => Self::WarpGroup,
+            "elected" => Self::Elected,
+            "thread" => Self::Thread,
+            other => {
+                errors.on(&word, format!("unknown strategy `{other}`; expected {expected}"));
+                return Ok(None);
+            }
+        };
+        if let Some((span, _)) = argument {
+            errors.at(span, format!("`{word}` takes no argument; expected {expected}"));
+        }
+        Ok(Some(strategy))
+    }
+
+    /// Whether lanes other than lane 0 can record.
+    pub(crate) fn needs_lanes(&self) -> bool {
+        matches!(self, Self::Elected | Self::Thread | Self::When(_))
+    }
+
+    /// The strategy as a constant of the runtime's type.
+    pub(crate) fn constant(&self, runtime: &Runtime) -> TokenStream {
+        let private = runtime.private();
+        let strategy = emit!(#private::wire::Strategy);
+        match self {
+            Self::Block => emit!(#strategy::Block),
+            Self::Warp => emit!(#strategy::Warp),
+            Self::WarpGroup => emit!(#strategy::WarpGroup),
+            Self::Elected => emit!(#strategy::Elected),
+            Self::Thread => emit!(#strategy::Thread),
+            Self::When(_) => emit!(#strategy::When),
+            Self::WarpIndex(index) => emit!(#strategy::WarpIndex(const {
+                let index: ::core::primitive::u32 = #index;
+                ::core::assert!(index < #WARPS_PER_BLOCK, "a block has at most 32 warps, 0 to 31");
+                index as ::core::primitive::u8
+            })),
+        }
+    }
+
+    /// Whether the executing thread records, as a `bool`; `recorder` is a local variable.
+    pub(crate) fn leader(by: Option<&Self>, runtime: &Runtime, recorder: &Ident) -> TokenStream {
+        let private = runtime.private();
+        let recorder_type = emit!(#private::Recorder);
+        match by {
+            None => emit!(#recorder_type::leader(#recorder)),
+            Some(Self::Block) => emit!(#recorder_type::leader_block(#recorder)),
+            Some(Self::Warp) => emit!(#recorder_type::leader_warp(#recorder)),
+            Some(Self::WarpIndex(index)) => {
+                emit!(#recorder_type::leader_warp_index(#recorder, #index))
+            }
+            Some(Self::WarpGroup) => emit!(#recorder_type::leader_warp_group(#recorder)),
+            Some(Self::Elected) => emit!(#recorder_type::leader_elected(#recorder)),
+            Some(Self::Thread) => emit!(#recorder_type::leader_thread(#recorder)),
+            Some(Self::When(condition)) => {
+                emit!(#recorder_type::leader_when(#recorder, #condition))
+            }
+        }
+    }
+}
+
+/// A literal can be checked here, where the message lands under it; the rest when it is evaluated.
+fn check_warp_index(index: &Expr, errors: &mut Errors) {
+    if let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = index
+        && !literal.base10_parse::<u32>().is_ok_and(|index| index < WARPS_PER_BLOCK)
+    {
+        errors.on(literal, "a block has at most 32 warps: the index of a warp is 0 to 31");
+    }
+}

@@ -1,0 +1,447 @@
+//! What was lost or odd in a capture: counted, placed, and said with its cure.
+
+use std::fmt;
+
+/// How much a diagnostic touches the numbers of the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know; every number is right.
+    Info,
+    /// Something is missing; what is there is right.
+    Warning,
+    /// Numbers may be wrong.
+    Error,
+}
+
+/// Where something was seen first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the module in the capture.
+    pub module: usize,
+    /// The slot, where it is about one.
+    pub slot: Option<u32>,
+    /// The lane of the slot.
+    pub lane: Option<u8>,
+    /// The unit of the lane's room, from 0.
+    pub unit: Option<u32>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "module {}", self.module)?;
+        if let Some(slot) = self.slot {
+            write!(f, ", slot {slot}")?;
+        }
+        if let Some(lane) = self.lane {
+            write!(f, ", lane {lane}")?;
+        }
+        if let Some(unit) = self.unit {
+            write!(f, ", unit {unit}")?;
+        }
+        Ok(())
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident $name:literal $severity:ident,)+) => {
+        /// What a diagnostic is about. The meaning of [`Diagnostic::count`] and of
+        /// [`Diagnostic::number`] is given with each kind.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum DiagnosticKind {
+            $($(#[doc = $doc])+ $kind,)+
+        }
+
+        impl DiagnosticKind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// A stable name, for programs.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)+ }
+            }
+
+            /// How much it touches the numbers.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$kind => Severity::$severity,)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Records that did not fit the room of lane 0. Number: units a room would need.
+    RoomTooSmall "room-too-small" Warning,
+    /// Records that did not fit the rooms of other lanes. Number: units a room would need.
+    LaneRoomTooSmall "lane-room-too-small" Warning,
+    /// Warps that found no slot. Number: slots that would do.
+    NoSlot "no-slot" Warning,
+    /// Records of warps without a slot and of lanes without a room.
+    RecordsWithoutRoom "records-without-room" Warning,
+    /// Records of lanes without a room, where every warp had a slot.
+    LanesWithoutRoom "lanes-without-room" Warning,
+    /// Values whose region was kept but that did not fit themselves.
+    ValuesLost "values-lost" Warning,
+    /// Lanes whose count of units stopped at its largest value.
+    CountSaturated "count-saturated" Error,
+    /// Lanes that kept more records than their count says they emitted.
+    CountMismatch "count-mismatch" Error,
+    /// Warps that entered the kernel and never left it.
+    WarpNeverLeft "warp-never-left" Warning,
+    /// Lanes that recorded and never left the kernel, in warps whose lane 0 did.
+    LaneNeverLeft "lane-never-left" Warning,
+    /// Regions without an end.
+    OpenRegion "open-region" Warning,
+    /// Ends without a begin.
+    UnmatchedEnd "unmatched-end" Warning,
+    /// Values that belong to no region.
+    OrphanedValue "orphaned-value" Warning,
+    /// Units below the count that were never written.
+    UnwrittenUnit "unwritten-unit" Error,
+    /// Units that are no record.
+    DamagedUnit "damaged-unit" Error,
+    /// Records of a site that the module does not have. Number: the first such id.
+    UnknownSite "unknown-site" Error,
+    /// Records whose kind does not go with their site, such as a mark at a region's site.
+    KindMismatch "kind-mismatch" Error,
+    /// Units that were written earlier than the unit before them.
+    TimeNotMonotonic "time-not-monotonic" Error,
+    /// Lanes in which a gap of 2^40 ticks or more may hide.
+    AmbiguousWrap "ambiguous-wrap" Error,
+    /// Regions that seem to begin before their warp entered the kernel.
+    StartBeforeEntry "start-before-entry" Error,
+    /// Headers of another wire version. Number: the first such version.
+    HeaderVersion "header-version" Error,
+    /// Headers that are none.
+    DamagedHeader "damaged-header" Error,
+    /// Headers whose kernel is not a kernel of the module. Number: the first such id.
+    UnknownKernel "unknown-kernel" Error,
+    /// Headers with an unknown strategy. Number: its code.
+    UnknownStrategy "unknown-strategy" Error,
+    /// A descriptor that cannot be right. Number: the wire version that it names.
+    DamagedDescriptor "damaged-descriptor" Error,
+    /// Arrays that end before the slots in use do. Count: slots or lanes touched.
+    TruncatedCapture "truncated-capture" Error,
+    /// SMs whose clock readings contradict each other.
+    ClockContradiction "clock-contradiction" Error,
+    /// SMs with one clock reading only, which took the frequency of the others.
+    ClockPooled "clock-pooled" Info,
+    /// Too little was recorded to know the clock's frequency well. Number: the MHz that were taken.
+    ClockUncertain "clock-uncertain" Error,
+    /// The clock changed its frequency during the session. Count: stretches of constant frequency.
+    ClockChanged "clock-changed" Info,
+    /// Waits without a signal before them.
+    WaitWithoutSignal "wait-without-signal" Info,
+    /// Regions whose recording cost exceeds what they lasted.
+    CostExceedsDuration "cost-exceeds-duration" Warning,
+    /// The cost of a record was to be subtracted but is not known.
+    CostUnknown "cost-unknown" Warning,
+    /// Traces of different devices were merged.
+    DevicesDiffer "devices-differ" Error,
+    /// Traces with and without subtracted cost were merged.
+    CostSubtractedInPart "cost-subtracted-in-part" Error,
+}
+
+/// Something lost or odd: how often, and where first. `Display` says it in a sentence, with the cure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it is about.
+    pub kind: DiagnosticKind,
+    /// How often; of what, says the kind.
+    pub count: u64,
+    /// A number that goes with the kind, such as the capacity that would do.
+    pub number: u64,
+    /// Where it was seen first.
+    pub place: Option<Place>,
+}
+
+impl Diagnostic {
+    /// How much it touches the numbers of the trace.
+    #[must_use]
+    pub const fn severity(&self) -> Severity {
+        self.kind.severity()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use DiagnosticKind as Kind;
+        let (count, number) = (self.count, self.number);
+        match self.kind {
+            Kind::RoomTooSmall => write!(
+                f,
+                "{count} records did not fit the room of their warp; give the session room for \
+                 {number} units per warp, or select fewer warps"
+            ),
+            Kind::LaneRoomTooSmall => write!(
+                f,
+                "{count} records did not fit the room of their lane; give the session room for \
+                 {number} units per lane"
+            ),
+            Kind::NoSlot => write!(
+                f,
+                "{count} warps found no slot; give the session {number} slots, or select fewer \
+                 blocks or warps"
+            ),
+            Kind::RecordsWithoutRoom => write!(
+                f,
+                "{count} records were lost by warps without a slot or by lanes without a room; \
+                 give the session more slots"
+            ),
+            Kind::LanesWithoutRoom => write!(
+                f,
+                "{count} records were lost by lanes without a room; give the session rooms for all \
+                 lanes, or record by warp"
+            ),
+            Kind::ValuesLost => write!(
+                f,
+                "the values of {count} regions did not fit the room; give the session more room"
+            ),
+            Kind::CountSaturated => write!(
+                f,
+                "{count} lanes emitted 4294967295 units or more, where counting stops, so that more \
+                 was lost than is stated; record less, or split the launch"
+            ),
+            Kind::CountMismatch => write!(
+                f,
+                "{count} lanes kept more records than they say they emitted; the capture is damaged: \
+                 read it back only after the kernels have finished"
+            ),
+            Kind::WarpNeverLeft => write!(
+                f,
+                "{count} warps entered the kernel and never left it (the kernel hung, trapped, or \
+                 was still running when the records were read); what they lost is not known: \
+                 synchronize before reading, or see which regions are open"
+            ),
+            Kind::LaneNeverLeft => write!(
+                f,
+                "{count} lanes recorded and never left the kernel though lane 0 of their warp did; \
+                 what they lost is not known: let all lanes return from the kernel"
+            ),
+            Kind::OpenRegion => write!(
+                f,
+                "{count} regions have no end: they were never ended, or their end was lost; end \
+                 every region_start! on every path, or give the session more room"
+            ),
+            Kind::UnmatchedEnd => write!(
+                f,
+                "{count} ends have no begin (it was overwritten, or the region was ended twice or \
+                 on another lane or track) and were left out; give the session more room, and end \
+                 each region once, where it began"
+            ),
+            Kind::OrphanedValue => write!(
+                f,
+                "{count} values belong to regions that were overwritten, and were left out; give \
+                 the session more room"
+            ),
+            Kind::UnwrittenUnit => write!(
+                f,
+                "{count} units were counted but never written; the capture is damaged: read it back \
+                 only after the kernels have finished, and let no kernel write to it"
+            ),
+            Kind::DamagedUnit => write!(
+                f,
+                "{count} units are no records; something else has written into the rooms: run the \
+                 kernels under compute-sanitizer"
+            ),
+            Kind::UnknownSite => write!(
+                f,
+                "{count} records name a site that the module does not have (the first has id \
+                 {number}); attach the session with the very PTX that the module was loaded from"
+            ),
+            Kind::KindMismatch => write!(
+                f,
+                "{count} records do not go with the kind of their site and were left out; attach \
+                 the session with the very PTX that the module was loaded from"
+            ),
+            Kind::TimeNotMonotonic => write!(
+                f,
+                "{count} units bear an earlier time than the unit before them; the capture is \
+                 damaged, or the warp moved to another SM while it ran (preemption)"
+            ),
+            Kind::AmbiguousWrap => write!(
+                f,
+                "in {count} lanes at least 2^40 ticks lie between two records, so that times before \
+                 that gap may be early by a multiple of 2^40 ticks; put a mark into the long stretch"
+            ),
+            Kind::StartBeforeEntry => write!(
+                f,
+                "{count} regions seem to begin before their warp entered the kernel; they were cut \
+                 at its entry: the capture is damaged, or they lasted 2^40 ticks or more"
+            ),
+            Kind::HeaderVersion => write!(
+                f,
+                "{count} slots were written with wire version {number}, this library reads version \
+                 {}; build the kernels with the same version of the profiler as the host program",
+                profiler_wire::WIRE_VERSION
+            ),
+            Kind::DamagedHeader => write!(
+                f,
+                "{count} slot headers are damaged and their slots were left out; clear the headers \
+                 before the session, and run the kernels under compute-sanitizer"
+            ),
+            Kind::UnknownKernel => write!(
+                f,
+                "{count} slots name a kernel that the module does not have (the first has id \
+                 {number}) and were left out; attach the session with the very PTX that the module \
+                 was loaded from"
+            ),
+            Kind::UnknownStrategy => write!(
+                f,
+                "{count} slots name an unknown recording strategy (the first is {number}) and are \
+                 shown as recorded by warp; the capture is damaged, or of another version"
+            ),
+            Kind::DamagedDescriptor => write!(
+                f,
+                "the launch descriptor of {count} modules cannot be right (its wire version is \
+                 {number}, this library reads {}); their records were left out: attach before the \
+                 first launch, and finish the session with the same library",
+                profiler_wire::WIRE_VERSION
+            ),
+            Kind::TruncatedCapture => write!(
+                f,
+                "the arrays of the capture end before {count} of the slots and lanes in use do; what \
+                 is missing counts as lost: read back all slots"
+            ),
+            Kind::ClockContradiction => write!(
+                f,
+                "the clock readings of {count} SMs contradict each other by more than the timer's \
+                 step; their times are only as good as that: the clock was reset or the warp was \
+                 preempted during the session, so profile in shorter sessions"
+            ),
+            Kind::ClockPooled => write!(
+                f,
+                "{count} SMs had too few clock readings for a frequency of their own and took that \
+                 of the others"
+            ),
+            Kind::ClockUncertain => write!(
+                f,
+                "too little time passed between the clock readings to know the frequency of the SM \
+                 clock well, {number} MHz was taken; cycles are right, nanoseconds may not be: \
+                 profile a longer run, or several launches in one session"
+            ),
+            Kind::ClockChanged => write!(
+                f,
+                "the SM clock did not keep one frequency during the session; {count} stretches were \
+                 mapped one by one: lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers"
+            ),
+            Kind::WaitWithoutSignal => write!(
+                f,
+                "{count} waits have no signal of the same name and key before them, so no arrow \
+                 leads to them; check the keys, or give the session more room"
+            ),
+            Kind::CostExceedsDuration => write!(
+                f,
+                "{count} times lay closer together than recording costs and were moved onto each \
+                 other; regions this short are better measured in a loop"
+            ),
+            Kind::CostUnknown => write!(
+                f,
+                "the cost of a record is not known, so nothing was subtracted ({count} times asked); \
+                 calibrate the session first"
+            ),
+            Kind::DevicesDiffer => write!(
+                f,
+                "{count} of the merged traces are from another device, whose timer does not go \
+                 with the first's; merge only traces of one device"
+            ),
+            Kind::CostSubtractedInPart => write!(
+                f,
+                "the cost of records was subtracted from some of the merged traces and not from \
+                 {count} others; subtract it from all or from none"
+            ),
+        }?;
+        if let Some(place) = self.place {
+            write!(f, " (first: {place})")?;
+        }
+        f.write_str(".")
+    }
+}
+
+/// What was lost or odd in a trace: at most one entry of each kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Diagnostics {
+    /// The entries, in the order in which each was first seen.
+    pub list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Counts something once.
+    pub(crate) fn note(&mut self, kind: DiagnosticKind, place: Option<Place>) {
+        self.add(Diagnostic { kind, count: 1, number: 0, place });
+    }
+
+    /// Counts something once, with a number. For sizes that would do, the largest is kept;
+    /// otherwise the first.
+    pub(crate) fn note_number(&mut self, kind: DiagnosticKind, number: u64, place: Option<Place>) {
+        self.add(Diagnostic { kind, count: 1, number, place });
+    }
+
+    /// Adds to the entry of the same kind, or appends one. A count of zero is nothing.
+    pub fn add(&mut self, new: Diagnostic) {
+        if new.count == 0 {
+            return;
+        }
+        match self.list.iter_mut().find(|known| known.kind == new.kind) {
+            None => self.list.push(new),
+            Some(known) => {
+                known.count = known.count.saturating_add(new.count);
+                if matches!(
+                    new.kind,
+                    DiagnosticKind::RoomTooSmall
+                        | DiagnosticKind::LaneRoomTooSmall
+                        | DiagnosticKind::NoSlot
+                ) {
+                    known.number = known.number.max(new.number);
+                }
+            }
+        }
+    }
+
+    /// Adds all of another list.
+    pub fn extend(&mut self, other: &Self) {
+        for diagnostic in &other.list {
+            self.add(*diagnostic);
+        }
+    }
+
+    /// The entry of a kind.
+    #[must_use]
+    pub fn get(&self, kind: DiagnosticKind) -> Option<&Diagnostic> {
+        self.list.iter().find(|diagnostic| diagnostic.kind == kind)
+    }
+
+    /// How often a kind was seen.
+    #[must_use]
+    pub fn count(&self, kind: DiagnosticKind) -> u64 {
+        self.get(kind).map_or(0, |diagnostic| diagnostic.count)
+    }
+
+    /// Whether nothing was lost or odd.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The gravest entry's severity.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.list.iter().map(Diagnostic::severity).max()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.list {
+            let severity = match diagnostic.severity() {
+                Severity::Info => "note",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            };
+            writeln!(f, "{severity}: {diagnostic}")?;
+        }
+        Ok(())
+    }
+}
