@@ -1,1 +1,328 @@
-//! In progress.
+//! Compiles a crate of GPU kernels to PTX from a build script, and numbers its profiling sites.
+//!
+//! ```no_run
+//! // build.rs
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     profiler_build::Kernels::new("kernels").build()?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The folder `kernels` holds an ordinary library crate of its own (with `[workspace]` in its
+//! Cargo.toml, or a member of the outer workspace). Where NAME is the name of its library, `-`
+//! replaced by `_`, unless [`Kernels::name`] chooses another, the build script
+//!
+//! * writes the processed PTX to `OUT_DIR/NAME.ptx`, for
+//!   `include_str!(concat!(env!("OUT_DIR"), "/NAME.ptx"))`, which `profiler_host::include_ptx!("NAME")`
+//!   wraps;
+//! * sets the environment variable `PROFILER_PTX_NAME` (upper case) to that path for the crate being
+//!   built.
+//!
+//! # The compiler
+//!
+//! rustc compiles for nvptx64 by itself; what it needs is the source of `core` or a `core` built for
+//! that target. Looked at, in this order: the cargo that the environment variable
+//! `PROFILER_NVPTX_CARGO` names; rustup's toolchains with the component `rust-src`, nightly first;
+//! those with the target `nvptx64-nvidia-cuda`; the toolchain in `/usr`, as Debian's packages
+//! `rustc-web cargo-web rust-web-src` install it. Without any, [`Kernels::build`] fails with the one
+//! command that installs one; [`Kernels::build_or_warn`] warns with it and writes an **empty** PTX
+//! file, which `include_ptx!` turns into `None`: the host program still builds and runs its kernels
+//! on the emulator.
+//!
+//! # Numbering
+//!
+//! Each site (kernel, region, mark) leaves a static with its entry in the PTX, and marked
+//! instructions hold its id. The compiler writes hashed ids, which may clash; [`Ptx::process`]
+//! numbers the sites of a module densely from 1. It also writes the launch bounds that `#[profiled]`
+//! gives, for which rustc has no syntax.
+
+mod crate_info;
+mod environment;
+mod error;
+mod nested;
+mod process;
+mod toolchain;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+pub use error::{Error, ProcessError};
+
+use crate_info::CrateInfo;
+use nested::{Job, file_error};
+use toolchain::{CARGO_VARIABLE, Search, Toolchain};
+
+/// A device crate, and how to compile it.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is compiled until `build` or `build_or_warn` is called"]
+pub struct Kernels {
+    folder: PathBuf,
+    name: Option<String>,
+    target: String,
+    target_features: Vec<String>,
+    features: Vec<String>,
+    profile_enabled: bool,
+    out_dir: Option<PathBuf>,
+    target_dir: Option<PathBuf>,
+}
+
+impl Kernels {
+    /// The device crate in `folder`, relative to the folder of the crate being built.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            name: None,
+            target: "sm_80".to_owned(),
+            target_features: Vec::new(),
+            features: Vec::new(),
+            profile_enabled: true,
+            out_dir: None,
+            target_dir: None,
+        }
+    }
+
+    /// The oldest GPU architecture that the PTX runs on; `sm_80` unless given.
+    pub fn target(mut self, target: impl Into<String>) -> Self {
+        self.target = target.into();
+        self
+    }
+
+    /// The version of the PTX language, such as 78 for 7.8; unless given, the oldest that the target
+    /// allows. Some instructions written in `asm!` need a newer one.
+    pub fn ptx_version(mut self, version: u32) -> Self {
+        self.target_features.push(format!("+ptx{version}"));
+        self
+    }
+
+    /// Switches on a feature of the device crate.
+    pub fn feature(mut self, feature: impl Into<String>) -> Self {
+        self.features.push(feature.into());
+        self
+    }
+
+    /// Whether kernels record (on unless given): the feature `enabled` of profiler-device, if the
+    /// device crate depends on it. Off, the PTX is that of the kernels without annotations, unless
+    /// the device crate's manifest switches the feature on itself.
+    pub fn profile_enabled(mut self, enabled: bool) -> Self {
+        self.profile_enabled = enabled;
+        self
+    }
+
+    /// The NAME in `NAME.ptx`; the name of the device crate's library unless given.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where to write `NAME.ptx`, for use outside of a build script: cargo is then told nothing.
+    pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(folder.into());
+        self
+    }
+
+    /// Where compiled crates are kept between builds; cargo's target folder unless given, or
+    /// [`Kernels::out_dir`] outside of a build script.
+    pub fn target_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.target_dir = Some(folder.into());
+        self
+    }
+
+    /// Compiles the device crate and processes its PTX.
+    ///
+    /// # Errors
+    ///
+    /// Without a compiler, where the crate does not compile (the error holds the compiler's
+    /// diagnostics), and where its PTX cannot be processed.
+    pub fn build(&self) -> Result<Ptx, Error> {
+        let search = Search::from_environment();
+        self.watch_toolchain(&search)?;
+        let toolchain = search.find()?;
+        self.build_with(&toolchain)
+    }
+
+    /// Like [`Kernels::build`], but where no compiler is found it warns with the command that
+    /// installs one, writes an empty PTX file and gives `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernels::build`], but for the missing compiler.
+    pub fn build_or_warn(&self) -> Result<Option<Ptx>, Error> {
+        let search = Search::from_environment();
+        self.watch_toolchain(&search)?;
+        match search.find() {
+            Ok(toolchain) => self.build_with(&toolchain).map(Some),
+            Err(Error::NoCompiler { command, .. }) => {
+                let info = CrateInfo::read(&self.folder()?, None)?;
+                let name = self.name_or(&info);
+                let path = self.write(&name, "")?;
+                let mut directives = format!(
+                    "cargo::warning=no compiler for nvptx64, so {name} runs on the emulator only; \
+                     install one with: {command}\n"
+                );
+                for missing in search.watched() {
+                    directives += &rerun_if_changed(&missing);
+                }
+                directives += &path_variable(&name, &path);
+                self.tell_cargo(&directives)?;
+                Ok(None)
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    fn build_with(&self, toolchain: &Toolchain) -> Result<Ptx, Error> {
+        let folder = self.folder()?;
+        let info = CrateInfo::read(&folder, Some(toolchain))?;
+        let name = self.name_or(&info);
+        // Told before compiling, so that a crate that fails to compile is watched too.
+        let watched: String = info.sources.iter().map(|path| rerun_if_changed(path)).collect();
+        self.tell_cargo(&watched)?;
+        let out_dir = self.output_folder()?;
+        let mut features = self.features.clone();
+        if let Some(dependency) = info.device_dependency.as_ref().filter(|_| self.profile_enabled) {
+            features.push(format!("{dependency}/enabled"));
+        }
+        let outcome = Job {
+            folder: &folder,
+            info: &info,
+            toolchain,
+            target: &self.target,
+            target_features: &self.target_features.join(","),
+            features,
+            target_root: &self.target_root(&out_dir),
+            assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
+        }
+        .run()?;
+        let processed = process::process(&outcome.text)
+            .map_err(|source| Error::Process { name: name.clone(), source })?;
+        let path = self.write(&name, &processed.text)?;
+        let mut directives: String =
+            outcome.sources.iter().map(|path| rerun_if_changed(path)).collect();
+        for line in outcome.warnings.lines() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(directives, "cargo::warning={line}");
+        }
+        directives += &path_variable(&name, &path);
+        self.tell_cargo(&directives)?;
+        Ok(Ptx { path, name, sites: processed.sites })
+    }
+
+    fn watch_toolchain(&self, search: &Search) -> Result<(), Error> {
+        let mut directives = String::new();
+        for variable in [CARGO_VARIABLE, "RUSTUP_HOME"] {
+            // Writing to a String cannot fail.
+            let _ = writeln!(directives, "cargo::rerun-if-env-changed={variable}");
+        }
+        if let Some(cargo) = &search.named {
+            directives += &rerun_if_changed(cargo);
+        }
+        self.tell_cargo(&directives)
+    }
+
+    fn folder(&self) -> Result<PathBuf, Error> {
+        if self.folder.is_absolute() {
+            return Ok(self.folder.clone());
+        }
+        Ok(variable("CARGO_MANIFEST_DIR")?.join(&self.folder))
+    }
+
+    fn output_folder(&self) -> Result<PathBuf, Error> {
+        let folder = match &self.out_dir {
+            Some(folder) => folder.clone(),
+            None => variable("OUT_DIR")?,
+        };
+        std::fs::create_dir_all(&folder).map_err(|source| file_error("create", &folder, source))?;
+        // The compiler runs in another folder.
+        folder.canonicalize().map_err(|source| file_error("read", &folder, source))
+    }
+
+    /// Cargo's target folder: the nearest one above OUT_DIR that bears cargo's tag.
+    fn target_root(&self, out_dir: &Path) -> PathBuf {
+        let tagged = || {
+            out_dir.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file())
+        };
+        match (&self.target_dir, &self.out_dir) {
+            // The compiler runs in another folder; a path that cannot be made absolute is left.
+            (Some(folder), _) => std::path::absolute(folder).unwrap_or_else(|_| folder.clone()),
+            (None, Some(_)) => out_dir.to_owned(),
+            (None, None) => tagged().unwrap_or(out_dir).to_owned(),
+        }
+    }
+
+    fn name_or(&self, info: &CrateInfo) -> String {
+        self.name.clone().unwrap_or_else(|| info.library.clone())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let path = self.output_folder()?.join(format!("{name}.ptx"));
+        std::fs::write(&path, text).map_err(|source| file_error("write", &path, source))?;
+        Ok(path)
+    }
+
+    /// Prints directives for cargo, in a build script.
+    fn tell_cargo(&self, directives: &str) -> Result<(), Error> {
+        if self.out_dir.is_some() {
+            return Ok(());
+        }
+        std::io::stdout()
+            .write_all(directives.as_bytes())
+            .map_err(|source| file_error("write", Path::new("standard output"), source))
+    }
+}
+
+/// PTX that was compiled and processed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ptx {
+    /// The file: `OUT_DIR/NAME.ptx`.
+    pub path: PathBuf,
+    /// The NAME.
+    pub name: String,
+    /// How many sites the module has.
+    pub sites: usize,
+}
+
+impl Ptx {
+    /// Numbers the sites of a module: takes the PTX text as the compiler wrote it, and gives it with
+    ///
+    /// * each site's id, dense from 1 in the order of the source (a name list takes as many
+    ///   consecutive ids as its entry asks for), in the bytes of its static and in each instruction
+    ///   that a site marker follows;
+    /// * `.maxntid`, `.minnctapersm` and `.maxnreg` behind the parameter lists of the kernels whose
+    ///   site entries give these bounds;
+    /// * a first line that says so: `// profiler-build: wire=1 sites=12 enabled=true`. `enabled` is
+    ///   whether the module has any site or a launch descriptor.
+    ///
+    /// Everything else stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// See [`ProcessError`]: each names the site, the kernel or the line.
+    pub fn process(text: &str) -> Result<String, ProcessError> {
+        process::process(text).map(|processed| processed.text)
+    }
+}
+
+/// The version, as `rustc -vV` prints it, of the compiler that [`Kernels::build`] would use. For
+/// tests that need one, and must say so where there is none.
+///
+/// # Errors
+///
+/// [`Error::NoCompiler`] or [`Error::NamedCompiler`].
+pub fn compiler_version() -> Result<String, Error> {
+    Search::from_environment().find().map(|toolchain| toolchain.version)
+}
+
+fn variable(name: &'static str) -> Result<PathBuf, Error> {
+    std::env::var_os(name).map(PathBuf::from).ok_or(Error::NotABuildScript { variable: name })
+}
+
+fn rerun_if_changed(path: &Path) -> String {
+    format!("cargo::rerun-if-changed={}\n", path.display())
+}
+
+fn path_variable(name: &str, path: &Path) -> String {
+    let variable = name.to_uppercase().replace('-', "_");
+    format!("cargo::rustc-env=PROFILER_PTX_{variable}={}\n", path.display())
+}

@@ -1,10 +1,10 @@
 //! The calibration kernel: measures on the device in use what a record costs, with the very code
 //! that the module's own kernels record with.
 
+use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::STRATEGY_OF_KERNEL;
 use profiler_wire::symbol::{CALIBRATION, CALIBRATION_COUNTS, CALIBRATION_EMPTY};
-use profiler_wire::Strategy;
 
 use crate::recorder::{Config, Recorder, State};
 

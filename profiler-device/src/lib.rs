@@ -58,13 +58,13 @@ mod calibration;
 
 pub use hardware::DescriptorPtr;
 pub use profiler_macros::{
-    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, region_end,
-    region_start,
+    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
+    region_end, region_start,
 };
 pub use recorder::{Recorder, Region, RegionToken};
-#[cfg(not(target_arch = "nvptx64"))]
-pub use site::registered_sites;
 pub use site::SiteId;
+#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
+pub use site::registered_sites;
 pub use value::{Pin, Value, Wait};
 
 /// What the macros expand into. Not part of the public interface.

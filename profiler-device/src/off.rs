@@ -36,11 +36,7 @@ impl State {
     /// None with profiling off: the descriptor is not read.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn enter_with(
-        _kernel: SiteId,
-        _config: Config,
-        _descriptor: DescriptorPtr,
-    ) -> Self {
+    pub unsafe fn enter_with(_kernel: SiteId, _config: Config, _descriptor: DescriptorPtr) -> Self {
         Self
     }
 }

@@ -1,8 +1,8 @@
 //! The handle by which kernels record, and the region and token that it gives.
 
 use profiler_wire::RecordKind;
-use profiler_wire::record::pack;
 use profiler_wire::Strategy;
+use profiler_wire::record::pack;
 
 pub use crate::state::{Config, State};
 
@@ -137,10 +137,7 @@ impl<'a> Recorder<'a> {
     pub fn start(self, site: SiteId, leader: bool, track: u32) -> RegionToken<'a> {
         if self.state.config.enabled {
             let ticks = self.state.stamp();
-            self.state.append(
-                leader,
-                [pack(RecordKind::Begin, site.0, ticks), u64::from(track)],
-            );
+            self.state.append(leader, [pack(RecordKind::Begin, site.0, ticks), u64::from(track)]);
         }
         RegionToken { recorder: self, site, leader, track }
     }
@@ -150,8 +147,7 @@ impl<'a> Recorder<'a> {
     pub fn mark(self, site: SiteId, leader: bool) {
         if self.state.config.enabled {
             let ticks = self.state.stamp();
-            self.state
-                .append(leader, [pack(RecordKind::Mark, site.0, ticks), 0]);
+            self.state.append(leader, [pack(RecordKind::Mark, site.0, ticks), 0]);
         }
     }
 
@@ -240,10 +236,9 @@ impl RegionToken<'_> {
     #[inline(always)]
     pub fn end_with<V: Value>(self, value: V) {
         if let Some(end) = self.record() {
-            self.recorder.state.append_attachment(
-                self.leader,
-                [pack(V::KIND, self.site.0, end), value.bits()],
-            );
+            self.recorder
+                .state
+                .append_attachment(self.leader, [pack(V::KIND, self.site.0, end), value.bits()]);
         }
     }
 
@@ -254,11 +249,7 @@ impl RegionToken<'_> {
             return None;
         }
         let end = state.stamp();
-        state.append(
-            self.leader,
-            [pack(RecordKind::End, self.site.0, end), u64::from(self.track)],
-        );
+        state.append(self.leader, [pack(RecordKind::End, self.site.0, end), u64::from(self.track)]);
         Some(end)
     }
 }
-

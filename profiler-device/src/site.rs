@@ -19,7 +19,10 @@ impl SiteId {
 /// What an entry of the site table is made of; called at compile time by `__site!`.
 #[doc(hidden)]
 #[must_use]
-#[expect(clippy::too_many_arguments, reason = "one argument for each thing that a macro knows of a site")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one argument for each thing that a macro knows of a site"
+)]
 pub const fn entry(
     kind: SiteKind,
     name: &'static str,
@@ -142,13 +145,13 @@ pub fn site_id<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> Site
 }
 
 #[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
+pub use registry::registered_sites;
+#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
 #[doc(hidden)]
 pub use registry::site_id;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use registry::registered_sites;
 
 /// The twin has no PTX to read site entries from, so sites register when they are first executed.
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
 mod registry {
     use std::collections::HashMap;
     use std::sync::{Mutex, PoisonError};
@@ -173,7 +176,6 @@ mod registry {
     }
 
     /// The id of a site: registers its entry if it is new.
-    #[cfg(feature = "enabled")]
     #[doc(hidden)]
     #[must_use]
     pub fn site_id<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> super::SiteId {

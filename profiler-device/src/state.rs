@@ -138,7 +138,7 @@ impl State {
             leader: match config.strategy {
                 Strategy::Block => lane == 0 && warp == 0,
                 Strategy::WarpIndex(index) => lane == 0 && warp == u32::from(index),
-                Strategy::WarpGroup => lane == 0 && warp % 4 == 0,
+                Strategy::WarpGroup => lane == 0 && warp.is_multiple_of(4),
                 Strategy::Warp => lane == 0,
                 Strategy::When => config.when,
                 // `Elected` is decided anew at every region.
@@ -295,8 +295,7 @@ impl Room {
 fn selected(descriptor: impl Descriptor, warp: u32) -> Option<u64> {
     let [x, y, z] = hardware::block_index();
     let [width, height, _] = hardware::grid_dim();
-    let block =
-        (u64::from(z) * u64::from(height) + u64::from(y)) * u64::from(width) + u64::from(x);
+    let block = (u64::from(z) * u64::from(height) + u64::from(y)) * u64::from(width) + u64::from(x);
     let first = u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>());
     let stride = descriptor.u32::<{ offset::BLOCK_STRIDE }>();
     if descriptor.u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 || block < first {
@@ -342,9 +341,8 @@ unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
     // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share a counter.
     let sm = hardware::sm_id().min(sm_count - 1);
     // SAFETY: sm_count + 1 counters of 8 bytes, CLAIM_STRIDE apart; 64 bits do not wrap.
-    let claimed = unsafe {
-        hardware::atomic_add_u64(claims + u64::from(sm) * u64::from(CLAIM_STRIDE), 1)
-    };
+    let claimed =
+        unsafe { hardware::atomic_add_u64(claims + u64::from(sm) * u64::from(CLAIM_STRIDE), 1) };
     if claimed < u64::from(share) {
         return sm * share + claimed as u32;
     }

@@ -152,7 +152,7 @@ pub struct Emulator {
     /// When the next launch begins, in ticks since the device was made.
     ticks: AtomicU64,
     next_grid_id: AtomicU64,
-    made: Instant,
+    pub(crate) made: Instant,
 }
 
 impl Emulator {
@@ -185,9 +185,8 @@ impl Emulator {
         kernel: Kernel,
     ) -> Result<(), LaunchError> {
         config.check()?;
-        let grid_id = config
-            .grid_id
-            .unwrap_or_else(|| self.next_grid_id.fetch_add(1, Ordering::Relaxed));
+        let grid_id =
+            config.grid_id.unwrap_or_else(|| self.next_grid_id.fetch_add(1, Ordering::Relaxed));
         let start = self.ticks.load(Ordering::Relaxed);
         let (end, result) = scheduler::run(self, config, &kernel, grid_id, start);
         self.ticks.fetch_max(end + LAUNCH_GAP_TICKS, Ordering::Relaxed);
@@ -206,15 +205,15 @@ impl Emulator {
     pub fn globaltimer(&self, clock: ClockMode) -> u64 {
         globaltimer_at(match clock {
             ClockMode::Virtual => self.ticks.load(Ordering::Relaxed),
-            ClockMode::Real => self.real_ticks(),
+            ClockMode::Real => real_ticks(self.made),
         })
     }
+}
 
-    /// Nominal cycles since the device was made, by the host's clock.
-    pub(crate) fn real_ticks(&self) -> u64 {
-        let elapsed_ns = u64::try_from(self.made.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        elapsed_ns.saturating_mul(TICKS_PER_NS)
-    }
+/// Nominal cycles since `made`, by the host's clock.
+pub(crate) fn real_ticks(made: Instant) -> u64 {
+    let elapsed_ns = u64::try_from(made.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    elapsed_ns.saturating_mul(TICKS_PER_NS)
 }
 
 impl Default for Emulator {

@@ -8,7 +8,7 @@ use crate::scheduler::Launch;
 
 /// What a GPU thread knows of itself.
 pub(crate) struct ThreadContext {
-    pub(crate) launch: *const Launch<'static>,
+    pub(crate) launch: *const Launch,
     /// The place of its block among the resident ones.
     pub(crate) slot: usize,
     /// Its linear index in the block.
@@ -56,7 +56,7 @@ pub(crate) fn is_inside() -> bool {
 /// # Panics
 ///
 /// If the caller is not a GPU thread; `what` is the function that it called.
-pub(crate) fn with<R>(what: &str, use_it: impl FnOnce(&ThreadContext, &Launch<'static>) -> R) -> R {
+pub(crate) fn with<R>(what: &str, use_it: impl FnOnce(&ThreadContext, &Launch) -> R) -> R {
     let current = CURRENT.get();
     assert!(
         !current.is_null(),

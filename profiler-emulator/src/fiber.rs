@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
@@ -137,7 +138,10 @@ impl<T> Carried<T> {
 
 enum Body {
     Coroutine(Coroutine<(), (), Ending>),
-    Os { baton: Arc<Baton>, handle: Option<JoinHandle<()>> },
+    Os {
+        baton: Arc<Baton>,
+        handle: Option<JoinHandle<()>>,
+    },
     /// Only while a fiber is dropped or has given its stack back.
     Gone,
 }
@@ -145,8 +149,8 @@ enum Body {
 /// A GPU thread that has begun or will begin to run the kernel.
 pub(crate) struct Fiber<'launch> {
     body: Body,
-    /// Boxed, so that it stays where the running thread finds it.
-    context: Box<ThreadContext>,
+    /// Counted rather than owned outright: the running thread uses it too, by its address.
+    context: Rc<ThreadContext>,
     ended: bool,
     kernel: PhantomData<Kernel<'launch>>,
 }
@@ -154,12 +158,12 @@ pub(crate) struct Fiber<'launch> {
 impl<'launch> Fiber<'launch> {
     /// A thread that will run `kernel` on `stack` (coroutines) or on a new operating-system thread.
     pub(crate) fn new(
-        context: Box<ThreadContext>,
+        context: Rc<ThreadContext>,
         kernel: Kernel<'launch>,
         stack_bytes: usize,
         pool: &mut Vec<DefaultStack>,
     ) -> std::io::Result<Self> {
-        let address: *const ThreadContext = &raw const *context;
+        let address = Rc::as_ptr(&context);
         let body = match &context.suspender {
             Suspender::Coroutine(_) => {
                 let stack = match pool.pop() {
@@ -168,7 +172,7 @@ impl<'launch> Fiber<'launch> {
                 };
                 let run = move |yielder: &Yielder<(), ()>, ()| {
                     // SAFETY: the context outlives the coroutine (fields of one `Fiber`; `Drop`
-                    // unwinds the coroutine first) and does not move, being boxed.
+                    // unwinds the coroutine first) and does not move, being behind an `Rc`.
                     let context = unsafe { &*address };
                     if let Suspender::Coroutine(cell) = &context.suspender {
                         cell.set(yielder);
@@ -207,7 +211,7 @@ impl<'launch> Fiber<'launch> {
     pub(crate) fn resume(&mut self) -> Option<Ending> {
         let ending = match &mut self.body {
             Body::Coroutine(coroutine) => {
-                let _entered = context::Entered::new(&raw const *self.context);
+                let _entered = context::Entered::new(Rc::as_ptr(&self.context));
                 match coroutine.resume(()) {
                     CoroutineResult::Yield(()) => None,
                     CoroutineResult::Return(ending) => Some(ending),
@@ -235,14 +239,14 @@ impl Drop for Fiber<'_> {
         match &mut self.body {
             Body::Coroutine(coroutine) => {
                 // What the thread holds is dropped on its own stack, and may call the kernel API.
-                let _entered = context::Entered::new(&raw const *self.context);
+                let _entered = context::Entered::new(Rc::as_ptr(&self.context));
                 coroutine.force_unwind();
             }
             Body::Os { baton, handle } => {
                 if !self.ended {
-                    // A thread that unwinds does not suspend again, so this returns its ending,
-                    // which is the abandonment itself or a panic that has been reported already.
-                    drop(baton.hand_over(Turn::Unwind));
+                    // The ending is the abandonment itself, of which nobody needs to hear. A kernel
+                    // that catches it and suspends again is made to unwind again.
+                    while baton.hand_over(Turn::Unwind).is_none() {}
                 }
                 if let Some(handle) = handle.take() {
                     // The thread catches what the kernel throws; there is no result to look at.

@@ -1,1 +1,76 @@
-//! In progress.
+//! Runs the CPU twin of a CUDA kernel.
+//!
+//! The kernel is an ordinary function that asks this crate for its thread index, barriers, shared
+//! memory and so on. [`launch`] calls it once for each thread of the grid. Each of these threads is
+//! a stackful coroutine (or, with [`Threads::Os`], a thread of the operating system); one runs at
+//! any time, until it waits, yields or ends. Results and virtual clock readings are therefore the
+//! same in every run.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU32, Ordering};
+//! use profiler_emulator::{LaunchConfig, block_dim, block_index, launch, thread_index};
+//!
+//! let sum = AtomicU32::new(0);
+//! launch(&LaunchConfig::new([4, 1, 1], [64, 1, 1]), || {
+//!     let index = block_index()[0] * block_dim()[0] + thread_index()[0];
+//!     sum.fetch_add(index, Ordering::Relaxed);
+//! })?;
+//! assert_eq!(sum.into_inner(), (0..256).sum());
+//! # Ok::<(), profiler_emulator::LaunchError>(())
+//! ```
+//!
+//! # Blocks
+//!
+//! Block b (counted x first) runs on SM b modulo [`Emulator::sm_count`]. An SM holds
+//! [`LaunchConfig::blocks_per_sm`] blocks at once; the next begins when one of them ends.
+//!
+//! # Waiting
+//!
+//! A loop that waits for another thread must call [`yield_now`] in every turn; one that does not
+//! never ends. A launch in which every thread waits ends with [`LaunchError::Deadlock`], one in
+//! which threads only yield with [`LaunchError::Livelock`]. A panic in one thread ends the launch
+//! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped. A
+//! thread that overflows its stack hits a guard page, which ends the process: raise
+//! [`LaunchConfig::stack_bytes`].
+//!
+//! # Virtual time
+//!
+//! Each thread has its own time, in cycles of a nominal 2000 MHz. It is a model that makes order
+//! and durations repeatable, not a prediction of a GPU:
+//!
+//! * a clock read costs 8 cycles, [`advance`] costs what it says, everything else costs nothing;
+//! * barriers and warp exchanges set all participants to the time of the last to arrive;
+//! * [`active_mask`] sets the lanes that it finds together to the latest time in their warp, so
+//!   that arms of a branch follow each other in time;
+//! * [`yield_now`] costs 16 cycles, and the thread continues no earlier than the threads that ran
+//!   in the meantime, so that a wait ends after the store that ended it. It may end somewhat later
+//!   than on a GPU, since a thread is seen only when it suspends, not at each store. To keep the
+//!   difference small, the warp that is furthest behind always runs next, and [`advance`] lets the
+//!   others catch up before it returns;
+//! * a block begins when the block before it in its place on the SM ended, a launch after the one
+//!   before it on the same [`Emulator`].
+//!
+//! [`clock64`] shows this time plus an offset of the SM, since SM clocks are not synchronised on
+//! hardware; [`globaltimer`] shows it in nanoseconds, in steps of 32, the same on all SMs.
+
+mod block;
+mod config;
+mod context;
+mod error;
+mod fiber;
+mod kernel;
+mod scheduler;
+mod shared;
+mod state;
+
+pub use config::{
+    ClockMode, Emulator, LaunchConfig, MAX_BLOCK_THREADS, MAX_SHARED_BYTES, Threads, WARP_SIZE,
+    launch,
+};
+pub use error::{LaunchError, Wait, WaitFor};
+pub use kernel::{
+    active_mask, active_mask_at, advance, barrier, barrier_arrive, block_dim, block_index, clock64,
+    constant_u32, constant_u64, dynamic_shared, globaltimer, grid_dim, grid_id, is_in_kernel,
+    lane_id, shared_memory, sm_id, thread_index, warp_exchange, warp_exchange_words, warp_index,
+    with_thread_storage, yield_now,
+};

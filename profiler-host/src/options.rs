@@ -52,6 +52,17 @@ pub enum LaneRooms {
     Never,
 }
 
+/// Where a session takes the cost of a record from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Cost {
+    /// Nowhere: the trace does not say it.
+    Unknown,
+    /// The calibration kernel, run when the session begins.
+    Measure,
+    /// The user.
+    Known(profiler_trace::RecordCost),
+}
+
 /// Everything that a session is asked for; made and checked by [`crate::ProfilerBuilder`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
@@ -68,7 +79,7 @@ pub(crate) struct Options {
     /// `None`: as many as fit a moderate amount of memory.
     pub(crate) max_warps: Option<u32>,
     pub(crate) export: bool,
-    pub(crate) record_cost: Option<profiler_trace::RecordCost>,
+    pub(crate) record_cost: Cost,
     pub(crate) subtract_record_cost: bool,
 }
 
@@ -86,7 +97,7 @@ impl Default for Options {
             block_stride: 1,
             max_warps: None,
             export: true,
-            record_cost: None,
+            record_cost: Cost::Unknown,
             subtract_record_cost: false,
         }
     }
@@ -118,9 +129,6 @@ impl Options {
                 return Err(OptionsError::MaxWarps(warps));
             }
             _ => {}
-        }
-        if self.subtract_record_cost && self.record_cost.is_none() {
-            return Err(OptionsError::UnknownRecordCost);
         }
         Ok(())
     }
@@ -233,7 +241,6 @@ mod tests {
         assert!(matches!(with(|o| o.words_per_lane = 1 << 30), OptionsError::TooManyWords { .. }));
         assert_eq!(with(|o| o.block_stride = 0), OptionsError::ZeroStride);
         assert_eq!(with(|o| o.max_warps = Some(0)), OptionsError::MaxWarps(0));
-        assert_eq!(with(|o| o.subtract_record_cost = true), OptionsError::UnknownRecordCost);
         let mut zero = Options::default();
         (zero.words_per_warp, zero.words_per_lane) = (0, 0);
         assert_eq!(zero.check(), Ok(()), "a session that only counts is legal");

@@ -6,6 +6,7 @@ use syn::parse::ParseStream;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Token, token};
 
 use crate::report::{Errors, listed};
+use crate::runtime::emit;
 use crate::strategy::By;
 
 /// Everything that a macro of the family can be told by name.
@@ -122,7 +123,8 @@ impl Arguments {
         while !input.is_empty() {
             if let Some(tokens) = parse_block(input, errors) {
                 block.get_or_insert(tokens);
-                if !input.is_empty() && !(input.peek(Token![,]) && only_a_comma(input)) {
+                let is_last = input.is_empty() || only_a_comma(input);
+                if !is_last {
                     errors.at(input.span(), "the block comes last, behind all other arguments");
                     if !input.peek(Token![,]) {
                         skip_to_comma(input);
@@ -352,7 +354,7 @@ pub(crate) enum Name {
     /// `LIST[index]`.
     Listed {
         list: Path,
-        index: Expr,
+        index: Box<Expr>,
     },
 }
 
@@ -371,7 +373,10 @@ pub(crate) fn parse_name(
         return stand_in();
     }
     if is_option(input) || input.peek(token::Brace) {
-        errors.at(input.span(), format!("the name of {subject} comes first: a string literal{or_list}"));
+        errors.at(
+            input.span(),
+            format!("the name of {subject} comes first: a string literal{or_list}"),
+        );
         return stand_in();
     }
     let name = match input.parse::<Expr>() {
@@ -383,7 +388,7 @@ pub(crate) fn parse_name(
         }
         Ok(Expr::Index(expr)) if lists_allowed && matches!(*expr.expr, Expr::Path(_)) => {
             let Expr::Path(list) = *expr.expr else { return stand_in() };
-            Name::Listed { list: list.path, index: *expr.index }
+            Name::Listed { list: list.path, index: expr.index }
         }
         Ok(other) => {
             errors.on(

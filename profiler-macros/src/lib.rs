@@ -1,1 +1,461 @@
-//! In progress.
+//! The macros of the profiler: `#[profiled]`, `profile_region!` and their family.
+//!
+//! Use them through `profiler_device`, which re-exports them and holds what they expand into. Where
+//! that crate has another name, each macro takes its path as `crate = path`.
+//!
+//! | macro | records |
+//! |---|---|
+//! | [`macro@profiled`] | a kernel, or a whole device function |
+//! | [`profile_region!`] | a region: to the end of the enclosing block, or a block |
+//! | [`region_start!`], [`region_end!`] | a region that spans iterations or crosses others |
+//! | [`profile_mark!`] | an instant, with or without a value |
+//! | [`profile_signal!`], [`profile_wait!`] | instants that the trace joins by an arrow |
+//! | [`profile_names!`] | nothing: lists names of which a region chooses one at run time |
+//! | [`recorder!`] | nothing: gives the recorder, for a device function |
+//!
+//! # Who records: `by`
+//!
+//! | `by = ..` | records |
+//! |---|---|
+//! | `warp` | lane 0 of every warp; the default of kernels |
+//! | `block` | lane 0 of warp 0 of the block |
+//! | `warp(n)` | lane 0 of warp `n` of the block; `n` is a literal, or a path of a constant of type `u32` |
+//! | `warp_group` | lane 0 of every fourth warp |
+//! | `elected` | one active lane of the warp, right under any divergence |
+//! | `thread` | every thread |
+//! | `when(condition)` | the threads for which the condition holds |
+//!
+//! A region or mark without `by` records the way its kernel does.
+//!
+//! # Which recorder: `recorder`
+//!
+//! `#[profiled]` puts a recorder in scope for what is written in its body. It is hidden like a local
+//! of `macro_rules!`, so a `macro_rules!` of your own does not see it: pass it there, and to device
+//! functions, with [`recorder!`] and `recorder = prof`.
+//!
+//! # When profiling is off
+//!
+//! Without the feature `enabled` of `profiler_device` the macros leave nothing behind. Expressions
+//! that you give them (`value`, `track`, `key`, an index, a condition) are ordinary code and are
+//! still evaluated; the compiler drops them where they have no side effect.
+
+use proc_macro::TokenStream;
+
+mod args;
+mod mark;
+mod names;
+mod profiled;
+mod region;
+mod report;
+mod runtime;
+mod strategy;
+#[cfg(test)]
+mod tests;
+
+/* # The attribute */
+
+/// Records a kernel, or a whole device function.
+///
+/// # On a kernel
+///
+/// A kernel is an `extern "ptx-kernel"` function. For nvptx64 it becomes that kernel, exported under
+/// its name unless it is generic or says how it is exported; for every other target it becomes its
+/// *CPU twin*, the same function without the ABI, so that the crate compiles for the host on stable.
+/// The signature does not change.
+///
+/// ```
+/// use profiler_device::{profile_region, profiled};
+///
+/// #[profiled]
+/// pub unsafe extern "ptx-kernel" fn scale(data: *mut f32, factor: f32) {
+///     profile_region!("multiply", {
+///         // SAFETY: the caller gives a pointer to at least one element.
+///         unsafe { *data *= factor }
+///     });
+/// }
+/// ```
+///
+/// Rust-CUDA's `#[cuda_std::kernel]` marks a kernel as well, above or below `#[profiled]`; its item
+/// is left as it is but for the body.
+///
+/// # On a device function
+///
+/// The whole body becomes a region named after the function. It needs a recorder: a parameter of
+/// type `Recorder`, by value or by reference, or whatever `recorder = ..` says. Generics, methods,
+/// `unsafe`, `impl Trait` and early returns all work.
+///
+/// ```
+/// use profiler_device::{Recorder, recorder, profile_region, profiled};
+///
+/// #[profiled]
+/// fn square<T: Copy + core::ops::Mul<Output = T>>(prof: Recorder<'_>, value: T) -> T {
+///     profile_region!("multiply");
+///     value * value
+/// }
+///
+/// #[profiled]
+/// pub unsafe extern "ptx-kernel" fn kernel(data: *mut f32) {
+///     // SAFETY: the caller gives a pointer to at least one element.
+///     let data = unsafe { &mut *data };
+///     *data = square(recorder!(), *data);
+/// }
+/// ```
+///
+/// # Arguments
+///
+/// `name = "..."` replaces the function's name:
+///
+/// ```
+/// # use profiler_device::profiled;
+/// #[profiled(name = "softmax, first pass")]
+/// pub extern "ptx-kernel" fn softmax_1() {}
+/// ```
+///
+/// `by = ..` says [who records](crate#who-records-by): on a kernel for all that does not say it
+/// itself, on a device function for its region.
+///
+/// ```
+/// # use profiler_device::profiled;
+/// #[profiled(by = warp_group)]
+/// pub extern "ptx-kernel" fn gemm() {}
+///
+/// #[profiled(by = when(index % 2 == 0))]
+/// pub extern "ptx-kernel" fn odd_ones_out(index: u32) {}
+/// ```
+///
+/// `track = expr`, of type `u32`, puts the records on a track of your own choosing instead of the
+/// warp's. On a kernel it is evaluated once, on entry.
+///
+/// ```
+/// # use profiler_device::profiled;
+/// #[profiled(track = tile)]
+/// pub extern "ptx-kernel" fn persistent(tile: u32) {}
+/// ```
+///
+/// `recorder = expr` on a device function is a recorder under another type or name:
+///
+/// ```
+/// # use profiler_device::{Recorder, profiled};
+/// struct Pipeline<'a> {
+///     prof: Recorder<'a>,
+/// }
+/// impl Pipeline<'_> {
+///     #[profiled(recorder = self.prof)]
+///     fn advance(&self) {}
+/// }
+/// ```
+///
+/// The other arguments are those of kernels. `recorder = parameter` names the parameter of type
+/// `DescriptorPtr` that holds the launch descriptor, for a kernel that is profiled apart from others
+/// of its module. It trusts the pointer, so it must be an `unsafe fn`.
+///
+/// ```
+/// # use profiler_device::{DescriptorPtr, profiled};
+/// #[profiled(recorder = prof)]
+/// pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr) {}
+/// ```
+///
+/// `clock = cycles` (the default) stamps with the SM's clock, which the host maps to nanoseconds;
+/// `clock = globaltimer` with the GPU's nanosecond timer, which is coarser.
+///
+/// ```
+/// # use profiler_device::profiled;
+/// #[profiled(clock = globaltimer, by = block)]
+/// pub extern "ptx-kernel" fn coarse() {}
+/// ```
+///
+/// `buffer = global` keeps records in global memory; no other buffer is available in this version.
+///
+/// ```
+/// # use profiler_device::profiled;
+/// #[profiled(buffer = global)]
+/// pub extern "ptx-kernel" fn ordinary() {}
+/// ```
+///
+/// `enabled = CONSTANT` switches one kernel on or off when it is compiled; off, nothing is left.
+///
+/// ```
+/// # use profiler_device::profiled;
+/// const TUNING: bool = false;
+///
+/// #[profiled(enabled = TUNING)]
+/// pub extern "ptx-kernel" fn sometimes() {}
+/// ```
+///
+/// `max_threads = n`, `min_blocks = n` and `max_registers = n` are launch bounds, constants of type
+/// `u32` and at least 1: threads of a block, blocks that an SM holds at once, and registers of a
+/// thread (PTX ISA, performance-tuning directives). The build step writes them into the PTX.
+///
+/// ```
+/// # use profiler_device::profiled;
+/// const THREADS: u32 = 256;
+///
+/// #[profiled(max_threads = THREADS, min_blocks = 2)]
+/// pub extern "ptx-kernel" fn bounded() {}
+///
+/// #[profiled(max_registers = 96)]
+/// pub extern "ptx-kernel" fn lean() {}
+/// ```
+///
+/// `crate = path` says where `profiler_device` is, if not at `::profiler_device`:
+///
+/// ```
+/// mod reexports {
+///     pub use profiler_device as prof;
+/// }
+///
+/// #[reexports::prof::profiled(crate = crate::reexports::prof)]
+/// pub extern "ptx-kernel" fn renamed() {}
+/// # fn main() {}
+/// ```
+///
+/// # Errors
+///
+/// An unknown or repeated argument, or one that would have no effect, does not compile; all mistakes
+/// of one annotation are reported at once. A clock cannot be read at compile time, so a `const fn`
+/// is refused:
+///
+/// ```compile_fail
+/// # use profiler_device::{Recorder, profiled};
+/// #[profiled]
+/// const fn answer(prof: Recorder<'_>) -> u32 { 42 }
+/// ```
+#[proc_macro_attribute]
+pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    profiled::expand(arguments.into(), item.into()).into()
+}
+
+/* # Regions */
+
+/// Records a region.
+///
+/// As a statement it lasts to the end of the enclosing block. With a block as its last argument it
+/// is an expression with the block's value; variables flow in and out, and `return`, `break`,
+/// `continue` and `?` close the region.
+///
+/// ```
+/// use profiler_device::{profile_region, profiled};
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn kernel(count: u32) {
+///     for index in 0..count {
+///         profile_region!("iteration");
+///         let twice = profile_region!("double", {
+///             if index == 7 {
+///                 break;
+///             }
+///             index * 2
+///         });
+///         let _ = twice;
+///     }
+/// }
+/// ```
+///
+/// Memory operations, barriers and `asm!` stay between the stamps. Arithmetic on values that are not
+/// pinned may be moved by the compiler, and a load is only *issued* inside: see `pin` and `wait`.
+/// Temporaries of the block's last expression are dropped inside the region, as in edition 2024.
+///
+/// # The name
+///
+/// A string literal, or `LIST[index]` of a [`profile_names!`] list, with an index of any integer type.
+///
+/// # Arguments
+///
+/// `by = ..` says [who records](crate#who-records-by), `track = expr` (of type `u32`) on which track:
+///
+/// ```
+/// # use profiler_device::{profile_region, profiled};
+/// # #[profiled] extern "ptx-kernel" fn kernel(tile: u32) {
+/// profile_region!("tile", by = block, track = tile);
+/// # }
+/// ```
+///
+/// `wait`, a flag of the block form: the end stamp waits for the block's value, so that the region
+/// shows when a load has completed, not when it was issued.
+///
+/// ```
+/// # use profiler_device::{profile_region, profiled};
+/// # #[profiled] unsafe extern "ptx-kernel" fn kernel(data: *const f32) {
+/// // SAFETY: the caller gives a pointer to at least one element.
+/// let first = profile_region!("load", wait, { unsafe { data.read_volatile() } });
+/// # let _ = first;
+/// # }
+/// ```
+///
+/// `pin = a` or `pin = (a, b)`, of the block form: mutable variables whose computation stays inside.
+/// They are pinned right after the begin stamp and, when the block comes to its end, right before
+/// the end stamp.
+///
+/// ```
+/// # use profiler_device::{profile_region, profiled};
+/// # #[profiled] extern "ptx-kernel" fn kernel(x: f32) {
+/// let mut sum = x;
+/// profile_region!("sum", pin = sum, {
+///     for _ in 0..64 {
+///         sum = sum * 0.5 + 1.0;
+///     }
+/// });
+/// # }
+/// ```
+///
+/// `value = expr` attaches a number, any integer or float, evaluated on entry; `unit = ".."` names
+/// its unit, of which the statistics then show how many per second.
+///
+/// ```
+/// # use profiler_device::{profile_region, profiled};
+/// # #[profiled] extern "ptx-kernel" fn kernel(rows: u32) {
+/// profile_region!("copy", value = rows * 512, unit = "bytes");
+/// # }
+/// ```
+///
+/// `recorder = expr` is the recorder where none is in scope, and `crate = path` where
+/// `profiler_device` is:
+///
+/// ```
+/// # use profiler_device::{Recorder, profile_region};
+/// fn helper(prof: &Recorder<'_>) {
+///     profile_region!("helper", recorder = prof, crate = ::profiler_device);
+/// }
+/// ```
+#[proc_macro]
+pub fn profile_region(tokens: TokenStream) -> TokenStream {
+    region::expand_region(tokens.into()).into()
+}
+
+/// Starts a region that [`region_end!`] ends, for work that spans iterations or crosses other
+/// regions. Gives a token.
+///
+/// A token that is dropped leaves the region open, and the trace says so. Arguments are `by`,
+/// `track`, `recorder` and `crate`, as in [`profile_region!`].
+///
+/// ```
+/// use profiler_device::{profiled, region_end, region_start};
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn kernel(count: u32) {
+///     let mut stage = region_start!("stage", by = block);
+///     for index in 0..count {
+///         region_end!(stage, value = index);
+///         stage = region_start!("stage", by = block);
+///     }
+///     region_end!(stage);
+/// }
+/// ```
+#[proc_macro]
+pub fn region_start(tokens: TokenStream) -> TokenStream {
+    region::expand_start(tokens.into()).into()
+}
+
+/// Ends the region of a token that [`region_start!`] gave.
+///
+/// `value = expr` attaches a number that is known only now; `crate = path` says where
+/// `profiler_device` is. The example is at [`region_start!`].
+#[proc_macro]
+pub fn region_end(tokens: TokenStream) -> TokenStream {
+    region::expand_end(tokens.into()).into()
+}
+
+/// Gives the recorder that `#[profiled]` put in scope, to hand it to a device function or to a
+/// `macro_rules!` of your own. It is a `Recorder`, which is `Copy`.
+///
+/// ```
+/// use profiler_device::{Recorder, recorder, profile_region, profiled};
+///
+/// macro_rules! twice {
+///     ($recorder:expr, $work:expr) => {
+///         for _ in 0..2 {
+///             profile_region!("work", recorder = $recorder, { $work });
+///         }
+///     };
+/// }
+///
+/// fn helper(prof: Recorder<'_>) {
+///     profile_region!("helper", recorder = prof);
+/// }
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn kernel() {
+///     let prof = recorder!();
+///     twice!(prof, helper(prof));
+/// }
+/// ```
+#[proc_macro]
+pub fn recorder(tokens: TokenStream) -> TokenStream {
+    region::expand_recorder(tokens.into()).into()
+}
+
+/* # Marks */
+
+/// Records an instant, with or without a value.
+///
+/// The value, any integer or float, comes second. Arguments are `by`, `unit = ".."` (the unit of the
+/// value), `recorder` and `crate`, as in [`profile_region!`].
+///
+/// ```
+/// use profiler_device::{profile_mark, profiled};
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn kernel(depth: u32) {
+///     profile_mark!("begin");
+///     profile_mark!("depth", depth);
+///     profile_mark!("queue", depth * 4, unit = "bytes", by = elected);
+/// }
+/// ```
+#[proc_macro]
+pub fn profile_mark(tokens: TokenStream) -> TokenStream {
+    mark::expand_mark(tokens.into()).into()
+}
+
+/// Records that something was made ready: the start of an arrow in the trace.
+///
+/// The arrow goes to the [`profile_wait!`] of the same name and the same key, any number that tells
+/// one hand-over from the next. Arguments are those of [`profile_mark!`].
+///
+/// ```
+/// use profiler_device::{profile_signal, profile_wait, profiled};
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn kernel(producer: bool, stage: u32) {
+///     if producer {
+///         profile_signal!("full", stage);
+///     } else {
+///         profile_wait!("full", stage, by = elected);
+///     }
+/// }
+/// ```
+#[proc_macro]
+pub fn profile_signal(tokens: TokenStream) -> TokenStream {
+    mark::expand_signal(tokens.into()).into()
+}
+
+/// Records that something was waited for and came: the end of an arrow in the trace. See
+/// [`profile_signal!`].
+#[proc_macro]
+pub fn profile_wait(tokens: TokenStream) -> TokenStream {
+    mark::expand_wait(tokens.into()).into()
+}
+
+/* # Names */
+
+/// Lists names of which a region chooses one at run time.
+///
+/// Makes a unit struct, so visibility and attributes are allowed in front, and it can stand in a
+/// module or in a function. `LEN` is the number of names. An index out of range is recorded as
+/// `TASK[out of range]`. The regions of a list share one unit, `unit = ".."`; `crate = path` says
+/// where `profiler_device` is.
+///
+/// ```
+/// use profiler_device::{profile_names, profile_region, profiled};
+///
+/// profile_names!(pub TASK = ["load", "mma", "store"], unit = "bytes");
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn persistent(task: usize, size: u32) {
+///     profile_region!(TASK[task], value = size, { /* the work */ });
+/// }
+/// # fn main() { assert_eq!(TASK::LEN, 3); }
+/// ```
+#[proc_macro]
+pub fn profile_names(tokens: TokenStream) -> TokenStream {
+    names::expand(tokens.into()).into()
+}

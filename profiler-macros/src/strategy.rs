@@ -6,7 +6,7 @@ use syn::parse::ParseStream;
 use syn::{Expr, ExprLit, Lit, token};
 
 use crate::report::{Errors, listed};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, emit};
 
 /// What may stand behind `by =`, as messages list it.
 const ALLOWED: [&str; 7] =
@@ -52,8 +52,9 @@ impl By {
                 return Ok(Some(Self::WarpIndex(index)));
             }
             "when" => {
-                let condition =
-                    expression("`when` needs a condition: `when(condition)` records where it holds")?;
+                let condition = expression(
+                    "`when` needs a condition: `when(condition)` records where it holds",
+                )?;
                 return Ok(Some(Self::When(condition)));
             }
             "block" => Self::Block,

@@ -362,8 +362,14 @@ impl SmMap {
         self.knots.sort_by(|left, right| {
             left.clock.cmp(&right.clock).then(left.ns.total_cmp(&right.ns))
         });
-        self.knots.dedup_by_key(|knot| knot.clock);
         let (mut worst, mut before) = (0.0_f64, f64::NEG_INFINITY);
+        self.knots.dedup_by(|later, kept| {
+            let same = later.clock == kept.clock;
+            if same {
+                worst = worst.max(later.ns - kept.ns);
+            }
+            same
+        });
         for knot in &mut self.knots {
             worst = worst.max(before - knot.ns);
             knot.ns = knot.ns.max(before);

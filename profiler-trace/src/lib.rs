@@ -14,14 +14,18 @@ mod cost;
 mod decode;
 mod diagnostic;
 mod edges;
+mod export;
 mod merge;
 pub mod model;
 mod site_table;
+mod stats;
 #[doc(hidden)]
 pub mod synthetic;
 
 pub use capture::{Capture, ModuleCapture};
 pub use decode::decode;
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
+pub use export::{ExportOptions, Grouping};
 pub use model::*;
 pub use site_table::{SiteTable, SiteTableError};
+pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, Summary, Throughput};

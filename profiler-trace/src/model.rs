@@ -140,6 +140,18 @@ pub struct Warp {
     pub lost: u64,
 }
 
+impl Warp {
+    /// When the warp was last heard of, in nanoseconds on the trace's axis: its exit, or its last
+    /// record, whichever is later.
+    #[must_use]
+    pub fn last_ns(&self) -> f64 {
+        let known = [Some(self.entry), self.exit].into_iter().flatten();
+        let regions = self.regions.iter().map(|region| region.end.unwrap_or(region.start));
+        let marks = self.marks.iter().map(|mark| mark.time);
+        known.chain(regions).chain(marks).map(|time| time.ns).fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
 /// One launch of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {

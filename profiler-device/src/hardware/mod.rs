@@ -111,6 +111,7 @@ pub fn elect() -> bool {
 }
 
 /// Where a kernel finds its launch descriptor.
+#[cfg(feature = "enabled")]
 pub(crate) trait Descriptor: Copy {
     /// The 4-byte field at a byte offset of [`profiler_wire::descriptor::offset`].
     fn u32<const OFFSET: u32>(self) -> u32;
@@ -119,9 +120,11 @@ pub(crate) trait Descriptor: Copy {
 }
 
 /// The descriptor in the module's constant memory.
+#[cfg(feature = "enabled")]
 #[derive(Clone, Copy)]
 pub(crate) struct Constant;
 
+#[cfg(feature = "enabled")]
 impl Descriptor for Constant {
     #[inline(always)]
     fn u32<const OFFSET: u32>(self) -> u32 {
@@ -149,6 +152,7 @@ impl DescriptorPtr {
     }
 }
 
+#[cfg(feature = "enabled")]
 impl Descriptor for DescriptorPtr {
     #[inline(always)]
     fn u32<const OFFSET: u32>(self) -> u32 {

@@ -215,6 +215,7 @@ pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
 }
 
 /// `pure`: the descriptor does not change while a kernel runs.
+#[cfg(feature = "enabled")]
 #[inline(always)]
 pub(super) fn constant_u32<const OFFSET: u32>() -> u32 {
     let value: u32;
@@ -230,6 +231,7 @@ pub(super) fn constant_u32<const OFFSET: u32>() -> u32 {
     value
 }
 
+#[cfg(feature = "enabled")]
 #[inline(always)]
 pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
     let value: u64;

@@ -1,7 +1,6 @@
 //! The intrinsics on the CPU: what the emulator answers.
 
 use profiler_emulator as emulator;
-use profiler_wire::header::Dim3;
 
 pub(super) use emulator::{
     block_dim, block_index, clock64, globaltimer, grid_dim, grid_id, lane_id, sm_id, thread_index,
@@ -33,10 +32,12 @@ pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
     emulator::warp_exchange(mask, u64::from(value))[0] as u32
 }
 
+#[cfg(feature = "enabled")]
 pub(super) fn constant_u32<const OFFSET: u32>() -> u32 {
     emulator::constant_u32(OFFSET as usize)
 }
 
+#[cfg(feature = "enabled")]
 pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
     emulator::constant_u64(OFFSET as usize)
 }

@@ -1,0 +1,140 @@
+//! What cargo knows of a device crate.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::environment;
+use crate::error::Error;
+use crate::toolchain::{TRIPLE, Toolchain};
+
+/// The crate whose feature `enabled` makes kernels record.
+const DEVICE_CRATE: &str = "profiler-device";
+
+/// A device crate.
+#[derive(Debug)]
+pub(crate) struct CrateInfo {
+    /// The name of its library, `-` replaced by `_`.
+    pub(crate) library: String,
+    /// The name by which it knows profiler-device, if it depends on it.
+    pub(crate) device_dependency: Option<String>,
+    /// Manifests and source folders of the crate and of all crates that it takes by path.
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+impl CrateInfo {
+    /// Asks cargo. Without a toolchain only the name is known: the outer cargo is asked, and no
+    /// dependency is resolved.
+    pub(crate) fn read(folder: &Path, toolchain: Option<&Toolchain>) -> Result<Self, Error> {
+        let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
+        let manifest = folder.join("Cargo.toml");
+        if !manifest.is_file() {
+            return Err(bad("it has no Cargo.toml".to_owned()));
+        }
+        let metadata = metadata(folder, &manifest, toolchain)?;
+        let packages: HashMap<&str, &Value> = array(&metadata["packages"])
+            .filter_map(|package| Some((package["id"].as_str()?, package)))
+            .collect();
+        let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = canonical(&manifest);
+        let Some((&id, package)) = packages.iter().find(|(_, package)| {
+            package["manifest_path"].as_str().is_some_and(|path| canonical(Path::new(path)) == own)
+        }) else {
+            return Err(bad("cargo does not list it as a package".to_owned()));
+        };
+        let library = array(&package["targets"])
+            .find(|target| {
+                array(&target["kind"])
+                    .any(|kind| matches!(kind.as_str(), Some("lib" | "rlib" | "cdylib")))
+            })
+            .and_then(|target| target["name"].as_str())
+            .ok_or_else(|| bad("it has no library".to_owned()))?
+            .replace('-', "_");
+        let device_dependency = array(&package["dependencies"])
+            .filter(|dependency| dependency["kind"].is_null())
+            .find(|dependency| dependency["name"] == DEVICE_CRATE)
+            .and_then(|dependency| {
+                dependency["rename"].as_str().or(dependency["name"].as_str()).map(str::to_owned)
+            });
+        Ok(Self { library, device_dependency, sources: sources(&metadata, &packages, id) })
+    }
+}
+
+/// Runs `cargo metadata`.
+fn metadata(
+    folder: &Path,
+    manifest: &Path,
+    toolchain: Option<&Toolchain>,
+) -> Result<Value, Error> {
+    let mut command = match toolchain {
+        Some(toolchain) => Command::new(&toolchain.cargo),
+        None => Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
+    };
+    environment::clean(&mut command);
+    command.args(["metadata", "--format-version", "1", "--color", "never", "--manifest-path"]);
+    command.arg(manifest).current_dir(folder);
+    match toolchain {
+        Some(toolchain) => {
+            command.env("RUSTC", &toolchain.rustc).args(["--filter-platform", TRIPLE])
+        }
+        None => command.arg("--no-deps"),
+    };
+    let output = command.output().map_err(|source| Error::Run {
+        program: PathBuf::from(command.get_program()),
+        source,
+    })?;
+    let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
+    if !output.status.success() {
+        return Err(bad(format!(
+            "cargo says\n{}\n",
+            String::from_utf8_lossy(&output.stderr).trim_end()
+        )));
+    }
+    serde_json::from_slice(&output.stdout)
+        .map_err(|source| bad(format!("cargo metadata cannot be read ({source})")))
+}
+
+/// Walks the resolved dependencies from `root`, and lists what belongs to packages without a
+/// registry or repository behind them: those can change between builds.
+fn sources(metadata: &Value, packages: &HashMap<&str, &Value>, root: &str) -> Vec<PathBuf> {
+    let nodes: HashMap<&str, &Value> = array(&metadata["resolve"]["nodes"])
+        .filter_map(|node| Some((node["id"].as_str()?, node)))
+        .collect();
+    let mut sources = Vec::new();
+    if let Some(workspace) = metadata["workspace_root"].as_str() {
+        sources.extend(["Cargo.toml", "Cargo.lock"].map(|file| Path::new(workspace).join(file)));
+    }
+    let mut seen = HashSet::from([root]);
+    let mut waiting = vec![root];
+    while let Some(id) = waiting.pop() {
+        for next in nodes.get(id).into_iter().flat_map(|node| array(&node["dependencies"])) {
+            if let Some(next) = next.as_str().filter(|&next| seen.insert(next)) {
+                waiting.push(next);
+            }
+        }
+        let Some(package) = packages.get(id).filter(|package| package["source"].is_null()) else {
+            continue;
+        };
+        sources.extend(package["manifest_path"].as_str().map(PathBuf::from));
+        for target in array(&package["targets"]) {
+            let kinds: Vec<&str> = array(&target["kind"]).filter_map(Value::as_str).collect();
+            let Some(path) = target["src_path"].as_str().map(Path::new) else { continue };
+            if kinds.contains(&"custom-build") {
+                sources.push(path.to_owned());
+            } else if kinds.iter().any(|kind| kind.ends_with("lib") || *kind == "proc-macro") {
+                sources.extend(path.parent().map(Path::to_owned));
+            }
+        }
+    }
+    sources.retain(|path| path.exists());
+    sources.sort();
+    sources.dedup();
+    sources
+}
+
+/// The elements of an array; none of anything else.
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}

@@ -1,0 +1,176 @@
+//! What can go wrong, each with its cure.
+
+use std::path::PathBuf;
+
+use profiler_wire::record::SITE_MAX;
+use profiler_wire::site::SiteError;
+
+/// Why a device crate did not become PTX.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No toolchain on this machine can compile for nvptx64.
+    #[error(
+        "no compiler for nvptx64 with its library source was found; install one with\n    {command}\n\
+         or name its cargo in the environment variable PROFILER_NVPTX_CARGO. Looked at:\n{}",
+        .rejected.iter().map(|reason| format!("  {reason}\n")).collect::<String>()
+    )]
+    NoCompiler {
+        /// The one command that installs a compiler on this platform.
+        command: &'static str,
+        /// What was looked at, and why it does not serve.
+        rejected: Vec<String>,
+    },
+    /// The cargo that PROFILER_NVPTX_CARGO names cannot be used.
+    #[error(
+        "PROFILER_NVPTX_CARGO names {}, which cannot be used: {reason}; point it at a cargo whose \
+         rustc stands beside it and has rust-src, or unset it", .path.display()
+    )]
+    NamedCompiler {
+        /// The value of the variable.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A variable that cargo gives to build scripts is not set.
+    #[error(
+        "the environment variable {variable} is not set; call Kernels::build from a build script, \
+         or give Kernels::out_dir and an absolute folder"
+    )]
+    NotABuildScript {
+        /// That variable.
+        variable: &'static str,
+    },
+    /// The folder holds no device crate.
+    #[error(
+        "{} is not a device crate: {reason}; Kernels::new takes the folder of a crate that has a \
+         Cargo.toml and a library", .folder.display()
+    )]
+    NotADeviceCrate {
+        /// The folder.
+        folder: PathBuf,
+        /// What is missing, or what cargo said.
+        reason: String,
+    },
+    /// The device crate does not compile; holds what the compiler said.
+    #[error("the device crate {} does not compile for nvptx64:\n{output}", .folder.display())]
+    Compile {
+        /// The folder of the device crate.
+        folder: PathBuf,
+        /// The compiler's diagnostics, rendered.
+        output: String,
+    },
+    /// The PTX cannot be numbered.
+    #[error("the PTX of {name} cannot be processed: {source}")]
+    Process {
+        /// The name of the device crate's PTX.
+        name: String,
+        /// What is wrong with it.
+        source: ProcessError,
+    },
+    /// A program could not be started.
+    #[error("cannot run {}: {source}", .program.display())]
+    Run {
+        /// The program.
+        program: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    File {
+        /// "read", "write" or "create".
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+/// Why PTX cannot be numbered, see [`Ptx::process`](crate::Ptx::process).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProcessError {
+    /// The text carries the stamp of an earlier run.
+    #[error("its sites are numbered already; give the text as the compiler wrote it")]
+    AlreadyProcessed,
+    /// A static begins like a site entry and is none of this version.
+    #[error("the static {symbol}: {source}; build the device crate with this version of the profiler")]
+    BadSite {
+        /// The symbol of the static.
+        symbol: String,
+        /// What is wrong.
+        source: SiteError,
+    },
+    /// The bytes of a site entry do not agree with themselves.
+    #[error("the site entry in the static {symbol} is damaged: {reason}; rebuild the device crate")]
+    DamagedSite {
+        /// The symbol of the static.
+        symbol: String,
+        /// What does not agree.
+        reason: &'static str,
+    },
+    /// Two different sites hash to one key.
+    #[error("{first} and {second} have the same 64-bit key; rename one of them")]
+    KeyClash {
+        /// One site.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// The sites need more ids than a record can hold.
+    #[error(
+        "the module has sites with {ids} ids in all, and a record holds ids up to {SITE_MAX}; split \
+         the module or shorten its name lists"
+    )]
+    TooManySites {
+        /// How many ids the sites need.
+        ids: u64,
+    },
+    /// A marker comment does not stand behind an instruction with an immediate.
+    #[error(
+        "line {line} has a site marker that does not follow an instruction whose last operand is a \
+         decimal number: `{text}`; build the device crate with this version of the profiler"
+    )]
+    MalformedMarker {
+        /// The line, from 1.
+        line: usize,
+        /// Its text.
+        text: String,
+    },
+    /// The code refers to a site whose static is missing.
+    #[error(
+        "line {line} uses the site with key {key}, whose entry is not in the module; build the \
+         device crate through profiler_build::Kernels, with one version of the profiler"
+    )]
+    MissingSite {
+        /// The line, from 1.
+        line: usize,
+        /// The key in the marker.
+        key: u64,
+    },
+    /// The instruction before a marker does not hold the hashed id of its site.
+    #[error(
+        "line {line} uses {site} with the id {found} where its entry has {expected}; build the \
+         device crate with one version of the profiler"
+    )]
+    WrongId {
+        /// The line, from 1.
+        line: usize,
+        /// The site.
+        site: String,
+        /// The immediate.
+        found: u32,
+        /// The id in the entry.
+        expected: u32,
+    },
+    /// A kernel's launch bounds cannot be written into the PTX.
+    #[error("the launch bounds of {kernel}: {reason}")]
+    LaunchBounds {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong, and the cure.
+        reason: String,
+    },
+}

@@ -1,0 +1,180 @@
+//! Runs the nested cargo that compiles a device crate to PTX text.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use profiler_wire::site::fnv1a;
+
+use crate::crate_info::CrateInfo;
+use crate::environment;
+use crate::error::Error;
+use crate::toolchain::{TRIPLE, Toolchain};
+
+/// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
+const FLAG_SEPARATOR: &str = "\x1f";
+
+/// The profile that PTX is compiled with, whatever the device crate's manifest says of `release`:
+/// one module from all crates, and no debug information (it would grow the PTX tenfold).
+const PROFILE: [(&str, &str); 7] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
+    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
+    ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+    ("CARGO_PROFILE_RELEASE_INCREMENTAL", "false"),
+    ("CARGO_PROFILE_RELEASE_STRIP", "none"),
+];
+
+/// What to compile.
+pub(crate) struct Job<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) info: &'a CrateInfo,
+    pub(crate) toolchain: &'a Toolchain,
+    /// The GPU architecture, such as `sm_80`.
+    pub(crate) target: &'a str,
+    /// Features of the code generator, such as `+ptx78`.
+    pub(crate) target_features: &'a str,
+    /// Features of the device crate.
+    pub(crate) features: Vec<String>,
+    /// The folder in which the shared target folders lie.
+    pub(crate) target_root: &'a Path,
+    /// Where the compiler writes the PTX text.
+    pub(crate) assembly: &'a Path,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    /// The PTX text.
+    pub(crate) text: String,
+    /// What the compiler said, rendered; empty if it had nothing to say.
+    pub(crate) warnings: String,
+    /// The source files that went into it.
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+impl Job<'_> {
+    /// Compiles.
+    pub(crate) fn run(&self) -> Result<Outcome, Error> {
+        let flags = self.flags();
+        let target_dir = self.target_dir(&flags);
+        // A file of an earlier build must not pass for the result of this one.
+        match std::fs::remove_file(self.assembly) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(file_error("write", self.assembly, source));
+            }
+            _ => {}
+        }
+        let mut command = self.command(&flags, &target_dir);
+        let output = command
+            .output()
+            .map_err(|source| Error::Run { program: self.toolchain.cargo.clone(), source })?;
+        let said = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        if !output.status.success() || !self.assembly.is_file() {
+            return Err(Error::Compile { folder: self.folder.to_owned(), output: said });
+        }
+        let text = std::fs::read_to_string(self.assembly)
+            .map_err(|source| file_error("read", self.assembly, source))?;
+        let dep_info = target_dir
+            .join(TRIPLE)
+            .join("release")
+            .join(format!("{}.d", self.info.library));
+        let sources = std::fs::read_to_string(dep_info).map(|text| dependencies(&text));
+        Ok(Outcome { text, warnings: said, sources: sources.unwrap_or_default() })
+    }
+
+    fn flags(&self) -> Vec<String> {
+        let mut flags = vec![
+            format!("-Ctarget-cpu={}", self.target),
+            // The pass copies collectives into both arms of a divergent branch.
+            "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        ];
+        if !self.target_features.is_empty() {
+            flags.push(format!("-Ctarget-feature={}", self.target_features));
+        }
+        flags
+    }
+
+    /// Shared by all device crates with the same compiler and flags, so that `core` is compiled
+    /// once; apart from the outer build's folder, which the outer cargo keeps locked.
+    fn target_dir(&self, flags: &[String]) -> PathBuf {
+        let key = format!("{}\n{}", self.toolchain.version, flags.join("\n"));
+        let key = fnv1a(key.as_bytes()) as u32;
+        self.target_root.join("nvptx").join(format!("{}-{key:08x}", self.target))
+    }
+
+    fn command(&self, flags: &[String], target_dir: &Path) -> Command {
+        let mut command = Command::new(&self.toolchain.cargo);
+        let jobs = std::env::var_os("NUM_JOBS");
+        environment::clean(&mut command);
+        command
+            .current_dir(self.folder)
+            .env("RUSTC", &self.toolchain.rustc)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join(FLAG_SEPARATOR))
+            .envs(PROFILE);
+        if let Some(jobs) = jobs {
+            command.env("CARGO_BUILD_JOBS", jobs);
+        }
+        command
+            .args(["rustc", "--quiet", "--color", "never", "--lib", "--release"])
+            .args(["--target", TRIPLE, "--crate-type", "cdylib", "--manifest-path"])
+            .arg(self.folder.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(target_dir);
+        if self.toolchain.build_core {
+            command.arg("-Zbuild-std=core");
+        }
+        if !self.features.is_empty() {
+            command.arg("--features").arg(self.features.join(","));
+        }
+        // No linker is needed: with link-time optimisation the assembly is the whole module.
+        let mut emit = std::ffi::OsString::from("--emit=asm=");
+        emit.push(self.assembly);
+        command.args(["--", "-Zno-link"]).arg(emit);
+        command
+    }
+}
+
+pub(crate) fn file_error(action: &'static str, path: &Path, source: std::io::Error) -> Error {
+    Error::File { action, path: path.to_owned(), source }
+}
+
+/// The files in cargo's dep-info: `target: file file`, with spaces in names behind backslashes.
+fn dependencies(dep_info: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for line in dep_info.lines() {
+        let Some((_, list)) = line.split_once(": ") else { continue };
+        let mut name = String::new();
+        let mut characters = list.chars().peekable();
+        while let Some(c) = characters.next() {
+            match c {
+                '\\' if characters.peek() == Some(&' ') => {
+                    name.push(' ');
+                    characters.next();
+                }
+                ' ' => files.push(std::mem::take(&mut name)),
+                c => name.push(c),
+            }
+        }
+        files.push(name);
+    }
+    files.retain(|file| !file.is_empty());
+    files.into_iter().map(PathBuf::from).filter(|file| file.is_file()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::dependencies;
+
+    #[test]
+    fn dep_info_lists_existing_files_with_spaces_in_their_names() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("two words.rs");
+        std::fs::write(&file, "").expect("written");
+        let escaped = file.display().to_string().replace(' ', "\\ ");
+        let found = dependencies(&format!("/x/libk.ptx: {escaped} /no/such.rs\n"));
+        assert_eq!(found, [PathBuf::from(file)]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Finds a toolchain that can compile for nvptx64.
+//!
+//! It needs a rustc no older than this crate's own, and either the library source of that very
+//! rustc (`rust-src`, from which `core` is built) or a `core` installed for nvptx64. Unstable
+//! features are switched on by `RUSTC_BOOTSTRAP`, so a stable toolchain serves as well as a nightly.
+
+use std::env::consts::EXE_SUFFIX;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::environment;
+use crate::error::Error;
+
+/// The target that device crates are compiled for.
+pub(crate) const TRIPLE: &str = "nvptx64-nvidia-cuda";
+/// Names a cargo to use, before all others.
+pub(crate) const CARGO_VARIABLE: &str = "PROFILER_NVPTX_CARGO";
+
+/// A toolchain that serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Toolchain {
+    pub(crate) cargo: PathBuf,
+    pub(crate) rustc: PathBuf,
+    /// What `rustc -vV` prints; part of the key of the target folder.
+    pub(crate) version: String,
+    /// Whether `core` is built from source; otherwise it is installed.
+    pub(crate) build_core: bool,
+}
+
+/// Where to look.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    /// The cargo that the user named.
+    pub(crate) named: Option<PathBuf>,
+    /// The folder of rustup's toolchains.
+    pub(crate) rustup: Option<PathBuf>,
+    /// The prefix of the toolchain that the system's packages install.
+    pub(crate) system: PathBuf,
+}
+
+/// A folder with a toolchain in it, and how good a candidate it looks.
+struct Candidate {
+    prefix: PathBuf,
+    name: String,
+    has_source: bool,
+    has_target: bool,
+}
+
+impl Search {
+    /// As the environment says.
+    pub(crate) fn from_environment() -> Self {
+        let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let rustup = folder("RUSTUP_HOME").map(PathBuf::from).or_else(|| {
+            let home: OsString = folder("HOME").or_else(|| folder("USERPROFILE"))?;
+            Some(Path::new(&home).join(".rustup"))
+        });
+        Self {
+            named: folder(CARGO_VARIABLE).map(PathBuf::from),
+            rustup: rustup.map(|home| home.join("toolchains")),
+            system: PathBuf::from("/usr"),
+        }
+    }
+
+    /// The first toolchain that serves: the named one; of rustup's, those with library source
+    /// (nightly first), then those with the target; the system's.
+    pub(crate) fn find(&self) -> Result<Toolchain, Error> {
+        if let Some(cargo) = &self.named {
+            return named(cargo)
+                .map_err(|reason| Error::NamedCompiler { path: cargo.clone(), reason });
+        }
+        let mut rejected = Vec::new();
+        for candidate in self.candidates() {
+            match candidate.check() {
+                Ok(toolchain) => return Ok(toolchain),
+                Err(reason) => rejected.push(reason),
+            }
+        }
+        Err(Error::NoCompiler { command: self.install_command(), rejected })
+    }
+
+    /// Files whose appearance can change what [`Search::find`] says.
+    pub(crate) fn watched(&self) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> =
+            self.candidates().iter().map(|candidate| library_source(&candidate.prefix)).collect();
+        paths.extend(self.rustup.clone());
+        paths
+    }
+
+    fn candidates(&self) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> = self
+            .rustup
+            .iter()
+            .filter_map(|toolchains| std::fs::read_dir(toolchains).ok())
+            .flat_map(|folder| folder.filter_map(Result::ok))
+            .map(|toolchain| Candidate::new(toolchain.path()))
+            .collect();
+        candidates.sort_by_cached_key(|candidate| {
+            let nightly = candidate.name.starts_with("nightly");
+            (!candidate.has_source, !candidate.has_target, !nightly, candidate.name.clone())
+        });
+        candidates.push(Candidate::new(self.system.clone()));
+        candidates
+    }
+
+    fn install_command(&self) -> &'static str {
+        let has_rustup = self.rustup.as_ref().is_some_and(|toolchains| toolchains.is_dir());
+        if !has_rustup && Path::new("/etc/debian_version").is_file() {
+            "apt-get install rustc-web cargo-web rust-web-src"
+        } else {
+            "rustup toolchain install nightly --component rust-src"
+        }
+    }
+}
+
+impl Candidate {
+    fn new(prefix: PathBuf) -> Self {
+        let name = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            has_source: library_source(&prefix).is_dir(),
+            has_target: installed_target(&prefix).is_dir(),
+            name,
+            prefix,
+        }
+    }
+
+    fn check(&self) -> Result<Toolchain, String> {
+        let place = self.prefix.display();
+        let tool = |name: &str| {
+            let path = self.prefix.join("bin").join(format!("{name}{EXE_SUFFIX}"));
+            if path.is_file() { Ok(path) } else { Err(format!("{place}: has no {name}")) }
+        };
+        let (cargo, rustc) = (tool("cargo")?, tool("rustc")?);
+        if !self.has_source && !self.has_target {
+            return Err(format!("{place}: has neither rust-src nor the target {TRIPLE}"));
+        }
+        let version = version(&rustc).map_err(|reason| format!("{place}: {reason}"))?;
+        Ok(Toolchain { cargo, rustc, version, build_core: self.has_source })
+    }
+}
+
+/// The toolchain of the cargo that the user named.
+fn named(cargo: &Path) -> Result<Toolchain, String> {
+    if !cargo.is_file() {
+        return Err("there is no such file".to_owned());
+    }
+    let rustc = cargo.with_file_name(format!("rustc{EXE_SUFFIX}"));
+    if !rustc.is_file() {
+        return Err("no rustc stands beside it".to_owned());
+    }
+    let version = version(&rustc)?;
+    let sysroot = PathBuf::from(run(&rustc, &["--print", "sysroot"])?.trim());
+    let build_core = library_source(&sysroot).is_dir();
+    if !build_core && !installed_target(&sysroot).is_dir() {
+        return Err(format!(
+            "{} has neither rust-src nor the target {TRIPLE}",
+            sysroot.display()
+        ));
+    }
+    Ok(Toolchain { cargo: cargo.to_owned(), rustc, version, build_core })
+}
+
+fn library_source(sysroot: &Path) -> PathBuf {
+    sysroot.join("lib/rustlib/src/rust/library/core")
+}
+
+fn installed_target(sysroot: &Path) -> PathBuf {
+    sysroot.join("lib/rustlib").join(TRIPLE).join("lib")
+}
+
+/// What `rustc -vV` prints, if that compiler is no older than this crate's minimum.
+fn version(rustc: &Path) -> Result<String, String> {
+    let text = run(rustc, &["-vV"])?;
+    let release = text.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
+    let minimum = env!("CARGO_PKG_RUST_VERSION");
+    if numbers(release) < numbers(minimum) {
+        return Err(format!("is Rust {release}, and the profiler needs {minimum}"));
+    }
+    Ok(text)
+}
+
+/// Major and minor of a version.
+fn numbers(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
+}
+
+/// The standard output of a short command.
+fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    environment::clean(&mut command);
+    let output = command
+        .args(arguments)
+        .output()
+        .map_err(|source| format!("cannot run {}: {source}", program.display()))?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} failed: {}",
+            program.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! Device crates through the real compiler.
+//!
+//! Where none is installed the tests are listed as ignored; with PROFILER_REQUIRE_TOOLS=1 that is
+//! a failure.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_build::{Error, Kernels, Ptx};
+
+type Outcome = Result<(), Failed>;
+
+const PRELUDE: &str = r#"
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }
+
+macro_rules! site {
+    ($kind:ident, $name:expr, $threads:expr, $names:expr) => {{
+        const ENTRY: wire::SiteEntry<'static> = {
+            let mut entry = wire::SiteEntry::new(
+                wire::SiteKind::$kind, $name, file!(), module_path!(), line!(), column!());
+            let names: &'static [&'static str] = &$names;
+            entry.max_threads = $threads;
+            entry.symbol = if $threads == 0 { "" } else { $name };
+            entry.names = wire::site::Names::Given(names);
+            entry.ids = if names.is_empty() { 1 } else { names.len() as u32 + 1 };
+            entry
+        };
+        const LENGTH: usize = ENTRY.encoded_len();
+        const BYTES: [u8; LENGTH] = ENTRY.encode();
+        #[used]
+        static __PROFILER_SITE: [u8; LENGTH] = BYTES;
+        let id: u32;
+        unsafe {
+            core::arch::asm!("mov.u32 {r}, {id}; // profiler-site {key}", r = out(reg32) id,
+                id = const wire::site::hashed_id(wire::site::key_of(&BYTES), ENTRY.ids),
+                key = const wire::site::key_of(&BYTES))
+        };
+        id
+    }};
+}
+"#;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let missing = profiler_build::compiler_version().err();
+    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    if let Some(error) = missing.as_ref().filter(|_| required) {
+        let error = error.to_string();
+        let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));
+        return libtest_mimic::run(&arguments, vec![trial]).exit_code();
+    }
+    let tests: [(&str, fn() -> Outcome); 5] = [
+        ("sites_of_a_real_module_are_numbered", sites_of_a_real_module_are_numbered),
+        ("a_thousand_sites_just_work", a_thousand_sites_just_work),
+        ("errors_of_the_device_crate_are_forwarded", errors_of_the_device_crate_are_forwarded),
+        ("enabled_follows_the_builder_also_when_renamed", enabled_follows_the_builder),
+        ("build_scripts_are_told_what_to_watch", build_scripts_are_told_what_to_watch),
+    ];
+    let trials = tests
+        .into_iter()
+        .map(|(name, test)| Trial::test(name, test).with_ignored_flag(missing.is_some()))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A device crate in a folder of its own.
+fn device_crate(folder: &Path, package: &str, dependencies: &str, source: &str) -> PathBuf {
+    let folder = folder.join(package);
+    std::fs::create_dir_all(folder.join("src")).expect("created");
+    let manifest = format!(
+        "[package]\nname = \"{package}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         [dependencies]\n{dependencies}\n[workspace]\n"
+    );
+    std::fs::write(folder.join("Cargo.toml"), manifest).expect("written");
+    std::fs::write(folder.join("src/lib.rs"), source).expect("written");
+    folder
+}
+
+fn wire_dependency() -> String {
+    format!("wire = {{ package = \"profiler-wire\", path = {:?} }}", sibling("profiler-wire"))
+}
+
+fn sibling(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+/// Compiles; `core` is kept between tests and runs.
+fn build(folder: &Path, enabled: bool) -> Result<(Ptx, String), Error> {
+    let ptx = Kernels::new(folder)
+        .profile_enabled(enabled)
+        .out_dir(folder.join("out"))
+        .target_dir(env!("CARGO_TARGET_TMPDIR"))
+        .build()?;
+    let text = std::fs::read_to_string(&ptx.path).expect("readable");
+    Ok((ptx, text))
+}
+
+/// The immediates of the marked instructions, and the ids in the statics.
+fn ids(text: &str) -> (Vec<u32>, Vec<u32>) {
+    let code = text
+        .lines()
+        .filter(|line| line.contains("// profiler-site "))
+        .map(|line| {
+            let code = line.split(';').next().unwrap_or_default();
+            code.rsplit(", ").next().unwrap_or_default().parse().expect("an immediate")
+        })
+        .collect();
+    let statics = text
+        .lines()
+        .filter(|line| line.contains(".b8") && line.contains("__PROFILER_SITE"))
+        .map(|line| {
+            let values = line.split(['{', '}']).nth(1).expect("values");
+            let bytes: Vec<u32> =
+                values.split(", ").map(|value| value.parse().expect("a byte")).collect();
+            bytes[16] + bytes[17] * 256 + bytes[18] * 65536
+        })
+        .collect();
+    (code, statics)
+}
+
+/// Assembles the text where ptxas is at hand: PROFILER_PTXAS names it.
+fn assemble(ptx: &Ptx) -> Outcome {
+    let Some(ptxas) = std::env::var_os("PROFILER_PTXAS") else { return Ok(()) };
+    let output = Command::new(ptxas)
+        .args(["-arch=sm_80", "-v", "-o"])
+        .arg(ptx.path.with_extension("cubin"))
+        .arg(&ptx.path)
+        .output()
+        .map_err(|error| format!("PROFILER_PTXAS cannot be run: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("ptxas: {}", String::from_utf8_lossy(&output.stderr)).into())
+}
+
+fn sites_of_a_real_module_are_numbered() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let source = format!(
+        r#"{PRELUDE}
+fn helper<const N: u32>(x: u32) -> u32 {{ x * N + site!(Region, "in a generic", 0, []) }}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn twice(p: *mut u32, n: u32) {{
+    let mut s = site!(Kernel, "twice", 256, []);
+    for i in 0..n {{
+        s = s * 3 + site!(Region, "inner", 0, []) + i + site!(Names, "tasks", 0, ["a", "b"]);
+    }}
+    unsafe {{ *p = helper::<2>(s) + helper::<3>(s) }}
+}}
+"#
+    );
+    let folder = device_crate(root.path(), "real-kernels", &wire_dependency(), &source);
+    let (ptx, text) = build(&folder, true)?;
+    assert_eq!((ptx.name.as_str(), ptx.sites), ("real_kernels", 4));
+    assert!(text.starts_with("// profiler-build: wire=1 sites=4 enabled=true\n"), "{text}");
+    let (mut code, mut statics) = ids(&text);
+    code.sort_unstable();
+    code.dedup();
+    statics.sort_unstable();
+    statics.dedup();
+    // The generic comes first; the list at 4 has two names and one id more.
+    assert_eq!((code, statics), (vec![1, 2, 3, 4], vec![1, 2, 3, 4]));
+    assert!(text.contains(")\n.maxntid 256\n{"), "{text}");
+    assemble(&ptx)
+}
+
+fn a_thousand_sites_just_work() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let mut source = format!(
+        "{PRELUDE}\n#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"ptx-kernel\" fn many(p: *mut u32) {{\n    let mut s = 0;\n"
+    );
+    for index in 0..1000 {
+        writeln!(source, "    s ^= site!(Mark, \"mark {index}\", 0, []);")?;
+    }
+    source += "    unsafe { *p = s }\n}\n";
+    let folder = device_crate(root.path(), "many", &wire_dependency(), &source);
+    let (ptx, text) = build(&folder, true)?;
+    let (mut code, mut statics) = ids(&text);
+    code.sort_unstable();
+    statics.sort_unstable();
+    let all: Vec<u32> = (1..=1000).collect();
+    assert_eq!((ptx.sites, code, statics), (1000, all.clone(), all));
+    assemble(&ptx)
+}
+
+fn errors_of_the_device_crate_are_forwarded() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let source = format!("{PRELUDE}\npub fn wrong() -> u32 {{ \"text\" }}\n");
+    let folder = device_crate(root.path(), "wrong", &wire_dependency(), &source);
+    let Err(Error::Compile { output, .. }) = build(&folder, true) else {
+        return Err("the crate must not compile".into());
+    };
+    assert!(output.contains("mismatched types") && output.contains("src/lib.rs"), "{output}");
+    assert!(!folder.join("out/wrong.ptx").exists());
+    Ok(())
+}
+
+fn enabled_follows_the_builder() -> Outcome {
+    let root = tempfile::tempdir()?;
+    // Stands in for the device runtime: only its name and feature matter here.
+    let runtime = device_crate(
+        root.path(),
+        "profiler-device",
+        "[features]\nenabled = []",
+        "#![no_std]\npub const ENABLED: u32 = if cfg!(feature = \"enabled\") { 4711 } else { 815 };",
+    );
+    let source = "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
+        fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n#[unsafe(no_mangle)]\n\
+        pub unsafe extern \"ptx-kernel\" fn k(p: *mut u32) { unsafe { *p = prof::ENABLED } }\n";
+    for (package, dependency) in [
+        ("renamed", format!("prof = {{ package = \"profiler-device\", path = {runtime:?} }}")),
+        ("plain", format!("profiler-device = {{ path = {runtime:?} }}")),
+    ] {
+        let source = if package == "plain" {
+            source.replace("prof::", "profiler_device::")
+        } else {
+            source.to_owned()
+        };
+        let folder = device_crate(root.path(), package, &dependency, &source);
+        for (enabled, constant) in [(true, "4711"), (false, "815"), (true, "4711")] {
+            let (_, text) = build(&folder, enabled)?;
+            assert!(text.contains(constant), "{package} {enabled}: {text}");
+        }
+    }
+    Ok(())
+}
+
+/// A host crate with a build script of its own, built by cargo as a user's would be.
+fn build_scripts_are_told_what_to_watch() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let host = device_crate(
+        root.path(),
+        "host",
+        &format!("[build-dependencies]\nprofiler-build = {{ path = {:?} }}", sibling("profiler-build")),
+        "pub const PTX: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.ptx\"));\n\
+         #[test]\nfn ptx() {\n    assert!(PTX.contains(\".entry k\"));\n    \
+         assert!(env!(\"PROFILER_PTX_KERNELS\").ends_with(\"kernels.ptx\"));\n}\n",
+    );
+    std::fs::write(
+        host.join("build.rs"),
+        "fn main() -> Result<(), Box<dyn std::error::Error>> {\n    \
+         profiler_build::Kernels::new(\"kernels\").build_or_warn()?;\n    Ok(())\n}\n",
+    )?;
+    let source = "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
+        fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n#[unsafe(no_mangle)]\n\
+        pub unsafe extern \"ptx-kernel\" fn k(p: *mut u32) { let unused = 1; unsafe { *p = 1 } }\n";
+    let kernels = device_crate(&host, "kernels", "", source);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
+    let cargo = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO"))
+            .args(arguments)
+            .arg("--target-dir")
+            .arg(&target)
+            .current_dir(&host)
+            .env_remove("CARGO_MANIFEST_DIR")
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let said = cargo(&["test", "--verbose"]);
+    assert!(said.contains("unused variable"), "the nested compiler's warnings are shown: {said}");
+    let said = cargo(&["test", "--verbose"]);
+    assert!(said.contains("Fresh host"), "nothing has changed: {said}");
+    std::fs::write(kernels.join("src/lib.rs"), source.replace("let unused = 1; ", ""))?;
+    let said = cargo(&["test", "--verbose"]);
+    assert!(said.contains("Dirty host"), "a kernel has changed: {said}");
+    assert!(!said.contains("unused variable"), "{said}");
+    Ok(())
+}

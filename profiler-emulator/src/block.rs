@@ -1,0 +1,314 @@
+//! A resident block: its threads, warps and barriers.
+
+use std::sync::Arc;
+
+use crate::config::WARP_SIZE;
+use crate::error::{Wait, WaitFor};
+use crate::shared::SharedMemory;
+
+/// Named barriers of a block (PTX ISA, `bar.sync`: barriers 0 to 15).
+pub(crate) const BARRIERS: usize = 16;
+
+/// Where a thread asks for the active mask. Places are ordered as in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) key: u64,
+    pub(crate) file: &'static str,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl Place {
+    pub(crate) const NOWHERE: Self = Self { key: 0, file: "", line: 0, column: 0 };
+}
+
+/// The part of a thread that others may look at.
+pub(crate) struct Thread {
+    /// Virtual time in ticks.
+    pub(crate) time: u64,
+    /// Of the warp's events, the one at which the thread last yielded or asked for the mask.
+    pub(crate) stamp: u64,
+    pub(crate) place: Place,
+    /// The answer to [`Place`]: the lanes that asked there.
+    pub(crate) mask: u32,
+    /// The answer to an exchange.
+    pub(crate) words: Option<Arc<[u64]>>,
+}
+
+/// Lanes that are handing words to each other.
+pub(crate) struct Exchange {
+    mask: u32,
+    arrived: u32,
+    /// Words that each lane gives.
+    width: usize,
+    /// 32 times `width`.
+    words: Vec<u64>,
+}
+
+/// Bit i of a mask is lane i. A lane in none of the masks runs, or waits in a barrier or exchange.
+#[derive(Default)]
+pub(crate) struct Warp {
+    pub(crate) ready: u32,
+    pub(crate) yielded: u32,
+    /// Lanes that let warps run that are behind them in time.
+    pub(crate) paused: u32,
+    pub(crate) asking_mask: u32,
+    pub(crate) finished: u32,
+    exchanges: Vec<Exchange>,
+    /// Counts yields and questions for the mask.
+    pub(crate) events: u64,
+    /// The latest time of threads that ran while lanes of this warp were spinning.
+    pub(crate) observed: u64,
+    /// Its key among the runnable warps.
+    pub(crate) queued: Option<(u64, u64)>,
+    pub(crate) in_turn: bool,
+}
+
+#[derive(Default)]
+struct Barrier {
+    waiting: Vec<usize>,
+    arrived: u32,
+    /// The count that the arrivals gave; meaningful while `arrived` is not 0.
+    count: Option<u32>,
+    time: u64,
+}
+
+pub(crate) struct Block {
+    pub(crate) index: [u32; 3],
+    dims: [u32; 3],
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) live: u32,
+    pub(crate) shared: SharedMemory,
+    barriers: [Barrier; BARRIERS],
+}
+
+/// Threads that may go on, from a given time.
+#[derive(Default)]
+pub(crate) struct Released {
+    pub(crate) threads: Vec<usize>,
+    pub(crate) time: u64,
+}
+
+pub(crate) fn thread_index(thread: usize, dims: [u32; 3]) -> [u32; 3] {
+    // At most 1024 threads: no truncation.
+    let thread = thread as u32;
+    [thread % dims[0], thread / dims[0] % dims[1], thread / dims[0] / dims[1]]
+}
+
+pub(crate) fn warp_and_lane(thread: usize) -> (usize, u32) {
+    (thread / WARP_SIZE as usize, thread as u32 % WARP_SIZE)
+}
+
+/// The lanes of a mask, lowest first.
+pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let lane = mask.trailing_zeros();
+            mask &= mask - 1;
+            lane
+        })
+    })
+}
+
+impl Block {
+    /// A block whose threads are all ready to run from `start`.
+    pub(crate) fn new(index: [u32; 3], dims: [u32; 3], dynamic_bytes: usize, start: u64) -> Self {
+        let count = dims.iter().map(|&extent| extent as usize).product::<usize>();
+        let thread =
+            || Thread { time: start, stamp: 0, place: Place::NOWHERE, mask: 0, words: None };
+        let warp = |first: usize| {
+            let lanes = (count - first).min(WARP_SIZE as usize) as u32;
+            let ready = u32::MAX >> (WARP_SIZE - lanes);
+            Warp { ready, finished: !ready, ..Warp::default() }
+        };
+        Self {
+            index,
+            dims,
+            threads: (0..count).map(|_| thread()).collect(),
+            warps: (0..count).step_by(WARP_SIZE as usize).map(warp).collect(),
+            live: count as u32,
+            shared: SharedMemory::new(dynamic_bytes),
+            barriers: Default::default(),
+        }
+    }
+
+    /// The latest time of any of its threads.
+    pub(crate) fn latest(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.time).max().unwrap_or(0)
+    }
+
+    /// A thread arrives at a barrier, and waits there if `wait`. Releases the others if it was the
+    /// last; `None` if more have to come.
+    pub(crate) fn arrive(
+        &mut self,
+        thread: usize,
+        id: u32,
+        count: Option<u32>,
+        wait: bool,
+    ) -> Result<Option<Released>, String> {
+        let Some(barrier) = self.barriers.get_mut(id as usize) else {
+            return Err(format!("barrier {id} does not exist; a block has barriers 0 to 15"));
+        };
+        if let Some(count) = count
+            && (count == 0 || !count.is_multiple_of(WARP_SIZE))
+        {
+            return Err(format!(
+                "barrier {id} is given a thread count of {count}; it must be a multiple of 32, and \
+                 not 0"
+            ));
+        }
+        if barrier.arrived == 0 {
+            barrier.count = count;
+        } else if barrier.count != count {
+            return Err(format!(
+                "threads disagree on the thread count of barrier {id}: {:?} and {count:?}",
+                barrier.count
+            ));
+        }
+        barrier.arrived += 1;
+        barrier.time = barrier.time.max(self.threads[thread].time);
+        if wait {
+            barrier.waiting.push(thread);
+        }
+        Ok(self.complete_barrier(id as usize))
+    }
+
+    fn complete_barrier(&mut self, id: usize) -> Option<Released> {
+        let barrier = &mut self.barriers[id];
+        if barrier.arrived == 0 || barrier.arrived < barrier.count.unwrap_or(self.live) {
+            return None;
+        }
+        let done = std::mem::take(barrier);
+        Some(Released { threads: done.waiting, time: done.time })
+    }
+
+    /// A lane gives its words to the lanes in `mask`. Releases the others if it was the last, with
+    /// their answers set; `None` if more have to come.
+    pub(crate) fn exchange(
+        &mut self,
+        thread: usize,
+        mask: u32,
+        given: &[u64],
+    ) -> Result<Option<Released>, String> {
+        let (warp, lane) = warp_and_lane(thread);
+        if mask & (1 << lane) == 0 {
+            return Err(format!(
+                "lane {lane} takes part in a warp operation whose mask {mask:#010x} does not name \
+                 it"
+            ));
+        }
+        let exchanges = &mut self.warps[warp].exchanges;
+        let at = match exchanges.iter().position(|exchange| exchange.mask == mask) {
+            Some(at) => at,
+            None => {
+                let words = vec![0; given.len() * WARP_SIZE as usize];
+                exchanges.push(Exchange { mask, arrived: 0, width: given.len(), words });
+                exchanges.len() - 1
+            }
+        };
+        let exchange = &mut exchanges[at];
+        if exchange.width != given.len() {
+            return Err(format!(
+                "lanes of mask {mask:#010x} meet in different warp operations ({} and {} words)",
+                exchange.width,
+                given.len()
+            ));
+        }
+        exchange.arrived |= 1 << lane;
+        exchange.words[lane as usize * given.len()..][..given.len()].copy_from_slice(given);
+        Ok(self.complete_exchange(warp, at))
+    }
+
+    fn complete_exchange(&mut self, warp: usize, at: usize) -> Option<Released> {
+        let Warp { exchanges, finished, .. } = &mut self.warps[warp];
+        if exchanges[at].arrived != exchanges[at].mask & !*finished {
+            return None;
+        }
+        let done = exchanges.swap_remove(at);
+        let words: Arc<[u64]> = done.words.into();
+        let threads: Vec<usize> =
+            lanes(done.arrived).map(|lane| warp * WARP_SIZE as usize + lane as usize).collect();
+        let time = threads.iter().map(|&thread| self.threads[thread].time).max().unwrap_or(0);
+        for &thread in &threads {
+            self.threads[thread].words = Some(Arc::clone(&words));
+        }
+        Some(Released { threads, time })
+    }
+
+    /// A thread has left the kernel; what waited only for it is released.
+    pub(crate) fn finish(&mut self, thread: usize) -> Vec<Released> {
+        let (warp, lane) = warp_and_lane(thread);
+        self.warps[warp].finished |= 1 << lane;
+        self.live -= 1;
+        let mut released = Vec::new();
+        for at in (0..self.warps[warp].exchanges.len()).rev() {
+            released.extend(self.complete_exchange(warp, at));
+        }
+        for id in 0..BARRIERS {
+            if self.barriers[id].count.is_none() {
+                released.extend(self.complete_barrier(id));
+            }
+        }
+        released
+    }
+
+    /// Answers those lanes of a warp that ask for the mask at one place: the first in the source,
+    /// since arms of a branch come before what follows it. Called when no lane can run.
+    pub(crate) fn answer_mask(&mut self, warp: usize) -> Option<Released> {
+        let first = warp * WARP_SIZE as usize;
+        let asking = self.warps[warp].asking_mask;
+        let place = lanes(asking).map(|lane| self.threads[first + lane as usize].place).min()?;
+        let mask = lanes(asking)
+            .filter(|&lane| self.threads[first + lane as usize].place == place)
+            .fold(0, |mask, lane| mask | 1 << lane);
+        self.warps[warp].asking_mask &= !mask;
+        let end = self.threads.len().min(first + WARP_SIZE as usize);
+        // Arms of a branch run one after the other.
+        let time = self.threads[first..end].iter().map(|thread| thread.time).max().unwrap_or(0);
+        let threads: Vec<usize> = lanes(mask).map(|lane| first + lane as usize).collect();
+        for &thread in &threads {
+            self.threads[thread].mask = mask;
+        }
+        Some(Released { threads, time })
+    }
+
+    /// What each of its threads waits for.
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        for thread in 0..self.threads.len() {
+            let (warp, lane) = warp_and_lane(thread);
+            let warp = &self.warps[warp];
+            let bit = 1 << lane;
+            let barrier = || {
+                let (id, barrier) = self
+                    .barriers
+                    .iter()
+                    .enumerate()
+                    .find(|(_, barrier)| barrier.waiting.contains(&thread))?;
+                let needed = barrier.count.unwrap_or(self.live);
+                Some(WaitFor::Barrier { id: id as u32, arrived: barrier.arrived, needed })
+            };
+            let exchange = || {
+                let exchange =
+                    warp.exchanges.iter().find(|exchange| exchange.arrived & bit != 0)?;
+                Some(WaitFor::Lanes { mask: exchange.mask, arrived: exchange.arrived })
+            };
+            let for_what = if warp.finished & bit != 0 {
+                None
+            } else if (warp.yielded | warp.ready) & bit != 0 {
+                Some(WaitFor::Spin)
+            } else if warp.asking_mask & bit != 0 {
+                Some(WaitFor::ActiveMask)
+            } else {
+                barrier().or_else(exchange)
+            };
+            waits.extend(for_what.map(|for_what| Wait {
+                block: self.index,
+                thread: thread_index(thread, self.dims),
+                for_what,
+            }));
+        }
+        waits
+    }
+}

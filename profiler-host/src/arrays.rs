@@ -1,0 +1,185 @@
+//! The arrays of one module in a session: which slots are in use, and reading them back.
+
+use std::ops::Range;
+
+use profiler_trace::{ModuleCapture, SiteTable};
+use profiler_wire::descriptor::{CLAIM_STRIDE, Descriptor, LANE_ROOMS, Lost};
+use profiler_wire::header::{self, ExitHeader, SlotHeader};
+use profiler_wire::record::UNIT_BYTES;
+
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::options::Options;
+
+/// Memory that a session can read: the GPU's, or the emulator's.
+pub(crate) trait Memory {
+    /// Copies `rows` rows of `width` bytes, `pitch` bytes apart from `address` on, to the same
+    /// places of `into`, which begins where the first row does and has `rows * pitch` bytes.
+    fn read(&self, address: u64, rows: Rows, into: &mut [u8]) -> Result<(), Error>;
+}
+
+/// Rows of bytes in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub(crate) count: usize,
+    pub(crate) width: usize,
+    pub(crate) pitch: usize,
+}
+
+impl Rows {
+    /// One stretch without gaps.
+    pub(crate) fn all(bytes: usize) -> Self {
+        Self { count: 1, width: bytes, pitch: bytes }
+    }
+}
+
+/// The arrays of one module.
+#[derive(Debug)]
+pub(crate) struct Arrays {
+    pub(crate) options: Options,
+    pub(crate) layout: Layout,
+    pub(crate) descriptor: Descriptor,
+    /// Linear slots: the first one of the next launch; may lie behind the last.
+    next_slot: u64,
+    /// Launches since the last reset that the session was told of.
+    announced: u64,
+}
+
+impl Arrays {
+    /// Arrays that lie at the aligned `base`.
+    pub(crate) fn new(options: Options, layout: Layout, base: u64) -> Self {
+        let descriptor = layout.descriptor(&options, base);
+        Self { options, layout, descriptor, next_slot: 0, announced: 0 }
+    }
+
+    /// Whether slots are linear.
+    pub(crate) fn is_linear(&self) -> bool {
+        self.layout.claims.is_none()
+    }
+
+    /// Takes slots for a launch and gives the first: what `slot_base` must be when it runs.
+    pub(crate) fn announce(&mut self, grid: [u32; 3], block: [u32; 3]) -> u32 {
+        // Behind the last slot all bases are alike: every warp of the launch finds no slot.
+        let base = self.next_slot.min(u64::from(self.layout.slot_count)) as u32;
+        self.announced += 1;
+        if self.is_linear() {
+            self.next_slot =
+                self.next_slot.saturating_add(self.options.selected_warps(grid, block));
+        }
+        base
+    }
+
+    /// Forgets what was launched; the memory must be zero again.
+    pub(crate) fn reset(&mut self) {
+        self.next_slot = 0;
+        self.announced = 0;
+    }
+
+    /// Reads back the slots in use.
+    pub(crate) fn read_back(
+        &self,
+        memory: &impl Memory,
+        sites: SiteTable,
+    ) -> Result<ModuleCapture, Error> {
+        let in_use = self.in_use(memory)?;
+        let slots = in_use.last().map_or(0, |range| range.end as usize);
+        let room = self.layout.room;
+        let mut capture = ModuleCapture {
+            sites,
+            descriptor: self.descriptor,
+            headers: vec![0; slots * header::BYTES],
+            records: vec![0; slots << room.shift],
+            ..ModuleCapture::default()
+        };
+        for range in &in_use {
+            read_slots(memory, self.descriptor.headers, header::BYTES, range, &mut capture.headers)?;
+            let units = units_to_read(&capture.headers, range, room.guard.saturating_add(1));
+            let pitch = 1 << room.shift;
+            let rows = Rows {
+                count: range.len(),
+                width: (u64::from(units) * u64::from(UNIT_BYTES)).min(room.stride()) as usize,
+                pitch,
+            };
+            let bytes = range.start as usize * pitch..range.end as usize * pitch;
+            if rows.width > 0 {
+                let address = self.descriptor.records + bytes.start as u64;
+                memory.read(address, rows, &mut capture.records[bytes])?;
+            }
+        }
+        if let Some(room) = self.layout.lane_room {
+            let bytes_of_slot = (room.stride() * u64::from(LANE_ROOMS)) as usize;
+            capture.lanes = vec![0; slots * bytes_of_slot];
+            capture.lane_counts = vec![0; slots * 32 * 8];
+            for range in &in_use {
+                let (lanes, counts) = (&mut capture.lanes, &mut capture.lane_counts);
+                read_slots(memory, self.descriptor.lanes, bytes_of_slot, range, lanes)?;
+                read_slots(memory, self.descriptor.lane_counts, 32 * 8, range, counts)?;
+            }
+        }
+        let mut lost = [0; Lost::BYTES];
+        memory.read(self.descriptor.lost, Rows::all(Lost::BYTES), &mut lost)?;
+        capture.lost = Lost::from_bytes(&lost);
+        Ok(capture)
+    }
+
+    /// The slots in use, in order and apart from each other.
+    fn in_use(&self, memory: &impl Memory) -> Result<Vec<Range<u32>>, Error> {
+        let slot_count = self.layout.slot_count;
+        let Some(claims) = self.layout.claims else {
+            if self.announced == 0 {
+                let mut words = [0; header::BYTES];
+                memory.read(self.descriptor.headers, Rows::all(header::BYTES), &mut words)?;
+                if SlotHeader::unpack(&header_words(&words)).is_some() {
+                    return Err(Error::UnannouncedLaunch);
+                }
+            }
+            let end = self.next_slot.min(u64::from(slot_count)) as u32;
+            return Ok(if end == 0 { Vec::new() } else { std::iter::once(0..end).collect() });
+        };
+        let counters = claims.sm_count as usize + 1;
+        let mut bytes = vec![0; counters * CLAIM_STRIDE as usize];
+        let rows = Rows::all(bytes.len());
+        memory.read(self.descriptor.claims, rows, &mut bytes)?;
+        let counters: Vec<u64> = bytes
+            .chunks_exact(CLAIM_STRIDE as usize)
+            .filter_map(|counter| counter.first_chunk())
+            .map(|counter| u64::from_le_bytes(*counter))
+            .collect();
+        Ok(claims.in_use(&counters, slot_count))
+    }
+}
+
+/// Reads what `range` of slots has in an array with `bytes_of_slot` bytes a slot.
+fn read_slots(
+    memory: &impl Memory,
+    array: u64,
+    bytes_of_slot: usize,
+    range: &Range<u32>,
+    into: &mut [u8],
+) -> Result<(), Error> {
+    let bytes = range.start as usize * bytes_of_slot..range.end as usize * bytes_of_slot;
+    memory.read(array + bytes.start as u64, Rows::all(bytes.len()), &mut into[bytes])
+}
+
+/// The words of one header.
+pub(crate) fn header_words(bytes: &[u8]) -> [u64; header::WORDS] {
+    let mut words = [0; header::WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        if let Some(bytes) = bytes.first_chunk() {
+            *word = u64::from_le_bytes(*bytes);
+        }
+    }
+    words
+}
+
+/// Units from the begin of each room of the range that may hold records: as many as the busiest
+/// warp emitted, and all where a warp did not say how many.
+fn units_to_read(headers: &[u8], range: &Range<u32>, all: u32) -> u32 {
+    let bytes = range.start as usize * header::BYTES..range.end as usize * header::BYTES;
+    headers[bytes]
+        .chunks_exact(header::BYTES)
+        .map(|header| ExitHeader::unpack(&header_words(header)).map_or(all, |exit| exit.units))
+        .max()
+        .unwrap_or(0)
+        .min(all)
+}

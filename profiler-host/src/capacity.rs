@@ -1,0 +1,166 @@
+//! How much room a kernel needs, told from a run that only counted.
+
+use profiler_trace::{Capture, ModuleCapture};
+use profiler_wire::header::{self, COUNT_MAX, ExitHeader, SlotHeader, unpack_counts};
+use profiler_wire::record::UNIT_WORDS;
+
+use crate::arrays::header_words;
+use crate::options::{WARPS_MAX, WORDS_MAX};
+
+/// What a session needs to lose nothing of the launches that were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Words of the room of the busiest warp's lane 0.
+    pub words_per_warp: u32,
+    /// Words of the room of the busiest other lane; 0 if none recorded.
+    pub words_per_lane: u32,
+    /// Warps that entered profiled kernels.
+    pub max_warps: u32,
+}
+
+/// Why the capacity cannot be told from a capture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CapacityError {
+    /// No warp recorded.
+    #[error(
+        "no warp recorded in the run, so nothing says how much room is needed; launch the kernels \
+         within it, and check the selection of blocks and warps"
+    )]
+    NothingRecorded,
+    /// Warps without a slot, whose records nobody counted one by one.
+    #[error(
+        "{0} warps found no slot in the run, so what they need is not known; build the profiler \
+         with .max_warps({1}) or more, or select fewer blocks"
+    )]
+    TooFewSlots(u64, u64),
+    /// Warps that never left their kernel.
+    #[error("{0} warps never left their kernel, so what they need is not known; let it finish")]
+    Unfinished(u64),
+    /// More than any room takes.
+    #[error(
+        "a warp or lane emitted {0} records, more than any room takes; keep the last ones \
+         (Keep::Last) in a room of your choice, or select fewer regions"
+    )]
+    TooMuch(u32),
+    /// More warps than any session has slots for.
+    #[error("{0} warps recorded, a session has at most {WARPS_MAX} slots; select fewer blocks")]
+    TooManyWarps(u64),
+}
+
+impl Capacity {
+    /// What the launches in `capture` would have needed. Rooms may have been too small, or empty:
+    /// warps and lanes count what they emit, kept or not.
+    ///
+    /// # Errors
+    ///
+    /// [`CapacityError`], where the capture does not tell.
+    pub fn needed(capture: &Capture) -> Result<Self, CapacityError> {
+        let (mut units, mut lane_units) = (0, 0);
+        let (mut warps, mut unfinished, mut without_slot) = (0_u64, 0, 0);
+        for module in &capture.modules {
+            without_slot += module.lost.warps;
+            for header in module.headers.chunks_exact(header::BYTES) {
+                let words = header_words(header);
+                if SlotHeader::unpack(&words).is_none() {
+                    continue;
+                }
+                warps += 1;
+                match ExitHeader::unpack(&words) {
+                    Some(exit) => units = units.max(exit.units),
+                    None => unfinished += 1,
+                }
+            }
+            lane_units = lane_units.max(busiest_lane(module));
+        }
+        if without_slot > 0 {
+            return Err(CapacityError::TooFewSlots(without_slot, warps + without_slot));
+        }
+        if unfinished > 0 {
+            return Err(CapacityError::Unfinished(unfinished));
+        }
+        if warps == 0 {
+            return Err(CapacityError::NothingRecorded);
+        }
+        let words = |units: u32| match units.checked_mul(UNIT_WORDS as u32) {
+            Some(words) if units != COUNT_MAX && words <= WORDS_MAX => Ok(words),
+            _ => Err(CapacityError::TooMuch(units)),
+        };
+        match u32::try_from(warps) {
+            Ok(max_warps) if max_warps <= WARPS_MAX => Ok(Self {
+                words_per_warp: words(units)?,
+                words_per_lane: words(lane_units)?,
+                max_warps,
+            }),
+            _ => Err(CapacityError::TooManyWarps(warps)),
+        }
+    }
+}
+
+fn busiest_lane(module: &ModuleCapture) -> u32 {
+    let counts = module.lane_counts.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
+    counts.map(|bytes| unpack_counts(u64::from_le_bytes(*bytes)).0).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use profiler_wire::descriptor::Lost;
+    use profiler_wire::header::{Clock, pack_counts};
+
+    use super::*;
+
+    fn header(units: Option<u32>) -> Vec<u8> {
+        let entry = SlotHeader {
+            clock: 1,
+            globaltimer: 1,
+            version: profiler_wire::WIRE_VERSION,
+            kernel: 1,
+            record_clock: Clock::Cycles,
+            grid_id: 1,
+            block: [0; 3],
+            grid_dim: [1; 3],
+            block_dim: [32, 1, 1],
+            warp: 0,
+            sm: 0,
+            cluster_rank: None,
+            track: 0,
+            strategy: 0,
+        };
+        let exit = units.map(|units| ExitHeader { clock: 2, globaltimer: 2, units, attachments: 0 });
+        let mut words = entry.pack().to_vec();
+        words.extend(exit.map_or([0; header::EXIT_WORDS], |exit| exit.pack()));
+        words.resize(header::WORDS, 0);
+        words.into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    fn capture(units: &[Option<u32>], lanes: &[u32], lost_warps: u64) -> Capture {
+        let module = ModuleCapture {
+            headers: units.iter().flat_map(|&units| header(units)).collect(),
+            lane_counts: lanes.iter().flat_map(|&n| pack_counts(n, 1).to_le_bytes()).collect(),
+            lost: Lost { warps: lost_warps, ..Lost::default() },
+            ..ModuleCapture::default()
+        };
+        Capture { modules: vec![module], ..Capture::default() }
+    }
+
+    #[test]
+    fn the_busiest_warp_and_lane_count() {
+        assert_eq!(
+            Capacity::needed(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
+            Ok(Capacity { words_per_warp: 140, words_per_lane: 10, max_warps: 3 })
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_said() {
+        let refused = |capture: Capture| Capacity::needed(&capture).expect_err("cannot be told");
+        assert_eq!(refused(capture(&[], &[], 0)), CapacityError::NothingRecorded);
+        assert_eq!(refused(capture(&[Some(1)], &[], 9)), CapacityError::TooFewSlots(9, 10));
+        assert_eq!(refused(capture(&[Some(1), None], &[], 0)), CapacityError::Unfinished(1));
+        assert_eq!(
+            refused(capture(&[Some(COUNT_MAX)], &[], 0)),
+            CapacityError::TooMuch(COUNT_MAX)
+        );
+        assert_eq!(refused(capture(&[Some(1)], &[1 << 30], 0)), CapacityError::TooMuch(1 << 30));
+    }
+}

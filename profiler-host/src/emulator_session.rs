@@ -1,0 +1,180 @@
+//! A session on the emulator.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use profiler_emulator::{Emulator, LaunchConfig};
+use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable, Trace};
+
+use crate::arrays::Arrays;
+use crate::calibration;
+use crate::error::Error;
+use crate::export::Output;
+use crate::host_memory::HostMemory;
+use crate::launch::{Kernel, Shape};
+use crate::layout::Layout;
+use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
+
+/// Runs kernels and records what they emit.
+#[derive(Debug)]
+pub(crate) struct EmulatorSession<'b> {
+    device: &'b EmulatedDevice,
+    arrays: Arrays,
+    memory: HostMemory,
+    pub(crate) output: Output,
+}
+
+/// The emulator and how to launch on it.
+#[derive(Debug)]
+pub(crate) struct EmulatedDevice {
+    pub(crate) emulator: Emulator,
+    /// Everything of a launch but its shape and constant memory.
+    pub(crate) template: LaunchConfig,
+}
+
+/// A kernel with its arguments, to be run by every thread of a launch.
+struct Job<K: Kernel> {
+    kernel: K,
+    arguments: K::Arguments,
+}
+
+// SAFETY: a job is only copied out of. What the arguments point to may be shared between the
+// threads of the launch: `launch_kernel` is unsafe, and its caller vouches for that.
+unsafe impl<K: Kernel> Sync for Job<K> {}
+
+impl<K: Kernel> Job<K> {
+    /// # Safety
+    ///
+    /// See [`Kernel::call`].
+    unsafe fn run(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.kernel.call(self.arguments) }
+    }
+}
+
+impl EmulatedDevice {
+    /// Runs a kernel to its end, with `constant` as the constant memory.
+    ///
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments.
+    pub(crate) unsafe fn launch<K: Kernel>(
+        &self,
+        shape: Shape,
+        kernel: K,
+        arguments: K::Arguments,
+        constant: Arc<[u8]>,
+    ) -> Result<(), Error> {
+        let mut config = self.template.clone();
+        config.grid = shape.grid.0;
+        config.block = shape.block.0;
+        config.dynamic_shared_bytes = shape.dynamic_shared_bytes;
+        config.constant = constant;
+        let job = Job { kernel, arguments };
+        // SAFETY: the caller vouches for the arguments, and the emulator calls this from its
+        // threads only.
+        self.emulator.launch(&config, || unsafe { job.run() })?;
+        Ok(())
+    }
+
+    pub(crate) fn info(&self) -> DeviceInfo {
+        DeviceInfo {
+            name: "emulator".to_owned(),
+            emulated: true,
+            sm_count: self.emulator.sm_count(),
+            ..DeviceInfo::default()
+        }
+    }
+
+    /// Measures what a record costs.
+    fn calibrate(&self) -> Result<RecordCost, Error> {
+        let options = calibration_options();
+        let mut session = EmulatorSession::new(self, &options)?;
+        let kernel = profiler_device::__private::__profiler_calibrate_v1 as unsafe fn(u32);
+        let shape = Shape::new(1, 32, 0);
+        // SAFETY: the calibration kernel touches no memory but the session's.
+        unsafe { session.launch(shape, kernel, (calibration::ROUNDS,)) }?;
+        Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
+    }
+}
+
+/// The options of a calibration run.
+pub(crate) fn calibration_options() -> Options {
+    Options {
+        words_per_warp: calibration::WORDS,
+        keep: Keep::First,
+        slots: Slots::Linear,
+        lane_rooms: LaneRooms::Never,
+        max_warps: Some(1),
+        ..Options::default()
+    }
+}
+
+impl<'b> EmulatorSession<'b> {
+    pub(crate) fn new(device: &'b EmulatedDevice, options: &Options) -> Result<Self, Error> {
+        let lanes = options.lane_rooms != LaneRooms::Never;
+        let claimed = options.slots == Slots::Claimed;
+        let layout = Layout::new(options, lanes, claimed, device.emulator.sm_count())?;
+        let mut output = Output::new(options);
+        if options.record_cost == Cost::Measure {
+            output.cost = Some(device.calibrate()?);
+        }
+        let memory = HostMemory::zeroed(layout.bytes_to_allocate())?;
+        let base = layout.base(memory.address());
+        let arrays = Arrays::new(options.clone(), layout, base);
+        Ok(Self { device, arrays, memory, output })
+    }
+
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments.
+    pub(crate) unsafe fn launch<K: Kernel>(
+        &mut self,
+        shape: Shape,
+        kernel: K,
+        arguments: K::Arguments,
+    ) -> Result<(), Error> {
+        let mut descriptor = self.arrays.descriptor;
+        descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
+        let constant = Arc::from(descriptor.to_bytes());
+        // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
+        // as long as the session.
+        unsafe { self.device.launch(shape, kernel, arguments, constant) }
+    }
+
+    pub(crate) fn capture(&self) -> Result<Capture, Error> {
+        let entries = profiler_device::registered_sites();
+        let sites = SiteTable::from_entries(entries.iter().map(Vec::as_slice))?;
+        Ok(Capture {
+            device: self.device.info(),
+            modules: vec![self.arrays.read_back(&self.memory, sites)?],
+            record_cost: self.output.cost,
+        })
+    }
+
+    pub(crate) fn reset(&mut self) -> Result<(), Error> {
+        // Fresh memory is zero without being filled: most of the rooms were never touched.
+        self.memory = HostMemory::zeroed(self.arrays.layout.bytes_to_allocate())?;
+        let base = self.arrays.layout.base(self.memory.address());
+        self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
+        self.arrays.reset();
+        Ok(())
+    }
+
+    pub(crate) fn trace(&self) -> Result<Trace, Error> {
+        Ok(self.output.decode(&self.capture()?))
+    }
+
+    pub(crate) fn export_on_drop(&mut self, path: PathBuf) -> Result<(), Error> {
+        self.output.set_path(path)
+    }
+}
+
+impl Drop for EmulatorSession<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.output.take_path() {
+            let written = self.trace().and_then(|trace| crate::export::write_trace(&trace, path));
+            Output::report(written);
+        }
+    }
+}

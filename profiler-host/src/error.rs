@@ -1,0 +1,194 @@
+//! What can go wrong, each with what to do about it.
+
+use std::path::PathBuf;
+
+use profiler_trace::SiteTableError;
+use profiler_wire::WIRE_VERSION;
+use profiler_wire::record::UNIT_WORDS;
+use profiler_wire::symbol::DESCRIPTOR;
+
+use crate::options::{WARPS_MAX, WORDS_MAX};
+
+/// Options that cannot work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A room above the limit.
+    #[error("{what}({words}) is above {WORDS_MAX}; Keep::Last keeps the last records in less room")]
+    TooManyWords {
+        /// The builder's method.
+        what: &'static str,
+        /// What it was given.
+        words: u32,
+    },
+    /// A room that does not consist of whole records.
+    #[error(
+        "{what}({words}): a record takes {UNIT_WORDS} words, so give an even number, such as {}",
+        words + 1
+    )]
+    OddWords {
+        /// The builder's method.
+        what: &'static str,
+        /// What it was given.
+        words: u32,
+    },
+    /// A selection of warps that is empty.
+    #[error("no warp is selected: a block has warps 0 to 31, so give .warps(..) a part of 0..32")]
+    NoWarps,
+    /// A selection of blocks that is empty.
+    #[error("no block is selected: give .blocks(..) a range that is not empty")]
+    NoBlocks,
+    /// A stride of zero.
+    #[error("block_stride(0) selects nothing; 1 selects every block, 2 every other")]
+    ZeroStride,
+    /// A number of warps that no session can have.
+    #[error("max_warps({0}) is not within 1 to {WARPS_MAX}")]
+    MaxWarps(u32),
+}
+
+/// A call to CUDA that failed.
+#[cfg(feature = "cuda")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{doing}: {reason}")]
+pub struct CudaFailure {
+    /// What was being done.
+    pub doing: &'static str,
+    /// CUDA's name and text for the failure.
+    pub reason: String,
+}
+
+/// What can go wrong in a session. `Display` says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Options that cannot work.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The module's sites cannot be read: not profiled, another wire version, clashing ids.
+    #[error(transparent)]
+    Sites(#[from] SiteTableError),
+    /// The CUDA driver cannot be used.
+    #[cfg(feature = "cuda")]
+    #[error("{0}; without a GPU, choose the emulator")]
+    Driver(#[from] profiler_cuda_driver::DriverError),
+    /// A call to CUDA failed.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Cuda(#[from] CudaFailure),
+    /// A kernel failed, and with it everything in device memory was lost.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "a kernel failed ({reason}), and all device memory of the process is gone with it, the \
+         records too; run the program under compute-sanitizer, or on the emulator"
+    )]
+    KernelFailed {
+        /// CUDA's name and text for the failure.
+        reason: String,
+    },
+    /// A GPU was asked of a program that was built without the feature `cuda`.
+    #[error(
+        "the GPU was asked for, but this program was built without the feature `cuda` of \
+         profiler-host; build it with that feature (it is on by default)"
+    )]
+    NoCudaFeature,
+    /// A GPU was asked of a program whose kernels were not compiled for one.
+    #[error(
+        "the kernels were not compiled for the GPU, because no compiler for nvptx64 was found when \
+         this program was built; run `rustup toolchain install nightly --component rust-src` (on \
+         Debian: `apt-get install rustc-web cargo-web rust-web-src`) and build the program again"
+    )]
+    NoPtx,
+    /// The driver refused the PTX.
+    #[error(
+        "the driver refused the module: {reason}; the PTX must not ask for a newer GPU or a newer \
+         PTX version than this machine has (see `.target` and `.version` at its top)"
+    )]
+    BadPtx {
+        /// What the driver and its compiler said.
+        reason: String,
+    },
+    /// The module has no descriptor, although its PTX has.
+    #[error(
+        "the module has no symbol {DESCRIPTOR} of wire version {WIRE_VERSION}: the PTX given to the \
+         session is not the one that the module was loaded from, or its kernels were built without \
+         the feature `enabled` of profiler-device"
+    )]
+    NoDescriptor,
+    /// Another session is attached to the module.
+    #[error(
+        "another session is attached to this module; finish or drop it first (one session serves \
+         any number of launches)"
+    )]
+    AlreadyAttached,
+    /// A launch in another stream, where slots are linear.
+    #[error(
+        "linear slots serve one stream, and this launch is in a second one; build the profiler with \
+         .slots(Slots::Claimed)"
+    )]
+    SeveralStreams,
+    /// Kernels ran that the session was not told of, where slots are linear.
+    #[error(
+        "kernels ran that the session was not told of, so that each overwrote the records of the \
+         one before; call session.prepare(..) before each launch, or build the profiler with \
+         .slots(Slots::Claimed)"
+    )]
+    UnannouncedLaunch,
+    /// A launch past the session that is attached.
+    #[error(
+        "a session is attached to this backend, and a launch past it would overwrite its records; \
+         launch through the session, or drop it first"
+    )]
+    LaunchPastSession,
+    /// The arrays of a session do not fit.
+    #[error("the session's buffers take {bytes} bytes, and {free} are free; {cure}")]
+    OutOfMemory {
+        /// What they take.
+        bytes: u64,
+        /// What is there.
+        free: u64,
+        /// What to lower.
+        cure: String,
+    },
+    /// The module has no kernel of this name.
+    #[error(
+        "the module has no kernel `{name}`; it has {available}. The kernel's function must have the \
+         same name in PTX: #[unsafe(no_mangle)]"
+    )]
+    NoKernel {
+        /// The name.
+        name: String,
+        /// The kernels that are there.
+        available: String,
+    },
+    /// A buffer was given a slice of another length.
+    #[error("a buffer of {buffer} elements cannot take {slice}; give it a slice of its own length")]
+    Length {
+        /// Elements of the buffer.
+        buffer: usize,
+        /// Elements of the slice.
+        slice: usize,
+    },
+    /// A buffer larger than the address space.
+    #[error("a buffer of {0} elements is larger than memory can be")]
+    BufferTooLarge(usize),
+    /// The emulator could not run the kernel.
+    #[error("the emulator: {0}")]
+    Emulator(#[from] profiler_emulator::LaunchError),
+    /// The capacity cannot be inferred from a run.
+    #[error(transparent)]
+    Capacity(#[from] crate::capacity::CapacityError),
+    /// The cost of a record cannot be told from a trace.
+    #[error(transparent)]
+    Calibration(#[from] crate::calibration::CalibrationError),
+    /// A trace could not be written.
+    #[error("the trace could not be written to {}: {source}", path.display())]
+    Export {
+        /// Where to.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A trace whose format does not follow from the file's name.
+    #[error("{} does not say which format: end it in .pftrace (Perfetto) or .json (Chrome)", .0.display())]
+    UnknownFormat(PathBuf),
+}

@@ -1,0 +1,105 @@
+//! Writing traces to files, and the switches that turn it off.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use profiler_trace::{Capture, RecordCost, Trace};
+
+use crate::error::Error;
+use crate::options::{Cost, Options};
+
+static EXPORT: AtomicBool = AtomicBool::new(true);
+
+/// Switches exports on drop on or off for the whole process. Default: on. Files that the program
+/// writes by [`write_trace`] or by the trace's own methods are written in any case.
+pub fn set_export(export: bool) {
+    EXPORT.store(export, Ordering::Relaxed);
+}
+
+/// Whether exports on drop are on; see [`set_export`].
+#[must_use]
+pub fn export_enabled() -> bool {
+    EXPORT.load(Ordering::Relaxed)
+}
+
+/// Writes a trace in the format that the file's name asks for: `.pftrace` for Perfetto's own,
+/// `.json` for Chrome's.
+///
+/// # Errors
+///
+/// Another ending, or what the file system says.
+pub fn write_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Error> {
+    let path = path.as_ref();
+    check_format(path)?;
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let written =
+        if ending == Some("json") { trace.write_chrome(path) } else { trace.write_perfetto(path) };
+    written.map_err(|source| Error::Export { path: path.to_owned(), source })
+}
+
+/// Whether the file's name says which format.
+pub(crate) fn check_format(path: &Path) -> Result<(), Error> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json" | "pftrace" | "perfetto-trace") => Ok(()),
+        _ => Err(Error::UnknownFormat(path.to_owned())),
+    }
+}
+
+/// What happens to a session's records when it ends.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// Where to export on drop.
+    path: Option<PathBuf>,
+    /// The session's own switch.
+    pub(crate) export: bool,
+    subtract: bool,
+    /// What a record costs, if it is known.
+    pub(crate) cost: Option<RecordCost>,
+}
+
+impl Output {
+    pub(crate) fn new(options: &Options) -> Self {
+        let cost = match options.record_cost {
+            Cost::Known(cost) => Some(cost),
+            Cost::Unknown | Cost::Measure => None,
+        };
+        Self { path: None, export: options.export, subtract: options.subtract_record_cost, cost }
+    }
+
+    pub(crate) fn set_path(&mut self, path: PathBuf) -> Result<(), Error> {
+        check_format(&path)?;
+        self.path = Some(path);
+        Ok(())
+    }
+
+    /// Where to export to, if that is still to be done: the path is given once.
+    pub(crate) fn take_path(&mut self) -> Option<PathBuf> {
+        let path = self.path.take();
+        path.filter(|_| self.export && export_enabled())
+    }
+
+    /// Decodes a capture as the options ask.
+    pub(crate) fn decode(&self, capture: &Capture) -> Trace {
+        let mut trace = profiler_trace::decode(capture);
+        if self.subtract {
+            trace.subtract_record_cost();
+        }
+        trace
+    }
+
+    /// Exports where that was asked for.
+    pub(crate) fn export(&mut self, trace: &Trace) -> Result<(), Error> {
+        match self.take_path() {
+            Some(path) => write_trace(trace, path),
+            None => Ok(()),
+        }
+    }
+
+    /// What a drop does with a failure, since it cannot return it.
+    #[allow(clippy::print_stderr, reason = "a drop has no other way to say that a trace is missing")]
+    pub(crate) fn report(result: Result<(), Error>) {
+        if let Err(error) = result {
+            eprintln!("profiler: the trace of a session was not exported: {error}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! One module that a session is attached to: its descriptor, its arrays, its sites.
+
+use std::marker::PhantomData;
+
+use cust::error::CudaError;
+use cust::module::Module;
+use cust::sys::{CUfunction, CUstream};
+use profiler_trace::{Capture, DeviceInfo, ModuleCapture, RecordCost, SiteTable};
+use profiler_wire::descriptor::{self, offset};
+use profiler_wire::symbol::{CALIBRATION, DESCRIPTOR};
+
+use super::driver::{self, DeviceMemory};
+use crate::arrays::Arrays;
+use crate::calibration;
+use crate::emulator_session::calibration_options;
+use crate::error::Error;
+use crate::launch::Shape;
+use crate::layout::Layout;
+use crate::options::{LaneRooms, Options, Slots};
+
+/// How many kernels an error names.
+const NAMED_KERNELS: usize = 8;
+
+/// A module with a filled descriptor. Dropping it empties the descriptor and frees the arrays.
+#[derive(Debug)]
+pub(crate) struct Attached<'m> {
+    /// Address of the descriptor in the module's constant memory.
+    symbol: u64,
+    arrays: Arrays,
+    memory: DeviceMemory,
+    sites: SiteTable,
+    /// `slot_base` as it will be when what was enqueued so far has run.
+    slot_base: u32,
+    _module: PhantomData<&'m Module>,
+}
+
+/// The names of the kernels in a PTX text.
+pub(crate) fn entry_names(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().filter_map(|line| {
+        let (before, name) = line.split_once(".entry ")?;
+        if before.contains("//") {
+            return None;
+        }
+        name.split(|c: char| c == '(' || c.is_whitespace()).find(|name| !name.is_empty())
+    })
+}
+
+/// A kernel of the module.
+pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunction, Error> {
+    match module.get_function(name) {
+        Ok(function) => Ok(function.to_raw()),
+        Err(CudaError::NotFound) => {
+            let names: Vec<&str> = entry_names(ptx).filter(|name| *name != CALIBRATION).collect();
+            let mut available = match names.len() {
+                0 => "none".to_owned(),
+                count => names[..count.min(NAMED_KERNELS)].join(", "),
+            };
+            if names.len() > NAMED_KERNELS {
+                available += &format!(" and {} more", names.len() - NAMED_KERNELS);
+            }
+            Err(Error::NoKernel { name: name.to_owned(), available })
+        }
+        Err(error) => driver::check_cust("finding the kernel", Err(error)),
+    }
+}
+
+/// The address of the module's descriptor.
+fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
+    for name in entry_names(ptx) {
+        // A kernel leads to the module's handle, which `Module` keeps to itself.
+        let Ok(kernel) = module.get_function(name) else { continue };
+        return match driver::symbol(kernel.to_raw(), DESCRIPTOR)? {
+            Some((address, descriptor::BYTES)) => Ok(address),
+            _ => Err(Error::NoDescriptor),
+        };
+    }
+    Err(Error::NoDescriptor)
+}
+
+impl<'m> Attached<'m> {
+    /// Attaches to a module. `linear` says what [`Slots::Auto`] means here.
+    pub(crate) fn new(
+        options: &Options,
+        module: &'m Module,
+        ptx: &str,
+        device: &DeviceInfo,
+        linear: bool,
+    ) -> Result<Self, Error> {
+        let sites = SiteTable::from_ptx(ptx)?;
+        let symbol = find_descriptor(module, ptx)?;
+        // Kernels that still run must see the descriptor as it was when they were launched.
+        driver::synchronize_context()?;
+        let mut version = [0; 4];
+        driver::copy_to_host(symbol + u64::from(offset::VERSION), &mut version)?;
+        if u32::from_le_bytes(version) != 0 {
+            return Err(Error::AlreadyAttached);
+        }
+        let lanes = match options.lane_rooms {
+            LaneRooms::Always => true,
+            LaneRooms::Never => false,
+            LaneRooms::WhereNeeded => sites.needs_lanes(),
+        };
+        let claimed = match options.slots {
+            Slots::Claimed => true,
+            Slots::Linear => false,
+            Slots::Auto => !linear,
+        };
+        let layout = Layout::new(options, lanes, claimed, device.sm_count)?;
+        let memory = DeviceMemory::new(layout.bytes_to_allocate(), || layout.cure())?;
+        memory.zero(std::ptr::null_mut())?;
+        let base = layout.base(memory.address());
+        let arrays = Arrays::new(options.clone(), layout, base);
+        driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
+        // Streams that do not wait for the default stream must find all of this done.
+        let attached =
+            Self { symbol, arrays, memory, sites, slot_base: 0, _module: PhantomData };
+        driver::synchronize_context()?;
+        Ok(attached)
+    }
+
+    pub(crate) fn is_linear(&self) -> bool {
+        self.arrays.is_linear()
+    }
+
+    /// Takes slots for a launch that follows in `stream`.
+    pub(crate) fn announce(
+        &mut self,
+        grid: [u32; 3],
+        block: [u32; 3],
+        stream: CUstream,
+    ) -> Result<(), Error> {
+        let base = self.arrays.announce(grid, block);
+        self.move_base(base, stream)
+    }
+
+    fn move_base(&mut self, base: u32, stream: CUstream) -> Result<(), Error> {
+        if self.is_linear() && base != self.slot_base {
+            driver::set_word(self.symbol + u64::from(offset::SLOT_BASE), base, stream)?;
+            self.slot_base = base;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read_back(&self) -> Result<ModuleCapture, Error> {
+        self.arrays.read_back(&self.memory, self.sites.clone())
+    }
+
+    /// Forgets all records, in the order of `stream`.
+    pub(crate) fn reset(&mut self, stream: CUstream) -> Result<(), Error> {
+        self.memory.zero(stream)?;
+        self.arrays.reset();
+        self.move_base(0, stream)
+    }
+
+    /// Measures what a record costs, by the kernel that the module carries for it.
+    pub(crate) fn calibrate(
+        module: &'m Module,
+        ptx: &str,
+        device: &DeviceInfo,
+    ) -> Result<RecordCost, Error> {
+        let kernel = function(module, ptx, CALIBRATION)?;
+        let mut attached = Self::new(&calibration_options(), module, ptx, device, true)?;
+        let shape = Shape::new(1, 32, 0);
+        let mut rounds = calibration::ROUNDS;
+        let mut module = ModuleCapture::default();
+        // Twice: the first run fetches the kernel's code.
+        for _ in 0..2 {
+            attached.reset(std::ptr::null_mut())?;
+            attached.announce(shape.grid.0, shape.block.0, std::ptr::null_mut())?;
+            let mut arguments = [(&raw mut rounds).cast()];
+            // SAFETY: the calibration kernel takes one u32 and touches no memory but the session's.
+            unsafe { driver::launch(kernel, shape, std::ptr::null_mut(), &mut arguments) }?;
+            driver::synchronize_context()?;
+            module = attached.read_back()?;
+        }
+        let capture =
+            Capture { device: device.clone(), modules: vec![module], record_cost: None };
+        Ok(calibration::record_cost(&profiler_trace::decode(&capture))?)
+    }
+}
+
+impl Drop for Attached<'_> {
+    fn drop(&mut self) {
+        // The descriptor must be empty before the arrays are freed, and no kernel may still write
+        // to them. If either fails, the context is lost, and the module and its memory with it.
+        if driver::synchronize_context().is_ok() {
+            let empty = descriptor::Descriptor::default().to_bytes();
+            let _lost_context = driver::copy_to_device(self.symbol, &empty);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_found_in_ptx() {
+        let ptx = "//\n.version 8.0\n// .entry not_this(\n.visible .entry first(\n\t.param .u64 a\n)\n\
+                   .entry second ()\n.func helper()\n";
+        assert_eq!(entry_names(ptx).collect::<Vec<_>>(), ["first", "second"]);
+    }
+}

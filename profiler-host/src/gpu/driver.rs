@@ -1,0 +1,345 @@
+//! The driver's functions that sessions need and that `cust` does not offer, with results.
+
+use std::ffi::{CStr, CString, c_int, c_uint, c_void};
+use std::marker::PhantomData;
+use std::ptr;
+
+use cust::error::CudaError;
+use cust::module::Module;
+use cust::stream::Stream;
+use cust::sys::{
+    self, CUcontext, CUdevice_attribute as Attribute, CUdeviceptr, CUfunction,
+    CUfunction_attribute as FunctionAttribute, CUjit_option, CUmemorytype, CUmodule, CUresult,
+    CUstream,
+};
+use profiler_trace::DeviceInfo;
+
+use crate::arrays::{Memory, Rows};
+use crate::error::{CudaFailure, Error};
+
+/// Names a result code as CUDA does.
+fn describe(code: CUresult) -> String {
+    let text = |function: unsafe extern "C" fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
+        let mut text = ptr::null();
+        // SAFETY: the pointer is to a live variable, which the function sets to a static text.
+        let answer = unsafe { function(code, &raw mut text) };
+        if answer != CUresult::CUDA_SUCCESS || text.is_null() {
+            return String::new();
+        }
+        // SAFETY: the function succeeded: a static text that ends in zero.
+        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+    };
+    format!("{} ({})", text(sys::cuGetErrorString), text(sys::cuGetErrorName))
+}
+
+/// Codes after which the context, and all device memory with it, is lost
+/// (CUDA Driver API, "Data types used by CUDA driver": "the context must be destroyed").
+fn is_fatal(code: CUresult) -> bool {
+    matches!(
+        code,
+        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUresult::CUDA_ERROR_ASSERT
+            | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUresult::CUDA_ERROR_INVALID_PC
+            | CUresult::CUDA_ERROR_LAUNCH_FAILED
+    )
+}
+
+/// Makes an error of a code that is not success.
+pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
+    if code == CUresult::CUDA_SUCCESS {
+        return Ok(());
+    }
+    let reason = describe(code);
+    if is_fatal(code) {
+        return Err(Error::KernelFailed { reason });
+    }
+    Err(Error::Cuda(CudaFailure { doing, reason }))
+}
+
+/// Makes an error of one of `cust`'s.
+pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -> Result<T, Error> {
+    result.map_err(|error| {
+        Error::Cuda(CudaFailure { doing, reason: format!("{error} ({error:?})") })
+    })
+}
+
+/// Memory of the device.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory {
+    address: CUdeviceptr,
+    bytes: u64,
+    /// The driver's contexts belong to threads.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl DeviceMemory {
+    /// Memory with arbitrary content. `cure` says what to lower where it does not fit.
+    pub(crate) fn new(bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
+        let (mut free, mut total) = (0_usize, 0_usize);
+        // SAFETY: both pointers are to live variables.
+        let code = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+        check("reading how much device memory is free", code)?;
+        let out_of_memory =
+            || Error::OutOfMemory { bytes, free: free as u64, cure: cure() };
+        let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
+        let mut address = 0;
+        // SAFETY: the pointer is to a live variable. The driver refuses a size of 0.
+        match unsafe { sys::cuMemAlloc_v2(&raw mut address, size.max(1)) } {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => return Err(out_of_memory()),
+            code => check("allocating device memory", code)?,
+        }
+        Ok(Self { address, bytes, _not_send: PhantomData })
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Fills the memory with zeros, in the order of `stream`.
+    pub(crate) fn zero(&self, stream: CUstream) -> Result<(), Error> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the range is this allocation, which lives until `drop`, where the driver waits.
+        let code =
+            unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes as usize, stream) };
+        check("zeroing device memory", code)
+    }
+}
+
+impl Memory for DeviceMemory {
+    fn read(&self, address: u64, rows: Rows, into: &mut [u8]) -> Result<(), Error> {
+        if rows.width == rows.pitch || rows.count == 1 {
+            let bytes = if rows.count == 1 { rows.width } else { rows.count * rows.pitch };
+            return copy_to_host(address, &mut into[..bytes]);
+        }
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: ptr::null(),
+            srcDevice: address,
+            srcArray: ptr::null_mut(),
+            srcPitch: rows.pitch,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: into.as_mut_ptr().cast(),
+            dstDevice: 0,
+            dstArray: ptr::null_mut(),
+            dstPitch: rows.pitch,
+            WidthInBytes: rows.width,
+            Height: rows.count,
+        };
+        assert!(into.len() >= rows.count * rows.pitch, "the target takes all rows");
+        // SAFETY: the source is within this allocation by the layout; the target was just checked.
+        // The unaligned variant takes any pitch.
+        check("reading records back", unsafe { sys::cuMemcpy2DUnaligned_v2(&raw const copy) })
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` and not freed since. After a failed kernel this fails, and
+        // the memory is gone already.
+        unsafe { sys::cuMemFree_v2(self.address) };
+    }
+}
+
+/// Copies from the device and waits for it.
+pub(crate) fn copy_to_host(address: u64, into: &mut [u8]) -> Result<(), Error> {
+    if into.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: the target is a live slice of this length; callers pass addresses of live arrays.
+    let code =
+        unsafe { sys::cuMemcpyDtoH_v2(into.as_mut_ptr().cast::<c_void>(), address, into.len()) };
+    check("copying from the device", code)
+}
+
+/// Copies to the device and waits for it.
+pub(crate) fn copy_to_device(address: u64, from: &[u8]) -> Result<(), Error> {
+    if from.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: the source is a live slice of this length; callers pass addresses of live arrays.
+    let code = unsafe { sys::cuMemcpyHtoD_v2(address, from.as_ptr().cast::<c_void>(), from.len()) };
+    check("copying to the device", code)
+}
+
+/// Sets one 4-byte word, in the order of `stream`.
+pub(crate) fn set_word(address: u64, word: u32, stream: CUstream) -> Result<(), Error> {
+    // SAFETY: callers pass the address of a live 4-byte word of the device.
+    check("moving the slots", unsafe { sys::cuMemsetD32Async(address, word, 1, stream) })
+}
+
+/// Waits for all streams of the context.
+pub(crate) fn synchronize_context() -> Result<(), Error> {
+    // SAFETY: takes no argument.
+    check("waiting for the device", unsafe { sys::cuCtxSynchronize() })
+}
+
+/// Waits for one stream.
+pub(crate) fn synchronize(stream: &Stream) -> Result<(), Error> {
+    // SAFETY: the stream is live.
+    check("waiting for the stream", unsafe { sys::cuStreamSynchronize(stream.as_inner()) })
+}
+
+/// The context of the calling thread.
+pub(crate) fn current_context() -> Result<CUcontext, Error> {
+    let mut context = ptr::null_mut();
+    // SAFETY: the pointer is to a live variable.
+    check("reading the context", unsafe { sys::cuCtxGetCurrent(&raw mut context) })?;
+    Ok(context)
+}
+
+/// Makes a context the calling thread's.
+pub(crate) fn set_current_context(context: CUcontext) -> Result<(), Error> {
+    // SAFETY: the context is one that `current_context` gave; primary contexts, which cust makes,
+    // stay valid handles.
+    check("entering the context", unsafe { sys::cuCtxSetCurrent(context) })
+}
+
+/// The address and size of a symbol in the module of a kernel.
+pub(crate) fn symbol(kernel: CUfunction, name: &str) -> Result<Option<(u64, usize)>, Error> {
+    let mut module: CUmodule = ptr::null_mut();
+    // SAFETY: the pointer is to a live variable; the function is of a loaded module.
+    check("finding the module", unsafe { sys::cuFuncGetModule(&raw mut module, kernel) })?;
+    let Ok(name) = CString::new(name) else { return Ok(None) };
+    let (mut address, mut bytes) = (0, 0);
+    // SAFETY: the pointers are to live variables and a text that ends in zero.
+    let code = unsafe {
+        sys::cuModuleGetGlobal_v2(&raw mut address, &raw mut bytes, module, name.as_ptr())
+    };
+    if code == CUresult::CUDA_ERROR_NOT_FOUND {
+        return Ok(None);
+    }
+    check("finding the descriptor", code)?;
+    Ok(Some((address, bytes)))
+}
+
+/// One attribute of a kernel.
+pub(crate) fn function_attribute(
+    kernel: CUfunction,
+    attribute: FunctionAttribute,
+) -> Result<c_int, Error> {
+    let mut value = 0;
+    // SAFETY: the pointer is to a live variable; the function is of a loaded module.
+    let code = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, kernel) };
+    check("reading an attribute of the kernel", code)?;
+    Ok(value)
+}
+
+/// Lets a kernel be launched with this much dynamic shared memory.
+pub(crate) fn allow_dynamic_shared(kernel: CUfunction, bytes: u32) -> Result<(), Error> {
+    let attribute = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
+    // SAFETY: the function is of a loaded module.
+    let code = unsafe { sys::cuFuncSetAttribute(kernel, attribute, bytes) };
+    check("raising the kernel's limit of dynamic shared memory", code)
+}
+
+/// Launches a kernel.
+///
+/// # Safety
+///
+/// `arguments` must be pointers to values of the types of the kernel's parameters, in order, and
+/// the values what the kernel asks for.
+pub(crate) unsafe fn launch(
+    kernel: CUfunction,
+    shape: crate::Shape,
+    stream: CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), Error> {
+    let ([x, y, z], [width, height, depth]) = (shape.grid.0, shape.block.0);
+    // SAFETY: the caller vouches for the arguments; kernel and stream are live.
+    let code = unsafe {
+        sys::cuLaunchKernel(
+            kernel,
+            x,
+            y,
+            z,
+            width,
+            height,
+            depth,
+            shape.dynamic_shared_bytes as c_uint,
+            stream,
+            arguments.as_mut_ptr(),
+            ptr::null_mut(),
+        )
+    };
+    check("launching the kernel", code)
+}
+
+/// Loads a module; where the driver refuses it, the error has what its compiler said.
+pub(crate) fn load(ptx: &str) -> Result<Module, Error> {
+    let bad = |reason: String| Error::BadPtx { reason };
+    let text = CString::new(ptx).map_err(|_| bad("it holds a zero byte".to_owned()))?;
+    let error = match Module::from_ptx_cstr(&text, &[]) {
+        Ok(module) => return Ok(module),
+        Err(error) => error,
+    };
+    let mut log = vec![0_u8; 8192];
+    let mut options = [
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    // Sizes go by value in the place of the pointer (CUDA Driver API, cuModuleLoadDataEx).
+    let mut values = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len())];
+    let mut module = ptr::null_mut();
+    // SAFETY: the text ends in zero; options and values have two elements each; the log has the
+    // size that is given.
+    let code = unsafe {
+        sys::cuModuleLoadDataEx(
+            &raw mut module,
+            text.as_ptr().cast(),
+            options.len() as c_uint,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    if code == CUresult::CUDA_SUCCESS {
+        // SAFETY: the module was just loaded, and nothing refers to it.
+        unsafe { sys::cuModuleUnload(module) };
+    }
+    let log = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy).unwrap_or_default();
+    Err(bad(format!("{error} ({error:?}) {}", log.trim())))
+}
+
+/// What the current device is.
+pub(crate) fn device_info() -> Result<DeviceInfo, Error> {
+    let mut device = 0;
+    // SAFETY: the pointer is to a live variable.
+    check("finding the device", unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+    let attribute = |attribute: Attribute| {
+        let mut value = 0;
+        // SAFETY: the pointer is to a live variable; the device is the context's.
+        let code = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
+        check("reading what the device is", code)?;
+        Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
+    };
+    let mut name = [0_u8; 256];
+    // SAFETY: the buffer has the size that is given.
+    let code =
+        unsafe { sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device) };
+    check("reading the device's name", code)?;
+    let name = CStr::from_bytes_until_nul(&name).map(CStr::to_string_lossy).unwrap_or_default();
+    let mut version = 0;
+    // SAFETY: the pointer is to a live variable.
+    check("reading the version", unsafe { sys::cuDriverGetVersion(&raw mut version) })?;
+    Ok(DeviceInfo {
+        name: name.into_owned(),
+        emulated: false,
+        compute_capability: Some((
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        )),
+        sm_count: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        driver: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+    })
+}

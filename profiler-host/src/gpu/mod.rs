@@ -1,0 +1,8 @@
+//! Sessions on the GPU, for modules that the program loads through `cust`.
+
+mod attached;
+pub(crate) mod driver;
+mod session;
+
+pub(crate) use attached::{Attached, entry_names, function};
+pub use session::ModuleSession;

@@ -1,0 +1,247 @@
+//! A session over one or more modules of the user's own.
+
+use std::ffi::c_void;
+use std::path::PathBuf;
+
+use cust::function::Function;
+use cust::module::Module;
+use cust::stream::Stream;
+use cust::sys::{CUcontext, CUstream};
+use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
+
+use super::driver;
+use super::Attached;
+use crate::error::Error;
+use crate::export::{Output, write_trace};
+use crate::launch::{Extent, Shape};
+use crate::options::{Cost, Options};
+use crate::profiler::Profiler;
+
+impl Profiler {
+    /// Attaches a session to a loaded module: every launch of its kernels is recorded until the
+    /// session ends. `ptx` is the text that the module was loaded from.
+    ///
+    /// Unless the profiler says [`Slots::Linear`](crate::Slots::Linear), launches need not be known
+    /// to the session: the program launches as it always does, in any streams.
+    ///
+    /// # Errors
+    ///
+    /// PTX without sites or of another version, a module that is not of this PTX, another session
+    /// on the same module, too little device memory.
+    pub fn attach<'m>(&self, module: &'m Module, ptx: &str) -> Result<ModuleSession<'m>, Error> {
+        ModuleSession::new(&self.options, module, ptx, false)
+    }
+}
+
+/// A session over modules that the program loaded through `cust`; made by [`Profiler::attach`].
+///
+/// When it is dropped it waits for the device, detaches from its modules, and, where
+/// [`export_on_drop`](Self::export_on_drop) was called, writes its trace.
+#[derive(Debug)]
+pub struct ModuleSession<'m> {
+    attached: Vec<Attached<'m>>,
+    options: Options,
+    device: DeviceInfo,
+    output: Output,
+    linear: bool,
+    /// The stream of the announced launches, where slots are linear.
+    stream: Option<CUstream>,
+    context: CUcontext,
+}
+
+impl<'m> ModuleSession<'m> {
+    pub(crate) fn new(
+        options: &Options,
+        module: &'m Module,
+        ptx: &str,
+        linear: bool,
+    ) -> Result<Self, Error> {
+        let device = driver::device_info()?;
+        let mut output = Output::new(options);
+        if options.record_cost == Cost::Measure {
+            output.cost = Some(Attached::calibrate(module, ptx, &device)?);
+        }
+        let attached = Attached::new(options, module, ptx, &device, linear)?;
+        Ok(Self {
+            attached: vec![attached],
+            options: options.clone(),
+            device,
+            output,
+            linear,
+            stream: None,
+            context: driver::current_context()?,
+        })
+    }
+
+    /// Attaches the session to one more module, with the same options.
+    ///
+    /// # Errors
+    ///
+    /// See [`Profiler::attach`].
+    pub fn attach_also(&mut self, module: &'m Module, ptx: &str) -> Result<(), Error> {
+        let attached = Attached::new(&self.options, module, ptx, &self.device, self.linear)?;
+        self.attached.push(attached);
+        Ok(())
+    }
+
+    /// What the session runs on.
+    #[must_use]
+    pub fn device(&self) -> &DeviceInfo {
+        &self.device
+    }
+
+    /// What a record costs, if it was given or measured.
+    #[must_use]
+    pub fn record_cost(&self) -> Option<RecordCost> {
+        self.output.cost
+    }
+
+    /// Announces a launch of this shape that follows in `stream`: with linear slots, moves them in
+    /// stream order, without waiting for the device; with claimed slots, does nothing. Every launch
+    /// of a session with linear slots must be announced, also those of a CUDA graph (which can
+    /// therefore be replayed only with claimed slots).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SeveralStreams`] with linear slots, if the last launch was in another stream.
+    pub fn prepare(
+        &mut self,
+        stream: &Stream,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        let (grid, block, stream) = (grid.into().0, block.into().0, stream.as_inner());
+        for attached in self.attached.iter_mut().filter(|attached| attached.is_linear()) {
+            if *self.stream.get_or_insert(stream) != stream {
+                return Err(Error::SeveralStreams);
+            }
+            attached.announce(grid, block, stream)?;
+        }
+        Ok(())
+    }
+
+    /// [Announces](Self::prepare) a launch and makes it. `cust`'s own `launch!` behind
+    /// [`prepare`](Self::prepare) does the same and checks the arguments' number at least.
+    ///
+    /// # Safety
+    ///
+    /// `arguments` must be pointers to values of the types of the kernel's parameters, in order,
+    /// and the values must be what the kernel asks for.
+    ///
+    /// # Errors
+    ///
+    /// See [`prepare`](Self::prepare); and what CUDA says to the launch.
+    pub unsafe fn launch(
+        &mut self,
+        function: &Function<'_>,
+        shape: Shape,
+        stream: &Stream,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), Error> {
+        self.prepare(stream, shape.grid, shape.block)?;
+        // SAFETY: the caller's.
+        unsafe { driver::launch(function.to_raw(), shape, stream.as_inner(), arguments) }
+    }
+
+    /// Forgets all records and goes on, in the order of `stream` and without waiting for it. Other
+    /// streams must have no launch of the session's kernels under way.
+    ///
+    /// # Errors
+    ///
+    /// What CUDA says.
+    pub fn reset(&mut self, stream: &Stream) -> Result<(), Error> {
+        self.reset_raw(stream.as_inner())
+    }
+
+    fn reset_raw(&mut self, stream: CUstream) -> Result<(), Error> {
+        for attached in &mut self.attached {
+            attached.reset(stream)?;
+        }
+        self.stream = None;
+        Ok(())
+    }
+
+    /// Waits for the launches and reads their records back, undecoded. With claimed slots, waits
+    /// for all streams.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KernelFailed`], [`Error::UnannouncedLaunch`], what CUDA says.
+    pub fn capture(&mut self, stream: &Stream) -> Result<Capture, Error> {
+        driver::synchronize(stream)?;
+        self.capture_all()
+    }
+
+    fn capture_all(&self) -> Result<Capture, Error> {
+        if !self.attached.iter().all(Attached::is_linear) {
+            driver::synchronize_context()?;
+        }
+        let modules = self.attached.iter().map(Attached::read_back).collect::<Result<_, _>>()?;
+        Ok(Capture { device: self.device.clone(), modules, record_cost: self.output.cost })
+    }
+
+    /// Waits for the launches, reads their records back and decodes them. The records stay; see
+    /// [`take_trace`](Self::take_trace).
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture).
+    pub fn trace(&mut self, stream: &Stream) -> Result<Trace, Error> {
+        Ok(self.output.decode(&self.capture(stream)?))
+    }
+
+    /// Like [`trace`](Self::trace), and then [resets](Self::reset): one trace per iteration.
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture).
+    pub fn take_trace(&mut self, stream: &Stream) -> Result<Trace, Error> {
+        let trace = self.trace(stream)?;
+        self.reset(stream)?;
+        Ok(trace)
+    }
+
+    /// Ends the session: waits for the launches, reads their records back, decodes them, exports
+    /// them where [`export_on_drop`](Self::export_on_drop) was called, and detaches.
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture) and [`write_trace`].
+    pub fn finish(mut self, stream: &Stream) -> Result<Trace, Error> {
+        let trace = self.trace(stream)?;
+        self.output.export(&trace)?;
+        Ok(trace)
+    }
+
+    /// Writes the trace to `path` when the session is finished or dropped, unless exports are
+    /// switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
+    /// dropping is printed to standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownFormat`], where the name ends neither in `.pftrace` nor in `.json`.
+    pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
+        self.output.set_path(path.into())
+    }
+
+    /// Switches this session's export on drop on or off.
+    pub fn set_export(&mut self, export: bool) {
+        self.output.export = export;
+    }
+
+    fn export_now(&mut self) -> Result<(), Error> {
+        let Some(path) = self.output.take_path() else { return Ok(()) };
+        driver::synchronize_context()?;
+        write_trace(&self.output.decode(&self.capture_all()?), path)
+    }
+}
+
+impl Drop for ModuleSession<'_> {
+    fn drop(&mut self) {
+        // The program may have made another context current since. If this fails, so will the
+        // rest, and the failure is reported there.
+        let _reported_below = driver::set_current_context(self.context);
+        Output::report(self.export_now());
+        self.attached.clear();
+    }
+}

@@ -1,0 +1,223 @@
+//! What the user says once: how much to record, of what, and how it is kept.
+
+use std::ops::RangeBounds;
+
+use profiler_trace::{Capture, RecordCost};
+
+use crate::capacity::Capacity;
+use crate::error::{Error, OptionsError};
+use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
+
+/// Slots of a counting session whose profiler does not say how many warps to expect. A slot that
+/// keeps nothing takes 144 bytes, so that this is little memory.
+const COUNTING_WARPS: u32 = 1 << 17;
+
+/// What sessions are made from; see [`Profiler::builder`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profiler {
+    pub(crate) options: Options,
+}
+
+/// Collects the options of a [`Profiler`]. Whatever is not said has a default that suits most
+/// kernels.
+#[derive(Clone, Debug, Default)]
+pub struct ProfilerBuilder {
+    options: Options,
+}
+
+impl Profiler {
+    /// Begins with the defaults: room for the first 511 records of each warp, all warps of all
+    /// blocks, at most 256 MiB and 16 384 warps.
+    #[must_use]
+    pub fn builder() -> ProfilerBuilder {
+        ProfilerBuilder::default()
+    }
+
+    /// The same profiler with rooms of size zero: its sessions keep nothing and count everything.
+    #[must_use]
+    pub fn counting(&self) -> Self {
+        let mut options = self.options.clone();
+        (options.words_per_warp, options.words_per_lane) = (0, 0);
+        options.max_warps = options.max_warps.or(Some(COUNTING_WARPS));
+        options.record_cost = Cost::Unknown;
+        options.subtract_record_cost = false;
+        Self { options }
+    }
+
+    /// The same profiler with this capacity.
+    #[must_use]
+    pub fn with_capacity(&self, capacity: &Capacity) -> Self {
+        let mut options = self.options.clone();
+        options.words_per_warp = capacity.words_per_warp;
+        options.words_per_lane = capacity.words_per_lane;
+        options.max_warps = Some(capacity.max_warps);
+        Self { options }
+    }
+
+    /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
+    /// profiler, and gives this profiler with exactly the room that the launches in it needed.
+    ///
+    /// ```no_run
+    /// # use profiler_host::{Backend, BackendChoice, Error, Profiler};
+    /// # fn launch_all(session: &mut profiler_host::Session<'_>) -> Result<(), Error> { Ok(()) }
+    /// # fn main() -> Result<(), Error> {
+    /// # let backend = Backend::choose(BackendChoice::Auto, None)?;
+    /// let profiler = Profiler::builder().build()?.infer_capacity(|counting| {
+    ///     let mut session = backend.session(counting)?;
+    ///     launch_all(&mut session)?;
+    ///     session.capture()
+    /// })?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What `run` fails with, and [`crate::CapacityError`] where its capture does not tell.
+    pub fn infer_capacity(
+        &self,
+        run: impl FnOnce(&Self) -> Result<Capture, Error>,
+    ) -> Result<Self, Error> {
+        let capture = run(&self.counting())?;
+        Ok(self.with_capacity(&Capacity::needed(&capture)?))
+    }
+}
+
+impl ProfilerBuilder {
+    /// The room of each warp (of its lane 0) in 8-byte words; a record takes 2. 0 is legal:
+    /// everything is counted and nothing kept. Default: [`crate::DEFAULT_WORDS_PER_WARP`].
+    #[must_use]
+    pub fn words_per_warp(mut self, words: u32) -> Self {
+        self.options.words_per_warp = words;
+        self
+    }
+
+    /// The room of each of the other 31 lanes in 8-byte words, where they have rooms.
+    /// Default: [`crate::DEFAULT_WORDS_PER_LANE`].
+    #[must_use]
+    pub fn words_per_lane(mut self, words: u32) -> Self {
+        self.options.words_per_lane = words;
+        self
+    }
+
+    /// Whether all lanes get rooms. Default: where a site of the module needs them. (The emulator
+    /// learns of sites only when they run, so there the default gives rooms to all.)
+    #[must_use]
+    pub fn lane_rooms(mut self, lane_rooms: LaneRooms) -> Self {
+        self.options.lane_rooms = lane_rooms;
+        self
+    }
+
+    /// Which records to keep of more than a room takes. Default: the first.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.options.keep = keep;
+        self
+    }
+
+    /// Which blocks record, by their linear index (x runs fastest). Default: all.
+    #[must_use]
+    pub fn blocks(mut self, blocks: impl RangeBounds<u32>) -> Self {
+        self.options.select_blocks(&blocks);
+        self
+    }
+
+    /// Of the blocks from the first selected one on, only every `stride`-th records; a range given
+    /// to [`blocks`](Self::blocks) then says how many record. Default: 1.
+    #[must_use]
+    pub fn block_stride(mut self, stride: u32) -> Self {
+        self.options.block_stride = stride;
+        self
+    }
+
+    /// Which warps of a block record. Default: all.
+    #[must_use]
+    pub fn warps(mut self, warps: impl RangeBounds<u32>) -> Self {
+        self.options.select_warps(&warps);
+        self
+    }
+
+    /// Which warps of a block record, bit i for warp i.
+    #[must_use]
+    pub fn warp_mask(mut self, mask: u32) -> Self {
+        self.options.warp_mask = mask;
+        self
+    }
+
+    /// How a warp finds its slot. Default: [`Slots::Auto`].
+    #[must_use]
+    pub fn slots(mut self, slots: Slots) -> Self {
+        self.options.slots = slots;
+        self
+    }
+
+    /// How many warps find a slot, over all launches of a session (up to a reset). Default: as many
+    /// as 256 MiB hold, at most 16 384.
+    #[must_use]
+    pub fn max_warps(mut self, warps: u32) -> Self {
+        self.options.max_warps = Some(warps);
+        self
+    }
+
+    /// How many warps find a slot: those that the selection takes from `launches` launches of this
+    /// shape. Give blocks, warps and stride before.
+    ///
+    /// # Errors
+    ///
+    /// [`OptionsError::MaxWarps`] where they are too many for any session, or none.
+    pub fn for_grid(
+        self,
+        grid: impl Into<crate::Extent>,
+        block: impl Into<crate::Extent>,
+        launches: u32,
+    ) -> Result<Self, OptionsError> {
+        let warps = self.options.selected_warps(grid.into().0, block.into().0);
+        let warps = warps.saturating_mul(u64::from(launches));
+        let warps = u32::try_from(warps).unwrap_or(u32::MAX);
+        let builder = self.max_warps(warps);
+        builder.options.check()?;
+        Ok(builder)
+    }
+
+    /// What a record costs, where it is known: stored in the trace.
+    #[must_use]
+    pub fn record_cost(mut self, cost: RecordCost) -> Self {
+        self.options.record_cost = Cost::Known(cost);
+        self
+    }
+
+    /// Measures what a record costs when a session begins, on its device, and stores it in the
+    /// trace.
+    #[must_use]
+    pub fn measure_record_cost(mut self) -> Self {
+        self.options.record_cost = Cost::Measure;
+        self
+    }
+
+    /// Subtracts what recording costs from the times of the trace; measures it when a session
+    /// begins, unless it was given.
+    #[must_use]
+    pub fn subtract_record_cost(mut self, subtract: bool) -> Self {
+        self.options.subtract_record_cost = subtract;
+        self
+    }
+
+    /// Whether sessions that export on drop do so. Default: yes. See also [`crate::set_export`].
+    #[must_use]
+    pub fn export(mut self, export: bool) -> Self {
+        self.options.export = export;
+        self
+    }
+
+    /// Checks the options.
+    ///
+    /// # Errors
+    ///
+    /// [`OptionsError`], which names the option and what it may be.
+    pub fn build(mut self) -> Result<Profiler, OptionsError> {
+        self.options.check()?;
+        if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {
+            self.options.record_cost = Cost::Measure;
+        }
+        Ok(Profiler { options: self.options })
+    }
+}

@@ -1,0 +1,206 @@
+//! A session on a [`Backend`]: the same calls on the GPU and on the emulator.
+
+use std::path::PathBuf;
+
+use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
+
+use crate::backend::{Backend, Device};
+use crate::emulator_session::EmulatorSession;
+use crate::error::Error;
+use crate::launch::{Kernel, Shape};
+use crate::profiler::Profiler;
+
+impl Profiler {
+    /// Attaches a session to a backend: every launch through the session is recorded. Slots are
+    /// linear unless the profiler says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// PTX without sites or of another version, another session on the same backend, too little
+    /// memory.
+    pub fn attach_backend<'b>(&self, backend: &'b Backend) -> Result<Session<'b>, Error> {
+        Session::new(self, backend)
+    }
+}
+
+/// A session on a [`Backend`]; made by [`Profiler::attach_backend`] or [`Backend::session`].
+/// Kernels are launched by [`launch!`](crate::launch).
+///
+/// When it is dropped it waits for the device, detaches, and, where
+/// [`export_on_drop`](Self::export_on_drop) was called, writes its trace.
+#[derive(Debug)]
+pub struct Session<'b> {
+    on: On<'b>,
+    backend: &'b Backend,
+}
+
+#[derive(Debug)]
+enum On<'b> {
+    #[cfg(feature = "cuda")]
+    Gpu(crate::gpu::ModuleSession<'b>),
+    Emulator(EmulatorSession<'b>),
+}
+
+impl<'b> Session<'b> {
+    fn new(profiler: &Profiler, backend: &'b Backend) -> Result<Self, Error> {
+        if backend.has_session() {
+            return Err(Error::AlreadyAttached);
+        }
+        let on = match backend.device() {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => On::Gpu(gpu.session(&profiler.options)?),
+            Device::Emulator(device) => {
+                On::Emulator(EmulatorSession::new(device, &profiler.options)?)
+            }
+        };
+        backend.set_has_session(true);
+        Ok(Self { on, backend })
+    }
+
+    /// What the session runs on.
+    #[must_use]
+    pub fn device(&self) -> DeviceInfo {
+        self.backend.device_info()
+    }
+
+    /// What a record costs, if it was given or measured.
+    #[must_use]
+    pub fn record_cost(&self) -> Option<RecordCost> {
+        match &self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.record_cost(),
+            On::Emulator(session) => session.output.cost,
+        }
+    }
+
+    /// Launches a kernel; [`launch!`](crate::launch) expands to this.
+    ///
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments and of the shape.
+    ///
+    /// # Errors
+    ///
+    /// See [`launch!`](crate::launch).
+    pub unsafe fn launch_kernel<K: Kernel>(
+        &mut self,
+        name: &'static str,
+        shape: Shape,
+        kernel: K,
+        arguments: K::Arguments,
+    ) -> Result<(), Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => {
+                let Device::Gpu(gpu) = self.backend.device() else {
+                    unreachable!("a GPU's session is made by a backend with a GPU")
+                };
+                session.prepare(gpu.stream(), shape.grid, shape.block)?;
+                // SAFETY: the caller's.
+                unsafe { gpu.launch::<K>(name, shape, arguments) }
+            }
+            On::Emulator(session) => {
+                let _only_for_the_gpu = name;
+                // SAFETY: the caller's.
+                unsafe { session.launch(shape, kernel, arguments) }
+            }
+        }
+    }
+
+    /// Forgets all records and goes on.
+    ///
+    /// # Errors
+    ///
+    /// What CUDA says, or too little memory.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.reset(self.backend.gpu_stream()?),
+            On::Emulator(session) => session.reset(),
+        }
+    }
+
+    /// Waits for the launches and reads their records back, undecoded.
+    ///
+    /// # Errors
+    ///
+    /// What CUDA says.
+    pub fn capture(&mut self) -> Result<Capture, Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.capture(self.backend.gpu_stream()?),
+            On::Emulator(session) => session.capture(),
+        }
+    }
+
+    /// Waits for the launches, reads their records back and decodes them. The records stay; see
+    /// [`take_trace`](Self::take_trace).
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture).
+    pub fn trace(&mut self) -> Result<Trace, Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.trace(self.backend.gpu_stream()?),
+            On::Emulator(session) => session.trace(),
+        }
+    }
+
+    /// Like [`trace`](Self::trace), and then [resets](Self::reset): one trace per iteration.
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture).
+    pub fn take_trace(&mut self) -> Result<Trace, Error> {
+        let trace = self.trace()?;
+        self.reset()?;
+        Ok(trace)
+    }
+
+    /// Ends the session: waits for the launches, reads their records back, decodes them, exports
+    /// them where [`export_on_drop`](Self::export_on_drop) was called, and detaches.
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture) and [`crate::write_trace`].
+    pub fn finish(mut self) -> Result<Trace, Error> {
+        let trace = self.trace()?;
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.export_finished(&trace)?,
+            On::Emulator(session) => session.output.export(&trace)?,
+        }
+        Ok(trace)
+    }
+
+    /// Writes the trace to `path` when the session is finished or dropped, unless exports are
+    /// switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
+    /// dropping is printed to standard error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownFormat`], where the name ends neither in `.pftrace` nor in `.json`.
+    pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.export_on_drop(path),
+            On::Emulator(session) => session.export_on_drop(path.into()),
+        }
+    }
+
+    /// Switches this session's export on drop on or off.
+    pub fn set_export(&mut self, export: bool) {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session) => session.set_export(export),
+            On::Emulator(session) => session.output.export = export,
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.backend.set_has_session(false);
+    }
+}

@@ -1,0 +1,132 @@
+//! `profile_mark!`, `profile_signal!` and `profile_wait!`.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::Expr;
+use syn::parse::ParseStream;
+
+use crate::args::{
+    Arguments, Grammar, Key, Name, end_argument, given, is_option, parse_all, parse_name,
+};
+use crate::region::{recorder, with_mistakes};
+use crate::report::Errors;
+use crate::runtime::{Runtime, Site, emit};
+use crate::strategy::By;
+
+const KEYS: &[Key] = &[Key::By, Key::Unit, Key::Recorder, Key::Crate];
+const REFUSED: &[(Key, &str)] = &[
+    (Key::Name, "its name comes first, without `name =`"),
+    (Key::Value, "its value comes second, without `value =`"),
+    (Key::Track, "a mark stands on the track of the warp that makes it"),
+    (Key::Wait, "a mark has no end that could wait"),
+    (Key::Pin, "a mark has no inside that could be held in place"),
+];
+
+/// One of the macros that record an instant.
+struct Instant {
+    grammar: Grammar,
+    kind: &'static str,
+    /// Whether the value may not be left out, and how to write it.
+    needs_value: Option<&'static str>,
+}
+
+const MARK: Instant = Instant {
+    grammar: Grammar { subject: "profile_mark!", keys: KEYS, refused: REFUSED },
+    kind: "Mark",
+    needs_value: None,
+};
+const SIGNAL: Instant = Instant {
+    grammar: Grammar { subject: "profile_signal!", keys: KEYS, refused: REFUSED },
+    kind: "Signal",
+    needs_value: Some("profile_signal!(\"full\", key)"),
+};
+const WAIT: Instant = Instant {
+    grammar: Grammar { subject: "profile_wait!", keys: KEYS, refused: REFUSED },
+    kind: "Wait",
+    needs_value: Some("profile_wait!(\"full\", key)"),
+};
+
+/// `profile_mark!`.
+pub(crate) fn expand_mark(tokens: TokenStream) -> TokenStream {
+    MARK.expand(tokens)
+}
+
+/// `profile_signal!`.
+pub(crate) fn expand_signal(tokens: TokenStream) -> TokenStream {
+    SIGNAL.expand(tokens)
+}
+
+/// `profile_wait!`.
+pub(crate) fn expand_wait(tokens: TokenStream) -> TokenStream {
+    WAIT.expand(tokens)
+}
+
+impl Instant {
+    fn expand(&self, tokens: TokenStream) -> TokenStream {
+        let mut errors = Errors::default();
+        let mut arguments = Arguments::default();
+        let parsed = parse_all(tokens, &mut errors, |input, errors| {
+            let name = parse_name(input, self.grammar.subject, false, errors);
+            let value = parse_value(input, errors);
+            arguments.parse(input, &self.grammar, errors);
+            (name, value)
+        });
+        let Some((name, value)) = parsed else { return errors.into_tokens() };
+        // A list is refused where the name is parsed.
+        let Name::Literal(name) = name else { return errors.into_tokens() };
+        match (&value, self.needs_value) {
+            (None, Some(form)) if !errors.any() => errors.on(
+                &name,
+                format!("an arrow joins marks of one key, and the key is missing: {form}"),
+            ),
+            (None, None) => {
+                if let Some(unit) = &arguments.unit {
+                    errors.on(&unit.key, "`unit` needs a value: `profile_mark!(\"name\", value)`");
+                }
+            }
+            _ => {}
+        }
+        let runtime = Runtime::new(given(arguments.runtime.as_ref()));
+        let private = runtime.private();
+        let by = given(arguments.by.as_ref());
+        let site = Site::new(self.kind, name.value())
+            .with_unit(given(arguments.unit.as_ref()))
+            .with_strategy(by)
+            .tokens(&runtime);
+        let recorder = recorder(&arguments);
+        let local = Ident::new("recorder", Span::mixed_site());
+        let leader = By::leader(by, &runtime, &local);
+        let call = match value {
+            None => emit!(#private::Recorder::mark(#local, site, #leader)),
+            Some(value) => {
+                emit!(#private::Recorder::mark_value(#local, site, #leader, #value))
+            }
+        };
+        with_mistakes(
+            errors,
+            emit!({
+                let #local = #recorder;
+                let site = #site;
+                #call
+            }),
+        )
+    }
+}
+
+/// The value behind the name, if what stands there is none of the arguments with a key.
+fn parse_value(input: ParseStream, errors: &mut Errors) -> Option<Expr> {
+    if input.is_empty() || is_option(input) {
+        return None;
+    }
+    match input.parse::<Expr>() {
+        Ok(value) => {
+            end_argument(input, errors);
+            Some(value)
+        }
+        Err(error) => {
+            errors.absorb(error);
+            crate::args::skip_to_comma(input);
+            end_argument(input, errors);
+            None
+        }
+    }
+}

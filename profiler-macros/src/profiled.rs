@@ -1,0 +1,265 @@
+//! `#[profiled]`: what kind of function it stands on, and what that may be told.
+
+mod device;
+mod kernel;
+
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, FnArg, Pat, ReturnType, Signature, Token, Type, Visibility, token};
+
+use crate::args::{Arguments, Grammar, Key, given, parse_all};
+use crate::report::Errors;
+use crate::runtime::{HIDDEN_RECORDER, Runtime, emit};
+
+const SUBJECT: &str = "#[profiled]";
+
+const KERNEL: Grammar = Grammar {
+    subject: SUBJECT,
+    keys: &[
+        Key::Name,
+        Key::By,
+        Key::Track,
+        Key::Clock,
+        Key::Buffer,
+        Key::Recorder,
+        Key::Enabled,
+        Key::MaxThreads,
+        Key::MinBlocks,
+        Key::MaxRegisters,
+        Key::Crate,
+    ],
+    refused: &[
+        (Key::Wait, "it is an option of `profile_region!`"),
+        (Key::Pin, "it is an option of `profile_region!`"),
+        (Key::Value, "it is an option of `profile_region!`"),
+        (Key::Unit, "it is an option of `profile_region!`"),
+    ],
+};
+
+const OF_THE_KERNEL: &str = "it is an option of kernels, and a device function records the way \
+                             the kernel does that calls it";
+const LAUNCH_BOUND: &str = "a launch bound belongs on the kernel";
+
+const DEVICE: Grammar = Grammar {
+    subject: "#[profiled] on a device function",
+    keys: &[Key::Name, Key::By, Key::Track, Key::Recorder, Key::Crate],
+    refused: &[
+        (Key::Clock, OF_THE_KERNEL),
+        (Key::Buffer, OF_THE_KERNEL),
+        (Key::Enabled, OF_THE_KERNEL),
+        (Key::MaxThreads, LAUNCH_BOUND),
+        (Key::MinBlocks, LAUNCH_BOUND),
+        (Key::MaxRegisters, LAUNCH_BOUND),
+        (Key::Wait, "it is an option of `profile_region!`"),
+        (Key::Pin, "it is an option of `profile_region!`"),
+        (Key::Value, "it is an option of `profile_region!`"),
+        (Key::Unit, "it is an option of `profile_region!`"),
+    ],
+};
+
+/// A function whose signature is parsed and whose body is not: a mistake in there is rustc's to
+/// report, at its own place.
+struct Function {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    signature: Signature,
+    body: Body,
+}
+
+/// The body of a function.
+struct Body {
+    /// The braces with all between them.
+    group: Group,
+    /// The attributes and documentation that a body may begin with.
+    inner_attributes: TokenStream,
+    statements: TokenStream,
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let signature: Signature = input.parse()?;
+        if input.peek(Token![;]) {
+            let message = "#[profiled] needs a function with a body: put it on the implementation";
+            return Err(input.error(message));
+        }
+        if !input.peek(token::Brace) {
+            return Err(input.error("expected the body of the function"));
+        }
+        let group: Group = input.parse()?;
+        let (inner_attributes, statements) = split_inner_attributes(group.stream());
+        Ok(Self {
+            attributes,
+            visibility,
+            signature,
+            body: Body { group, inner_attributes, statements },
+        })
+    }
+}
+
+fn split_inner_attributes(body: TokenStream) -> (TokenStream, TokenStream) {
+    let mut tokens: Vec<TokenTree> = body.into_iter().collect();
+    let is = |token: &TokenTree, character| matches!(token, TokenTree::Punct(punct) if punct.as_char() == character);
+    let mut inner = 0;
+    while let Some([hash, bang, TokenTree::Group(_)]) = tokens.get(inner..inner + 3)
+        && is(hash, '#')
+        && is(bang, '!')
+    {
+        inner += 3;
+    }
+    let statements = tokens.split_off(inner);
+    (tokens.into_iter().collect(), statements.into_iter().collect())
+}
+
+impl Body {
+    /// The same braces around other statements: they keep the user's edition and place.
+    fn with(&self, statements: TokenStream) -> Group {
+        let mut group = Group::new(self.group.delimiter(), statements);
+        group.set_span(self.group.span());
+        group
+    }
+
+    /// The statement that puts a recorder in scope, visible to what is written in this body.
+    fn hidden_recorder(&self, recorder: &TokenStream) -> TokenStream {
+        let hidden = self.hidden();
+        emit! {
+            #[allow(
+                non_snake_case,
+                unused_variables,
+                reason = "the name is the message where the recorder is not in scope, \
+                          and a body without regions does not use it"
+            )]
+            let #hidden = #recorder;
+        }
+    }
+
+    fn hidden(&self) -> Ident {
+        Ident::new(HIDDEN_RECORDER, Span::call_site().resolved_at(self.group.span_open()))
+    }
+}
+
+/// `#[profiled]`.
+pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut function = match syn::parse2::<Function>(item.clone()) {
+        Ok(function) => function,
+        Err(error) => {
+            let parsed = syn::parse2::<syn::Item>(item.clone());
+            match parsed {
+                Ok(other) if !matches!(other, syn::Item::Fn(_) | syn::Item::Verbatim(_)) => errors
+                    .at(
+                        Span::call_site(),
+                        "#[profiled] goes on a function: a kernel, or a device function that is \
+                     given a recorder",
+                    ),
+                _ => errors.absorb(error),
+            }
+            let mistakes = errors.into_tokens();
+            return quote!(#item #mistakes);
+        }
+    };
+    let kind = kernel::Kind::of(&function);
+    let grammar = if kind.is_some() { &KERNEL } else { &DEVICE };
+    let mut parsed = Arguments::default();
+    parse_all(arguments, &mut errors, |input, errors| parsed.parse(input, grammar, errors));
+    for attribute in &function.attributes {
+        if last_segment_is(attribute.path(), "profiled") {
+            errors.on(attribute, "duplicate #[profiled]: one annotation takes all arguments");
+        }
+    }
+    check_signature(&mut function.signature, &mut errors);
+    let runtime = Runtime::new(given(parsed.runtime.as_ref()));
+    let items = match kind {
+        Some(kind) => kernel::expand(&function, kind, &parsed, &runtime, &mut errors),
+        None => device::expand(&function, &parsed, &runtime, &mut errors),
+    };
+    let mistakes = errors.into_tokens();
+    quote!(#mistakes #items)
+}
+
+/// What neither a kernel nor a device function can be. What would only lead to further messages is
+/// taken away.
+fn check_signature(signature: &mut Signature, errors: &mut Errors) {
+    if let Some(constness) = signature.constness.take() {
+        errors.on(
+            constness,
+            "#[profiled] cannot be used on a `const fn`: reading the GPU's clock is not const",
+        );
+    }
+    if let Some(asyncness) = &signature.asyncness {
+        errors.on(
+            asyncness,
+            "#[profiled] cannot be used on an `async fn`: a region would stay open while it waits",
+        );
+    }
+}
+
+/// The statement that stands in for a recorder that could not be found, so that the macros in the
+/// body do not report it again.
+fn missing_recorder(body: &Body, runtime: &Runtime) -> TokenStream {
+    let private = runtime.private();
+    let hidden = body.hidden();
+    emit! {
+        #[allow(non_snake_case, unused_variables, reason = "a mistake was reported")]
+        let #hidden: #private::Recorder<'_> = ::core::unreachable!();
+    }
+}
+
+fn last_segment_is(path: &syn::Path, word: &str) -> bool {
+    path.segments.last().is_some_and(|segment| segment.ident == word)
+}
+
+/// The names and types of the parameters that are plain variables.
+fn parameters(signature: &Signature) -> impl Iterator<Item = (&Ident, &Type)> {
+    signature.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => match &*typed.pat {
+            Pat::Ident(pattern) => Some((&pattern.ident, &*typed.ty)),
+            _ => None,
+        },
+        FnArg::Receiver(_) => None,
+    })
+}
+
+/// Says that `ident` is none of the parameters.
+fn no_such_parameter(ident: &Ident, signature: &Signature, errors: &mut Errors) {
+    let names: Vec<_> = parameters(signature).map(|(name, _)| name.to_string()).collect();
+    let has = if names.is_empty() {
+        "it has none that is a plain variable".to_owned()
+    } else {
+        format!("it has {}", crate::report::listed(names.iter().map(String::as_str)))
+    };
+    let function = &signature.ident;
+    errors.on(ident, format!("`{function}` has no parameter `{ident}`; {has}"));
+}
+
+/// Whether the function returns something.
+fn returns(signature: &Signature) -> Option<&Type> {
+    match &signature.output {
+        ReturnType::Default => None,
+        ReturnType::Type(_, output) => match &**output {
+            Type::Tuple(tuple) if tuple.elems.is_empty() => None,
+            _ => Some(output),
+        },
+    }
+}
+
+/// Whether any token of `tokens`, at any depth, is this word.
+fn mentions(tokens: TokenStream, word: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
+        _ => false,
+    })
+}
+
+/// An item from its parts.
+fn item(
+    attributes: &[impl ToTokens],
+    visibility: &Visibility,
+    signature: &Signature,
+    body: &Group,
+) -> TokenStream {
+    quote!(#(#attributes)* #visibility #signature #body)
+}

@@ -1,0 +1,236 @@
+//! Kernels: the recorder's state lives as long as the body.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::{Attribute, Expr, ExprLit, GenericParam, Lit, Meta, Signature};
+
+use super::device::plain_variable;
+use super::{
+    Function, SUBJECT, item, last_segment_is, mentions, no_such_parameter, parameters, returns,
+};
+use crate::args::{Arguments, Clock, given};
+use crate::report::Errors;
+use crate::runtime::{Runtime, Site, emit};
+use crate::strategy::By;
+
+/// Whose kernel it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `extern "ptx-kernel"`, for rustc's own nvptx64 target.
+    PtxKernel,
+    /// `#[kernel]`, which Rust-CUDA's `cuda_std` reads before or after `#[profiled]`.
+    RustCuda,
+}
+
+impl Kind {
+    /// The kind of kernel, or `None` for a device function.
+    pub(super) fn of(function: &Function) -> Option<Self> {
+        let attributes = &function.attributes;
+        let marked = attributes.iter().any(|attribute| last_segment_is(attribute.path(), "kernel"));
+        // What `#[kernel]` leaves behind where it was expanded first.
+        let expanded = exported(attributes)
+            && attributes.iter().any(|attribute| {
+                attribute.path().is_ident("cfg_attr")
+                    && mentions(attribute.to_token_stream(), "nvvm_internal")
+            });
+        if marked || expanded {
+            return Some(Self::RustCuda);
+        }
+        let name = function.signature.abi.as_ref().and_then(|abi| abi.name.as_ref());
+        name.is_some_and(|name| name.value() == "ptx-kernel").then_some(Self::PtxKernel)
+    }
+}
+
+pub(super) fn expand(
+    function: &Function,
+    kind: Kind,
+    arguments: &Arguments,
+    runtime: &Runtime,
+    errors: &mut Errors,
+) -> TokenStream {
+    let Function { attributes, visibility, signature, body } = function;
+    let private = runtime.private();
+    check(signature, arguments, errors);
+    let state = enter(function, kind, arguments, runtime, errors);
+    let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(&state)));
+    let inner = &body.inner_attributes;
+    let statements = &body.statements;
+    // The braces around the statements are the macro's: what its last expression borrows is
+    // dropped before the state, in every edition.
+    let run = if returns(signature).is_none() {
+        emit!(let _: () = { #hidden #statements };)
+    } else {
+        emit!(#hidden #statements)
+    };
+    let body = body.with(emit!(#inner let state = #state; #run));
+    if kind == Kind::RustCuda {
+        return item(attributes, visibility, signature, &body);
+    }
+    let export =
+        (!exported(attributes) && !is_generic(signature)).then(|| quote!(#[unsafe(no_mangle)]));
+    let device = item(attributes, visibility, signature, &body);
+    let twin_attributes: Vec<_> =
+        attributes.iter().filter(|attribute| !is_export(attribute)).collect();
+    let twin_signature = Signature { abi: None, ..signature.clone() };
+    let twin = item(&twin_attributes, visibility, &twin_signature, &body);
+    quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #export
+        #device
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
+        #twin
+    }
+}
+
+fn check(signature: &Signature, arguments: &Arguments, errors: &mut Errors) {
+    if let Some(output) = returns(signature) {
+        errors.on(output, "a kernel returns nothing: write results through a pointer parameter");
+    }
+    if let (Some(blocks), None) = (&arguments.min_blocks, &arguments.max_threads) {
+        errors.on(
+            &blocks.key,
+            "`min_blocks` needs `max_threads`: without the size of a block the compiler ignores it",
+        );
+    }
+}
+
+/// The expression that enters the kernel and gives the recorder's state.
+fn enter(
+    function: &Function,
+    kind: Kind,
+    arguments: &Arguments,
+    runtime: &Runtime,
+    errors: &mut Errors,
+) -> TokenStream {
+    let signature = &function.signature;
+    let private = runtime.private();
+    let name = signature.ident.unraw().to_string();
+    let by = given(arguments.by.as_ref()).unwrap_or(&By::Warp);
+    let mut site = Site::new(
+        "Kernel",
+        match given(arguments.name.as_ref()) {
+            Some(given) => given.value(),
+            None => name.clone(),
+        },
+    )
+    .with_strategy(Some(by));
+    site.bounds = [&arguments.max_threads, &arguments.min_blocks, &arguments.max_registers]
+        .map(|bound| given(bound.as_ref()));
+    site.symbol = symbol(function, kind, name);
+    let site = site.tokens(runtime);
+    let enabled = match given(arguments.enabled.as_ref()) {
+        None => emit!(true),
+        Some(constant) => emit!(const { #constant }),
+    };
+    let strategy = by.constant(runtime);
+    let when = match by {
+        By::When(condition) => condition.to_token_stream(),
+        _ => emit!(false),
+    };
+    let clock = match given(arguments.clock.as_ref()) {
+        None | Some(Clock::Cycles) => emit!(Cycles),
+        Some(Clock::GlobalTimer) => emit!(GlobalTimer),
+    };
+    let track = runtime.track(given(arguments.track.as_ref()));
+    let config = emit!(#private::Config {
+        enabled: #enabled,
+        strategy: #strategy,
+        when: #when,
+        clock: #private::wire::header::Clock::#clock,
+        track: #track,
+    });
+    match descriptor(signature, arguments, errors) {
+        None => emit!(#private::State::enter(#site, #config)),
+        Some(descriptor) => emit!({
+            let site = #site;
+            let config = #config;
+            let descriptor = #descriptor;
+            // SAFETY: the caller of this `unsafe fn` vouches for its parameters.
+            unsafe { #private::State::enter_with(site, config, descriptor) }
+        }),
+    }
+}
+
+/// The parameter that holds the descriptor, from `recorder = prof`.
+fn descriptor<'a>(
+    signature: &Signature,
+    arguments: &'a Arguments,
+    errors: &mut Errors,
+) -> Option<&'a Expr> {
+    let expression = given(arguments.recorder.as_ref())?;
+    let Some(name) = plain_variable(expression) else {
+        errors.on(
+            expression,
+            "`recorder` on a kernel names the parameter that is its descriptor, \
+             `prof: DescriptorPtr`",
+        );
+        return None;
+    };
+    if !parameters(signature).any(|(parameter, _)| parameter == name) {
+        no_such_parameter(name, signature, errors);
+        return None;
+    }
+    if !matches!(signature.safety, syn::Safety::Unsafe(_)) {
+        errors.on(
+            expression,
+            format!(
+                "{SUBJECT} on a kernel that is given its descriptor needs an `unsafe fn`: \
+                     it trusts the pointer"
+            ),
+        );
+        return None;
+    }
+    Some(expression)
+}
+
+/// The entry symbol, where it is known: the compiler chooses it for a generic kernel.
+fn symbol(function: &Function, kind: Kind, name: String) -> Option<String> {
+    if kind == Kind::PtxKernel && is_generic(&function.signature) {
+        return None;
+    }
+    let export_name = function.attributes.iter().find_map(|attribute| {
+        let meta = match &attribute.meta {
+            Meta::List(list) if list.path.is_ident("unsafe") => list.parse_args::<Meta>().ok()?,
+            meta => meta.clone(),
+        };
+        match meta {
+            Meta::NameValue(pair) if pair.path.is_ident("export_name") => match pair.value {
+                Expr::Lit(ExprLit { lit: Lit::Str(symbol), .. }) => Some(symbol.value()),
+                _ => None,
+            },
+            _ => None,
+        }
+    });
+    Some(export_name.unwrap_or(name))
+}
+
+/// Whether an attribute gives the function a symbol of its own, also under `cfg_attr`.
+fn exported(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        is_export(attribute)
+            || (attribute.path().is_ident("cfg_attr")
+                && ["no_mangle", "export_name"]
+                    .iter()
+                    .any(|word| mentions(attribute.to_token_stream(), word)))
+    })
+}
+
+/// `#[no_mangle]`, `#[export_name = ".."]`, and both inside `unsafe(..)`. A twin keeps none of them:
+/// it has no place among the host program's symbols.
+fn is_export(attribute: &Attribute) -> bool {
+    let named = |path: &syn::Path| path.is_ident("no_mangle") || path.is_ident("export_name");
+    match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("unsafe") => {
+            list.parse_args::<Meta>().is_ok_and(|inner| named(inner.path()))
+        }
+        meta => named(meta.path()),
+    }
+}
+
+/// Lifetimes leave no trace in the symbol; types and constants do.
+fn is_generic(signature: &Signature) -> bool {
+    signature.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)))
+}

@@ -1,0 +1,268 @@
+//! `profile_region!`, `region_start!`, `region_end!` and `recorder!`.
+
+use proc_macro2::{Group, Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::Expr;
+
+use crate::args::{
+    Arguments, Grammar, Key, Name, end_argument, given, is_option, parse_all, parse_name,
+};
+use crate::report::Errors;
+use crate::runtime::{HIDDEN_RECORDER, Runtime, Site, emit};
+use crate::strategy::By;
+
+const REGION: Grammar = Grammar {
+    subject: "profile_region!",
+    keys: &[
+        Key::By,
+        Key::Track,
+        Key::Wait,
+        Key::Pin,
+        Key::Value,
+        Key::Unit,
+        Key::Recorder,
+        Key::Crate,
+    ],
+    refused: &[(Key::Name, "its name comes first, without `name =`")],
+};
+
+const START: Grammar = Grammar {
+    subject: "region_start!",
+    keys: &[Key::By, Key::Track, Key::Recorder, Key::Crate],
+    refused: &[
+        (Key::Name, "its name comes first, without `name =`"),
+        (Key::Value, "the value is given at the end, `region_end!(token, value = ..)`"),
+        (Key::Unit, "a region with a unit is a `profile_region!`"),
+    ],
+};
+
+const END: Grammar = Grammar {
+    subject: "region_end!",
+    keys: &[Key::Value, Key::Crate],
+    refused: &[
+        (Key::By, "the token knows who records"),
+        (Key::Track, "the token knows its track"),
+        (Key::Recorder, "the token knows its recorder"),
+    ],
+};
+
+/// The recorder that an annotation uses: the one that was named, or the hidden one. The latter is
+/// looked up where the macro was called, as if the user had written it there.
+pub(crate) fn recorder(arguments: &Arguments) -> TokenStream {
+    match given(arguments.recorder.as_ref()) {
+        Some(recorder) => {
+            // At the place of the user's expression, so that a wrong type is shown there.
+            let here = Span::mixed_site().located_at(syn::spanned::Spanned::span(recorder));
+            quote_spanned!(here=> (#recorder).copied())
+        }
+        None => {
+            let hidden = Ident::new(HIDDEN_RECORDER, Span::call_site());
+            emit!(#hidden.copied())
+        }
+    }
+}
+
+/// `profile_region!`.
+pub(crate) fn expand_region(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut arguments = Arguments::default();
+    let parsed = parse_all(tokens, &mut errors, |input, errors| {
+        let name = parse_name(input, REGION.subject, true, errors);
+        (name, arguments.parse_with_block(input, &REGION, errors))
+    });
+    let Some((name, block)) = parsed else { return errors.into_tokens() };
+    check_region(&arguments, &name, block.as_ref(), &mut errors);
+    let runtime = Runtime::new(given(arguments.runtime.as_ref()));
+    let begin = begin_region(&arguments, &name, &runtime);
+    let mistakes = errors.into_tokens();
+    match block {
+        None => emit! {
+            #mistakes
+            let _region = #begin;
+        },
+        Some(block) => {
+            let body = region_block(&arguments, &begin, &block, &runtime);
+            // Every brace here is the macro's, not the user's: lints on blocks stay silent, and
+            // temporaries of the last expression are dropped inside the region.
+            emit!({ #mistakes #body })
+        }
+    }
+}
+
+fn check_region(arguments: &Arguments, name: &Name, block: Option<&Group>, errors: &mut Errors) {
+    if let (Some(unit), None) = (&arguments.unit, &arguments.value) {
+        errors.on(&unit.key, "`unit` needs `value = ..`: it is the unit of that value");
+    }
+    if let (Some(unit), Name::Listed { .. }) = (&arguments.unit, name) {
+        errors.on(
+            &unit.key,
+            "the regions of a list share one unit: give it to the list, \
+             `profile_names!(LIST = [..], unit = \"bytes\")`",
+        );
+    }
+    if block.is_some() {
+        return;
+    }
+    if let Some(wait) = &arguments.wait {
+        errors.on(
+            &wait.key,
+            "`wait` needs the block form, `profile_region!(\"name\", wait, { .. })`: \
+             the end stamp waits for the block's value, and a statement has none",
+        );
+    }
+    if let Some(pin) = &arguments.pin {
+        errors.on(
+            &pin.key,
+            "`pin` needs the block form, `profile_region!(\"name\", pin = .., { .. })`: \
+             a statement would borrow the variables to the end of the enclosing block",
+        );
+    }
+}
+
+/// The expression that stamps the begin and gives the guard.
+fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenStream {
+    let private = runtime.private();
+    let payload = match given(arguments.value.as_ref()) {
+        None => emit!(()),
+        Some(value) => emit!(#private::Payload(#value)),
+    };
+    let call = |recorder: &TokenStream, site: &TokenStream, leader, track| emit!(#private::Recorder::region(#recorder, #site, #leader, #track, #payload));
+    begin(arguments, name, runtime, call)
+}
+
+fn begin(
+    arguments: &Arguments,
+    name: &Name,
+    runtime: &Runtime,
+    call: impl FnOnce(&TokenStream, &TokenStream, TokenStream, TokenStream) -> TokenStream,
+) -> TokenStream {
+    let recorder = recorder(arguments);
+    let local = Ident::new("recorder", Span::mixed_site());
+    let by = given(arguments.by.as_ref());
+    let site = match name {
+        Name::Literal(text) => {
+            let unit = given(arguments.unit.as_ref());
+            Site::new("Region", text.value()).with_unit(unit).with_strategy(by).tokens(runtime)
+        }
+        Name::Listed { list, index } => {
+            let declared = by.filter(|by| by.needs_lanes()).map(|by| {
+                // A list's own entry does not know this strategy. The host must, to give the lanes
+                // room, so an entry that no record refers to says it.
+                let name = list.to_token_stream().to_string();
+                let site = Site::new("Region", name).with_strategy(Some(by)).tokens(runtime);
+                emit!(let _ = #site;)
+            });
+            emit!({ #declared #list.__site((#index) as ::core::primitive::u64) })
+        }
+    };
+    let leader = By::leader(by, runtime, &local);
+    let track = runtime.track(given(arguments.track.as_ref()));
+    let call = call(&emit!(#local), &emit!(site), leader, track);
+    emit!({
+        let #local = #recorder;
+        let site = #site;
+        #call
+    })
+}
+
+/// What stands between the braces of the block form.
+fn region_block(
+    arguments: &Arguments,
+    begin: &TokenStream,
+    block: &Group,
+    runtime: &Runtime,
+) -> TokenStream {
+    let private = runtime.private();
+    let statements = block.stream();
+    let pins: Vec<Expr> = given(arguments.pin.as_ref()).cloned().unwrap_or_default();
+    let waits = arguments.wait.is_some();
+    if pins.is_empty() && !waits {
+        return emit!(let _region = #begin; #statements);
+    }
+    let pin: TokenStream = pins.iter().map(|place| emit!(#private::pin(&mut #place);)).collect();
+    let end = if waits {
+        emit!(#private::Region::end_after(region, &value);)
+    } else {
+        emit!(#private::Region::end(region);)
+    };
+    // A block that never ends leaves nothing to do here; rustc would say so to the user.
+    emit! {
+        let region = #begin;
+        #pin
+        let value = { #statements };
+        #[allow(unreachable_code, reason = "the block may never come to its end")]
+        {
+            #pin
+            #end
+        }
+        value
+    }
+}
+
+/// `region_start!`.
+pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut arguments = Arguments::default();
+    let name = parse_all(tokens, &mut errors, |input, errors| {
+        let name = parse_name(input, START.subject, true, errors);
+        arguments.parse(input, &START, errors);
+        name
+    });
+    let Some(name) = name else { return errors.into_tokens() };
+    let runtime = Runtime::new(given(arguments.runtime.as_ref()));
+    let private = runtime.private();
+    let start = begin(
+        &arguments,
+        &name,
+        &runtime,
+        |recorder, site, leader, track| emit!(#private::Recorder::start(#recorder, #site, #leader, #track)),
+    );
+    with_mistakes(errors, start)
+}
+
+/// `region_end!`.
+pub(crate) fn expand_end(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut arguments = Arguments::default();
+    let token = parse_all(tokens, &mut errors, |input, errors| {
+        if input.is_empty() || is_option(input) {
+            errors.at(input.span(), "region_end! needs the token that `region_start!` gave");
+            arguments.parse(input, &END, errors);
+            return None;
+        }
+        let token = input.parse::<Expr>().map_err(|error| errors.absorb(error)).ok();
+        end_argument(input, errors);
+        arguments.parse(input, &END, errors);
+        token
+    });
+    let Some(token) = token.flatten() else { return with_mistakes(errors, emit!(())) };
+    let runtime = Runtime::new(given(arguments.runtime.as_ref()));
+    let private = runtime.private();
+    let end = match given(arguments.value.as_ref()) {
+        None => emit!(#private::RegionToken::end(#token)),
+        Some(value) => emit!(#private::RegionToken::end_with(#token, #value)),
+    };
+    with_mistakes(errors, end)
+}
+
+/// `recorder!`.
+pub(crate) fn expand_recorder(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    parse_all(tokens, &mut errors, |input, errors| {
+        if !input.is_empty() {
+            errors.at(input.span(), "recorder! takes no arguments");
+        }
+    });
+    let recorder = recorder(&Arguments::default());
+    with_mistakes(errors, recorder)
+}
+
+/// An expression, or the expression behind the mistakes that were made in it.
+pub(crate) fn with_mistakes(errors: Errors, expression: TokenStream) -> TokenStream {
+    if errors.any() {
+        let mistakes = errors.into_tokens();
+        emit!({ #mistakes #expression })
+    } else {
+        expression
+    }
+}

@@ -1,0 +1,387 @@
+//! What the macros expand into, compared with files that can be read, and what must hold for every
+//! expansion. `UPDATE_EXPECT=1` rewrites the files.
+
+use expect_test::{ExpectFile, expect_file};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::{mark, names, profiled, region};
+
+fn pretty(items: TokenStream) -> String {
+    let text = items.to_string();
+    match syn::parse2::<syn::File>(items) {
+        Ok(file) => prettyplease::unparse(&file),
+        Err(error) => panic!("not Rust: {error}\n{text}"),
+    }
+}
+
+fn check(items: TokenStream, expected: ExpectFile) {
+    expected.assert_eq(&pretty(items));
+}
+
+/// Statements, in a function so that they are a file.
+fn check_statements(statements: TokenStream, expected: ExpectFile) {
+    check(quote!(fn enclosing() { #statements }), expected);
+}
+
+/// The messages of the `compile_error!`s in an expansion, in order.
+fn messages(items: TokenStream) -> Vec<String> {
+    let mut tokens = items.into_iter().peekable();
+    let mut found = Vec::new();
+    let mut after_compile_error = false;
+    while let Some(token) = tokens.next() {
+        match token {
+            proc_macro2::TokenTree::Ident(word) if word == "compile_error" => {
+                after_compile_error = true;
+            }
+            proc_macro2::TokenTree::Group(group) if after_compile_error => {
+                after_compile_error = false;
+                let message: syn::LitStr = syn::parse2(group.stream()).expect("one string");
+                found.push(message.value());
+            }
+            proc_macro2::TokenTree::Group(group) => found.extend(messages(group.stream())),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn kernel() {
+    check(
+        profiled::expand(
+            quote!(),
+            quote! {
+                /// Documented.
+                #[inline(never)]
+                pub unsafe extern "ptx-kernel" fn scale<'a>(data: &'a mut [f32]) where 'a: 'static {
+                    #![allow(unused)]
+                    profile_region!("all");
+                    data[0] *= 2.0
+                }
+            },
+        ),
+        expect_file!["tests/expected/kernel.rs"],
+    );
+}
+
+#[test]
+fn kernel_with_every_argument() {
+    check(
+        profiled::expand(
+            quote! {
+                name = "all", by = when(tile > 1), track = tile, clock = globaltimer,
+                buffer = global, recorder = prof, enabled = TUNING, max_threads = THREADS * 2,
+                min_blocks = 2, max_registers = 96, crate = ::renamed
+            },
+            quote! {
+                #[unsafe(export_name = "symbol")]
+                unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {}
+            },
+        ),
+        expect_file!["tests/expected/kernel_with_every_argument.rs"],
+    );
+}
+
+#[test]
+fn device_function() {
+    check(
+        profiled::expand(
+            quote!(name = "tile", by = warp(2), track = N as u32),
+            quote! {
+                pub(crate) fn tile<'a, T: Copy, const N: usize>(
+                    &self, prof: &mut Recorder<'a>, value: T,
+                ) -> impl Fn() -> T + use<'a, T, N> {
+                    move || value
+                }
+            },
+        ),
+        expect_file!["tests/expected/device_function.rs"],
+    );
+}
+
+#[test]
+fn regions() {
+    let forms = [
+        quote!("statement"),
+        quote!(
+            "options",
+            by = warp_group,
+            track = 3,
+            value = size,
+            unit = "bytes",
+            recorder = prof
+        ),
+        quote!(TASK[index], by = thread),
+        quote!("block", { a + b }),
+        quote!("everything", wait, pin = (a, b.c), crate = crate::renamed, { work() }),
+    ]
+    .map(region::expand_region);
+    let [statement, options, list, block, everything] = forms;
+    check_statements(
+        quote!(#statement #options #list let x = #block; let y = #everything;),
+        expect_file!["tests/expected/regions.rs"],
+    );
+}
+
+#[test]
+fn tokens_and_marks() {
+    let start = region::expand_start(quote!("token", by = block));
+    let end = region::expand_end(quote!(token));
+    let end_with = region::expand_end(quote!(token, value = 3));
+    let recorder = region::expand_recorder(quote!());
+    let mark = mark::expand_mark(quote!("mark"));
+    let value = mark::expand_mark(quote!("value", a == b, unit = "rows"));
+    let signal = mark::expand_signal(quote!("full", key, by = elected));
+    let wait = mark::expand_wait(quote!("full", key, recorder = prof));
+    check_statements(
+        quote!(
+            let token = #start; #end; #end_with; let prof = #recorder; #mark; #value; #signal; #wait;
+        ),
+        expect_file!["tests/expected/tokens_and_marks.rs"],
+    );
+}
+
+#[test]
+fn name_list() {
+    check(
+        names::expand(quote!(#[cfg(all())] pub(crate) TASK = ["load", "mma"], unit = "bytes")),
+        expect_file!["tests/expected/name_list.rs"],
+    );
+}
+
+/// `#[cuda_std::kernel]` above `#[profiled]` has been expanded when `#[profiled]` is; below, it has
+/// yet to read what `#[profiled]` emits. Either way there is one item, with the signature untouched.
+#[test]
+fn rust_cuda_kernels() {
+    check(
+        profiled::expand(
+            quote!(track = 1),
+            quote! {
+                #[no_mangle]
+                #[cfg_attr(any(target_arch = "nvptx", target_arch = "nvptx64"), nvvm_internal(kernel()))]
+                pub unsafe extern "C" fn expanded_before(output: *mut u32) { *output = 1; }
+            },
+        ),
+        expect_file!["tests/expected/rust_cuda_expanded_before.rs"],
+    );
+    for attribute in
+        [quote!(#[kernel]), quote!(#[cuda_std::kernel]), quote!(#[kernel(block_dim = 1d)])]
+    {
+        for arguments in [quote!(), quote!(by = warp(PRODUCER), enabled = ON, max_threads = N)] {
+            let item = profiled::expand(
+                arguments,
+                quote! {
+                    #attribute
+                    pub unsafe fn expanded_after(output: *mut u32) {
+                        profile_region!("all", { *output = 1 });
+                    }
+                },
+            );
+            let read: syn_of_cuda_std::ItemFn =
+                syn_of_cuda_std::parse2(item).expect("readable by cuda_std's parser");
+            assert_eq!(read.attrs.len(), 1, "the attribute, and none that cuda_std cannot read");
+            assert!(read.sig.abi.is_none() && read.sig.unsafety.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_kernel_exports_its_name_unless_it_cannot_or_already_does() {
+    let export = |item| {
+        let items = pretty(profiled::expand(quote!(), item));
+        (items.contains("#[unsafe(no_mangle)]"), items.contains("symbol = \"k\""))
+    };
+    assert_eq!(
+        export(quote!(
+            extern "ptx-kernel" fn k() {}
+        )),
+        (true, true)
+    );
+    assert_eq!(
+        export(quote!(
+            extern "ptx-kernel" fn k<'a>() {}
+        )),
+        (true, true)
+    );
+    assert_eq!(
+        export(quote!(
+            extern "ptx-kernel" fn r#k() {}
+        )),
+        (true, true)
+    );
+    assert_eq!(
+        export(quote!(
+            extern "ptx-kernel" fn k<T>() {}
+        )),
+        (false, false)
+    );
+    assert_eq!(
+        export(quote!(
+            extern "ptx-kernel" fn k<const N: usize>() {}
+        )),
+        (false, false)
+    );
+    assert_eq!(
+        export(quote!(
+            #[no_mangle]
+            extern "ptx-kernel" fn k() {}
+        )),
+        (false, true)
+    );
+    let named = quote!(
+        #[export_name = "k"]
+        extern "ptx-kernel" fn other() {}
+    );
+    assert_eq!(export(named), (false, true));
+}
+
+/// The region macros inside must still find a recorder, so that a mistake leads to one message.
+#[test]
+fn an_annotation_with_mistakes_still_expands() {
+    let mistakes: [(TokenStream, TokenStream, &[&str]); 4] = [
+        (
+            quote!(nmae = "x", by = quad, by = warp, track),
+            quote!(
+                extern "ptx-kernel" fn k() {}
+            ),
+            &[
+                "unknown #[profiled] argument `nmae`; expected one of `name`, `by`, `track`, \
+                 `clock`, `buffer`, `recorder`, `enabled`, `max_threads`, `min_blocks`, \
+                 `max_registers` or `crate`",
+                "unknown strategy `quad`; expected `block`, `warp`, `warp(n)`, `warp_group`, \
+                 `elected`, `thread` or `when(condition)`",
+                "duplicate `by` argument in #[profiled]",
+                "`track` needs a value: `track = ..`",
+            ],
+        ),
+        (
+            quote!(),
+            quote!(
+                const fn f(prof: Recorder) {}
+            ),
+            &["#[profiled] cannot be used on a `const fn`: reading the GPU's clock is not const"],
+        ),
+        (
+            quote!(recorder = pfor),
+            quote!(
+                fn f(prof: Recorder, n: u32) {}
+            ),
+            &["`f` has no parameter `pfor`; it has `prof` or `n`"],
+        ),
+        (
+            quote!(clock = cycles max_threads = 1),
+            quote!(
+                extern "ptx-kernel" fn k() -> u32 {
+                    3
+                }
+            ),
+            &[
+                "expected `,`",
+                "a kernel returns nothing: write results through a pointer parameter",
+            ],
+        ),
+    ];
+    for (arguments, item, expected) in mistakes {
+        let expansion = profiled::expand(arguments, item);
+        assert_eq!(messages(expansion.clone()), expected);
+        assert!(pretty(expansion).contains(crate::runtime::HIDDEN_RECORDER));
+    }
+}
+
+/// What is not a function, or has no body, comes back as it was.
+#[test]
+fn what_cannot_be_profiled_is_left_alone() {
+    let items = [
+        (
+            quote!(
+                struct S {
+                    field: u32,
+                }
+            ),
+            "goes on a function",
+        ),
+        (
+            quote!(
+                mod m {}
+            ),
+            "goes on a function",
+        ),
+        (
+            quote!(
+                fn declared(prof: Recorder);
+            ),
+            "function with a body",
+        ),
+    ];
+    for (item, message) in items {
+        let expansion = profiled::expand(quote!(), item.clone());
+        assert!(expansion.to_string().starts_with(&item.to_string()));
+        let found = messages(expansion);
+        assert!(matches!(found.as_slice(), [one] if one.contains(message)), "{found:?}");
+    }
+}
+
+/// Every expander reads to the end of any tokens without a panic, and says something about them.
+#[test]
+fn nonsense_is_reported_everywhere() {
+    let nonsense = [
+        "",
+        "=",
+        ",",
+        ",,",
+        "\"a\" \"b\"",
+        "\"a\", , by",
+        "3",
+        "x[1]",
+        "x[1",
+        "{}",
+        "\"a\", {} {}",
+        "by",
+        "by =",
+        "by = ,",
+        "\"a\", by = warp(",
+        "\"a\", by = when",
+        "\"a\", by = when()",
+        "\"a\", by = block(1)",
+        "\"a\", pin",
+        "\"a\", pin = ()",
+        "\"a\", pin = 1",
+        "\"a\", crate = 3",
+        "\"a\", {}, wait",
+        "\"a\", 'label: {}",
+        "\"a\", unsafe {}",
+        "TASK = [",
+        "TASK = []",
+        "TASK = [a, \"\"]",
+        "pub",
+        "\"\"",
+    ];
+    const LEGAL: [(&str, &str); 3] = [("profiled", ""), ("region", "x[1]"), ("start", "x[1]")];
+    type Expand = fn(TokenStream) -> TokenStream;
+    let expanders: [(&str, Expand); 7] = [
+        ("region", region::expand_region),
+        ("start", region::expand_start),
+        ("mark", mark::expand_mark),
+        ("signal", mark::expand_signal),
+        ("wait", mark::expand_wait),
+        ("names", names::expand),
+        ("profiled", |tokens| {
+            profiled::expand(
+                tokens,
+                quote!(
+                    extern "ptx-kernel" fn k() {}
+                ),
+            )
+        }),
+    ];
+    for text in nonsense {
+        let Ok(tokens) = text.parse::<TokenStream>() else { continue };
+        for (name, expand) in expanders {
+            if LEGAL.contains(&(name, text)) {
+                continue;
+            }
+            assert!(!messages(expand(tokens.clone())).is_empty(), "{name}: {text}");
+        }
+    }
+}

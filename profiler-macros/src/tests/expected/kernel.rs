@@ -1,0 +1,74 @@
+#[cfg(target_arch = "nvptx64")]
+#[unsafe(no_mangle)]
+/// Documented.
+#[inline(never)]
+pub unsafe extern "ptx-kernel" fn scale<'a>(data: &'a mut [f32])
+where
+    'a: 'static,
+{
+    #![allow(unused)]
+    let state = ::profiler_device::__private::State::enter(
+        ::profiler_device::__site!(
+            kind = Kernel, name = "scale", unit = "", strategy =
+            ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
+            max_threads = 0, min_blocks = 0, max_registers = 0, names = []
+        ),
+        ::profiler_device::__private::Config {
+            enabled: true,
+            strategy: ::profiler_device::__private::wire::Strategy::Warp,
+            when: false,
+            clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+            track: 0,
+        },
+    );
+    let _: () = {
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            reason = "the name is the message where the recorder is not in scope, \
+                          and a body without regions does not use it"
+        )]
+        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
+            &state,
+        );
+        profile_region!("all");
+        data[0] *= 2.0;
+    };
+}
+#[cfg(not(target_arch = "nvptx64"))]
+#[allow(dead_code, reason = "called where the kernel runs on the CPU")]
+/// Documented.
+#[inline(never)]
+pub unsafe fn scale<'a>(data: &'a mut [f32])
+where
+    'a: 'static,
+{
+    #![allow(unused)]
+    let state = ::profiler_device::__private::State::enter(
+        ::profiler_device::__site!(
+            kind = Kernel, name = "scale", unit = "", strategy =
+            ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
+            max_threads = 0, min_blocks = 0, max_registers = 0, names = []
+        ),
+        ::profiler_device::__private::Config {
+            enabled: true,
+            strategy: ::profiler_device::__private::wire::Strategy::Warp,
+            when: false,
+            clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+            track: 0,
+        },
+    );
+    let _: () = {
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            reason = "the name is the message where the recorder is not in scope, \
+                          and a body without regions does not use it"
+        )]
+        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
+            &state,
+        );
+        profile_region!("all");
+        data[0] *= 2.0;
+    };
+}

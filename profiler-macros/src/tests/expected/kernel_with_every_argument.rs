@@ -1,0 +1,66 @@
+#[cfg(target_arch = "nvptx64")]
+#[unsafe(export_name = "symbol")]
+unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
+    let state = {
+        let site = ::renamed::__site!(
+            kind = Kernel, name = "all", unit = "", strategy =
+            ::renamed::__private::wire::Strategy::When.code(), symbol = "", max_threads =
+            { let bound : ::core::primitive::u32 = THREADS * 2; ::core::assert!(bound !=
+            0, "a launch bound of a kernel is at least 1"); bound }, min_blocks = 2,
+            max_registers = 96, names = []
+        );
+        let config = ::renamed::__private::Config {
+            enabled: const { TUNING },
+            strategy: ::renamed::__private::wire::Strategy::When,
+            when: tile > 1,
+            clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
+            track: ::renamed::__private::wire::record::track_field(tile),
+        };
+        let descriptor = prof;
+        unsafe { ::renamed::__private::State::enter_with(site, config, descriptor) }
+    };
+    let _: () = {
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            reason = "the name is the message where the recorder is not in scope, \
+                          and a body without regions does not use it"
+        )]
+        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::renamed::__private::Recorder::new(
+            &state,
+        );
+    };
+}
+#[cfg(not(target_arch = "nvptx64"))]
+#[allow(dead_code, reason = "called where the kernel runs on the CPU")]
+unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
+    let state = {
+        let site = ::renamed::__site!(
+            kind = Kernel, name = "all", unit = "", strategy =
+            ::renamed::__private::wire::Strategy::When.code(), symbol = "", max_threads =
+            { let bound : ::core::primitive::u32 = THREADS * 2; ::core::assert!(bound !=
+            0, "a launch bound of a kernel is at least 1"); bound }, min_blocks = 2,
+            max_registers = 96, names = []
+        );
+        let config = ::renamed::__private::Config {
+            enabled: const { TUNING },
+            strategy: ::renamed::__private::wire::Strategy::When,
+            when: tile > 1,
+            clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
+            track: ::renamed::__private::wire::record::track_field(tile),
+        };
+        let descriptor = prof;
+        unsafe { ::renamed::__private::State::enter_with(site, config, descriptor) }
+    };
+    let _: () = {
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            reason = "the name is the message where the recorder is not in scope, \
+                          and a body without regions does not use it"
+        )]
+        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::renamed::__private::Recorder::new(
+            &state,
+        );
+    };
+}

@@ -1,0 +1,31 @@
+#[no_mangle]
+#[cfg_attr(any(target_arch = "nvptx", target_arch = "nvptx64"), nvvm_internal(kernel()))]
+pub unsafe extern "C" fn expanded_before(output: *mut u32) {
+    let state = ::profiler_device::__private::State::enter(
+        ::profiler_device::__site!(
+            kind = Kernel, name = "expanded_before", unit = "", strategy =
+            ::profiler_device::__private::wire::Strategy::Warp.code(), symbol =
+            "expanded_before", max_threads = 0, min_blocks = 0, max_registers = 0, names
+            = []
+        ),
+        ::profiler_device::__private::Config {
+            enabled: true,
+            strategy: ::profiler_device::__private::wire::Strategy::Warp,
+            when: false,
+            clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+            track: ::profiler_device::__private::wire::record::track_field(1),
+        },
+    );
+    let _: () = {
+        #[allow(
+            non_snake_case,
+            unused_variables,
+            reason = "the name is the message where the recorder is not in scope, \
+                          and a body without regions does not use it"
+        )]
+        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
+            &state,
+        );
+        *output = 1;
+    };
+}

@@ -1,0 +1,275 @@
+//! From what lay in device memory to a [`Trace`].
+//!
+//! [`rooms`] says which units of a room survived and in which order, [`lane`] widens their ticks
+//! and pairs begins with ends, [`launches`] sorts warps into launches.
+
+mod depth;
+mod lane;
+mod launches;
+mod rooms;
+mod ticks;
+
+use profiler_wire::descriptor::FLAG_LANES;
+use profiler_wire::header::{self, Clock, unpack_counts};
+use profiler_wire::record::track_number;
+use profiler_wire::{ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
+
+use crate::capture::{Capture, ModuleCapture};
+use crate::clock::{Anchor, ClockMap};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::edges;
+use crate::model::{SiteIndex, Time, Trace, Warp};
+use rooms::Layout;
+
+/// Decodes a capture. Whatever its bytes are, this returns what is whole, and says in
+/// [`Trace::diagnostics`] what is not.
+#[must_use]
+pub fn decode(capture: &Capture) -> Trace {
+    let mut trace = Trace {
+        device: capture.device.clone(),
+        record_cost: capture.record_cost,
+        resolution_ns: 1.0,
+        alignment_ns: 1.0,
+        ..Trace::default()
+    };
+    let mut slots = Vec::new();
+    for (index, module) in capture.modules.iter().enumerate() {
+        let first_site = trace.sites.len() as u32;
+        trace.sites.extend_from_slice(module.sites.sites());
+        read_slots(index, module, first_site, &mut slots, &mut trace);
+        note_lost(index, module, &mut trace);
+    }
+    let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
+    let clocks = fit_clocks(&slots, origin, &mut trace);
+    let mut warps = Vec::with_capacity(slots.len());
+    for slot in &slots {
+        warps.push(decode_slot(slot, capture, &clocks, &mut trace.diagnostics));
+    }
+    launches::group(&slots, warps, &mut trace);
+    let (signals, unmatched) = edges::join(&trace);
+    trace.edges = signals;
+    trace.diagnostics.add(unmatched);
+    trace
+}
+
+/// A slot in use.
+struct Slot {
+    module: usize,
+    /// Index into [`Trace::sites`] of the module's first site.
+    first_site: u32,
+    slot: u32,
+    kernel: SiteIndex,
+    header: SlotHeader,
+    exit: Option<ExitHeader>,
+    layouts: Layouts,
+}
+
+/// How the rooms of a module lie.
+#[derive(Clone, Copy)]
+struct Layouts {
+    leader: Layout,
+    /// Of the other lanes, where they have rooms.
+    lanes: Option<Layout>,
+}
+
+/// A moment of a slot: a reading of its record clock on the trace's axis.
+fn moment(clocks: &ClockMap, header: &SlotHeader, ticks: u64) -> Time {
+    let ns = match header.record_clock {
+        Clock::Cycles => clocks.cycles_to_ns(header.sm, ticks),
+        Clock::GlobalTimer => clocks.timer_to_ns(ticks),
+    };
+    Time { ticks, ns }
+}
+
+fn read_slots(
+    index: usize,
+    module: &ModuleCapture,
+    first_site: u32,
+    slots: &mut Vec<Slot>,
+    trace: &mut Trace,
+) {
+    let descriptor = &module.descriptor;
+    if module.headers.is_empty() {
+        return;
+    }
+    let place = Place { module: index, ..Place::default() };
+    let leader = Layout::new(
+        descriptor.record_mask,
+        descriptor.record_guard,
+        descriptor.record_shift,
+    );
+    let lanes = (descriptor.flags & FLAG_LANES != 0).then(|| {
+        Layout::new(descriptor.lane_mask, descriptor.lane_guard, descriptor.lane_shift)
+    });
+    let (Some(leader), false, WIRE_VERSION) =
+        (leader, matches!(lanes, Some(None)), descriptor.version)
+    else {
+        let number = u64::from(descriptor.version);
+        trace.diagnostics.note_number(Kind::DamagedDescriptor, number, Some(place));
+        return;
+    };
+    let layouts = Layouts { leader, lanes: lanes.flatten() };
+    let (whole, rest) = module.headers.as_chunks::<{ header::BYTES }>();
+    if rest.iter().any(|byte| *byte != 0) {
+        trace.diagnostics.note(Kind::TruncatedCapture, Some(place));
+    }
+    for (slot, bytes) in (0..descriptor.slot_count).zip(whole) {
+        let words = words_of(bytes);
+        if words == [0; header::WORDS] {
+            continue;
+        }
+        let place = Some(Place { slot: Some(slot), ..place });
+        let Some(header) = SlotHeader::unpack(&words) else {
+            trace.diagnostics.note(Kind::DamagedHeader, place);
+            continue;
+        };
+        if header.version != WIRE_VERSION {
+            let number = u64::from(header.version);
+            trace.diagnostics.note_number(Kind::HeaderVersion, number, place);
+            continue;
+        }
+        let exit = ExitHeader::unpack(&words);
+        let kernel = module
+            .sites
+            .index_of(header.kernel)
+            .filter(|index| module.sites.sites()[*index].kind == SiteKind::Kernel);
+        let Some(kernel) = kernel else {
+            trace.diagnostics.note_number(Kind::UnknownKernel, u64::from(header.kernel), place);
+            let emitted = exit.map_or(0, |exit| exit.units.saturating_sub(exit.attachments));
+            trace.lost_unplaced = trace.lost_unplaced.saturating_add(u64::from(emitted));
+            continue;
+        };
+        let kernel = SiteIndex(first_site + kernel as u32);
+        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts });
+    }
+}
+
+fn words_of(bytes: &[u8; header::BYTES]) -> [u64; header::WORDS] {
+    let mut words = [0; header::WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
+}
+
+/// Reports what warps without a slot and lanes without a room lost.
+fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
+    let lost = module.lost;
+    let place = Some(Place { module: index, ..Place::default() });
+    let records = lost.units.saturating_sub(lost.attachments);
+    trace.lost_unplaced = trace.lost_unplaced.saturating_add(records);
+    trace.diagnostics.add(Diagnostic {
+        kind: Kind::NoSlot,
+        count: lost.warps,
+        number: u64::from(module.descriptor.slot_count).saturating_add(lost.warps),
+        place,
+    });
+    let kind = if lost.warps == 0 { Kind::LanesWithoutRoom } else { Kind::RecordsWithoutRoom };
+    trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
+}
+
+fn fit_clocks(slots: &[Slot], origin: u64, trace: &mut Trace) -> ClockMap {
+    let mut anchors = Vec::with_capacity(2 * slots.len());
+    for slot in slots {
+        let mut anchor =
+            |clock, globaltimer| anchors.push(Anchor { sm: slot.header.sm, clock, globaltimer });
+        anchor(slot.header.clock, slot.header.globaltimer);
+        if let Some(exit) = slot.exit {
+            anchor(exit.clock, exit.globaltimer);
+        }
+    }
+    let by = |clock: Clock| slots.iter().any(|slot| slot.header.record_clock == clock);
+    let (cycles, timer) = (by(Clock::Cycles), by(Clock::GlobalTimer));
+    // Where all records hold the timer itself, what the cycles say is of no concern.
+    let mut ignored = Diagnostics::default();
+    let noted = if cycles { &mut trace.diagnostics } else { &mut ignored };
+    let clocks = ClockMap::fit(&anchors, origin, noted);
+    trace.origin_ns = origin;
+    if !slots.is_empty() {
+        trace.alignment_ns = clocks.step;
+        trace.resolution_ns = if cycles { clocks.slope } else { clocks.step };
+        // Of two clocks in one session, the finer one is the finest step that was seen.
+        if cycles && timer {
+            trace.resolution_ns = clocks.slope.min(clocks.step);
+        }
+        trace.clock_mhz = cycles.then(|| 1000.0 / clocks.slope);
+    }
+    clocks
+}
+
+fn decode_slot(
+    slot: &Slot,
+    capture: &Capture,
+    clocks: &ClockMap,
+    diagnostics: &mut Diagnostics,
+) -> Warp {
+    let module = &capture.modules[slot.module];
+    let header = &slot.header;
+    let place = Place { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
+    let of_clock = |clock: u64, globaltimer: u64| match header.record_clock {
+        Clock::Cycles => clock,
+        Clock::GlobalTimer => globaltimer,
+    };
+    let entry = of_clock(header.clock, header.globaltimer);
+    let exit = slot.exit.map(|exit| of_clock(exit.clock, exit.globaltimer));
+    if exit.is_none() {
+        diagnostics.note(Kind::WarpNeverLeft, Some(place));
+    }
+    if exit.is_some_and(|exit| exit < entry) {
+        diagnostics.note(Kind::TimeNotMonotonic, Some(place));
+    }
+    let strategy = u16::try_from(header.strategy).ok().and_then(Strategy::from_code);
+    if strategy.is_none() {
+        let number = u64::from(header.strategy);
+        diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
+    }
+    let exit = exit.map(|exit| exit.max(entry));
+    let mut warp = Warp {
+        launch: 0,
+        slot: slot.slot,
+        block: header.block,
+        warp: header.warp,
+        sm: header.sm,
+        cluster_rank: header.cluster_rank,
+        strategy: strategy.unwrap_or(Strategy::Warp),
+        track: track_number(header.track),
+        clock: header.record_clock,
+        entry: moment(clocks, header, entry),
+        exit: exit.map(|exit| moment(clocks, header, exit)),
+        regions: Vec::new(),
+        marks: Vec::new(),
+        recorded: 0,
+        lost: 0,
+    };
+    let mut decoder = lane::Decoder {
+        warp: &mut warp,
+        sites: &module.sites,
+        first_site: slot.first_site,
+        to_time: &|ticks| moment(clocks, header, ticks),
+        entry,
+        exit,
+        diagnostics,
+        regions: Vec::new(),
+    };
+    let counts = slot.exit.map(|exit| (exit.units, exit.attachments));
+    let room = slot.layouts.leader.room(&module.records, slot.slot as usize);
+    decoder.lane(&room, counts, Place { lane: Some(0), ..place });
+    if let Some(layout) = slot.layouts.lanes {
+        let lanes = profiler_wire::descriptor::LANE_ROOMS as usize;
+        for lane in 1..=lanes {
+            let at = (slot.slot as usize * 32 + lane) * 8;
+            let place = Place { lane: Some(lane as u8), ..place };
+            let counts = module.lane_counts.get(at..).and_then(<[u8]>::first_chunk::<8>);
+            if counts.is_none() {
+                decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
+            }
+            let counts = counts.map(|bytes| unpack_counts(u64::from_le_bytes(*bytes)));
+            let room = layout.room(&module.lanes, slot.slot as usize * lanes + lane - 1);
+            // A lane that recorded nothing writes no count; one that never left did not either,
+            // and its records tell the two apart.
+            decoder.lane(&room, counts.filter(|counts| *counts != (0, 0)), place);
+        }
+    }
+    decoder.finish();
+    warp
+}

@@ -1,0 +1,92 @@
+//! Timelines for the Perfetto viewer: its native format, and Chrome's JSON.
+//!
+//! Both writers are fed by one [walk](walk) over the trace, so that they agree on processes, tracks,
+//! names and order; [`rows`] keeps regions that cross apart. All of it is streamed: next to the trace
+//! itself, only the records of one warp (of one user track, where there are such) are held again.
+
+mod chrome;
+mod perfetto;
+mod proto;
+mod rows;
+pub(crate) mod text;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::model::Trace;
+
+/// How the tracks of a launch are arranged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// Blocks, and in them their warps.
+    #[default]
+    Block,
+    /// SMs, in them the blocks that ran there, and in those their warps.
+    Sm,
+}
+
+/// What a timeline shows, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// How tracks are arranged.
+    pub grouping: Grouping,
+    /// Whether every slice and mark also carries its raw clock ticks and its nanoseconds before
+    /// rounding.
+    pub raw_times: bool,
+    /// Names of the tracks that kernels chose by number; the others are called "track 7".
+    pub track_names: BTreeMap<u32, String>,
+}
+
+impl Trace {
+    /// Writes a timeline in Perfetto's native format; open it at <https://ui.perfetto.dev>.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be created or written.
+    pub fn write_perfetto(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.write_perfetto_to(File::create(path)?, &ExportOptions::default())
+    }
+
+    /// Writes a timeline in Perfetto's native format. The writer need not be buffered.
+    ///
+    /// Timestamps are whole nanoseconds on the trace's axis; if anything lies before its origin, all
+    /// are moved by what brings the earliest to 0. Rounding keeps order and nesting.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        let mut writer = BufWriter::with_capacity(1 << 16, writer);
+        let mut sink = perfetto::Perfetto::new(self, &mut writer)?;
+        walk::walk(self, options, &mut sink)?;
+        writer.flush()
+    }
+
+    /// Writes a timeline as Chrome JSON, which Perfetto and chrome://tracing read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be created or written.
+    pub fn write_chrome(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.write_chrome_to(File::create(path)?, &ExportOptions::default())
+    }
+
+    /// Writes a timeline as Chrome JSON. The writer need not be buffered.
+    ///
+    /// Timestamps are microseconds with three decimals, on the same axis as in
+    /// [`Trace::write_perfetto_to`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        let mut writer = BufWriter::with_capacity(1 << 16, writer);
+        let mut sink = chrome::Chrome::new(self, &mut writer)?;
+        walk::walk(self, options, &mut sink)?;
+        sink.finish()?;
+        writer.flush()
+    }
+}

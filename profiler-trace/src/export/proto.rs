@@ -1,0 +1,179 @@
+//! The messages of a Perfetto trace, as far as they are written here.
+//!
+//! Field numbers are those of Perfetto's `protos/perfetto/trace/`; what a field means is said there.
+#![allow(missing_docs, reason = "the fields are Perfetto's")]
+
+use prost::{Message, Oneof};
+
+/// `TracePacket.sequence_flags`: forget what was interned before.
+pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// `TrackEvent.type`.
+pub(super) const SLICE_BEGIN: u32 = 1;
+/// `TrackEvent.type`.
+pub(super) const SLICE_END: u32 = 2;
+/// `TrackEvent.type`.
+pub(super) const INSTANT: u32 = 3;
+/// `TrackDescriptor.child_ordering`: by `sibling_order_rank`.
+pub(super) const CHILDREN_BY_RANK: u32 = 3;
+/// `TrackDescriptor.sibling_merge_behavior`: a track of its own, whatever its name.
+pub(super) const NEVER_MERGE: u32 = 2;
+/// A built-in clock, `BUILTIN_CLOCK_BOOTTIME`: the one that viewers show by default.
+pub(super) const BOOTTIME: u32 = 6;
+/// The first clock that a packet sequence may define for itself.
+pub(super) const SEQUENCE_CLOCK: u32 = 64;
+
+/// Field 1 of `Trace`.
+pub(super) const PACKET_FIELD: u32 = 1;
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TracePacket {
+    #[prost(message, optional, tag = "6")]
+    pub(super) clock_snapshot: Option<ClockSnapshot>,
+    #[prost(uint64, optional, tag = "8")]
+    pub(super) timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    pub(super) trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    pub(super) track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "12")]
+    pub(super) interned_data: Option<InternedData>,
+    #[prost(uint32, optional, tag = "13")]
+    pub(super) sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "59")]
+    pub(super) trace_packet_defaults: Option<TracePacketDefaults>,
+    #[prost(message, optional, tag = "60")]
+    pub(super) track_descriptor: Option<TrackDescriptor>,
+    #[prost(bool, optional, tag = "87")]
+    pub(super) first_packet_on_sequence: Option<bool>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ClockSnapshot {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) clocks: Vec<Clock>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Clock {
+    #[prost(uint32, optional, tag = "1")]
+    pub(super) clock_id: Option<u32>,
+    #[prost(uint64, optional, tag = "2")]
+    pub(super) timestamp: Option<u64>,
+    #[prost(bool, optional, tag = "3")]
+    pub(super) is_incremental: Option<bool>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TracePacketDefaults {
+    #[prost(message, optional, tag = "11")]
+    pub(super) track_event_defaults: Option<TrackEventDefaults>,
+    #[prost(uint32, optional, tag = "58")]
+    pub(super) timestamp_clock_id: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TrackEventDefaults {
+    #[prost(uint64, optional, tag = "11")]
+    pub(super) track_uuid: Option<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TrackDescriptor {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
+    #[prost(message, optional, tag = "3")]
+    pub(super) process: Option<ProcessDescriptor>,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) parent_uuid: Option<u64>,
+    #[prost(uint32, optional, tag = "11")]
+    pub(super) child_ordering: Option<u32>,
+    #[prost(int32, optional, tag = "12")]
+    pub(super) sibling_order_rank: Option<i32>,
+    #[prost(string, optional, tag = "14")]
+    pub(super) description: Option<String>,
+    #[prost(uint32, optional, tag = "15")]
+    pub(super) sibling_merge_behavior: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ProcessDescriptor {
+    #[prost(int32, optional, tag = "1")]
+    pub(super) pid: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    pub(super) process_name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    pub(super) debug_annotations: Vec<DebugAnnotation>,
+    #[prost(uint32, optional, tag = "9")]
+    pub(super) r#type: Option<u32>,
+    #[prost(uint64, optional, tag = "10")]
+    pub(super) name_iid: Option<u64>,
+    #[prost(string, optional, tag = "23")]
+    pub(super) name: Option<String>,
+    #[prost(uint64, optional, tag = "34")]
+    pub(super) source_location_iid: Option<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
+    pub(super) flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
+    pub(super) terminating_flow_ids: Vec<u64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DebugAnnotation {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) name_iid: Option<u64>,
+    #[prost(oneof = "AnnotationValue", tags = "2, 3, 4, 5, 17")]
+    pub(super) value: Option<AnnotationValue>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub(super) enum AnnotationValue {
+    #[prost(bool, tag = "2")]
+    Bool(bool),
+    #[prost(uint64, tag = "3")]
+    Unsigned(u64),
+    #[prost(int64, tag = "4")]
+    Signed(i64),
+    #[prost(double, tag = "5")]
+    Float(f64),
+    #[prost(uint64, tag = "17")]
+    TextIid(u64),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct InternedData {
+    #[prost(message, repeated, tag = "2")]
+    pub(super) event_names: Vec<InternedString>,
+    #[prost(message, repeated, tag = "3")]
+    pub(super) debug_annotation_names: Vec<InternedString>,
+    #[prost(message, repeated, tag = "4")]
+    pub(super) source_locations: Vec<SourceLocation>,
+    /// Its `str` field is of type bytes, which on the wire is the same as a string.
+    #[prost(message, repeated, tag = "29")]
+    pub(super) debug_annotation_string_values: Vec<InternedString>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct InternedString {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SourceLocation {
+    #[prost(uint64, optional, tag = "1")]
+    pub(super) iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) file_name: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub(super) function_name: Option<String>,
+    #[prost(uint32, optional, tag = "4")]
+    pub(super) line_number: Option<u32>,
+}

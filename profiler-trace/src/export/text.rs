@@ -1,0 +1,156 @@
+//! The words that stand in a timeline, the same in every format.
+
+use profiler_wire::Strategy;
+use profiler_wire::header::{Clock, Dim3};
+
+use crate::model::{DeviceInfo, Launch, Trace, Warp};
+
+/// An extent as people write it: `4`, `4x2`, `4x2x3`.
+fn extent(dim: Dim3) -> String {
+    match dim {
+        [x, 1, 1] => format!("{x}"),
+        [x, y, 1] => format!("{x}x{y}"),
+        [x, y, z] => format!("{x}x{y}x{z}"),
+    }
+}
+
+/// The device in a few words.
+pub(crate) fn device(device: &DeviceInfo) -> String {
+    let name = if device.name.is_empty() { "unknown GPU" } else { &device.name };
+    match (device.emulated, name) {
+        (true, "emulator" | "unknown GPU") => "emulator: these are not GPU times".to_owned(),
+        (true, name) => format!("emulator ({name}): these are not GPU times"),
+        (false, name) => name.to_owned(),
+    }
+}
+
+/// The name of a launch's process.
+pub(super) fn process(trace: &Trace, launch: &Launch) -> String {
+    let kernel = &trace.site(launch.kernel).name;
+    let (grid, block) = (extent(launch.grid_dim), extent(launch.block_dim));
+    let replay = match launch.replay {
+        0 => String::new(),
+        replay => format!(", replay {replay}"),
+    };
+    format!("{kernel}, grid {grid}, block {block}{replay}, {}", device(&trace.device))
+}
+
+/// The name of a block: as many coordinates as the grid has dimensions.
+pub(crate) fn block(block: Dim3, grid: Dim3) -> String {
+    let [x, y, z] = block;
+    match grid {
+        [_, 1, 1] if y == 0 && z == 0 => format!("block {x}"),
+        [_, _, 1] if z == 0 => format!("block {x},{y}"),
+        _ => format!("block {x},{y},{z}"),
+    }
+}
+
+/// Who records, in the words of the macros.
+pub(crate) fn strategy(strategy: Strategy) -> String {
+    match strategy {
+        Strategy::Warp => "warp".to_owned(),
+        Strategy::Block => "block".to_owned(),
+        Strategy::WarpIndex(index) => format!("warp({index})"),
+        Strategy::WarpGroup => "warp_group".to_owned(),
+        Strategy::Elected => "elected".to_owned(),
+        Strategy::Thread => "thread".to_owned(),
+        Strategy::When => "when".to_owned(),
+    }
+}
+
+/// The clock of a warp's records.
+pub(super) fn clock(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Cycles => "cycles of the SM",
+        Clock::GlobalTimer => "globaltimer",
+    }
+}
+
+/// What is to be known of a whole warp.
+pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
+    let mut facts = format!("{block}, warp {}, SM {}", warp.warp, warp.sm);
+    if let Some(rank) = warp.cluster_rank {
+        facts += &format!(", rank {rank} in its cluster");
+    }
+    facts += &format!(", recorded by {}", strategy(warp.strategy));
+    facts += &format!(", {} records", warp.recorded);
+    if warp.lost > 0 {
+        facts += &format!(", {} LOST", warp.lost);
+    }
+    facts
+}
+
+/// What a reader of the trace must know before all else, and what was odd: one line each.
+pub(super) fn summary(trace: &Trace) -> Vec<String> {
+    let mut lines = facts(trace);
+    lines.extend(trace.diagnostics.to_string().lines().map(str::to_owned));
+    lines
+}
+
+/// What a reader of the trace must know before all else: one line each.
+pub(crate) fn facts(trace: &Trace) -> Vec<String> {
+    let mut lines = Vec::new();
+    let info = &trace.device;
+    let mut device = device(info);
+    if let Some((major, minor)) = info.compute_capability {
+        device += &format!(", compute capability {major}.{minor}");
+    }
+    if info.sm_count > 0 {
+        device += &format!(", {} SMs", info.sm_count);
+    }
+    if !info.driver.is_empty() {
+        device += &format!(", driver {}", info.driver);
+    }
+    lines.push(device);
+    let (recorded, lost) = (trace.recorded(), trace.lost());
+    lines.push(if lost > 0 {
+        format!("LOST {lost} of {} records", recorded.saturating_add(lost))
+    } else {
+        format!("{recorded} records, none lost")
+    });
+    let open = trace.warps.iter().flat_map(|warp| &warp.regions);
+    let open = open.filter(|region| region.end.is_none()).count();
+    if open > 0 {
+        lines.push(format!("{open} open regions: they have no end"));
+    }
+    let mut clock = Vec::new();
+    if trace.resolution_ns > 0.0 {
+        clock.push(format!("resolution {} ns", digits(trace.resolution_ns)));
+    }
+    if trace.alignment_ns > 0.0 {
+        clock.push(format!("SMs aligned within {} ns", digits(trace.alignment_ns)));
+    }
+    if let Some(mhz) = trace.clock_mhz {
+        clock.push(format!("SM clock {} MHz", digits(mhz)));
+    }
+    if !clock.is_empty() {
+        lines.push(format!("clock: {}", clock.join(", ")));
+    }
+    lines.push(match trace.record_cost {
+        Some(cost) => format!(
+            "cost of a record: {} ticks inside its region, {} in all; {}",
+            digits(cost.inside_ticks),
+            digits(cost.total_ticks),
+            if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
+        ),
+        None => "cost of a record: not measured".to_owned(),
+    });
+    lines
+}
+
+/// Four significant digits, without trailing zeros.
+pub(crate) fn digits(value: f64) -> String {
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}

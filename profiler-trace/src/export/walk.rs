@@ -1,0 +1,653 @@
+//! One walk over a trace that all timeline formats are written from.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+
+use crate::export::rows::{Item, Row, nest, pack};
+use crate::export::{ExportOptions, Grouping, text};
+use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+
+/// Takes what the walk finds. Tracks are declared before anything is put on them; between
+/// [`Sink::select`] calls, what is put on a track is in order of time.
+pub(super) trait Sink {
+    /// A launch begins; its id is from 1.
+    fn process(&mut self, id: u32, name: &str) -> io::Result<()>;
+    /// There is a track.
+    fn track(&mut self, track: &Track<'_>) -> io::Result<()>;
+    /// What follows is on this track.
+    fn select(&mut self, process: u32, track: u64) -> io::Result<()>;
+    /// A slice begins.
+    fn begin(&mut self, ns: u64, end_ns: u64, event: &Event<'_>) -> io::Result<()>;
+    /// The slice that began last and has not ended ends.
+    fn end(&mut self, ns: u64) -> io::Result<()>;
+    /// Something happens at once.
+    fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()>;
+}
+
+/// A track of a launch.
+pub(super) struct Track<'a> {
+    /// Unique in the trace, from 1; processes have ids of their own.
+    pub(super) id: u64,
+    pub(super) process: u32,
+    /// The track that it is part of, if not of the process itself.
+    pub(super) parent: Option<u64>,
+    /// Its name below its parent.
+    pub(super) name: &'a str,
+    /// Its name where a format has no parents.
+    pub(super) path: &'a str,
+    /// Facts about it.
+    pub(super) description: &'a str,
+    /// Its place among its siblings.
+    pub(super) rank: u32,
+    /// Whether it only holds other tracks.
+    pub(super) group: bool,
+}
+
+/// A slice or an instant.
+pub(super) struct Event<'a> {
+    pub(super) name: Name<'a>,
+    /// Where in the source.
+    pub(super) site: Option<SiteIndex>,
+    pub(super) arguments: Vec<(&'static str, Argument<'a>)>,
+    /// Arrows that begin here.
+    pub(super) flows_from: Vec<u64>,
+    /// Arrows that end here.
+    pub(super) flows_to: Vec<u64>,
+}
+
+/// A name: of a site, with what is to be seen at once, or a text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Name<'a> {
+    Site { name: &'a str, suffix: &'static str },
+    Text(&'a str),
+}
+
+impl Name<'_> {
+    /// The name as it is to be read.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Site { name, suffix } => format!("{name}{suffix}"),
+            Self::Text(text) => (*text).to_owned(),
+        }
+    }
+}
+
+/// A fact about a slice or an instant.
+#[derive(Clone, Copy)]
+pub(super) enum Argument<'a> {
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    Bool(bool),
+    Text(&'a str),
+}
+
+impl From<Value> for Argument<'_> {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Unsigned(value) => Self::Unsigned(value),
+            Value::Signed(value) => Self::Signed(value),
+            Value::Float(value) => Self::Float(value),
+        }
+    }
+}
+
+/// What an item of a row is.
+#[derive(Clone, Copy)]
+enum What<'t> {
+    Kernel(&'t Warp),
+    Region(&'t Region),
+    Mark(&'t Mark, MarkIndex),
+    Lost(u64),
+}
+
+/// Puts the whole trace into a sink.
+pub(super) fn walk(
+    trace: &Trace,
+    options: &ExportOptions,
+    sink: &mut impl Sink,
+) -> io::Result<()> {
+    let axis = Axis::new(trace);
+    let mut walk = Walk { trace, options, arrows: Arrows::new(trace, &axis), axis, tracks: 0 };
+    let summary = text::summary(trace);
+    let mut late = Vec::new();
+    for (index, launch) in trace.launches.iter().enumerate() {
+        let process = u32::try_from(index + 1).map_err(io::Error::other)?;
+        sink.process(process, &text::process(trace, launch))?;
+        walk.summary(process, index, &summary, sink)?;
+        walk.launch(process, index, &mut late, sink)?;
+    }
+    if trace.launches.is_empty() {
+        sink.process(1, &format!("no launch was recorded, {}", text::device(&trace.device)))?;
+        walk.about(1, 0, 1, &summary, sink)?;
+    }
+    // An arrow leads from what comes first; see [`Arrows::late`].
+    for (process, track, ns, index) in late {
+        let mark = &trace.warps[index.warp].marks[index.mark];
+        sink.select(process, track)?;
+        sink.instant(ns, &walk.mark_event(mark, index))?;
+    }
+    Ok(())
+}
+
+/// Marks to be put in at the end: process, track, time, which.
+type Late = Vec<(u32, u64, u64, MarkIndex)>;
+
+struct Walk<'t> {
+    trace: &'t Trace,
+    options: &'t ExportOptions,
+    arrows: Arrows,
+    axis: Axis,
+    /// How many tracks there are so far.
+    tracks: u64,
+}
+
+/// The way to a track from its process.
+#[derive(Clone)]
+struct Node {
+    id: u64,
+    path: String,
+    children: u32,
+}
+
+impl<'t> Walk<'t> {
+    /// Declares a track below another, or below the process (whose own node has id 0).
+    fn track(
+        &mut self,
+        process: u32,
+        parent: &mut Node,
+        name: &str,
+        description: &str,
+        group: bool,
+        sink: &mut impl Sink,
+    ) -> io::Result<Node> {
+        self.tracks += 1;
+        let path = match parent.path.as_str() {
+            "" => name.to_owned(),
+            path => format!("{path} / {name}"),
+        };
+        sink.track(&Track {
+            id: self.tracks,
+            process,
+            parent: (parent.id != 0).then_some(parent.id),
+            name,
+            path: &path,
+            description,
+            rank: parent.children,
+            group,
+        })?;
+        parent.children += 1;
+        Ok(Node { id: self.tracks, path, children: 0 })
+    }
+
+    fn summary(
+        &mut self,
+        process: u32,
+        launch: usize,
+        lines: &[String],
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let launch = &self.trace.launches[launch];
+        let (start, end) = (self.axis.round(launch.start_ns), self.axis.round(launch.end_ns));
+        self.about(process, start, end.max(start + 1), lines, sink)
+    }
+
+    /// The first track of a process: a slice over all of it for each line.
+    fn about(
+        &mut self,
+        process: u32,
+        start: u64,
+        end: u64,
+        lines: &[String],
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let description = lines.join("\n");
+        let mut root = Node { id: 0, path: String::new(), children: 0 };
+        let track = self.track(process, &mut root, "about this trace", &description, false, sink)?;
+        sink.select(process, track.id)?;
+        for line in lines {
+            sink.begin(start, end, &Event::text(line))?;
+        }
+        lines.iter().try_for_each(|_| sink.end(end))
+    }
+
+    fn launch(
+        &mut self,
+        process: u32,
+        launch: usize,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let trace = self.trace;
+        // The track about the trace is the first child.
+        let mut root = Node { id: 0, path: String::new(), children: 1 };
+        let warps = trace.launches[launch].warps.clone();
+        let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
+        self.user_tracks(process, &mut root, warps.clone(), late, sink)?;
+
+        let mut order: Vec<usize> = warps.collect();
+        order.retain(|&warp| has_own_track(&trace.warps[warp]));
+        let by_sm = self.options.grouping == Grouping::Sm;
+        if by_sm {
+            // Stable: within an SM the order by block and warp stays.
+            order.sort_by_key(|&warp| trace.warps[warp].sm);
+        }
+        let grid = trace.launches[launch].grid_dim;
+        let same_sm = |left: &usize, right: &usize| trace.warps[*left].sm == trace.warps[*right].sm;
+        for sm in order.chunk_by(|left, right| !by_sm || same_sm(left, right)) {
+            let mut sm_node;
+            let parent = if by_sm {
+                let name = format!("SM {}", trace.warps[sm[0]].sm);
+                sm_node = self.track(process, &mut root, &name, "", true, sink)?;
+                &mut sm_node
+            } else {
+                &mut root
+            };
+            for block in sm.chunk_by(|&left, &right| {
+                trace.warps[left].block == trace.warps[right].block
+            }) {
+                let name = text::block(trace.warps[block[0]].block, grid);
+                if let &[warp] = block {
+                    let track = format!("{name}, warp {}", trace.warps[warp].warp);
+                    self.warp(process, parent, (warp, &track, &name), late, sink)?;
+                    continue;
+                }
+                let mut node = self.track(process, parent, &name, "", true, sink)?;
+                for &warp in block {
+                    let track = format!("warp {}", trace.warps[warp].warp);
+                    self.warp(process, &mut node, (warp, &track, &name), late, sink)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A warp's own track and, below it, what crosses and what other lanes recorded.
+    fn warp(
+        &mut self,
+        process: u32,
+        parent: &mut Node,
+        (index, name, block): (usize, &str, &str),
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let warp = &self.trace.warps[index];
+        let mut lanes = self.lanes(index, |track| track.is_none());
+        let facts = text::warp_facts(warp, block);
+        let short = match (warp.cluster_rank, warp.lost) {
+            (None, 0) => format!("{name} · SM {}", warp.sm),
+            (Some(rank), 0) => format!("{name} · SM {} · cluster rank {rank}", warp.sm),
+            (_, lost) => format!("{name} · SM {} · lost {lost}", warp.sm),
+        };
+        let mut node = self.track(process, parent, &short, &facts, false, sink)?;
+        let own = lanes.remove(&0).unwrap_or_default();
+        self.rows(process, &mut node, nest(own), late, sink)?;
+        for (lane, items) in lanes {
+            let name = format!("lane {lane}");
+            let facts = format!("{name} of {facts}");
+            let mut lane = self.track(process, &mut node, &name, &facts, false, sink)?;
+            self.rows(process, &mut lane, nest(items), late, sink)?;
+        }
+        Ok(())
+    }
+
+    /// The tracks that the kernels chose by number.
+    fn user_tracks(
+        &mut self,
+        process: u32,
+        root: &mut Node,
+        warps: std::ops::Range<usize>,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let trace = self.trace;
+        let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for index in warps {
+            let warp = &trace.warps[index];
+            let regions = warp.regions.iter().map(|region| region.track);
+            let marks = warp.marks.iter().map(|mark| mark.track);
+            let mut numbers: Vec<u32> =
+                regions.chain(marks).flatten().chain(warp.track).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            for number in numbers {
+                users.entry(number).or_default().push(index);
+            }
+        }
+        for (number, warps) in users {
+            let name = match self.options.track_names.get(&number) {
+                Some(name) => name.clone(),
+                None => format!("track {number}"),
+            };
+            let sources = warps.iter().flat_map(|&warp| {
+                self.lanes(warp, |track| track == Some(number)).into_values().map(nest)
+            });
+            let mut sources: Vec<_> = sources.collect();
+            let rows = match sources.len() {
+                1 => sources.swap_remove(0),
+                _ => pack(sources),
+            };
+            let description = format!("track {number}, written by {} warps", warps.len());
+            let mut node = self.track(process, root, &name, &description, false, sink)?;
+            self.rows(process, &mut node, rows, late, sink)?;
+        }
+        Ok(())
+    }
+
+    /// What the lanes of a warp recorded on the tracks that are asked for.
+    fn lanes(
+        &self,
+        index: usize,
+        wanted: impl Fn(Option<u32>) -> bool,
+    ) -> BTreeMap<u8, Vec<Item<What<'t>>>> {
+        let warp = &self.trace.warps[index];
+        let mut lanes: BTreeMap<u8, Vec<Item<What<'t>>>> = BTreeMap::new();
+        let end = kernel_end(self.trace, warp);
+        if wanted(warp.track) {
+            let items = lanes.entry(0).or_default();
+            items.push(item(warp.entry.ns, end, i32::MIN, What::Kernel(warp)));
+            if warp.lost > 0 {
+                let at = where_lost(warp, end);
+                items.push(item(at, at, i32::MAX, What::Lost(warp.lost)));
+            }
+        }
+        for region in &warp.regions {
+            if wanted(region.track.or(warp.track)) {
+                let end = region.end.map_or(end, |end| end.ns);
+                let region_item =
+                    item(region.start.ns, end, i32::from(region.depth), What::Region(region));
+                lanes.entry(region.lane).or_default().push(region_item);
+            }
+        }
+        for (at, mark) in warp.marks.iter().enumerate() {
+            if wanted(mark.track.or(warp.track)) {
+                let what = What::Mark(mark, MarkIndex { warp: index, mark: at });
+                let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
+                lanes.entry(mark.lane).or_default().push(mark_item);
+            }
+        }
+        lanes
+    }
+
+    /// Puts rows on a track: the first on the track itself, the others below it.
+    fn rows(
+        &mut self,
+        process: u32,
+        node: &mut Node,
+        rows: Vec<Row<What<'t>>>,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        for (number, row) in rows.into_iter().enumerate() {
+            let id = if number == 0 {
+                node.id
+            } else {
+                let (name, why) = (format!("overlapping {number}"), "what crosses the rows above");
+                self.track(process, node, &name, why, false, sink)?.id
+            };
+            sink.select(process, id)?;
+            self.row((process, id), row, late, sink)?;
+        }
+        Ok(())
+    }
+
+    fn row(
+        &self,
+        (process, track): (u32, u64),
+        row: Row<What<'t>>,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let mut open: Vec<Item<What<'t>>> = Vec::new();
+        for item in row {
+            while let Some(top) = open.pop_if(|top| top.ended_before(&item)) {
+                sink.end(self.axis.round(top.end))?;
+            }
+            let start = self.axis.round(item.start);
+            match item.what {
+                What::Mark(_, index) if self.arrows.is_late(index) => {
+                    late.push((process, track, start, index));
+                }
+                What::Mark(mark, index) => sink.instant(start, &self.mark_event(mark, index))?,
+                What::Lost(count) => sink.instant(start, &lost_event(count, &lost_name(count)))?,
+                What::Region(region) => {
+                    sink.begin(start, self.axis.round(item.end), &self.region_event(region))?;
+                    open.push(item);
+                }
+                What::Kernel(warp) => {
+                    let event = self.kernel_event(warp);
+                    let strategy = text::strategy(warp.strategy);
+                    let event = event.with("recorded_by", Argument::Text(&strategy));
+                    sink.begin(start, self.axis.round(item.end), &event)?;
+                    open.push(item);
+                }
+            }
+        }
+        while let Some(top) = open.pop() {
+            sink.end(self.axis.round(top.end))?;
+        }
+        Ok(())
+    }
+
+    fn kernel_event(&self, warp: &'t Warp) -> Event<'t> {
+        let Some(launch) = self.trace.launches.get(warp.launch) else {
+            return Event::text("kernel");
+        };
+        let suffix = if warp.exit.is_some() { "" } else { " (never left)" };
+        let [x, y, z] = warp.block;
+        let mut event = self
+            .site_event(launch.kernel, suffix)
+            .with("block_x", Argument::Unsigned(x.into()))
+            .with("block_y", Argument::Unsigned(y.into()))
+            .with("block_z", Argument::Unsigned(z.into()))
+            .with("warp", Argument::Unsigned(warp.warp.into()))
+            .with("sm", Argument::Unsigned(warp.sm.into()));
+        if let Some(rank) = warp.cluster_rank {
+            event = event.with("cluster_rank", Argument::Unsigned(rank.into()));
+        }
+        event = event
+            .with("clock", Argument::Text(text::clock(warp.clock)))
+            .with("grid_id", Argument::Unsigned(launch.grid_id))
+            .with("slot", Argument::Unsigned(warp.slot.into()))
+            .with("recorded", Argument::Unsigned(warp.recorded))
+            .with("lost", Argument::Unsigned(warp.lost));
+        if warp.exit.is_none() {
+            event = event.with("open", Argument::Bool(true));
+        }
+        self.times(event, warp.entry, warp.exit)
+    }
+
+    fn region_event(&self, region: &'t Region) -> Event<'t> {
+        let suffix = if region.end.is_some() { "" } else { " (open)" };
+        let mut event = self.site_event(region.site, suffix);
+        event = self.value(event, region.site, region.value);
+        if region.end.is_none() {
+            event = event.with("open", Argument::Bool(true));
+        }
+        self.times(event, region.start, region.end)
+    }
+
+    fn mark_event(&self, mark: &'t Mark, index: MarkIndex) -> Event<'t> {
+        let event = self.site_event(mark.site, "");
+        let mut event = self.value(event, mark.site, mark.value);
+        if let Some(arrows) = self.arrows.ends.get(&index) {
+            for &(flow, end) in arrows {
+                match end {
+                    End::From => event.flows_from.push(flow),
+                    End::To => event.flows_to.push(flow),
+                }
+            }
+        }
+        self.times(event, mark.time, None)
+    }
+
+    fn site_event(&self, index: SiteIndex, suffix: &'static str) -> Event<'t> {
+        let site = self.trace.sites.get(index.0 as usize);
+        let name = site.map_or("unknown site", |site| site.name.as_str());
+        Event {
+            name: Name::Site { name, suffix },
+            site: site.map(|_| index),
+            arguments: Vec::new(),
+            flows_from: Vec::new(),
+            flows_to: Vec::new(),
+        }
+    }
+
+    fn value(&self, event: Event<'t>, site: SiteIndex, value: Option<Value>) -> Event<'t> {
+        let Some(value) = value else { return event };
+        let event = event.with("value", value.into());
+        let site = self.trace.sites.get(site.0 as usize);
+        match site.and_then(|site| site.unit.as_deref()) {
+            Some(unit) => event.with("unit", Argument::Text(unit)),
+            None => event,
+        }
+    }
+
+    fn times(&self, mut event: Event<'t>, start: Time, end: Option<Time>) -> Event<'t> {
+        if self.options.raw_times {
+            event = event
+                .with("ticks", Argument::Unsigned(start.ticks))
+                .with("ns", Argument::Float(start.ns));
+            if let Some(end) = end {
+                event = event
+                    .with("end_ticks", Argument::Unsigned(end.ticks))
+                    .with("end_ns", Argument::Float(end.ns));
+            }
+        }
+        event
+    }
+}
+
+impl<'a> Event<'a> {
+    fn text(text: &'a str) -> Self {
+        Self {
+            name: Name::Text(text),
+            site: None,
+            arguments: Vec::new(),
+            flows_from: Vec::new(),
+            flows_to: Vec::new(),
+        }
+    }
+
+    fn with(mut self, name: &'static str, argument: Argument<'a>) -> Self {
+        self.arguments.push((name, argument));
+        self
+    }
+}
+
+fn lost_name(count: u64) -> String {
+    match count {
+        1 => "LOST 1 record".to_owned(),
+        count => format!("LOST {count} records"),
+    }
+}
+
+fn lost_event(count: u64, name: &str) -> Event<'_> {
+    Event::text(name).with("lost", Argument::Unsigned(count))
+}
+
+/// Whether there is anything on a warp's own track.
+fn has_own_track(warp: &Warp) -> bool {
+    // Without a track of the kernel's, the kernel itself is on it; with one, no record is.
+    warp.track.is_none()
+}
+
+/// When a warp left the kernel: if it never did, when the launch or its last record ended.
+fn kernel_end(trace: &Trace, warp: &Warp) -> f64 {
+    if let Some(exit) = warp.exit {
+        return exit.ns;
+    }
+    let launch = trace.launches.get(warp.launch).map_or(warp.entry.ns, |launch| launch.end_ns);
+    last_record(warp).map_or(launch, |last| last.max(launch))
+}
+
+fn last_record(warp: &Warp) -> Option<f64> {
+    let regions = warp.regions.iter().map(|region| region.end.unwrap_or(region.start).ns);
+    regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::max)
+}
+
+/// Where a warp's records are missing: a warp that keeps the first lacks those before its exit, one
+/// that keeps the last those behind its entry; the longer stretch without a record tells.
+fn where_lost(warp: &Warp, end: f64) -> f64 {
+    let regions = warp.regions.iter().map(|region| region.start.ns);
+    let first = regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::min);
+    match (first, last_record(warp)) {
+        (Some(first), Some(last)) if first - warp.entry.ns > end - last => warp.entry.ns,
+        _ => end,
+    }
+}
+
+/// An item with times that can be ordered.
+fn item<What>(start: f64, end: f64, depth: i32, what: What) -> Item<What> {
+    let start = if start.is_finite() { start } else { 0.0 };
+    let end = if end.is_finite() { end.max(start) } else { start };
+    Item { start, end, depth, what }
+}
+
+/// Nanoseconds of the trace as whole numbers from 0.
+struct Axis {
+    /// Added to every time.
+    shift: f64,
+}
+
+impl Axis {
+    fn new(trace: &Trace) -> Self {
+        let warps = trace.warps.iter().flat_map(|warp| {
+            let records = warp.regions.iter().map(|region| region.start.ns);
+            let marks = warp.marks.iter().map(|mark| mark.time.ns);
+            records.chain(marks).chain([warp.entry.ns])
+        });
+        let launches = trace.launches.iter().map(|launch| launch.start_ns);
+        let first = warps.chain(launches).filter(|ns| ns.is_finite()).fold(0.0, f64::min);
+        Self { shift: -first.floor() }
+    }
+
+    /// Rounds to nearest. Monotonic, so that what nests stays nested; far beyond any trace
+    /// (2^62 ns), it stops.
+    fn round(&self, ns: f64) -> u64 {
+        const MOST: f64 = (1u64 << 62) as f64;
+        // A cast from floating point saturates, and makes 0 of what is not a number.
+        (ns + self.shift).round().min(MOST) as u64
+    }
+}
+
+/// Which end of an arrow a mark is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    From,
+    To,
+}
+
+/// The arrows of a trace, by the marks at their ends.
+struct Arrows {
+    ends: HashMap<MarkIndex, Vec<(u64, End)>>,
+    /// Waits at the very nanosecond of their signal. Viewers take what comes first in the file for
+    /// the tail of the arrow, so these marks are put in behind all else.
+    late: std::collections::HashSet<MarkIndex>,
+}
+
+impl Arrows {
+    fn new(trace: &Trace, axis: &Axis) -> Self {
+        let mut arrows = Self { ends: HashMap::new(), late: std::collections::HashSet::new() };
+        let time = |index: MarkIndex| {
+            let mark = trace.warps.get(index.warp)?.marks.get(index.mark)?;
+            Some(axis.round(mark.time.ns))
+        };
+        for (edge, flow) in trace.edges.iter().zip(1..) {
+            let (Some(from), Some(to)) = (time(edge.from), time(edge.to)) else { continue };
+            arrows.ends.entry(edge.from).or_default().push((flow, End::From));
+            // Where clocks are so uncertain that a wait seems to precede its signal, no viewer can
+            // draw that; the two are still joined.
+            let end = if to < from { End::From } else { End::To };
+            arrows.ends.entry(edge.to).or_default().push((flow, end));
+            if from == to {
+                arrows.late.insert(edge.to);
+            }
+        }
+        arrows
+    }
+
+    fn is_late(&self, index: MarkIndex) -> bool {
+        self.late.contains(&index)
+    }
+}

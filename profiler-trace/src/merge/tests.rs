@@ -1,0 +1,53 @@
+use profiler_wire::SiteKind;
+
+use super::*;
+use crate::model::Value;
+use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+
+fn trace(name: &str, globaltimer: u64) -> Trace {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    let kernel = module.site(SiteKind::Kernel, name);
+    let signal = module.site(SiteKind::Signal, "s");
+    let wait = module.site(SiteKind::Wait, "s");
+    let mut warp = SyntheticWarp::new(kernel, 1_000, globaltimer);
+    warp.value(signal, 1_100, Value::Unsigned(1)).value(wait, 1_200, Value::Unsigned(1));
+    warp.leave(65_000, globaltimer + 64_000);
+    module.warps.push(warp);
+    crate::decode(&module.into_capture().expect("the sites are whole"))
+}
+
+#[test]
+fn launches_come_in_order_on_one_axis() {
+    let (late, early) = (trace("late", 9_600_000), trace("early", 6_400_000));
+    let merged = Trace::merge([late.clone(), early]);
+    assert_eq!(merged.origin_ns, 6_400_000);
+    let names: Vec<&str> =
+        merged.launches.iter().map(|launch| &*merged.site(launch.kernel).name).collect();
+    assert_eq!(names, ["early", "late"]);
+    assert_eq!(merged.launches[1].start_ns, late.launches[0].start_ns + 3_200_000.0);
+    assert_eq!(merged.warps[1].marks[0].time.ns, late.warps[0].marks[0].time.ns + 3_200_000.0);
+    for (index, launch) in merged.launches.iter().enumerate() {
+        assert_eq!(launch.warps, index..index + 1);
+        assert_eq!(merged.warps[index].launch, index);
+    }
+    assert_eq!(merged.edges.len(), 2);
+    for Edge { from, to } in &merged.edges {
+        assert_eq!(from.warp, to.warp);
+        assert_eq!(merged.site(merged.warps[from.warp].marks[from.mark].site).kind, SiteKind::Signal);
+    }
+    assert_eq!(merged.recorded(), 4);
+    assert!(merged.diagnostics.is_empty());
+}
+
+#[test]
+fn one_trace_is_itself_and_others_are_checked() {
+    let one = trace("one", 6_400_000);
+    assert_eq!(Trace::merge([one.clone()]), one);
+    assert_eq!(Trace::merge([]), Trace::default());
+    let mut other = one.clone();
+    other.device.name = "another".to_owned();
+    other.cost_subtracted = true;
+    let merged = Trace::merge([one, other]);
+    assert_eq!(merged.diagnostics.count(DiagnosticKind::DevicesDiffer), 1);
+    assert_eq!(merged.diagnostics.count(DiagnosticKind::CostSubtractedInPart), 1);
+}

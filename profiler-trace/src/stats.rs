@@ -1,0 +1,139 @@
+//! Statistics of regions: how often, how long, what share of the kernel.
+
+mod collect;
+mod table;
+
+use profiler_wire::header::Dim3;
+
+use crate::diagnostic::Diagnostics;
+use crate::model::{SiteIndex, Trace};
+
+/// What the rows of the statistics are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupBy {
+    /// A site in a kernel, over all launches.
+    #[default]
+    Site,
+    /// The same, launch by launch.
+    Launch,
+    /// The same, block by block of each launch.
+    Block,
+    /// The same, warp by warp of each launch.
+    Warp,
+}
+
+/// Where the records of a row come from, as far as [`GroupBy`] tells them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StatsPlace {
+    /// Index into [`Trace::launches`].
+    pub launch: Option<usize>,
+    /// The block.
+    pub block: Option<Dim3>,
+    /// The warp of the block.
+    pub warp: Option<u32>,
+}
+
+/// What is said of a set of durations, all in one unit. All zero if there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Their sum.
+    pub total: f64,
+    /// Their arithmetic mean.
+    pub mean: f64,
+    /// The sample standard deviation (divided by the count less one); 0 for fewer than two.
+    pub standard_deviation: f64,
+    /// The shortest.
+    pub min: f64,
+    /// The median, by nearest rank as all quantiles here: the smallest duration such that at least
+    /// half of all durations are not above it. Always one that was measured, never an interpolation.
+    pub p50: f64,
+    /// The 95th percentile.
+    pub p95: f64,
+    /// The 99th percentile.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+    /// The total divided by the warps that could record: Proton's normalised figure.
+    pub mean_per_warp: f64,
+}
+
+/// What flowed, by the values that regions carry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Throughput {
+    /// The unit of the values.
+    pub unit: String,
+    /// Sum of the values of all regions that have a value and an end.
+    pub total: f64,
+    /// That sum divided by the time of those same regions: the rate at which one recorder works
+    /// while it is in the region. 0 where that time is 0.
+    pub per_second: f64,
+}
+
+/// Statistics of one site in one kernel (and place).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiteStats {
+    /// The kernel.
+    pub kernel: SiteIndex,
+    /// The region; the kernel's own site for the kernel as a whole.
+    pub site: SiteIndex,
+    /// The region's name.
+    pub name: String,
+    /// Which launch, block and warp.
+    pub place: StatsPlace,
+    /// Regions with a begin and an end; all figures are about these.
+    pub count: u64,
+    /// Regions without an end. They are in no other figure.
+    pub open: u64,
+    /// Durations in nanoseconds.
+    pub ns: Summary,
+    /// Durations in cycles of the SM, if all were recorded with its clock.
+    pub cycles: Option<Summary>,
+    /// Warps that the site's strategy lets record.
+    pub warps: u64,
+    /// Total time of the regions divided by the kernel time of those who could record them: for each
+    /// warp that the site's strategy lets record, the time from its entry into the kernel to its
+    /// exit, times the lanes of it that recorded the site (at least one). Between 0 and 1, unless the
+    /// region nests in itself or is recorded on several tracks at once. For a warp that never left,
+    /// its kernel time ends with its launch.
+    pub share: f64,
+    /// What flowed, if the regions carry values.
+    pub throughput: Option<Throughput>,
+}
+
+/// Statistics of a trace. `Display` makes a table of it for a terminal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stats {
+    /// Rows: kernels in order of their first launch; in each, places in order; in each, the kernel as
+    /// a whole and then its regions, the largest total first.
+    pub rows: Vec<SiteStats>,
+    /// What the rows are about.
+    pub by: GroupBy,
+    /// What a reader must know of the whole trace: device, losses, clock, cost of a record.
+    pub notes: Vec<String>,
+    /// What was lost or odd in the trace.
+    pub diagnostics: Diagnostics,
+    /// The rows' launches, as the table calls them: kernel and grid id.
+    launches: Vec<(String, Dim3)>,
+}
+
+impl Trace {
+    /// Statistics per site.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.stats_by(GroupBy::Site)
+    }
+
+    /// Statistics per site, told apart by launch, block or warp.
+    #[must_use]
+    pub fn stats_by(&self, by: GroupBy) -> Stats {
+        collect::collect(self, by)
+    }
+}
+
+impl Stats {
+    /// The first row of a region (or kernel) of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&SiteStats> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+}

@@ -1,0 +1,44 @@
+//! The kernel of `plain`, annotated with all that there is: with profiling off nothing of it may be
+//! left.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+
+use profiler_device::{
+    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, region_end,
+    region_start,
+};
+use profiler_kernel::thread;
+
+profile_names!(ROUND = ["even", "odd"]);
+
+/// Scales `n` numbers, some of them in a loop.
+///
+/// # Safety
+///
+/// `input` and `output` must be valid for `n` numbers.
+#[profiled(by = elected, track = 3, clock = globaltimer, name = "scale them")]
+pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: u32, rounds: u32) {
+    let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    if index >= n {
+        return;
+    }
+    let whole = region_start!("whole", by = thread);
+    // SAFETY: index < n.
+    let mut value = profile_region!("load", wait, { unsafe { *input.add(index as usize) } });
+    profile_mark!("loaded", value);
+    let mut round = 0;
+    while round < rounds {
+        profile_region!(ROUND[round & 1], value = 8, unit = "bytes");
+        value = helper(value, round);
+        round += 1;
+    }
+    profile_signal!("done", round);
+    profile_wait!("done", round, by = warp(1));
+    // SAFETY: index < n.
+    profile_region!("store", by = when(index == 3), { unsafe { *output.add(index as usize) = value } });
+    region_end!(whole);
+}
+
+#[inline(always)]
+fn helper(value: f32, round: u32) -> f32 {
+    value * 1.5 + round as f32
+}

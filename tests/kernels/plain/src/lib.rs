@@ -1,0 +1,33 @@
+//! A kernel without annotations: what `annotated` must become when profiling is off.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+
+use profiler_kernel::thread;
+
+/// Scales `n` numbers, some of them in a loop.
+///
+/// # Safety
+///
+/// `input` and `output` must be valid for `n` numbers.
+#[cfg(target_arch = "nvptx64")]
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: u32, rounds: u32) {
+    let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    if index >= n {
+        return;
+    }
+    // SAFETY: index < n.
+    let mut value = unsafe { *input.add(index as usize) };
+    let mut round = 0;
+    while round < rounds {
+        value = helper(value, round);
+        round += 1;
+    }
+    // SAFETY: index < n.
+    unsafe { *output.add(index as usize) = value };
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn helper(value: f32, round: u32) -> f32 {
+    value * 1.5 + round as f32
+}

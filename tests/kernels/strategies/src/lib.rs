@@ -1,0 +1,155 @@
+//! Small kernels for end-to-end tests: every strategy, device functions, tokens, marks, names,
+//! early exits.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+
+use profiler_device::{
+    DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
+    profile_wait, profiled, recorder, region_end, region_start,
+};
+use profiler_kernel::thread;
+
+profile_names!(pub TASK = ["load", "compute", "store"]);
+
+/// One region a round, by the default strategy. Writes each thread's number of rounds.
+///
+/// # Safety
+///
+/// `output` must be valid for one number a thread of the grid.
+#[profiled]
+pub unsafe extern "ptx-kernel" fn by_warp(output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        profile_region!("round", {
+            done += 1;
+        });
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// One region a round, by every thread; lane l of a warp makes l more rounds.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = thread)]
+pub unsafe extern "ptx-kernel" fn by_thread(output: *mut u32, rounds: u32) {
+    let lane = thread::thread_idx_x() % 32;
+    let mut done = 0;
+    while done < rounds + lane {
+        profile_region!("round", value = done);
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Each half of the warp takes an arm of its own; each arm elects a lane.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = elected)]
+pub unsafe extern "ptx-kernel" fn by_elected(output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        if thread::thread_idx_x() % 32 < 16 {
+            profile_region!("low half", {
+                done += 1;
+            });
+        } else {
+            profile_region!("high half", {
+                done += 1;
+            });
+        }
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// One region for each strategy that can be named on a region.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(track = 7)]
+pub unsafe extern "ptx-kernel" fn by_each(output: *mut u32, rounds: u32) {
+    let thread_index = thread::thread_idx_x();
+    let mut done = 0;
+    while done < rounds {
+        profile_region!("block", by = block);
+        profile_region!("warp", by = warp);
+        profile_region!("warp 1", by = warp(1));
+        profile_region!("warp group", by = warp_group);
+        profile_region!("when", by = when(thread_index == 5), track = 9);
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Device functions, tokens that cross, marks, names chosen at run time, arrows, early exit.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn everything(output: *mut u32, rounds: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread_of_grid()) };
+    let mut prof = recorder!();
+    let outer = region_start!("outer");
+    let crossing = region_start!("crossing");
+    region_end!(outer);
+    let mut sum = 0;
+    let mut round = 0;
+    while round < rounds {
+        sum += profile_region!(TASK[round], value = 4 * u64::from(round), unit = "bytes", {
+            if round == 1 {
+                round += 1;
+                continue;
+            }
+            twice(&mut prof, round)
+        });
+        profile_mark!("round done", round);
+        round += 1;
+    }
+    profile_signal!("all rounds", 42);
+    region_end!(crossing, value = sum);
+    profile_wait!("all rounds", 42);
+    let _never_ended = region_start!("never ended");
+    // SAFETY: this thread's number.
+    unsafe { *output = sum };
+}
+
+/// A device function: its body is a region of its own.
+#[profiled]
+fn twice(prof: &mut Recorder, value: u32) -> u32 {
+    if value == 0 {
+        return 0;
+    }
+    profile_region!("nested in a function");
+    value * 2
+}
+
+/// A kernel that is profiled apart from the others of its module.
+///
+/// # Safety
+///
+/// As [`by_warp`], and `prof` must be null or from a session.
+#[profiled(recorder = prof)]
+pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr, output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        profile_region!("round", {
+            done += 1;
+        });
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+#[inline(always)]
+fn thread_of_grid() -> usize {
+    (thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()) as usize
+}
