@@ -216,4 +216,4 @@ const port = { postMessage: (bytes) => receive(bytes) };
 worker.onmessage({ data: port });
 const failure = load(port);
 const answers = failure ? [] : statements.map((statement) => query(port, statement));
-fs.writeSync(1, JSON.stringify({ load: failure, answers }));
+process.stdout.write(JSON.stringify({ load: failure, answers }));

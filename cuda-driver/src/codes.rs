@@ -169,9 +169,8 @@ mod tests {
     #[test]
     fn a_null_target_is_refused() {
         // SAFETY: null is what the function is documented to refuse.
-        let answer = unsafe {
-            cust_raw::cuGetErrorName(CUresult::CUDA_SUCCESS, std::ptr::null_mut())
-        };
+        let answer =
+            unsafe { cust_raw::cuGetErrorName(CUresult::CUDA_SUCCESS, std::ptr::null_mut()) };
         assert_eq!(answer, CUresult::CUDA_ERROR_INVALID_VALUE);
     }
 }

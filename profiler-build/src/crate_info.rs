@@ -63,11 +63,7 @@ impl CrateInfo {
 }
 
 /// Runs `cargo metadata`.
-fn metadata(
-    folder: &Path,
-    manifest: &Path,
-    toolchain: Option<&Toolchain>,
-) -> Result<Value, Error> {
+fn metadata(folder: &Path, manifest: &Path, toolchain: Option<&Toolchain>) -> Result<Value, Error> {
     let mut command = match toolchain {
         Some(toolchain) => Command::new(&toolchain.cargo),
         None => Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
@@ -81,10 +77,9 @@ fn metadata(
         }
         None => command.arg("--no-deps"),
     };
-    let output = command.output().map_err(|source| Error::Run {
-        program: PathBuf::from(command.get_program()),
-        source,
-    })?;
+    let output = command
+        .output()
+        .map_err(|source| Error::Run { program: PathBuf::from(command.get_program()), source })?;
     let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
     if !output.status.success() {
         return Err(bad(format!(

@@ -96,7 +96,9 @@ pub enum ProcessError {
     #[error("its sites are numbered already; give the text as the compiler wrote it")]
     AlreadyProcessed,
     /// A static begins like a site entry and is none of this version.
-    #[error("the static {symbol}: {source}; build the device crate with this version of the profiler")]
+    #[error(
+        "the static {symbol}: {source}; build the device crate with this version of the profiler"
+    )]
     BadSite {
         /// The symbol of the static.
         symbol: String,

@@ -82,7 +82,9 @@ impl Kernels {
         }
     }
 
-    /// The oldest GPU architecture that the PTX runs on; `sm_80` unless given.
+    /// The oldest GPU architecture that the PTX runs on; `sm_80` unless given. From `sm_90` on the
+    /// device crate is compiled with `cfg(profiler_cluster)`, under which profiler-device records
+    /// the rank of a block in its cluster.
     pub fn target(mut self, target: impl Into<String>) -> Self {
         self.target = target.into();
         self
@@ -148,8 +150,11 @@ impl Kernels {
     ///
     /// As [`Kernels::build`], but for the missing compiler.
     pub fn build_or_warn(&self) -> Result<Option<Ptx>, Error> {
-        let search = Search::from_environment();
-        self.watch_toolchain(&search)?;
+        self.build_or_warn_with(&Search::from_environment())
+    }
+
+    fn build_or_warn_with(&self, search: &Search) -> Result<Option<Ptx>, Error> {
+        self.watch_toolchain(search)?;
         match search.find() {
             Ok(toolchain) => self.build_with(&toolchain).map(Some),
             Err(Error::NoCompiler { command, .. }) => {
@@ -160,8 +165,8 @@ impl Kernels {
                     "cargo::warning=no compiler for nvptx64, so {name} runs on the emulator only; \
                      install one with: {command}\n"
                 );
-                for missing in search.watched() {
-                    directives += &rerun_if_changed(&missing);
+                for path in search.watched() {
+                    directives += &rerun_if_changed(&path);
                 }
                 directives += &path_variable(&name, &path);
                 self.tell_cargo(&directives)?;
@@ -239,9 +244,7 @@ impl Kernels {
 
     /// Cargo's target folder: the nearest one above OUT_DIR that bears cargo's tag.
     fn target_root(&self, out_dir: &Path) -> PathBuf {
-        let tagged = || {
-            out_dir.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file())
-        };
+        let tagged = || out_dir.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
         match (&self.target_dir, &self.out_dir) {
             // The compiler runs in another folder; a path that cannot be made absolute is left.
             (Some(folder), _) => std::path::absolute(folder).unwrap_or_else(|_| folder.clone()),
@@ -325,4 +328,42 @@ fn rerun_if_changed(path: &Path) -> String {
 fn path_variable(name: &str, path: &Path) -> String {
     let variable = name.to_uppercase().replace('-', "_");
     format!("cargo::rustc-env=PROFILER_PTX_{variable}={}\n", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, Kernels, Search};
+
+    fn device_crate() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("src")).expect("created");
+        std::fs::write(folder.path().join("src/lib.rs"), "").expect("written");
+        let manifest = "[package]\nname = \"my-kernels\"\nedition = \"2024\"\n[workspace]\n";
+        std::fs::write(folder.path().join("Cargo.toml"), manifest).expect("written");
+        folder
+    }
+
+    #[test]
+    fn without_a_compiler_the_ptx_is_empty() {
+        let folder = device_crate();
+        let out = folder.path().join("out");
+        let nothing = Search { named: None, rustup: None, system: folder.path().to_owned() };
+        let kernels = Kernels::new(folder.path()).out_dir(&out);
+        assert_eq!(kernels.build_or_warn_with(&nothing).expect("goes on"), None);
+        assert_eq!(std::fs::read(out.join("my_kernels.ptx")).expect("written"), b"");
+        kernels.name("other").build_or_warn_with(&nothing).expect("goes on");
+        assert!(out.join("other.ptx").is_file());
+    }
+
+    #[test]
+    fn a_folder_that_is_no_crate_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let nothing = Search { named: None, rustup: None, system: folder.path().to_owned() };
+        let kernels = Kernels::new(folder.path()).out_dir(folder.path().join("out"));
+        let Err(Error::NotADeviceCrate { reason, .. }) = kernels.build_or_warn_with(&nothing)
+        else {
+            panic!("there is no manifest")
+        };
+        assert_eq!(reason, "it has no Cargo.toml");
+    }
 }

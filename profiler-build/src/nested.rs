@@ -13,6 +13,9 @@ use crate::toolchain::{TRIPLE, Toolchain};
 /// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
 const FLAG_SEPARATOR: &str = "\x1f";
 
+/// The oldest architecture whose PTX may name `%cluster_ctarank` (PTX ISA, "Special Registers").
+const FIRST_WITH_CLUSTERS: u32 = 90;
+
 /// The profile that PTX is compiled with, whatever the device crate's manifest says of `release`:
 /// one module from all crates, and no debug information (it would grow the PTX tenfold).
 const PROFILE: [(&str, &str); 7] = [
@@ -74,10 +77,8 @@ impl Job<'_> {
         }
         let text = std::fs::read_to_string(self.assembly)
             .map_err(|source| file_error("read", self.assembly, source))?;
-        let dep_info = target_dir
-            .join(TRIPLE)
-            .join("release")
-            .join(format!("{}.d", self.info.library));
+        let dep_info =
+            target_dir.join(TRIPLE).join("release").join(format!("{}.d", self.info.library));
         let sources = std::fs::read_to_string(dep_info).map(|text| dependencies(&text));
         Ok(Outcome { text, warnings: said, sources: sources.unwrap_or_default() })
     }
@@ -88,6 +89,9 @@ impl Job<'_> {
             // The pass copies collectives into both arms of a divergent branch.
             "-Zmir-enable-passes=-JumpThreading".to_owned(),
         ];
+        if architecture(self.target) >= FIRST_WITH_CLUSTERS {
+            flags.push("--cfg=profiler_cluster".to_owned());
+        }
         if !self.target_features.is_empty() {
             flags.push(format!("-Ctarget-feature={}", self.target_features));
         }
@@ -135,6 +139,14 @@ impl Job<'_> {
     }
 }
 
+/// The number in the name of an architecture, such as 90 in `sm_90a`; 0 where there is none, which
+/// rustc then refuses.
+fn architecture(target: &str) -> u32 {
+    let digits = target.trim_start_matches("sm_");
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().unwrap_or(0)
+}
+
 pub(crate) fn file_error(action: &'static str, path: &Path, source: std::io::Error) -> Error {
     Error::File { action, path: path.to_owned(), source }
 }
@@ -164,9 +176,13 @@ fn dependencies(dep_info: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use super::{architecture, dependencies};
 
-    use super::dependencies;
+    #[test]
+    fn architectures_are_numbers_with_an_optional_letter() {
+        let of = ["sm_80", "sm_90a", "sm_120f", "native"].map(architecture);
+        assert_eq!(of, [80, 90, 120, 0]);
+    }
 
     #[test]
     fn dep_info_lists_existing_files_with_spaces_in_their_names() {
@@ -175,6 +191,6 @@ mod tests {
         std::fs::write(&file, "").expect("written");
         let escaped = file.display().to_string().replace(' ', "\\ ");
         let found = dependencies(&format!("/x/libk.ptx: {escaped} /no/such.rs\n"));
-        assert_eq!(found, [PathBuf::from(file)]);
+        assert_eq!(found, [file]);
     }
 }

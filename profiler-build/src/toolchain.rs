@@ -79,11 +79,21 @@ impl Search {
         Err(Error::NoCompiler { command: self.install_command(), rejected })
     }
 
-    /// Files whose appearance can change what [`Search::find`] says.
+    /// Files that change when a toolchain or a part of one is installed: rustup's hash of each
+    /// toolchain, its list of components, the package manager's state. Small ones, as cargo looks at
+    /// all files of a folder, and only existing ones, as a missing one means "run at every build".
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> =
-            self.candidates().iter().map(|candidate| library_source(&candidate.prefix)).collect();
-        paths.extend(self.rustup.clone());
+        let mut paths: Vec<PathBuf> = self
+            .candidates()
+            .iter()
+            .flat_map(|candidate| {
+                ["lib/rustlib/components", "bin/rustc"].map(|file| candidate.prefix.join(file))
+            })
+            .collect();
+        let home = self.rustup.as_deref().and_then(Path::parent);
+        paths.extend(home.map(|home| home.join("update-hashes")));
+        paths.push(PathBuf::from("/var/lib/dpkg/status"));
+        paths.retain(|path| path.exists());
         paths
     }
 
@@ -152,10 +162,7 @@ fn named(cargo: &Path) -> Result<Toolchain, String> {
     let sysroot = PathBuf::from(run(&rustc, &["--print", "sysroot"])?.trim());
     let build_core = library_source(&sysroot).is_dir();
     if !build_core && !installed_target(&sysroot).is_dir() {
-        return Err(format!(
-            "{} has neither rust-src nor the target {TRIPLE}",
-            sysroot.display()
-        ));
+        return Err(format!("{} has neither rust-src nor the target {TRIPLE}", sysroot.display()));
     }
     Ok(Toolchain { cargo: cargo.to_owned(), rustc, version, build_core })
 }

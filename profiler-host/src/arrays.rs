@@ -92,7 +92,13 @@ impl Arrays {
             ..ModuleCapture::default()
         };
         for range in &in_use {
-            read_slots(memory, self.descriptor.headers, header::BYTES, range, &mut capture.headers)?;
+            read_slots(
+                memory,
+                self.descriptor.headers,
+                header::BYTES,
+                range,
+                &mut capture.headers,
+            )?;
             let units = units_to_read(&capture.headers, range, room.guard.saturating_add(1));
             let pitch = 1 << room.shift;
             let rows = Rows {

@@ -126,7 +126,8 @@ mod tests {
             track: 0,
             strategy: 0,
         };
-        let exit = units.map(|units| ExitHeader { clock: 2, globaltimer: 2, units, attachments: 0 });
+        let exit =
+            units.map(|units| ExitHeader { clock: 2, globaltimer: 2, units, attachments: 0 });
         let mut words = entry.pack().to_vec();
         words.extend(exit.map_or([0; header::EXIT_WORDS], |exit| exit.pack()));
         words.resize(header::WORDS, 0);
@@ -157,10 +158,7 @@ mod tests {
         assert_eq!(refused(capture(&[], &[], 0)), CapacityError::NothingRecorded);
         assert_eq!(refused(capture(&[Some(1)], &[], 9)), CapacityError::TooFewSlots(9, 10));
         assert_eq!(refused(capture(&[Some(1), None], &[], 0)), CapacityError::Unfinished(1));
-        assert_eq!(
-            refused(capture(&[Some(COUNT_MAX)], &[], 0)),
-            CapacityError::TooMuch(COUNT_MAX)
-        );
+        assert_eq!(refused(capture(&[Some(COUNT_MAX)], &[], 0)), CapacityError::TooMuch(COUNT_MAX));
         assert_eq!(refused(capture(&[Some(1)], &[1 << 30], 0)), CapacityError::TooMuch(1 << 30));
     }
 }

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use profiler_device::DescriptorPtr;
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable, Trace};
+use profiler_wire::descriptor;
 
 use crate::arrays::Arrays;
 use crate::calibration;
@@ -21,6 +23,8 @@ pub(crate) struct EmulatorSession<'b> {
     device: &'b EmulatedDevice,
     arrays: Arrays,
     memory: HostMemory,
+    /// The descriptor's place, where it is the session's own.
+    own_descriptor: Option<HostMemory>,
     pub(crate) output: Output,
 }
 
@@ -110,6 +114,11 @@ pub(crate) fn calibration_options() -> Options {
     }
 }
 
+/// The constant memory of a launch without a session: an empty descriptor.
+pub(crate) fn no_session() -> Arc<[u8]> {
+    Arc::from([0; descriptor::BYTES])
+}
+
 impl<'b> EmulatorSession<'b> {
     pub(crate) fn new(device: &'b EmulatedDevice, options: &Options) -> Result<Self, Error> {
         let lanes = options.lane_rooms != LaneRooms::Never;
@@ -122,7 +131,9 @@ impl<'b> EmulatorSession<'b> {
         let memory = HostMemory::zeroed(layout.bytes_to_allocate())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
-        Ok(Self { device, arrays, memory, output })
+        let own_descriptor =
+            options.apart.then(|| HostMemory::zeroed(descriptor::BYTES as u64)).transpose()?;
+        Ok(Self { device, arrays, memory, own_descriptor, output })
     }
 
     /// # Safety
@@ -136,10 +147,22 @@ impl<'b> EmulatorSession<'b> {
     ) -> Result<(), Error> {
         let mut descriptor = self.arrays.descriptor;
         descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
-        let constant = Arc::from(descriptor.to_bytes());
+        let bytes = descriptor.to_bytes();
+        let constant = match &mut self.own_descriptor {
+            Some(own) => {
+                own.write(&bytes);
+                no_session()
+            }
+            None => Arc::from(bytes),
+        };
         // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
         // as long as the session.
         unsafe { self.device.launch(shape, kernel, arguments, constant) }
+    }
+
+    pub(crate) fn descriptor(&self) -> DescriptorPtr {
+        let own = self.own_descriptor.as_ref();
+        DescriptorPtr::new(own.map_or(std::ptr::null(), |own| own.as_ptr().cast_const()))
     }
 
     pub(crate) fn capture(&self) -> Result<Capture, Error> {

@@ -96,7 +96,10 @@ impl Output {
     }
 
     /// What a drop does with a failure, since it cannot return it.
-    #[allow(clippy::print_stderr, reason = "a drop has no other way to say that a trace is missing")]
+    #[allow(
+        clippy::print_stderr,
+        reason = "a drop has no other way to say that a trace is missing"
+    )]
     pub(crate) fn report(result: Result<(), Error>) {
         if let Err(error) = result {
             eprintln!("profiler: the trace of a session was not exported: {error}");

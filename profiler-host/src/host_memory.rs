@@ -32,9 +32,7 @@ impl HostMemory {
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let layout = size
             .checked_add(ALIGNMENT)
-            .and_then(|size| {
-                std::alloc::Layout::from_size_align(size, ALLOCATOR_ALIGNMENT).ok()
-            })
+            .and_then(|size| std::alloc::Layout::from_size_align(size, ALLOCATOR_ALIGNMENT).ok())
             .ok_or_else(out_of_memory)?;
         // SAFETY: the layout's size is at least ALIGNMENT, so not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
@@ -48,6 +46,14 @@ impl HostMemory {
     pub(crate) fn as_ptr(&self) -> *mut u8 {
         // SAFETY: `skip` is below ALIGNMENT, by which the allocation is longer than asked for.
         unsafe { self.start.as_ptr().add(self.skip) }
+    }
+
+    /// Replaces the first bytes; those that would lie behind the end are left out.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        let length = bytes.len().min(self.bytes);
+        // SAFETY: the allocation has at least this many bytes behind the first aligned one, and is
+        // borrowed mutably; kernels that may write to it have returned.
+        unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), length) };
     }
 
     /// The address of the first aligned byte.

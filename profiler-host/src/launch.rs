@@ -198,7 +198,11 @@ macro_rules! __launch {
         $target.launch_kernel(
             ::core::stringify!($last),
             $crate::Shape::new($grid, $block, $shared),
-            $($path)+ as unsafe fn($($crate::__infer!($argument)),*),
+            {
+                // A coercion rather than a cast: it makes the arguments' types those of the kernel.
+                let kernel: unsafe fn($($crate::__infer!($argument)),*) = $($path)+;
+                kernel
+            },
             ($($argument,)*),
         )
     };

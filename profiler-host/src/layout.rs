@@ -45,6 +45,7 @@ impl Room {
     }
 
     /// Units that are kept.
+    #[cfg(test)]
     pub(crate) fn capacity(self) -> u32 {
         if self.mask == u32::MAX { self.guard } else { self.guard + 1 }
     }

@@ -1,1 +1,105 @@
-//! In progress.
+//! Sessions that profile the inside of Rust GPU kernels.
+//!
+//! A [`Profiler`] says how much to record and of what. It attaches a session to a module that the
+//! program loaded through `cust` ([`Profiler::attach`]), or to a [`Backend`], which is a GPU or the
+//! CPU emulator. A session ends in a [`Trace`]: a timeline and statistics.
+//!
+//! # On modules of one's own
+//!
+//! ```no_run
+//! # #[cfg(feature = "cuda")] {
+//! use cust::launch;
+//! use cust::prelude::*;
+//! use profiler_host::{Keep, Profiler};
+//!
+//! # const PTX: &str = "";
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let _context = cust::quick_init()?;
+//! let module = Module::from_ptx(PTX, &[])?;
+//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//!
+//! let profiler = Profiler::builder().words_per_warp(4096).keep(Keep::Last).warps(0..4).build()?;
+//! let session = profiler.attach(&module, PTX)?;
+//! // SAFETY: the kernel takes no arguments.
+//! unsafe { launch!(module.gemm<<<132, 256, 0, stream>>>()) }?; // as ever
+//! let trace = session.finish(&stream)?;
+//! trace.write_perfetto("gemm.pftrace")?;
+//! # Ok(()) } }
+//! ```
+//!
+//! # With and without a GPU
+//!
+//! ```
+//! use profiler_host::{Backend, BackendChoice, Profiler, launch};
+//!
+//! mod kernels {
+//!     pub unsafe fn double(values: *mut f32, count: u32) {
+//!         let [thread, ..] = profiler_emulator::thread_index();
+//!         if thread < count {
+//!             unsafe { *values.add(thread as usize) *= 2.0 };
+//!         }
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), profiler_host::Error> {
+//! // What `include_ptx!("kernels")` gives in a crate with a build script.
+//! let ptx = None;
+//! let backend = Backend::choose(BackendChoice::Auto, ptx)?;
+//! if let Some(reason) = backend.reason() {
+//!     println!("running on the emulator: {reason}");
+//! }
+//! let mut values = backend.upload(&[1.0_f32, 2.0, 3.0])?;
+//! let profiler = Profiler::builder().build()?;
+//! let mut session = backend.session(&profiler)?;
+//! // SAFETY: the kernel touches the first 3 elements of a buffer of 3.
+//! unsafe { launch!(session, kernels::double<<<1, 32>>>(values.as_mut_ptr(), 3)) }?;
+//! let trace = session.finish()?;
+//! assert_eq!(values.read()?, [2.0, 4.0, 6.0]);
+//! # Ok(()) }
+//! ```
+//!
+//! # What is lost
+//!
+//! A session's buffers are of a fixed size. What does not fit is counted, to the record, and the
+//! trace's diagnostics say how much room would have done. [`Profiler::infer_capacity`] finds that
+//! out by a run that only counts.
+//!
+//! # Linking
+//!
+//! With the feature `cuda` (on by default) this crate brings its own definitions of the driver's
+//! functions (`profiler-cuda-driver`), which find the driver when the program runs. A program that
+//! uses `cust` and names nothing of this crate must still link it: `use profiler_host as _;`.
+
+mod arrays;
+mod backend;
+mod calibration;
+mod capacity;
+mod emulator_session;
+mod error;
+mod export;
+#[cfg(feature = "cuda")]
+mod gpu;
+mod host_memory;
+mod launch;
+mod layout;
+mod options;
+mod profiler;
+mod session;
+
+pub use backend::{Backend, BackendChoice, Buffer, UnknownBackend};
+pub use calibration::{CalibrationError, record_cost};
+pub use capacity::{Capacity, CapacityError};
+#[cfg(feature = "cuda")]
+pub use error::CudaFailure;
+pub use error::{Error, OptionsError};
+pub use export::{export_enabled, set_export, write_trace};
+#[cfg(feature = "cuda")]
+pub use gpu::ModuleSession;
+pub use launch::{Extent, Kernel, Shape, non_empty};
+pub use options::{
+    DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LaneRooms, Slots, WARPS_MAX, WORDS_MAX,
+};
+pub use profiler::{Profiler, ProfilerBuilder};
+pub use profiler_trace as trace;
+pub use profiler_trace::{Capture, RecordCost, Trace};
+pub use session::Session;

@@ -78,6 +78,8 @@ pub(crate) struct Options {
     pub(crate) block_stride: u32,
     /// `None`: as many as fit a moderate amount of memory.
     pub(crate) max_warps: Option<u32>,
+    /// Whether the descriptor is the session's own, for kernels that take it as a parameter.
+    pub(crate) apart: bool,
     pub(crate) export: bool,
     pub(crate) record_cost: Cost,
     pub(crate) subtract_record_cost: bool,
@@ -96,6 +98,7 @@ impl Default for Options {
             block_count: u32::MAX,
             block_stride: 1,
             max_warps: None,
+            apart: false,
             export: true,
             record_cost: Cost::Unknown,
             subtract_record_cost: false,
@@ -135,7 +138,8 @@ impl Options {
 
     /// How many warps of a launch the selection takes; what linear slots of that launch need.
     pub(crate) fn selected_warps(&self, grid: [u32; 3], block: [u32; 3]) -> u64 {
-        let product = |dims: [u32; 3]| dims.iter().map(|&extent| u64::from(extent)).product::<u64>();
+        let product =
+            |dims: [u32; 3]| dims.iter().map(|&extent| u64::from(extent)).product::<u64>();
         let behind_first = product(grid).saturating_sub(u64::from(self.block_first));
         let mut blocks = behind_first.div_ceil(u64::from(self.block_stride));
         if self.block_count != u32::MAX {

@@ -150,8 +150,9 @@ impl ProfilerBuilder {
         self
     }
 
-    /// How many warps find a slot, over all launches of a session (up to a reset). Default: as many
-    /// as 256 MiB hold, at most 16 384.
+    /// How many warps find a slot, over all launches of a session (up to a reset): this many for
+    /// certain, and where slots are claimed perhaps more. Default: as many as 256 MiB hold, at most
+    /// 16 384.
     #[must_use]
     pub fn max_warps(mut self, warps: u32) -> Self {
         self.options.max_warps = Some(warps);
@@ -198,6 +199,16 @@ impl ProfilerBuilder {
     #[must_use]
     pub fn subtract_record_cost(mut self, subtract: bool) -> Self {
         self.options.subtract_record_cost = subtract;
+        self
+    }
+
+    /// Profiles apart from the rest of the module: only kernels that take their descriptor as a
+    /// parameter (`#[profiled(recorder = ..)]`) and are given that of the session
+    /// ([`Session::descriptor`](crate::Session::descriptor)) record in it. Several such sessions may
+    /// share a module. Default: no.
+    #[must_use]
+    pub fn apart(mut self, apart: bool) -> Self {
+        self.options.apart = apart;
         self
     }
 

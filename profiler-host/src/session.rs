@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
 
 use crate::backend::{Backend, Device};
@@ -32,29 +33,35 @@ impl Profiler {
 pub struct Session<'b> {
     on: On<'b>,
     backend: &'b Backend,
+    /// Whether the module's own descriptor is left alone.
+    apart: bool,
 }
 
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "sessions are few")]
 enum On<'b> {
     #[cfg(feature = "cuda")]
-    Gpu(crate::gpu::ModuleSession<'b>),
+    Gpu(crate::gpu::ModuleSession<'b>, &'b crate::backend::Gpu),
     Emulator(EmulatorSession<'b>),
 }
 
 impl<'b> Session<'b> {
     fn new(profiler: &Profiler, backend: &'b Backend) -> Result<Self, Error> {
-        if backend.has_session() {
+        let apart = profiler.options.apart;
+        if !apart && backend.has_session() {
             return Err(Error::AlreadyAttached);
         }
         let on = match backend.device() {
             #[cfg(feature = "cuda")]
-            Device::Gpu(gpu) => On::Gpu(gpu.session(&profiler.options)?),
+            Device::Gpu(gpu) => On::Gpu(gpu.session(&profiler.options)?, gpu),
             Device::Emulator(device) => {
                 On::Emulator(EmulatorSession::new(device, &profiler.options)?)
             }
         };
-        backend.set_has_session(true);
-        Ok(Self { on, backend })
+        if !apart {
+            backend.set_has_session(true);
+        }
+        Ok(Self { on, backend, apart })
     }
 
     /// What the session runs on.
@@ -68,8 +75,19 @@ impl<'b> Session<'b> {
     pub fn record_cost(&self) -> Option<RecordCost> {
         match &self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.record_cost(),
+            On::Gpu(session, _) => session.record_cost(),
             On::Emulator(session) => session.output.cost,
+        }
+    }
+
+    /// The descriptor to give to kernels that take it as a parameter, where the profiler was told to
+    /// profile [apart](crate::ProfilerBuilder::apart); elsewhere null, which records nothing.
+    #[must_use]
+    pub fn descriptor(&self) -> DescriptorPtr {
+        match &self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session, _) => session.descriptor(),
+            On::Emulator(session) => session.descriptor(),
         }
     }
 
@@ -91,10 +109,7 @@ impl<'b> Session<'b> {
     ) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => {
-                let Device::Gpu(gpu) = self.backend.device() else {
-                    unreachable!("a GPU's session is made by a backend with a GPU")
-                };
+            On::Gpu(session, gpu) => {
                 session.prepare(gpu.stream(), shape.grid, shape.block)?;
                 // SAFETY: the caller's.
                 unsafe { gpu.launch::<K>(name, shape, arguments) }
@@ -115,7 +130,7 @@ impl<'b> Session<'b> {
     pub fn reset(&mut self) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.reset(self.backend.gpu_stream()?),
+            On::Gpu(session, gpu) => session.reset(gpu.stream()),
             On::Emulator(session) => session.reset(),
         }
     }
@@ -128,7 +143,7 @@ impl<'b> Session<'b> {
     pub fn capture(&mut self) -> Result<Capture, Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.capture(self.backend.gpu_stream()?),
+            On::Gpu(session, gpu) => session.capture(gpu.stream()),
             On::Emulator(session) => session.capture(),
         }
     }
@@ -142,7 +157,7 @@ impl<'b> Session<'b> {
     pub fn trace(&mut self) -> Result<Trace, Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.trace(self.backend.gpu_stream()?),
+            On::Gpu(session, gpu) => session.trace(gpu.stream()),
             On::Emulator(session) => session.trace(),
         }
     }
@@ -168,7 +183,7 @@ impl<'b> Session<'b> {
         let trace = self.trace()?;
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.export_finished(&trace)?,
+            On::Gpu(session, _) => session.export_finished(&trace)?,
             On::Emulator(session) => session.output.export(&trace)?,
         }
         Ok(trace)
@@ -184,7 +199,7 @@ impl<'b> Session<'b> {
     pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.export_on_drop(path),
+            On::Gpu(session, _) => session.export_on_drop(path),
             On::Emulator(session) => session.export_on_drop(path.into()),
         }
     }
@@ -193,7 +208,7 @@ impl<'b> Session<'b> {
     pub fn set_export(&mut self, export: bool) {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session) => session.set_export(export),
+            On::Gpu(session, _) => session.set_export(export),
             On::Emulator(session) => session.output.export = export,
         }
     }
@@ -201,6 +216,8 @@ impl<'b> Session<'b> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        self.backend.set_has_session(false);
+        if !self.apart {
+            self.backend.set_has_session(false);
+        }
     }
 }

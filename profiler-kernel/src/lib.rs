@@ -1,1 +1,64 @@
-//! In progress.
+//! What GPU kernels need, on the GPU and on its CPU twin.
+//!
+//! Compiled for `nvptx64-nvidia-cuda`, the functions here are PTX instructions. Compiled for
+//! anything else, they run on [`profiler-emulator`](https://docs.rs/profiler-emulator) with the same
+//! meaning, so that a kernel can be tested in `cargo test`. Names follow `cuda_std` where it has the
+//! thing.
+//!
+//! # On the GPU
+//!
+//! The least target is `sm_80`. A crate that uses [`shared_array!`] needs
+//! `#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]`, since the macro expands
+//! to `asm!` there.
+//!
+//! Pointers are generic addresses, as everywhere in Rust; what needs the address of a state space
+//! converts it, which ptxas folds away where it sees where the pointer comes from.
+//!
+//! # Collectives
+//!
+//! Operations that several threads carry out together (barriers, shuffles, votes, matrix
+//! operations) must not be moved into or copied to another control flow. LLVM does that to `asm!`.
+//! A call to an intrinsic that LLVM knows to be convergent stands before each of them and prevents
+//! it; it leaves nothing in the machine code.
+//!
+//! # On the twin
+//!
+//! Loops that wait must go through [`atomic::spin_until`] or the waits of [`mbarrier`]. Misuse that
+//! the GPU punishes with a hang or a wrong result (threads that disagree on a barrier, a lane
+//! outside its mask, an asynchronous copy that is never waited for) is an error of the launch or
+//! shows in the result.
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features, reason = "the only way to an intrinsic that is convergent")
+)]
+
+pub mod atomic;
+pub mod copy;
+pub mod math;
+pub mod mbarrier;
+pub mod mma;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+#[cfg(target_arch = "nvptx64")]
+#[path = "platform/ptx.rs"]
+mod platform;
+#[cfg(not(target_arch = "nvptx64"))]
+#[path = "platform/twin.rs"]
+mod platform;
+
+/// What the macros of this crate expand to.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub use profiler_emulator::shared_memory;
+}
+
+#[cfg(all(target_arch = "nvptx64", feature = "panic-handler"))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    platform::trap()
+}

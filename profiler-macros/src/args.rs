@@ -1,6 +1,6 @@
 //! The arguments that all macros share: `key = value`, flags, a name in front, a block at the end.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Token, token};
@@ -373,6 +373,11 @@ pub(crate) fn parse_name(
         return stand_in();
     }
     if is_option(input) || input.peek(token::Brace) {
+        let named = input.fork().call(Ident::parse_any).is_ok_and(|word| word == Key::Name.text());
+        if named {
+            // The argument itself is refused, and says where the name belongs.
+            return stand_in();
+        }
         errors.at(
             input.span(),
             format!("the name of {subject} comes first: a string literal{or_list}"),
@@ -436,7 +441,7 @@ fn parse_block(input: ParseStream, errors: &mut Errors) -> Option<Group> {
         input.parse::<Token![unsafe]>().ok()?;
         let inner: Group = input.parse().ok()?;
         let block = emit!(unsafe #inner);
-        return Some(Group::new(proc_macro2::Delimiter::Brace, block));
+        return Some(Group::new(Delimiter::Brace, block));
     }
     None
 }
@@ -466,7 +471,32 @@ pub(crate) fn parse_all<T>(
             input.parse::<TokenStream>()?;
             Ok(parsed)
         },
-        tokens,
+        unwrap_fragments(tokens),
     );
     result.map_err(|error| errors.absorb(error)).ok()
+}
+
+/// Takes the invisible delimiters off fragments of `macro_rules!` that are a single token or group,
+/// such as `$name:literal` and `$body:block`, so that they read like what was written. Off longer
+/// ones they must not be taken: they hold `$a:expr` together. Code in braces is left alone.
+pub(crate) fn unwrap_fragments(tokens: TokenStream) -> TokenStream {
+    let unwrap = |token| match token {
+        TokenTree::Group(group) => {
+            if group.delimiter() == Delimiter::Brace {
+                return TokenTree::Group(group);
+            }
+            let inner = unwrap_fragments(group.stream());
+            let mut single = inner.clone().into_iter();
+            if let (Delimiter::None, Some(token), None) =
+                (group.delimiter(), single.next(), single.next())
+            {
+                return token;
+            }
+            let mut unwrapped = Group::new(group.delimiter(), inner);
+            unwrapped.set_span(group.span());
+            TokenTree::Group(unwrapped)
+        }
+        other => other,
+    };
+    tokens.into_iter().map(unwrap).collect()
 }

@@ -42,6 +42,8 @@
 use proc_macro::TokenStream;
 
 mod args;
+#[cfg(doctest)]
+mod edition_2021;
 mod mark;
 mod names;
 mod profiled;

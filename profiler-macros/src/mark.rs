@@ -92,7 +92,7 @@ impl Instant {
             .with_unit(given(arguments.unit.as_ref()))
             .with_strategy(by)
             .tokens(&runtime);
-        let recorder = recorder(&arguments);
+        let recorder = recorder(&arguments, &runtime);
         let local = Ident::new("recorder", Span::mixed_site());
         let leader = By::leader(by, &runtime, &local);
         let call = match value {

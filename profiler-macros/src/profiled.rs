@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, FnArg, Pat, ReturnType, Signature, Token, Type, Visibility, token};
 
-use crate::args::{Arguments, Grammar, Key, given, parse_all};
+use crate::args::{Arguments, Grammar, Key, given, parse_all, unwrap_fragments};
 use crate::report::Errors;
 use crate::runtime::{HIDDEN_RECORDER, Runtime, emit};
 
@@ -143,7 +143,7 @@ impl Body {
 /// `#[profiled]`.
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let mut function = match syn::parse2::<Function>(item.clone()) {
+    let mut function = match syn::parse2::<Function>(unwrap_fragments(item.clone())) {
         Ok(function) => function,
         Err(error) => {
             let parsed = syn::parse2::<syn::Item>(item.clone());
@@ -164,11 +164,13 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let grammar = if kind.is_some() { &KERNEL } else { &DEVICE };
     let mut parsed = Arguments::default();
     parse_all(arguments, &mut errors, |input, errors| parsed.parse(input, grammar, errors));
-    for attribute in &function.attributes {
-        if last_segment_is(attribute.path(), "profiled") {
+    function.attributes.retain(|attribute| {
+        let again = last_segment_is(attribute.path(), "profiled");
+        if again {
             errors.on(attribute, "duplicate #[profiled]: one annotation takes all arguments");
         }
-    }
+        !again
+    });
     check_signature(&mut function.signature, &mut errors);
     let runtime = Runtime::new(given(parsed.runtime.as_ref()));
     let items = match kind {

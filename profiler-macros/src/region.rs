@@ -1,6 +1,6 @@
 //! `profile_region!`, `region_start!`, `region_end!` and `recorder!`.
 
-use proc_macro2::{Group, Ident, Span, TokenStream};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 
@@ -8,7 +8,7 @@ use crate::args::{
     Arguments, Grammar, Key, Name, end_argument, given, is_option, parse_all, parse_name,
 };
 use crate::report::Errors;
-use crate::runtime::{HIDDEN_RECORDER, Runtime, Site, emit};
+use crate::runtime::{Runtime, Site, at, emit};
 use crate::strategy::By;
 
 const REGION: Grammar = Grammar {
@@ -46,19 +46,11 @@ const END: Grammar = Grammar {
     ],
 };
 
-/// The recorder that an annotation uses: the one that was named, or the hidden one. The latter is
-/// looked up where the macro was called, as if the user had written it there.
-pub(crate) fn recorder(arguments: &Arguments) -> TokenStream {
+/// The recorder that an annotation uses: the one that was named, or the hidden one.
+pub(crate) fn recorder(arguments: &Arguments, runtime: &Runtime) -> TokenStream {
     match given(arguments.recorder.as_ref()) {
-        Some(recorder) => {
-            // At the place of the user's expression, so that a wrong type is shown there.
-            let here = Span::mixed_site().located_at(syn::spanned::Spanned::span(recorder));
-            quote_spanned!(here=> (#recorder).copied())
-        }
-        None => {
-            let hidden = Ident::new(HIDDEN_RECORDER, Span::call_site());
-            emit!(#hidden.copied())
-        }
+        Some(recorder) => runtime.copied(recorder),
+        None => runtime.hidden_recorder(),
     }
 }
 
@@ -100,7 +92,14 @@ fn check_region(arguments: &Arguments, name: &Name, block: Option<&Group>, error
              `profile_names!(LIST = [..], unit = \"bytes\")`",
         );
     }
-    if block.is_some() {
+    if let Some(block) = block {
+        if let (Some(wait), true) = (&arguments.wait, has_no_value(block)) {
+            errors.on(
+                &wait.key,
+                "`wait` waits for the block's value, and this block has none: leave out the last \
+                 `;`, or end it with the value that completes last",
+            );
+        }
         return;
     }
     if let Some(wait) = &arguments.wait {
@@ -119,12 +118,24 @@ fn check_region(arguments: &Arguments, name: &Name, block: Option<&Group>, error
     }
 }
 
+/// Whether a block cannot have a value: it is empty or ends in `;`.
+fn has_no_value(block: &Group) -> bool {
+    match block.stream().into_iter().last() {
+        None => true,
+        Some(token) => matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';'),
+    }
+}
+
 /// The expression that stamps the begin and gives the guard.
 fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenStream {
     let private = runtime.private();
     let payload = match given(arguments.value.as_ref()) {
         None => emit!(()),
-        Some(value) => emit!(#private::Payload(#value)),
+        Some(value) => {
+            let here = at(value);
+            let private = runtime.private_at(here);
+            quote_spanned!(here=> #private::Payload(#value))
+        }
     };
     let call = |recorder: &TokenStream, site: &TokenStream, leader, track| emit!(#private::Recorder::region(#recorder, #site, #leader, #track, #payload));
     begin(arguments, name, runtime, call)
@@ -136,7 +147,7 @@ fn begin(
     runtime: &Runtime,
     call: impl FnOnce(&TokenStream, &TokenStream, TokenStream, TokenStream) -> TokenStream,
 ) -> TokenStream {
-    let recorder = recorder(arguments);
+    let recorder = recorder(arguments, runtime);
     let local = Ident::new("recorder", Span::mixed_site());
     let by = given(arguments.by.as_ref());
     let site = match name {
@@ -152,7 +163,8 @@ fn begin(
                 let site = Site::new("Region", name).with_strategy(Some(by)).tokens(runtime);
                 emit!(let _ = #site;)
             });
-            emit!({ #declared #list.__site((#index) as ::core::primitive::u64) })
+            let index = quote_spanned!(at(index)=> (#index) as ::core::primitive::u64);
+            emit!({ #declared #list.__site(#index) })
         }
     };
     let leader = By::leader(by, runtime, &local);
@@ -179,7 +191,14 @@ fn region_block(
     if pins.is_empty() && !waits {
         return emit!(let _region = #begin; #statements);
     }
-    let pin: TokenStream = pins.iter().map(|place| emit!(#private::pin(&mut #place);)).collect();
+    let pin: TokenStream = pins
+        .iter()
+        .map(|place| {
+            let here = at(place);
+            let place = quote_spanned!(here=> &mut #place);
+            emit!(#private::pin(#place);)
+        })
+        .collect();
     let end = if waits {
         emit!(#private::Region::end_after(region, &value);)
     } else {
@@ -253,8 +272,7 @@ pub(crate) fn expand_recorder(tokens: TokenStream) -> TokenStream {
             errors.at(input.span(), "recorder! takes no arguments");
         }
     });
-    let recorder = recorder(&Arguments::default());
-    with_mistakes(errors, recorder)
+    with_mistakes(errors, Runtime::new(None).hidden_recorder())
 }
 
 /// An expression, or the expression behind the mistakes that were made in it.

@@ -1,7 +1,8 @@
 //! Paths into the runtime crate, and the sites that it keeps.
 
-use proc_macro2::TokenStream;
-use quote::ToTokens;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Expr, LitStr, Path};
 
 use crate::strategy::By;
@@ -21,17 +22,40 @@ pub(crate) const HIDDEN_RECORDER: &str =
     "no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder";
 
 /// Where the runtime is: `::profiler_device`, or what `crate = path` says.
-pub(crate) struct Runtime(TokenStream);
+pub(crate) struct Runtime(Option<TokenStream>);
 
 impl Runtime {
     pub(crate) fn new(path: Option<&Path>) -> Self {
-        Self(path.map_or_else(|| emit!(::profiler_device), ToTokens::to_token_stream))
+        Self(path.map(ToTokens::to_token_stream))
+    }
+
+    /// A copy of the recorder that an expression gives, by value or behind references.
+    pub(crate) fn copied(&self, recorder: &Expr) -> TokenStream {
+        let private = self.private();
+        let here = at(recorder);
+        let place = quote_spanned!(here=> &(#recorder));
+        emit!(#private::Recorder::copied(#place))
+    }
+
+    /// Likewise of the one that `#[profiled]` put in scope. It is looked up where the macro was
+    /// called, as if the user had written it there.
+    pub(crate) fn hidden_recorder(&self) -> TokenStream {
+        let private = self.private();
+        let hidden = proc_macro2::Ident::new(HIDDEN_RECORDER, Span::call_site());
+        emit!(#private::Recorder::copied(&#hidden))
     }
 
     /// The module of what macros expand into.
     pub(crate) fn private(&self) -> TokenStream {
-        let root = &self.0;
-        emit!(#root::__private)
+        self.private_at(Span::mixed_site())
+    }
+
+    /// Likewise, for calls about which the compiler's own messages should stand at `here`.
+    pub(crate) fn private_at(&self, here: Span) -> TokenStream {
+        match &self.0 {
+            None => quote_spanned!(here=> ::profiler_device::__private),
+            Some(root) => quote_spanned!(here=> #root::__private),
+        }
     }
 
     /// A track field from `track = expr`: 0, the warp's own track, where there is none.
@@ -83,9 +107,9 @@ impl<'a> Site<'a> {
     /// The expression that leaves the entry behind and gives its `SiteId`.
     pub(crate) fn tokens(&self, runtime: &Runtime) -> TokenStream {
         let Self { name, names, .. } = self;
-        let root = &runtime.0;
+        let root = runtime.0.clone().unwrap_or_else(|| emit!(::profiler_device));
         let private = runtime.private();
-        let kind = proc_macro2::Ident::new(self.kind, proc_macro2::Span::mixed_site());
+        let kind = proc_macro2::Ident::new(self.kind, Span::mixed_site());
         let unit = self.unit.map_or_else(|| emit!(""), ToTokens::to_token_stream);
         let symbol = self.symbol.as_deref().unwrap_or_default();
         let strategy = match self.strategy {
@@ -95,8 +119,18 @@ impl<'a> Site<'a> {
                 emit!(#strategy.code())
             }
         };
+        let mut assertions: TokenStream =
+            self.strategy.and_then(By::assertion).into_iter().collect();
+        for constant in self.bounds.into_iter().flatten() {
+            let at_least_one = |value| emit!(#value != 0);
+            assertions.extend(assert_constant(
+                constant,
+                at_least_one,
+                "a launch bound is at least 1",
+            ));
+        }
         let [max_threads, min_blocks, max_registers] = self.bounds.map(bound);
-        emit!(#root::__site!(
+        let site = emit!(#root::__site!(
             kind = #kind,
             name = #name,
             unit = #unit,
@@ -106,19 +140,39 @@ impl<'a> Site<'a> {
             min_blocks = #min_blocks,
             max_registers = #max_registers,
             names = [#(#names),*]
-        ))
+        ));
+        if assertions.is_empty() { site } else { emit!({ #assertions #site }) }
     }
 }
 
 /// A launch bound of the site table, where 0 stands for "not given" and so cannot be asked for.
 fn bound(value: Option<&Expr>) -> TokenStream {
-    match value {
-        None => emit!(0),
-        Some(literal @ Expr::Lit(_)) => literal.to_token_stream(),
-        Some(constant) => emit!({
-            let bound: ::core::primitive::u32 = #constant;
-            ::core::assert!(bound != 0, "a launch bound of a kernel is at least 1");
-            bound
-        }),
+    value.map_or_else(|| emit!(0), ToTokens::to_token_stream)
+}
+
+/// An item that does not compile unless `condition` holds for a constant of type `u32`, with the
+/// message at the constant; nothing for a literal, which was checked when it was parsed.
+pub(crate) fn assert_constant(
+    constant: &Expr,
+    condition: impl FnOnce(TokenStream) -> TokenStream,
+    message: &str,
+) -> Option<TokenStream> {
+    if matches!(constant, Expr::Lit(_)) {
+        return None;
     }
+    let condition = condition(emit!(value));
+    let here = at(constant);
+    let assertion = quote_spanned!(here=> ::core::assert!(#condition, #message));
+    Some(emit! {
+        const _: () = {
+            let value: ::core::primitive::u32 = #constant;
+            #assertion
+        };
+    })
+}
+
+/// The place of the user's tokens with the hygiene of [`emit!`], so that the compiler's own messages
+/// about what is built around them stand there.
+pub(crate) fn at(tokens: impl Spanned) -> Span {
+    Span::mixed_site().located_at(tokens.span())
 }

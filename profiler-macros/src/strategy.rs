@@ -6,7 +6,7 @@ use syn::parse::ParseStream;
 use syn::{Expr, ExprLit, Lit, token};
 
 use crate::report::{Errors, listed};
-use crate::runtime::{Runtime, emit};
+use crate::runtime::{Runtime, assert_constant, emit};
 
 /// What may stand behind `by =`, as messages list it.
 const ALLOWED: [&str; 7] =
@@ -48,8 +48,7 @@ impl By {
         let strategy = match word.to_string().as_str() {
             "warp" if argument.is_some() => {
                 let index = expression("`warp(n)` needs the index of a warp in its block")?;
-                check_warp_index(&index, errors);
-                return Ok(Some(Self::WarpIndex(index)));
+                return Ok(index_in_block(&index, errors).then_some(Self::WarpIndex(index)));
             }
             "when" => {
                 let condition = expression(
@@ -89,11 +88,22 @@ impl By {
             Self::Elected => emit!(#strategy::Elected),
             Self::Thread => emit!(#strategy::Thread),
             Self::When(_) => emit!(#strategy::When),
-            Self::WarpIndex(index) => emit!(#strategy::WarpIndex(const {
-                let index: ::core::primitive::u32 = #index;
-                ::core::assert!(index < #WARPS_PER_BLOCK, "a block has at most 32 warps, 0 to 31");
-                index as ::core::primitive::u8
-            })),
+            Self::WarpIndex(index) => {
+                emit!(#strategy::WarpIndex((#index) as ::core::primitive::u8))
+            }
+        }
+    }
+
+    /// An item that does not compile if a constant is out of range: what the constant is, only the
+    /// compiler knows.
+    pub(crate) fn assertion(&self) -> Option<TokenStream> {
+        match self {
+            Self::WarpIndex(index) => assert_constant(
+                index,
+                |value| emit!(#value < #WARPS_PER_BLOCK),
+                "a block has at most 32 warps: the index of a warp is 0 to 31",
+            ),
+            _ => None,
         }
     }
 
@@ -118,11 +128,13 @@ impl By {
     }
 }
 
-/// A literal can be checked here, where the message lands under it; the rest when it is evaluated.
-fn check_warp_index(index: &Expr, errors: &mut Errors) {
+/// A literal is checked here; the rest by [`By::assertion`].
+fn index_in_block(index: &Expr, errors: &mut Errors) -> bool {
     if let Expr::Lit(ExprLit { lit: Lit::Int(literal), .. }) = index
         && !literal.base10_parse::<u32>().is_ok_and(|index| index < WARPS_PER_BLOCK)
     {
         errors.on(literal, "a block has at most 32 warps: the index of a warp is 0 to 31");
+        return false;
     }
+    true
 }

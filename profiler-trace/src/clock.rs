@@ -47,6 +47,8 @@ pub(crate) struct Anchor {
 const SLOPES: std::ops::RangeInclusive<f64> = 0.05..=20.0;
 /// The largest step of `%globaltimer` that is believed.
 const STEP_MAX: u64 = 1024;
+/// From so many anchors on, their differences tell the timer's step.
+const MANY_ANCHORS: usize = 16;
 /// By how much reads of an anchor may lie apart, at least, before a fit is called bad.
 const LATE_READ_NS: f64 = 64.0;
 /// Nanoseconds per cycle where nothing is known (2 GHz).
@@ -75,9 +77,8 @@ impl ClockMap {
                 ns: difference(anchor.globaltimer, origin),
             })
             .collect();
-        points.sort_by(|left, right| {
-            left.ns.total_cmp(&right.ns).then(left.clock.cmp(&right.clock))
-        });
+        points
+            .sort_by(|left, right| left.ns.total_cmp(&right.ns).then(left.clock.cmp(&right.clock)));
         let whole = Stretch::fit(&points);
         let (slope, known) = pooled_slope(&points, &whole, step);
         if !known && !points.is_empty() {
@@ -154,9 +155,9 @@ fn timer_step(anchors: &[Anchor]) -> f64 {
     if divisor <= STEP_MAX {
         return divisor.max(1) as f64;
     }
-    // Every reading is a multiple of the true step, so one that divides them all is possible; the
-    // coarsest such one claims the least.
-    let known = [1024, 1000, 32];
+    // Many readings with so large a divisor are those of a coarse timer; a few are more likely a
+    // chance of a fine one.
+    let known = if anchors.len() >= MANY_ANCHORS { [1024, 1000, 32] } else { [32, 1000, 1024] };
     known.into_iter().find(|step| divisor.is_multiple_of(*step)).unwrap_or(1) as f64
 }
 
@@ -225,7 +226,8 @@ impl Hull {
     /// The points with the largest and with the smallest residual.
     fn extremes(&self, p: f64) -> [(f64, f64); 2] {
         let residual = |point: &&(f64, f64)| point.1 - p * point.0;
-        let by = |left: &&(f64, f64), right: &&(f64, f64)| residual(left).total_cmp(&residual(right));
+        let by =
+            |left: &&(f64, f64), right: &&(f64, f64)| residual(left).total_cmp(&residual(right));
         let highest = self.upper.iter().max_by(by).copied().unwrap_or_default();
         let lowest = self.lower.iter().min_by(by).copied().unwrap_or_default();
         [highest, lowest]
@@ -246,8 +248,8 @@ impl Hull {
 /// Adds a point to a convex chain: the upper one for `sign` 1, the lower one for -1.
 fn extend_chain(chain: &mut Vec<(f64, f64)>, point: (f64, f64), sign: f64) {
     while let [.., before, last] = chain[..] {
-        let turn = (last.0 - before.0) * (point.1 - before.1)
-            - (last.1 - before.1) * (point.0 - before.0);
+        let turn =
+            (last.0 - before.0) * (point.1 - before.1) - (last.1 - before.1) * (point.0 - before.0);
         if turn * sign < 0.0 {
             break;
         }
@@ -359,9 +361,8 @@ impl SmMap {
     /// Puts the knots in order and lifts those that would let time run back; returns by how much at
     /// most.
     fn straighten(&mut self) -> f64 {
-        self.knots.sort_by(|left, right| {
-            left.clock.cmp(&right.clock).then(left.ns.total_cmp(&right.ns))
-        });
+        self.knots
+            .sort_by(|left, right| left.clock.cmp(&right.clock).then(left.ns.total_cmp(&right.ns)));
         let (mut worst, mut before) = (0.0_f64, f64::NEG_INFINITY);
         self.knots.dedup_by(|later, kept| {
             let same = later.clock == kept.clock;
@@ -379,7 +380,8 @@ impl SmMap {
     }
 
     fn at(&self, clock: u64) -> f64 {
-        let ([first, ..], [.., last], Some(slopes)) = (&self.knots[..], &self.knots[..], self.slopes)
+        let ([first, ..], [.., last], Some(slopes)) =
+            (&self.knots[..], &self.knots[..], self.slopes)
         else {
             return 0.0;
         };

@@ -26,9 +26,8 @@ impl Trace {
             return;
         }
         let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
-        let cost = self
-            .record_cost
-            .filter(|cost| usable(cost.inside_ticks) && usable(cost.total_ticks));
+        let cost =
+            self.record_cost.filter(|cost| usable(cost.inside_ticks) && usable(cost.total_ticks));
         let Some(cost) = cost else {
             self.diagnostics.note(DiagnosticKind::CostUnknown, None);
             return;

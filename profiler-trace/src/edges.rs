@@ -46,12 +46,8 @@ struct Signals {
 /// so a signal of another SM may seem later by that much.
 pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
     let mut edges = Vec::new();
-    let mut unmatched = Diagnostic {
-        kind: DiagnosticKind::WaitWithoutSignal,
-        count: 0,
-        number: 0,
-        place: None,
-    };
+    let mut unmatched =
+        Diagnostic { kind: DiagnosticKind::WaitWithoutSignal, count: 0, number: 0, place: None };
     for launch in &trace.launches {
         let mut channels: HashMap<Channel<'_>, Signals> = HashMap::new();
         for (warp, mark) in marks(trace, launch.warps.clone(), SiteKind::Signal) {

@@ -93,7 +93,8 @@ impl Trace {
         order.sort_by(|&left, &right| {
             self.launches[left].start_ns.total_cmp(&self.launches[right].start_ns)
         });
-        let mut warps: Vec<Option<_>> = std::mem::take(&mut self.warps).into_iter().map(Some).collect();
+        let mut warps: Vec<Option<_>> =
+            std::mem::take(&mut self.warps).into_iter().map(Some).collect();
         let mut moved = vec![0; warps.len()];
         let mut launches = Vec::with_capacity(order.len());
         for (number, &index) in order.iter().enumerate() {

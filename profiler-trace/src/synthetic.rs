@@ -73,14 +73,8 @@ impl SyntheticModule {
 
     /// Adds a name list; returns the id of its first name.
     pub fn names(&mut self, list: &str, names: &[&str]) -> u32 {
-        let entry = SiteEntry::new(
-            SiteKind::Names,
-            list,
-            "src/kernel.rs",
-            "gpu::kernel",
-            self.next_id,
-            5,
-        );
+        let entry =
+            SiteEntry::new(SiteKind::Names, list, "src/kernel.rs", "gpu::kernel", self.next_id, 5);
         self.site_entry(&entry, names)
     }
 

@@ -159,7 +159,8 @@ impl TraceProcessor {
         if !output.status.success() {
             return Err(failed(&String::from_utf8_lossy(&output.stderr)));
         }
-        let reply: Value = serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))?;
+        let reply: Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))?;
         if let Some(message) = reply["load"].as_str() {
             return Err(CheckError::Load(message.to_owned()));
         }

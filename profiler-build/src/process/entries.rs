@@ -42,9 +42,8 @@ pub(super) fn write_launch_bounds<'a>(
     let headers = headers(text);
     let mut written: HashMap<&str, &SiteEntry<'_>> = HashMap::new();
     for site in bounded {
-        let fail = |reason: String| {
-            Err(ProcessError::LaunchBounds { kernel: describe(site), reason })
-        };
+        let fail =
+            |reason: String| Err(ProcessError::LaunchBounds { kernel: describe(site), reason });
         if site.symbol.is_empty() {
             return fail(
                 "the kernel has no fixed entry symbol; mark it #[unsafe(no_mangle)]".to_owned(),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use profiler_wire::site::SiteEntry;
 use profiler_wire::record::SITE_MAX;
+use profiler_wire::site::SiteEntry;
 use profiler_wire::{WIRE_VERSION, symbol};
 
 use crate::error::ProcessError;

@@ -69,11 +69,12 @@ pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
         if at < resume {
             continue;
         }
-        let start = text[..at].rfind(|c| !is_symbol(c)).map_or(0, |before| {
-            before + text[before..].chars().next().map_or(1, char::len_utf8)
-        });
+        let start = text[..at]
+            .rfind(|c| !is_symbol(c))
+            .map_or(0, |before| before + text[before..].chars().next().map_or(1, char::len_utf8));
         let behind = at + fragment.len();
-        let end = text[behind..].find(|c| !is_symbol(c)).map_or(text.len(), |length| behind + length);
+        let end =
+            text[behind..].find(|c| !is_symbol(c)).map_or(text.len(), |length| behind + length);
         resume = end;
         let symbol = &text[start..end];
         let damaged = |reason| ProcessError::DamagedSite { symbol: symbol.to_owned(), reason };
@@ -83,7 +84,8 @@ pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
         let Some((length, rest)) = length(&text[end..]) else { continue };
         let Some(rest) = initialiser(rest) else { continue };
         let values_start = text.len() - rest.len();
-        let values = &rest[..rest.find('}').ok_or_else(|| damaged("its initialiser has no end"))?];
+        let values =
+            &rest[..rest.find('}').ok_or_else(|| damaged("its initialiser has no end"))?];
         resume = values_start + values.len();
         let mut bytes = Vec::new();
         for value in values.split(',') {

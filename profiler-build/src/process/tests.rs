@@ -181,10 +181,7 @@ fn altered_entries_are_refused() {
         altered[at] ^= 1;
         let error = process(&declare("a__PROFILER_SITE", &altered)).err();
         assert!(
-            matches!(
-                error,
-                Some(ProcessError::DamagedSite { .. } | ProcessError::BadSite { .. })
-            ),
+            matches!(error, Some(ProcessError::DamagedSite { .. } | ProcessError::BadSite { .. })),
             "byte {at}: {error:?}"
         );
     }

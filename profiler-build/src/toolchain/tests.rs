@@ -94,3 +94,15 @@ fn the_named_cargo_goes_first_and_never_falls_through() {
     let error = search.find().expect_err("nothing to compile core from").to_string();
     assert!(error.contains("has neither rust-src"), "{error}");
 }
+
+#[test]
+fn what_is_watched_exists_and_changes_when_a_toolchain_is_installed() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    std::fs::create_dir(root.join("update-hashes")).expect("created");
+    install(&root.join("toolchains/bare"), "1.97.0", Has::Nothing);
+    let watched = search(root).watched();
+    assert!(watched.contains(&root.join("update-hashes")), "{watched:?}");
+    assert!(watched.contains(&root.join("toolchains/bare/bin/rustc")), "{watched:?}");
+    assert!(watched.iter().all(|path| path.exists()), "{watched:?}");
+}

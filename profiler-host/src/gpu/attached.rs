@@ -24,10 +24,12 @@ const NAMED_KERNELS: usize = 8;
 /// A module with a filled descriptor. Dropping it empties the descriptor and frees the arrays.
 #[derive(Debug)]
 pub(crate) struct Attached<'m> {
-    /// Address of the descriptor in the module's constant memory.
+    /// Address of the descriptor: in the module's constant memory, or of the session's own.
     symbol: u64,
     arrays: Arrays,
     memory: DeviceMemory,
+    /// The descriptor's place, where it is the session's own.
+    own_descriptor: Option<DeviceMemory>,
     sites: SiteTable,
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
@@ -87,12 +89,21 @@ impl<'m> Attached<'m> {
         linear: bool,
     ) -> Result<Self, Error> {
         let sites = SiteTable::from_ptx(ptx)?;
-        let symbol = find_descriptor(module, ptx)?;
+        let own_descriptor = options
+            .apart
+            .then(|| {
+                DeviceMemory::new(descriptor::BYTES as u64, || "free device memory".to_owned())
+            })
+            .transpose()?;
+        let symbol = match &own_descriptor {
+            Some(memory) => memory.address(),
+            None => find_descriptor(module, ptx)?,
+        };
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
         let mut version = [0; 4];
         driver::copy_to_host(symbol + u64::from(offset::VERSION), &mut version)?;
-        if u32::from_le_bytes(version) != 0 {
+        if own_descriptor.is_none() && u32::from_le_bytes(version) != 0 {
             return Err(Error::AlreadyAttached);
         }
         let lanes = match options.lane_rooms {
@@ -112,10 +123,22 @@ impl<'m> Attached<'m> {
         let arrays = Arrays::new(options.clone(), layout, base);
         driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         // Streams that do not wait for the default stream must find all of this done.
-        let attached =
-            Self { symbol, arrays, memory, sites, slot_base: 0, _module: PhantomData };
+        let attached = Self {
+            symbol,
+            arrays,
+            memory,
+            own_descriptor,
+            sites,
+            slot_base: 0,
+            _module: PhantomData,
+        };
         driver::synchronize_context()?;
         Ok(attached)
+    }
+
+    /// Address of the session's own descriptor, if it has one.
+    pub(crate) fn own_descriptor(&self) -> Option<u64> {
+        self.own_descriptor.as_ref().map(DeviceMemory::address)
     }
 
     pub(crate) fn is_linear(&self) -> bool {
@@ -173,8 +196,7 @@ impl<'m> Attached<'m> {
             driver::synchronize_context()?;
             module = attached.read_back()?;
         }
-        let capture =
-            Capture { device: device.clone(), modules: vec![module], record_cost: None };
+        let capture = Capture { device: device.clone(), modules: vec![module], record_cost: None };
         Ok(calibration::record_cost(&profiler_trace::decode(&capture))?)
     }
 }

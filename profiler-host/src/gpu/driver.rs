@@ -19,16 +19,17 @@ use crate::error::{CudaFailure, Error};
 
 /// Names a result code as CUDA does.
 fn describe(code: CUresult) -> String {
-    let text = |function: unsafe extern "C" fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
-        let mut text = ptr::null();
-        // SAFETY: the pointer is to a live variable, which the function sets to a static text.
-        let answer = unsafe { function(code, &raw mut text) };
-        if answer != CUresult::CUDA_SUCCESS || text.is_null() {
-            return String::new();
-        }
-        // SAFETY: the function succeeded: a static text that ends in zero.
-        unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-    };
+    let text =
+        |function: unsafe extern "C" fn(CUresult, *mut *const std::ffi::c_char) -> CUresult| {
+            let mut text = ptr::null();
+            // SAFETY: the pointer is to a live variable, which the function sets to a static text.
+            let answer = unsafe { function(code, &raw mut text) };
+            if answer != CUresult::CUDA_SUCCESS || text.is_null() {
+                return String::new();
+            }
+            // SAFETY: the function succeeded: a static text that ends in zero.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        };
     format!("{} ({})", text(sys::cuGetErrorString), text(sys::cuGetErrorName))
 }
 
@@ -63,9 +64,8 @@ pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
 
 /// Makes an error of one of `cust`'s.
 pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -> Result<T, Error> {
-    result.map_err(|error| {
-        Error::Cuda(CudaFailure { doing, reason: format!("{error} ({error:?})") })
-    })
+    result
+        .map_err(|error| Error::Cuda(CudaFailure { doing, reason: format!("{error} ({error:?})") }))
 }
 
 /// Memory of the device.
@@ -84,8 +84,7 @@ impl DeviceMemory {
         // SAFETY: both pointers are to live variables.
         let code = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
         check("reading how much device memory is free", code)?;
-        let out_of_memory =
-            || Error::OutOfMemory { bytes, free: free as u64, cure: cure() };
+        let out_of_memory = || Error::OutOfMemory { bytes, free: free as u64, cure: cure() };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let mut address = 0;
         // SAFETY: the pointer is to a live variable. The driver refuses a size of 0.
@@ -106,8 +105,7 @@ impl DeviceMemory {
             return Ok(());
         }
         // SAFETY: the range is this allocation, which lives until `drop`, where the driver waits.
-        let code =
-            unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes as usize, stream) };
+        let code = unsafe { sys::cuMemsetD8Async(self.address, 0, self.bytes as usize, stream) };
         check("zeroing device memory", code)
     }
 }
@@ -285,10 +283,8 @@ pub(crate) fn load(ptx: &str) -> Result<Module, Error> {
         Err(error) => error,
     };
     let mut log = vec![0_u8; 8192];
-    let mut options = [
-        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
+    let mut options =
+        [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     // Sizes go by value in the place of the pointer (CUDA Driver API, cuModuleLoadDataEx).
     let mut values = [log.as_mut_ptr().cast(), ptr::without_provenance_mut(log.len())];
     let mut module = ptr::null_mut();

@@ -4,5 +4,5 @@ mod attached;
 pub(crate) mod driver;
 mod session;
 
-pub(crate) use attached::{Attached, entry_names, function};
+pub(crate) use attached::{Attached, function};
 pub use session::ModuleSession;

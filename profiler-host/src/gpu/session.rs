@@ -7,10 +7,11 @@ use cust::function::Function;
 use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{CUcontext, CUstream};
+use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
 
-use super::driver;
 use super::Attached;
+use super::driver;
 use crate::error::Error;
 use crate::export::{Output, write_trace};
 use crate::launch::{Extent, Shape};
@@ -96,6 +97,15 @@ impl<'m> ModuleSession<'m> {
         self.output.cost
     }
 
+    /// The descriptor to give to kernels that take it as a parameter, where the profiler was told to
+    /// profile [apart](crate::ProfilerBuilder::apart); elsewhere null, which records nothing. It is
+    /// that of the first module.
+    #[must_use]
+    pub fn descriptor(&self) -> DescriptorPtr {
+        let own = self.attached.first().and_then(Attached::own_descriptor);
+        DescriptorPtr::new(std::ptr::without_provenance(own.unwrap_or(0) as usize))
+    }
+
     /// Announces a launch of this shape that follows in `stream`: with linear slots, moves them in
     /// stream order, without waiting for the device; with claimed slots, does nothing. Every launch
     /// of a session with linear slots must be announced, also those of a CUDA graph (which can
@@ -144,7 +154,8 @@ impl<'m> ModuleSession<'m> {
     }
 
     /// Forgets all records and goes on, in the order of `stream` and without waiting for it. Other
-    /// streams must have no launch of the session's kernels under way.
+    /// streams must have no launch of the session's kernels under way, and must wait for `stream`
+    /// before the next.
     ///
     /// # Errors
     ///
@@ -157,7 +168,8 @@ impl<'m> ModuleSession<'m> {
         for attached in &mut self.attached {
             attached.reset(stream)?;
         }
-        self.stream = None;
+        // Launches in another stream would not wait for this.
+        self.stream = Some(stream);
         Ok(())
     }
 
@@ -187,7 +199,8 @@ impl<'m> ModuleSession<'m> {
     ///
     /// See [`capture`](Self::capture).
     pub fn trace(&mut self, stream: &Stream) -> Result<Trace, Error> {
-        Ok(self.output.decode(&self.capture(stream)?))
+        let capture = self.capture(stream)?;
+        Ok(self.output.decode(&capture))
     }
 
     /// Like [`trace`](Self::trace), and then [resets](Self::reset): one trace per iteration.
@@ -209,7 +222,7 @@ impl<'m> ModuleSession<'m> {
     /// See [`capture`](Self::capture) and [`write_trace`].
     pub fn finish(mut self, stream: &Stream) -> Result<Trace, Error> {
         let trace = self.trace(stream)?;
-        self.output.export(&trace)?;
+        self.export_finished(&trace)?;
         Ok(trace)
     }
 
@@ -227,6 +240,11 @@ impl<'m> ModuleSession<'m> {
     /// Switches this session's export on drop on or off.
     pub fn set_export(&mut self, export: bool) {
         self.output.export = export;
+    }
+
+    /// Exports a trace that was just decoded, where that was asked for.
+    pub(crate) fn export_finished(&mut self, trace: &Trace) -> Result<(), Error> {
+        self.output.export(trace)
     }
 
     fn export_now(&mut self) -> Result<(), Error> {

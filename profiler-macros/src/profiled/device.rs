@@ -1,8 +1,8 @@
 //! Device functions: the whole body is a region.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;
-use syn::{Expr, Type};
+use syn::{Expr, Type, parse_quote};
 
 use super::{Function, item, missing_recorder, no_such_parameter, parameters};
 use crate::args::{Arguments, given};
@@ -19,7 +19,7 @@ pub(super) fn expand(
     let Function { attributes, visibility, signature, body } = function;
     let inner = &body.inner_attributes;
     let statements = &body.statements;
-    let Some(recorder) = find_recorder(function, arguments, errors) else {
+    let Some(recorder) = find_recorder(function, arguments, runtime, errors) else {
         let recorder = missing_recorder(body, runtime);
         let body = body.with(emit!(#inner #recorder #statements));
         let quiet = emit!(#[allow(unreachable_code, unused, reason = "a mistake was reported")]);
@@ -49,6 +49,7 @@ pub(super) fn expand(
 fn find_recorder(
     function: &Function,
     arguments: &Arguments,
+    runtime: &Runtime,
     errors: &mut Errors,
 ) -> Option<TokenStream> {
     let signature = &function.signature;
@@ -60,8 +61,7 @@ fn find_recorder(
             no_such_parameter(name, signature, errors);
             return None;
         }
-        let here = Span::mixed_site().located_at(syn::spanned::Spanned::span(recorder));
-        return Some(quote::quote_spanned!(here=> (#recorder).copied()));
+        return Some(runtime.copied(recorder));
     }
     let found: Vec<&Ident> = parameters(signature)
         .filter(|(_, kind)| is_recorder(kind))
@@ -77,14 +77,14 @@ fn find_recorder(
             );
             None
         }
-        [recorder] => Some(emit!(#recorder.copied())),
+        [recorder] => Some(runtime.copied(&parse_quote!(#recorder))),
         [first, second, ..] => {
             let names = listed([first.to_string().as_str(), second.to_string().as_str()]);
             errors.on(
                 second,
                 format!("which recorder, {names}? Choose by `#[profiled(recorder = {first})]`"),
             );
-            Some(emit!(#first.copied()))
+            Some(runtime.copied(&parse_quote!(#first)))
         }
     }
 }

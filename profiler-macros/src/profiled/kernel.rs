@@ -28,12 +28,11 @@ impl Kind {
     pub(super) fn of(function: &Function) -> Option<Self> {
         let attributes = &function.attributes;
         let marked = attributes.iter().any(|attribute| last_segment_is(attribute.path(), "kernel"));
-        // What `#[kernel]` leaves behind where it was expanded first.
+        // What `#[kernel]` leaves behind where it was expanded first: for the GPU an attribute, and
+        // everywhere a function inside the body.
         let expanded = exported(attributes)
-            && attributes.iter().any(|attribute| {
-                attribute.path().is_ident("cfg_attr")
-                    && mentions(attribute.to_token_stream(), "nvvm_internal")
-            });
+            && (attributes.iter().any(|attribute| attribute.path().is_ident("nvvm_internal"))
+                || mentions(function.body.statements.clone(), "assert_kernel_parameter_is_copy"));
         if marked || expanded {
             return Some(Self::RustCuda);
         }
@@ -207,15 +206,9 @@ fn symbol(function: &Function, kind: Kind, name: String) -> Option<String> {
     Some(export_name.unwrap_or(name))
 }
 
-/// Whether an attribute gives the function a symbol of its own, also under `cfg_attr`.
+/// Whether an attribute gives the function a symbol of its own. (`cfg_attr` was resolved by rustc.)
 fn exported(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        is_export(attribute)
-            || (attribute.path().is_ident("cfg_attr")
-                && ["no_mangle", "export_name"]
-                    .iter()
-                    .any(|word| mentions(attribute.to_token_stream(), word)))
-    })
+    attributes.iter().any(is_export)
 }
 
 /// `#[no_mangle]`, `#[export_name = ".."]`, and both inside `unsafe(..)`. A twin keeps none of them:

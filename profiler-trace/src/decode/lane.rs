@@ -182,13 +182,8 @@ impl Decoder<'_> {
                 },
                 end_unit: if end.is_some() { number } else { u32::MAX },
             };
-            let mark = |track, value| Mark {
-                site,
-                track,
-                lane,
-                time: (self.to_time)(ticks),
-                value,
-            };
+            let mark =
+                |track, value| Mark { site, track, lane, time: (self.to_time)(ticks), value };
             match unit.kind {
                 RecordKind::Range => {
                     let field = Word::unpack(unit.word).map_or(0, |end| end.site);
@@ -292,8 +287,7 @@ impl Decoder<'_> {
     }
 
     fn note_small_room(&mut self, count: u64, needed: u32, place: Place) {
-        let kind =
-            if place.lane == Some(0) { Kind::RoomTooSmall } else { Kind::LaneRoomTooSmall };
+        let kind = if place.lane == Some(0) { Kind::RoomTooSmall } else { Kind::LaneRoomTooSmall };
         let number = u64::from(needed);
         self.diagnostics.add(Diagnostic { kind, count, number, place: Some(place) });
     }
@@ -302,9 +296,7 @@ impl Decoder<'_> {
 /// Whether word 1 of a unit is what its kind asks for.
 fn tail_is_whole(kind: RecordKind, word: u64) -> bool {
     match kind {
-        RecordKind::Range => {
-            Word::unpack(word).is_some_and(|end| end.kind == RecordKind::End)
-        }
+        RecordKind::Range => Word::unpack(word).is_some_and(|end| end.kind == RecordKind::End),
         RecordKind::Begin | RecordKind::End | RecordKind::Mark => word <= u64::from(SITE_MAX),
         _ => true,
     }

@@ -93,14 +93,10 @@ fn read_slots(
         return;
     }
     let place = Place { module: index, ..Place::default() };
-    let leader = Layout::new(
-        descriptor.record_mask,
-        descriptor.record_guard,
-        descriptor.record_shift,
-    );
-    let lanes = (descriptor.flags & FLAG_LANES != 0).then(|| {
-        Layout::new(descriptor.lane_mask, descriptor.lane_guard, descriptor.lane_shift)
-    });
+    let leader =
+        Layout::new(descriptor.record_mask, descriptor.record_guard, descriptor.record_shift);
+    let lanes = (descriptor.flags & FLAG_LANES != 0)
+        .then(|| Layout::new(descriptor.lane_mask, descriptor.lane_guard, descriptor.lane_shift));
     let (Some(leader), false, WIRE_VERSION) =
         (leader, matches!(lanes, Some(None)), descriptor.version)
     else {

@@ -29,8 +29,11 @@ impl Layout {
             (guard, u64::from(guard) + 1)
         };
         // A shift of more than 37 bits would be a room of more units than a count can tell.
-        (shift < 37 && units * u64::from(UNIT_BYTES) <= 1 << shift)
-            .then_some(Self { capacity, ring, shift })
+        (shift < 37 && units * u64::from(UNIT_BYTES) <= 1 << shift).then_some(Self {
+            capacity,
+            ring,
+            shift,
+        })
     }
 
     /// The room with this index; as much of it as there is.

@@ -1,8 +1,11 @@
 use super::*;
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
-/// Warps as `(block, sm, marks)`, a mark as `(is a wait, key, ticks)`; joins them.
-fn joined(warps: &[(u32, u32, &[(bool, u64, u64)])]) -> (Trace, Vec<[(u64, u64); 2]>) {
+/// `(is a wait, key, ticks)`.
+type Recorded = (bool, u64, u64);
+
+/// Joins the marks of warps given as `(block, sm, marks)`.
+fn joined(warps: &[(u32, u32, &[Recorded])]) -> (Trace, Vec<[(u64, u64); 2]>) {
     let mut module = SyntheticModule::new(Keep::First, 64);
     let kernel = module.site(SiteKind::Kernel, "k");
     let signal = module.site(SiteKind::Signal, "full");
@@ -50,11 +53,8 @@ fn the_own_block_is_preferred_and_others_will_do() {
 
 #[test]
 fn tolerance_holds_only_between_sms() {
-    let (trace, edges) = joined(&[
-        (0, 0, &[(false, 1, 310)]),
-        (1, 1, &[(true, 1, 300)]),
-        (2, 0, &[(true, 1, 300)]),
-    ]);
+    let (trace, edges) =
+        joined(&[(0, 0, &[(false, 1, 310)]), (1, 1, &[(true, 1, 300)]), (2, 0, &[(true, 1, 300)])]);
     assert!(trace.alignment_ns >= 10.0);
     assert_eq!(edges, [[(0, 310), (1, 300)]]);
 }

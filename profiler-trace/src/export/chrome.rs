@@ -28,7 +28,8 @@ impl<'t, W: Write> Chrome<'t, W> {
     pub(super) fn finish(&mut self) -> io::Result<()> {
         let trace = self.trace;
         let cost = trace.record_cost;
-        let diagnostics: Vec<String> = trace.diagnostics.list.iter().map(ToString::to_string).collect();
+        let diagnostics: Vec<String> =
+            trace.diagnostics.list.iter().map(ToString::to_string).collect();
         let other = json!({
             "device": text::device(&trace.device),
             "emulated": trace.device.emulated,

@@ -14,7 +14,7 @@ use crate::export::proto::{
     ProcessDescriptor, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
     TracePacketDefaults, TrackDescriptor, TrackEvent, TrackEventDefaults,
 };
-use crate::export::walk::{Argument, Event, Sink, Track};
+use crate::export::walk::{Argument, Event, Name, Sink, Track};
 use crate::model::{SiteIndex, Trace};
 
 /// The one packet sequence of the trace.
@@ -30,6 +30,8 @@ pub(super) struct Perfetto<'t, W> {
     /// Where the sequence's clock stands.
     now: u64,
     names: Interner<String>,
+    /// Numbers of sites' names, so that no text is made for each event.
+    site_names: HashMap<(SiteIndex, &'static str), u64>,
     argument_names: Interner<&'static str>,
     texts: Interner<String>,
     places: Interner<SiteIndex>,
@@ -60,6 +62,7 @@ impl<'t, W: Write> Perfetto<'t, W> {
             buffer: Vec::new(),
             now: 0,
             names: Interner::new(),
+            site_names: HashMap::new(),
             argument_names: Interner::new(),
             texts: Interner::new(),
             places: Interner::new(),
@@ -97,10 +100,7 @@ impl<'t, W: Write> Perfetto<'t, W> {
 
     fn event(&mut self, kind: u32, ns: u64, event: &Event<'_>) -> io::Result<()> {
         let mut interned = InternedData::default();
-        let (name, new) = self.names.get(clean(&event.name.text()));
-        if new {
-            interned.event_names.push(string(name, clean(&event.name.text())));
-        }
+        let name = self.name(event, &mut interned);
         let place = event.site.map(|site| self.place(site, &mut interned));
         let arguments = event.arguments.iter();
         let debug_annotations = arguments
@@ -122,6 +122,25 @@ impl<'t, W: Write> Perfetto<'t, W> {
             ..TracePacket::default()
         };
         self.packet(packet)
+    }
+
+    fn name(&mut self, event: &Event<'_>, interned: &mut InternedData) -> u64 {
+        let site = match (event.site, event.name) {
+            (Some(site), Name::Site { suffix, .. }) => Some((site, suffix)),
+            _ => None,
+        };
+        if let Some(iid) = site.and_then(|site| self.site_names.get(&site)) {
+            return *iid;
+        }
+        let text = clean(&event.name.text());
+        let (iid, new) = self.names.get(text.clone());
+        if new {
+            interned.event_names.push(string(iid, text));
+        }
+        if let Some(site) = site {
+            self.site_names.insert(site, iid);
+        }
+        iid
     }
 
     fn place(&mut self, index: SiteIndex, interned: &mut InternedData) -> u64 {

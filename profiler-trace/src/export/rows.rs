@@ -127,3 +127,82 @@ impl Ord for Moment {
         self.0.total_cmp(&other.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Item, Row, nest, pack};
+
+    fn items(spans: Vec<(u8, u8)>, from: usize) -> Vec<Item<usize>> {
+        let spans = spans.into_iter().enumerate();
+        spans
+            .map(|(at, (start, length))| Item {
+                start: f64::from(start),
+                end: f64::from(start) + f64::from(length),
+                depth: 0,
+                what: from + at,
+            })
+            .collect()
+    }
+
+    /// Opens and closes the items as a writer does, and requires that each nests in those that are
+    /// open. Returns who was in a row.
+    fn require_nesting(row: &Row<usize>) -> Vec<usize> {
+        let mut open: Vec<&Item<usize>> = Vec::new();
+        for item in row {
+            while open.last().is_some_and(|top| top.ended_before(item)) {
+                open.pop();
+            }
+            for around in &open {
+                assert!(around.start <= item.start && item.end <= around.end);
+            }
+            open.push(item);
+        }
+        row.iter().map(|item| item.what).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_nest_and_hold_everything(spans in prop::collection::vec((0u8..40, 0u8..20), 0..40)) {
+            let count = spans.len();
+            let mut all: Vec<usize> = nest(items(spans, 0)).iter().flat_map(require_nesting).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn packed_rows_keep_sources_apart(
+            sources in prop::collection::vec(
+                prop::collection::vec((0u8..40, 0u8..20), 0..15), 0..5,
+            )
+        ) {
+            let nested = sources.iter().enumerate().map(|(at, spans)| nest(items(spans.clone(), at * 100)));
+            let rows = pack(nested.collect());
+            let mut count = 0;
+            for row in &rows {
+                count += require_nesting(row).len();
+                for (at, inner) in row.iter().enumerate() {
+                    for outer in &row[..at] {
+                        let overlap = inner.start < outer.end;
+                        prop_assert!(!overlap || inner.what / 100 == outer.what / 100);
+                    }
+                }
+            }
+            prop_assert_eq!(count, sources.iter().map(Vec::len).sum::<usize>());
+        }
+    }
+
+    #[test]
+    fn depth_decides_where_times_are_equal() {
+        let item = |start, end, depth, what| Item { start, end, depth, what };
+        // What ended at 5 does not hold what began at 5 and is no deeper; what is deeper it holds.
+        let row =
+            nest(vec![item(0.0, 5.0, 0, 'a'), item(5.0, 5.0, 0, 'b'), item(5.0, 9.0, 0, 'c')]);
+        assert_eq!(row.len(), 1);
+        assert!(row[0][0].ended_before(&row[0][1]) && row[0][1].ended_before(&row[0][2]));
+        let row = nest(vec![item(5.0, 5.0, 1, 'b'), item(0.0, 5.0, 0, 'a')]);
+        assert_eq!(row[0][0].what, 'a');
+        assert!(!row[0][0].ended_before(&row[0][1]));
+    }
+}

@@ -102,11 +102,7 @@ enum What<'t> {
 }
 
 /// Puts the whole trace into a sink.
-pub(super) fn walk(
-    trace: &Trace,
-    options: &ExportOptions,
-    sink: &mut impl Sink,
-) -> io::Result<()> {
+pub(super) fn walk(trace: &Trace, options: &ExportOptions, sink: &mut impl Sink) -> io::Result<()> {
     let axis = Axis::new(trace);
     let mut walk = Walk { trace, options, arrows: Arrows::new(trace, &axis), axis, tracks: 0 };
     let summary = text::summary(trace);
@@ -203,7 +199,8 @@ impl<'t> Walk<'t> {
     ) -> io::Result<()> {
         let description = lines.join("\n");
         let mut root = Node { id: 0, path: String::new(), children: 0 };
-        let track = self.track(process, &mut root, "about this trace", &description, false, sink)?;
+        let track =
+            self.track(process, &mut root, "about this trace", &description, false, sink)?;
         sink.select(process, track.id)?;
         for line in lines {
             sink.begin(start, end, &Event::text(line))?;
@@ -243,9 +240,9 @@ impl<'t> Walk<'t> {
             } else {
                 &mut root
             };
-            for block in sm.chunk_by(|&left, &right| {
-                trace.warps[left].block == trace.warps[right].block
-            }) {
+            for block in
+                sm.chunk_by(|&left, &right| trace.warps[left].block == trace.warps[right].block)
+            {
                 let name = text::block(trace.warps[block[0]].block, grid);
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
@@ -306,8 +303,7 @@ impl<'t> Walk<'t> {
             let warp = &trace.warps[index];
             let regions = warp.regions.iter().map(|region| region.track);
             let marks = warp.marks.iter().map(|mark| mark.track);
-            let mut numbers: Vec<u32> =
-                regions.chain(marks).flatten().chain(warp.track).collect();
+            let mut numbers: Vec<u32> = regions.chain(marks).flatten().chain(warp.track).collect();
             numbers.sort_unstable();
             numbers.dedup();
             for number in numbers {

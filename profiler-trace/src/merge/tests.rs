@@ -33,7 +33,10 @@ fn launches_come_in_order_on_one_axis() {
     assert_eq!(merged.edges.len(), 2);
     for Edge { from, to } in &merged.edges {
         assert_eq!(from.warp, to.warp);
-        assert_eq!(merged.site(merged.warps[from.warp].marks[from.mark].site).kind, SiteKind::Signal);
+        assert_eq!(
+            merged.site(merged.warps[from.warp].marks[from.mark].site).kind,
+            SiteKind::Signal
+        );
     }
     assert_eq!(merged.recorded(), 4);
     assert!(merged.diagnostics.is_empty());

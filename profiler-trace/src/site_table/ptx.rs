@@ -72,7 +72,8 @@ pub(super) fn scan(ptx: &str) -> Result<PtxModule, SiteTableError> {
 
 /// The whole identifier around a place inside it.
 fn identifier(ptx: &str, at: usize) -> std::ops::Range<usize> {
-    let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.');
+    let part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.');
     let bytes = ptx.as_bytes();
     let before = bytes[..at].iter().rev().take_while(|byte| part(byte)).count();
     let behind = bytes[at..].iter().take_while(|byte| part(byte)).count();

@@ -12,8 +12,7 @@ fn ptx(entries: &[Vec<u8>]) -> String {
     for (index, entry) in entries.iter().enumerate() {
         let visible = if index % 2 == 0 { ".visible " } else { "" };
         let zeros = entry.iter().rev().take_while(|byte| **byte == 0).count();
-        let numbers: Vec<String> =
-            entry[..entry.len() - zeros].iter().map(u8::to_string).collect();
+        let numbers: Vec<String> = entry[..entry.len() - zeros].iter().map(u8::to_string).collect();
         text += &format!(
             "{visible}.global .align 1 .b8 _ZN3gpu4main14__PROFILER_SITE17h{index:016x}E[{}] = {{{}}};\n",
             entry.len(),

@@ -37,13 +37,14 @@ pub(super) fn collect(trace: &Trace, by: GroupBy) -> Stats {
     let mut gathered: HashMap<Key, Gathered> = HashMap::new();
     // Which strategies the rows of each kernel have.
     let mut recorders: HashMap<(usize, StatsPlace, u16), Recorders> = HashMap::new();
-    let order = |kernels: &mut Vec<SiteIndex>, kernel| match kernels.iter().position(|&k| k == kernel) {
-        Some(at) => at,
-        None => {
-            kernels.push(kernel);
-            kernels.len() - 1
-        }
-    };
+    let order =
+        |kernels: &mut Vec<SiteIndex>, kernel| match kernels.iter().position(|&k| k == kernel) {
+            Some(at) => at,
+            None => {
+                kernels.push(kernel);
+                kernels.len() - 1
+            }
+        };
     for warp in &trace.warps {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let kernel = order(&mut kernels, launch.kernel);

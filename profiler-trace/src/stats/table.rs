@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 
 use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
@@ -17,7 +17,7 @@ impl fmt::Display for Stats {
             return writeln!(f, "no kernel was recorded");
         }
         let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
         let has_throughput = self.rows.iter().any(|row| row.throughput.is_some());
         let mut header = vec![
             "region", "count", "total", "mean", "std dev", "p50", "p95", "p99", "max", "per warp",
@@ -69,6 +69,9 @@ impl Stats {
 fn cells(row: &SiteStats) -> Vec<String> {
     let branch = if row.site == row.kernel { "" } else { "╰─ " };
     let mut name = format!("{branch}{}", one_line(&row.name));
+    if row.cycles.is_some() {
+        name += "\n   in cycles";
+    }
     if row.open > 0 {
         name += &format!("\n   + {} open", row.open);
     }
@@ -89,7 +92,7 @@ fn cells(row: &SiteStats) -> Vec<String> {
         }
         let time = duration(figure(&row.ns));
         match &row.cycles {
-            Some(cycles) => format!("{time}\n{} cycles", text::digits(figure(cycles))),
+            Some(cycles) => format!("{time}\n{}", text::digits(figure(cycles))),
             None => time,
         }
     }));

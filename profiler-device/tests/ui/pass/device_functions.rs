@@ -2,7 +2,7 @@
 #![deny(warnings)]
 #![allow(dead_code)]
 
-use profiler_device::{Recorder, profile_region, profiled, recorder};
+use profiler_device::{profile_region, profiled, recorder, Recorder};
 
 #[profiled]
 fn by_value(prof: Recorder, x: u32) -> u32 {
@@ -66,6 +66,7 @@ unsafe fn dangerous(pointer: *const u32, prof: Recorder) -> u32 {
 }
 
 #[profiled]
+#[allow(improper_ctypes_definitions)]
 extern "C" fn foreign(prof: Recorder, x: u32) -> u32 {
     x
 }
@@ -79,7 +80,11 @@ fn never(prof: Recorder) -> ! {
 
 #[profiled]
 fn recursive(prof: Recorder, depth: u32) -> u32 {
-    if depth == 0 { 0 } else { 1 + recursive(prof, depth - 1) }
+    if depth == 0 {
+        0
+    } else {
+        1 + recursive(prof, depth - 1)
+    }
 }
 
 type Handle<'a> = Recorder<'a>;

@@ -2,7 +2,7 @@
 #![deny(warnings)]
 #![allow(dead_code)]
 
-use profiler_device::{DescriptorPtr, profile_region, profiled};
+use profiler_device::{profile_region, profiled, DescriptorPtr};
 
 const THREADS: u32 = 256;
 const TUNING: bool = cfg!(debug_assertions);
@@ -46,7 +46,9 @@ extern "ptx-kernel" fn conditional(lane: u32, tile: u32) {
 const PRODUCER: u32 = 1;
 #[profiled(by = warp(PRODUCER))]
 extern "ptx-kernel" fn by_constant() {
-    profile_region!("produce", by = warp(PRODUCER), { profile_region!("inner"); });
+    profile_region!("produce", by = warp(PRODUCER), {
+        profile_region!("inner");
+    });
 }
 
 #[profiled]
@@ -62,8 +64,10 @@ extern "ptx-kernel" fn exported_above() {}
 extern "ptx-kernel" fn exported_on_the_device() {}
 
 #[profiled]
-unsafe extern "ptx-kernel" fn generic<'a, T: Copy + 'a, const N: usize>(output: *mut T, input: &'a [T; N])
-where
+unsafe extern "ptx-kernel" fn generic<'a, T: Copy + 'a, const N: usize>(
+    output: *mut T,
+    input: &'a [T; N],
+) where
     T: core::ops::Add<Output = T>,
 {
     profile_region!("sum", {

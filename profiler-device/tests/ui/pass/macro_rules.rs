@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use profiler_device::{
-    Recorder, profile_mark, profile_names, profile_region, profiled, recorder, region_end,
-    region_start,
+    profile_mark, profile_names, profile_region, profiled, recorder, region_end, region_start,
+    Recorder,
 };
 
 /// Regions in a macro's own body need the recorder passed.
@@ -28,7 +28,7 @@ macro_rules! kernel {
         #[profiled(name = $label, by = $by, max_threads = $bound)]
         pub extern "ptx-kernel" fn $name(x: u32) {
             profile_region!("from the macro", value = x);
-            profile_region!("block from the macro", by = $by, { x + 1 });
+            let _next = profile_region!("block from the macro", by = $by, { x + 1 });
             helper(recorder!(), x);
         }
     };

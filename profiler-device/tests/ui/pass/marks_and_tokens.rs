@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use profiler_device::{
-    Recorder, profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
-    region_end, region_start,
+    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
+    region_end, region_start, Recorder,
 };
 
 profile_names!(
@@ -55,12 +55,12 @@ extern "ptx-kernel" fn tokens(count: u32) {
 #[profiled]
 extern "ptx-kernel" fn names(small: u8, index: usize, signed: i32, phase: u64) {
     profile_region!(TASK[small]);
-    profile_region!(TASK[index], value = index, { index + 1 });
+    let _next = profile_region!(TASK[index], value = index, { index + 1 });
     profile_region!(Phase[0], by = thread);
     profile_region!(lists::STEP[signed - 1], by = when(signed > 0), track = 3, {});
     profile_names!(LOCAL = ["here"]);
     let mut pinned = 1;
-    profile_region!(LOCAL[phase % 2], wait, pin = pinned, {
+    let _pinned = profile_region!(LOCAL[phase % 2], wait, pin = pinned, {
         pinned += 1;
         pinned
     });

@@ -38,10 +38,12 @@ extern "ptx-kernel" fn values(x: u32, flag: bool) {
     profile_region!("empty", {});
     profile_region!("trailing comma",);
     profile_region!("trailing comma", by = block, {},);
-    let _ = profile_region!("nested", { profile_region!("twice", { profile_region!("thrice", { 3 }) }) });
-    profile_region!("array", { [1, 2, 3] })[c as usize % 3].min(4);
-    profile_region!("last")
-    ;
+    let _ = profile_region!("nested", {
+        profile_region!("twice", { profile_region!("thrice", { 3 }) })
+    });
+    c = profile_region!("array", { [1, 2, 3] })[c as usize % 3].min(4);
+    let _ = c;
+    profile_region!("last");
 }
 
 #[profiled]
@@ -78,7 +80,9 @@ extern "ptx-kernel" fn exits(count: u32) {
         profile_region!("else", { return });
     };
     if count == 4 {
-        profile_region!("returns", { return; });
+        profile_region!("returns", {
+            return;
+        });
     }
     if count == 5 {
         profile_region!("never ends", {
@@ -90,7 +94,10 @@ extern "ptx-kernel" fn exits(count: u32) {
     profile_region!("returns at the end", { return });
 }
 
-fn question_mark(prof: profiler_device::Recorder, text: &str) -> Result<u32, std::num::ParseIntError> {
+fn question_mark(
+    prof: profiler_device::Recorder,
+    text: &str,
+) -> Result<u32, std::num::ParseIntError> {
     let first: u32 = profile_region!("parse", recorder = prof, { text.parse()? });
     profile_region!("tail", recorder = prof, { text.parse().map(|second: u32| first + second) })
 }
@@ -123,7 +130,7 @@ extern "ptx-kernel" fn options(size: u32, data: &[f32]) {
     profile_region!("float", value = pinned_exit, unit = "percent");
     profile_region!("double", value = 0.5_f64, {});
     profile_region!("wide", value = u64::from(size), by = block, track = size, {});
-    profile_region!("when", by = when(size > 3 && data.is_empty()), track = { size + 1 });
+    profile_region!("when", by = when(size > 3 && data.is_empty()), track = size + 1);
     profile_region!("by thread", by = thread);
     profile_region!("by warp group", by = warp_group);
     profile_region!("by one warp", by = warp(31));

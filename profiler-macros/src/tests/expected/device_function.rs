@@ -9,16 +9,16 @@ pub(crate) fn tile<'a, T: Copy, const N: usize>(
         reason = "the name is the message where the recorder is not in scope, \
                           and a body without regions does not use it"
     )]
-    let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = prof.copied();
+    let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::copied(
+        &(prof),
+    );
     let _region = ::profiler_device::__private::Recorder::region(
         no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         ::profiler_device::__site!(
             kind = Region, name = "tile", unit = "", strategy =
-            ::profiler_device::__private::wire::Strategy::WarpIndex(const { let index :
-            ::core::primitive::u32 = 2; ::core::assert!(index < 32u32,
-            "a block has at most 32 warps, 0 to 31"); index as ::core::primitive::u8 })
-            .code(), symbol = "", max_threads = 0, min_blocks = 0, max_registers = 0,
-            names = []
+            ::profiler_device::__private::wire::Strategy::WarpIndex((2) as
+            ::core::primitive::u8).code(), symbol = "", max_threads = 0, min_blocks = 0,
+            max_registers = 0, names = []
         ),
         ::profiler_device::__private::Recorder::leader_warp_index(
             no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,

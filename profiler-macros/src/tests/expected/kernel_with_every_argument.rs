@@ -2,13 +2,17 @@
 #[unsafe(export_name = "symbol")]
 unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
     let state = {
-        let site = ::renamed::__site!(
-            kind = Kernel, name = "all", unit = "", strategy =
-            ::renamed::__private::wire::Strategy::When.code(), symbol = "", max_threads =
-            { let bound : ::core::primitive::u32 = THREADS * 2; ::core::assert!(bound !=
-            0, "a launch bound of a kernel is at least 1"); bound }, min_blocks = 2,
-            max_registers = 96, names = []
-        );
+        let site = {
+            const _: () = {
+                let value: ::core::primitive::u32 = THREADS * 2;
+                ::core::assert!(value != 0, "a launch bound is at least 1")
+            };
+            ::renamed::__site!(
+                kind = Kernel, name = "all", unit = "", strategy =
+                ::renamed::__private::wire::Strategy::When.code(), symbol = "",
+                max_threads = THREADS * 2, min_blocks = 2, max_registers = 96, names = []
+            )
+        };
         let config = ::renamed::__private::Config {
             enabled: const { TUNING },
             strategy: ::renamed::__private::wire::Strategy::When,
@@ -35,13 +39,17 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
 #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
 unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
     let state = {
-        let site = ::renamed::__site!(
-            kind = Kernel, name = "all", unit = "", strategy =
-            ::renamed::__private::wire::Strategy::When.code(), symbol = "", max_threads =
-            { let bound : ::core::primitive::u32 = THREADS * 2; ::core::assert!(bound !=
-            0, "a launch bound of a kernel is at least 1"); bound }, min_blocks = 2,
-            max_registers = 96, names = []
-        );
+        let site = {
+            const _: () = {
+                let value: ::core::primitive::u32 = THREADS * 2;
+                ::core::assert!(value != 0, "a launch bound is at least 1")
+            };
+            ::renamed::__site!(
+                kind = Kernel, name = "all", unit = "", strategy =
+                ::renamed::__private::wire::Strategy::When.code(), symbol = "",
+                max_threads = THREADS * 2, min_blocks = 2, max_registers = 96, names = []
+            )
+        };
         let config = ::renamed::__private::Config {
             enabled: const { TUNING },
             strategy: ::renamed::__private::wire::Strategy::When,

@@ -1,7 +1,8 @@
 fn enclosing() {
     let _region = {
-        let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-            .copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
         let site = ::profiler_device::__site!(
             kind = Region, name = "statement", unit = "", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
@@ -16,7 +17,7 @@ fn enclosing() {
         )
     };
     let _region = {
-        let recorder = (prof).copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(&(prof));
         let site = ::profiler_device::__site!(
             kind = Region, name = "options", unit = "bytes", strategy =
             ::profiler_device::__private::wire::Strategy::WarpGroup.code(), symbol = "",
@@ -31,8 +32,9 @@ fn enclosing() {
         )
     };
     let _region = {
-        let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-            .copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
         let site = {
             let _ = ::profiler_device::__site!(
                 kind = Region, name = "TASK", unit = "", strategy =
@@ -51,8 +53,9 @@ fn enclosing() {
     };
     let x = {
         let _region = {
-            let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-                .copied();
+            let recorder = ::profiler_device::__private::Recorder::copied(
+                &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+            );
             let site = ::profiler_device::__site!(
                 kind = Region, name = "block", unit = "", strategy =
                 ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol =
@@ -70,8 +73,9 @@ fn enclosing() {
     };
     let y = {
         let region = {
-            let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-                .copied();
+            let recorder = crate::renamed::__private::Recorder::copied(
+                &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+            );
             let site = crate::renamed::__site!(
                 kind = Region, name = "everything", unit = "", strategy = crate
                 ::renamed::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",

@@ -1,5 +1,5 @@
 #[no_mangle]
-#[cfg_attr(any(target_arch = "nvptx", target_arch = "nvptx64"), nvvm_internal(kernel()))]
+#[nvvm_internal(kernel())]
 pub unsafe extern "C" fn expanded_before(output: *mut u32) {
     let state = ::profiler_device::__private::State::enter(
         ::profiler_device::__site!(

@@ -1,7 +1,8 @@
 fn enclosing() {
     let token = {
-        let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-            .copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
         let site = ::profiler_device::__site!(
             kind = Region, name = "token", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Block.code(), symbol = "",
@@ -16,10 +17,13 @@ fn enclosing() {
     };
     ::profiler_device::__private::RegionToken::end(token);
     ::profiler_device::__private::RegionToken::end_with(token, 3);
-    let prof = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder.copied();
+    let prof = ::profiler_device::__private::Recorder::copied(
+        &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+    );
     {
-        let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-            .copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
         let site = ::profiler_device::__site!(
             kind = Mark, name = "mark", unit = "", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
@@ -32,8 +36,9 @@ fn enclosing() {
         )
     };
     {
-        let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-            .copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
         let site = ::profiler_device::__site!(
             kind = Mark, name = "value", unit = "rows", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
@@ -47,8 +52,9 @@ fn enclosing() {
         )
     };
     {
-        let recorder = no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder
-            .copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
         let site = ::profiler_device::__site!(
             kind = Signal, name = "full", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Elected.code(), symbol = "",
@@ -62,7 +68,7 @@ fn enclosing() {
         )
     };
     {
-        let recorder = (prof).copied();
+        let recorder = ::profiler_device::__private::Recorder::copied(&(prof));
         let site = ::profiler_device::__site!(
             kind = Wait, name = "full", unit = "", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",

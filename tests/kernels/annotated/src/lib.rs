@@ -8,7 +8,7 @@ use profiler_device::{
 };
 use profiler_kernel::thread;
 
-profile_names!(ROUND = ["even", "odd"]);
+profile_names!(ROUND = ["even", "odd"], unit = "bytes");
 
 /// Scales `n` numbers, some of them in a loop.
 ///
@@ -27,7 +27,7 @@ pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: 
     profile_mark!("loaded", value);
     let mut round = 0;
     while round < rounds {
-        profile_region!(ROUND[round & 1], value = 8, unit = "bytes");
+        profile_region!(ROUND[round & 1], value = 8);
         value = helper(value, round);
         round += 1;
     }

@@ -1,5 +1,6 @@
 //! A kernel without annotations: what `annotated` must become when profiling is off.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![cfg(target_arch = "nvptx64")]
 
 use profiler_kernel::thread;
 
@@ -8,7 +9,6 @@ use profiler_kernel::thread;
 /// # Safety
 ///
 /// `input` and `output` must be valid for `n` numbers.
-#[cfg(target_arch = "nvptx64")]
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: u32, rounds: u32) {
     let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -26,7 +26,6 @@ pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: 
     unsafe { *output.add(index as usize) = value };
 }
 
-#[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn helper(value: f32, round: u32) -> f32 {
     value * 1.5 + round as f32

@@ -1,6 +1,6 @@
 //! Small kernels for end-to-end tests: every strategy, device functions, tokens, marks, names,
 //! early exits.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 use profiler_device::{
     DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
@@ -8,7 +8,7 @@ use profiler_device::{
 };
 use profiler_kernel::thread;
 
-profile_names!(pub TASK = ["load", "compute", "store"]);
+profile_names!(pub TASK = ["load", "compute", "store"], unit = "bytes");
 
 /// One region a round, by the default strategy. Writes each thread's number of rounds.
 ///
@@ -104,7 +104,7 @@ pub unsafe extern "ptx-kernel" fn everything(output: *mut u32, rounds: u32) {
     let mut sum = 0;
     let mut round = 0;
     while round < rounds {
-        sum += profile_region!(TASK[round], value = 4 * u64::from(round), unit = "bytes", {
+        sum += profile_region!(TASK[round], value = 4 * u64::from(round), {
             if round == 1 {
                 round += 1;
                 continue;
@@ -147,6 +147,52 @@ pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr, output: *mut u32, r
     }
     // SAFETY: one number a thread.
     unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// A collective between two branches on a value that differs between the lanes of a warp, which
+/// tempts LLVM to put a copy of it into either arm.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn guarded_collective(output: *mut u32, odd: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread_of_grid()) };
+    let diverges = thread::thread_idx_x() & odd != 0;
+    if diverges {
+        // SAFETY: this thread's number.
+        unsafe { output.write_volatile(1) };
+    }
+    profile_region!("between", by = elected);
+    if diverges {
+        // SAFETY: as above.
+        unsafe { output.write_volatile(2) };
+    }
+}
+
+/// The same with a bare `asm!`: what the guard prevents.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[cfg(target_arch = "nvptx64")]
+#[profiled]
+pub unsafe extern "ptx-kernel" fn unguarded_collective(output: *mut u32, odd: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread_of_grid()) };
+    let diverges = thread::thread_idx_x() & odd != 0;
+    if diverges {
+        // SAFETY: this thread's number.
+        unsafe { output.write_volatile(1) };
+    }
+    let mask: u32;
+    // SAFETY: reads which lanes are active.
+    unsafe { core::arch::asm!("activemask.b32 {mask};", mask = out(reg32) mask) };
+    if diverges {
+        // SAFETY: as above.
+        unsafe { output.write_volatile(mask) };
+    }
 }
 
 #[inline(always)]

@@ -1,0 +1,271 @@
+//! The GPU or the emulator, so that one host program serves with and without a GPU.
+
+mod buffer;
+#[cfg(feature = "cuda")]
+mod gpu;
+
+use std::cell::Cell;
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use bytemuck::Pod;
+use profiler_emulator::{Emulator, LaunchConfig};
+use profiler_trace::DeviceInfo;
+
+pub use buffer::Buffer;
+#[cfg(feature = "cuda")]
+pub(crate) use gpu::Gpu;
+
+use crate::emulator_session::{EmulatedDevice, no_session};
+use crate::error::Error;
+use crate::launch::{Kernel, Shape};
+use crate::profiler::Profiler;
+use crate::session::Session;
+
+/// Which back end to run on. Parses from `auto`, `gpu` and `emulator`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// The GPU where there is one and the kernels were compiled for it, the emulator elsewhere.
+    #[default]
+    Auto,
+    /// The GPU, or an error that says what is missing.
+    Gpu,
+    /// The emulator.
+    Emulator,
+}
+
+/// A text that is no [`BackendChoice`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown back end `{0}`; expected one of `auto`, `gpu`, `emulator`")]
+pub struct UnknownBackend(String);
+
+impl FromStr for BackendChoice {
+    type Err = UnknownBackend;
+
+    fn from_str(text: &str) -> Result<Self, UnknownBackend> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "gpu" => Ok(Self::Gpu),
+            "emulator" => Ok(Self::Emulator),
+            other => Err(UnknownBackend(other.to_owned())),
+        }
+    }
+}
+
+/// Where kernels run: a GPU with a loaded module and a stream, or the emulator.
+#[derive(Debug)]
+pub struct Backend {
+    device: Device,
+    reason: Option<String>,
+    has_session: Cell<bool>,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a program has one")]
+pub(crate) enum Device {
+    #[cfg(feature = "cuda")]
+    Gpu(Gpu),
+    Emulator(EmulatedDevice),
+}
+
+impl Backend {
+    /// Chooses a back end. `ptx` is what [`include_ptx!`](crate::include_ptx) gives: the kernels'
+    /// PTX, or `None` where no compiler for the GPU was found when the program was built.
+    ///
+    /// With [`BackendChoice::Auto`], where the emulator is taken for want of something,
+    /// [`Backend::reason`] says of what; it is for the caller to print. A GPU that is there but
+    /// fails, or refuses the PTX, is an error in any case.
+    ///
+    /// # Errors
+    ///
+    /// With [`BackendChoice::Gpu`]: no driver, no device, no PTX, each with the cure. What CUDA says.
+    pub fn choose(choice: BackendChoice, ptx: Option<&'static str>) -> Result<Self, Error> {
+        if choice == BackendChoice::Emulator {
+            return Ok(Self::emulator(Emulator::default(), LaunchConfig::new([1; 3], [1; 3])));
+        }
+        match gpu_or_why_not(ptx) {
+            Ok(device) => Ok(Self::new(device, None)),
+            Err(error) if choice == BackendChoice::Auto && is_absence(&error) => {
+                let emulator =
+                    Self::emulator(Emulator::default(), LaunchConfig::new([1; 3], [1; 3]));
+                Ok(Self { reason: Some(error.to_string()), ..emulator })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The emulator as the caller made it. Launches take everything from `template` but their
+    /// shape and constant memory: clocks, threads, blocks on an SM at once, stack size.
+    #[must_use]
+    pub fn emulator(emulator: Emulator, template: LaunchConfig) -> Self {
+        Self::new(Device::Emulator(EmulatedDevice { emulator, template }), None)
+    }
+
+    fn new(device: Device, reason: Option<String>) -> Self {
+        Self { device, reason, has_session: Cell::new(false) }
+    }
+
+    /// Why [`BackendChoice::Auto`] took the emulator; `None` if it did not.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
+    }
+
+    /// Whether this is a GPU: only then are times those of a GPU.
+    #[must_use]
+    pub fn is_gpu(&self) -> bool {
+        !self.device_info().emulated
+    }
+
+    /// What kernels run on.
+    #[must_use]
+    pub fn device_info(&self) -> DeviceInfo {
+        match &self.device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => gpu.info().clone(),
+            Device::Emulator(device) => device.info(),
+        }
+    }
+
+    /// Begins a session; the same as [`Profiler::attach_backend`].
+    ///
+    /// # Errors
+    ///
+    /// See there.
+    pub fn session(&self, profiler: &Profiler) -> Result<Session<'_>, Error> {
+        profiler.attach_backend(self)
+    }
+
+    /// A buffer that holds `elements`, where kernels can reach it.
+    ///
+    /// # Errors
+    ///
+    /// Too little memory.
+    pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<'_, T>, Error> {
+        let mut buffer = Buffer::new(&self.device, elements.len())?;
+        buffer.write(elements)?;
+        Ok(buffer)
+    }
+
+    /// A buffer of `length` zeros, where kernels can reach it.
+    ///
+    /// # Errors
+    ///
+    /// Too little memory.
+    pub fn zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<'_, T>, Error> {
+        Buffer::new(&self.device, length)
+    }
+
+    /// Waits until all launches have finished.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of a kernel that failed.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        match &self.device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => gpu.synchronize(),
+            Device::Emulator(_) => Ok(()),
+        }
+    }
+
+    /// Runs `launches` and gives, besides its result, the time from their begin to their end: by
+    /// CUDA events on the GPU (about 0.5 µs fine), by the host's clock on the emulator.
+    ///
+    /// # Errors
+    ///
+    /// What `launches` fails with; what CUDA says.
+    pub fn time<R>(
+        &self,
+        launches: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<(R, Duration), Error> {
+        match &self.device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => gpu.time(launches),
+            Device::Emulator(_) => {
+                let begin = Instant::now();
+                let result = launches()?;
+                Ok((result, begin.elapsed()))
+            }
+        }
+    }
+
+    /// Launches a kernel without profiling; [`launch!`](crate::launch) expands to this.
+    ///
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments and of the shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LaunchPastSession`] while a session is attached; see [`launch!`](crate::launch).
+    pub unsafe fn launch_kernel<K: Kernel>(
+        &self,
+        name: &'static str,
+        shape: Shape,
+        kernel: K,
+        arguments: K::Arguments,
+    ) -> Result<(), Error> {
+        if self.has_session() {
+            return Err(Error::LaunchPastSession);
+        }
+        match &self.device {
+            // SAFETY: the caller's.
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => unsafe { gpu.launch::<K>(name, shape, arguments) },
+            Device::Emulator(device) => {
+                let _only_for_the_gpu = name;
+                // SAFETY: the caller's.
+                unsafe { device.launch(shape, kernel, arguments, no_session()) }
+            }
+        }
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn has_session(&self) -> bool {
+        self.has_session.get()
+    }
+
+    pub(crate) fn set_has_session(&self, has_session: bool) {
+        self.has_session.set(has_session);
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let info = self.device_info();
+        match info.compute_capability {
+            Some((major, minor)) => write!(
+                f,
+                "{} (sm_{major}{minor}, {} SMs, {})",
+                info.name, info.sm_count, info.driver
+            ),
+            None => write!(f, "CPU emulator ({} SMs; times are not GPU times)", info.sm_count),
+        }
+    }
+}
+
+/// Whether the error says that something is not there, rather than that it fails.
+fn is_absence(error: &Error) -> bool {
+    match error {
+        #[cfg(feature = "cuda")]
+        Error::Driver(_) => true,
+        Error::NoPtx | Error::NoCudaFeature => true,
+        _ => false,
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn gpu_or_why_not(ptx: Option<&'static str>) -> Result<Device, Error> {
+    profiler_cuda_driver::driver_available()?;
+    Ok(Device::Gpu(Gpu::new(ptx.ok_or(Error::NoPtx)?)?))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn gpu_or_why_not(_ptx: Option<&'static str>) -> Result<Device, Error> {
+    Err(Error::NoCudaFeature)
+}

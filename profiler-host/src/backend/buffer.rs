@@ -1,0 +1,117 @@
+//! Arrays that kernels and the host exchange.
+
+use std::marker::PhantomData;
+
+use bytemuck::Pod;
+
+use super::Device;
+use crate::arrays::{Memory, Rows};
+use crate::error::Error;
+use crate::host_memory::HostMemory;
+
+/// An array of `T` where the kernels of a [`Backend`](crate::Backend) can reach it; aligned to 256
+/// bytes.
+#[derive(Debug)]
+pub struct Buffer<'b, T> {
+    place: Place<'b>,
+    length: usize,
+    _elements: PhantomData<T>,
+}
+
+#[derive(Debug)]
+enum Place<'b> {
+    #[cfg(feature = "cuda")]
+    Gpu(&'b super::Gpu, crate::gpu::driver::DeviceMemory),
+    Host(HostMemory, PhantomData<&'b ()>),
+}
+
+impl<'b, T: Pod> Buffer<'b, T> {
+    /// A buffer of zeros.
+    pub(super) fn new(device: &'b Device, length: usize) -> Result<Self, Error> {
+        const { assert!(align_of::<T>() <= 256, "buffers are aligned to 256 bytes") };
+        let bytes = length.checked_mul(size_of::<T>()).ok_or(Error::BufferTooLarge(length))?;
+        let place = match device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => Place::Gpu(gpu, gpu.zeroed(bytes as u64)?),
+            Device::Emulator(_) => Place::Host(HostMemory::zeroed(bytes as u64)?, PhantomData),
+        };
+        Ok(Self { place, length, _elements: PhantomData })
+    }
+
+    /// How many elements it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The address of the first element, for kernels that read. Only kernels may follow it: on the
+    /// GPU it is a device address.
+    #[must_use]
+    pub fn as_ptr(&self) -> *const T {
+        self.address().cast_const()
+    }
+
+    /// The address of the first element, for kernels that write.
+    #[must_use]
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.address()
+    }
+
+    fn address(&self) -> *mut T {
+        match &self.place {
+            #[cfg(feature = "cuda")]
+            Place::Gpu(_, memory) => std::ptr::without_provenance_mut(memory.address() as usize),
+            Place::Host(memory, _) => memory.as_ptr().cast(),
+        }
+    }
+
+    /// Waits for the launches and copies the elements to the host.
+    ///
+    /// # Errors
+    ///
+    /// A kernel that failed; what CUDA says.
+    pub fn read(&self) -> Result<Vec<T>, Error> {
+        let mut elements = vec![T::zeroed(); self.length];
+        let bytes = bytemuck::cast_slice_mut(&mut elements);
+        match &self.place {
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu, memory) => {
+                gpu.synchronize()?;
+                memory.read(memory.address(), Rows::all(bytes.len()), bytes)?;
+            }
+            Place::Host(memory, _) => {
+                memory.read(memory.address(), Rows::all(bytes.len()), bytes)?;
+            }
+        }
+        Ok(elements)
+    }
+
+    /// Waits for the launches and replaces all elements.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where the slice has not the buffer's length; a kernel that failed.
+    pub fn write(&mut self, elements: &[T]) -> Result<(), Error> {
+        if elements.len() != self.length {
+            return Err(Error::Length { buffer: self.length, slice: elements.len() });
+        }
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        match &mut self.place {
+            #[cfg(feature = "cuda")]
+            Place::Gpu(gpu, memory) => {
+                gpu.synchronize()?;
+                crate::gpu::driver::copy_to_device(memory.address(), bytes)
+            }
+            Place::Host(memory, _) => {
+                memory.write(bytes);
+                Ok(())
+            }
+        }
+    }
+}

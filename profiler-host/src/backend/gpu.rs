@@ -1,0 +1,144 @@
+//! A GPU with one module and one stream.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use cust::context::Context;
+use cust::event::{Event, EventFlags};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys::{CUfunction, CUfunction_attribute as Attribute};
+use profiler_trace::DeviceInfo;
+
+use crate::error::Error;
+use crate::gpu::driver::{self, DeviceMemory, check_cust};
+use crate::gpu::{ModuleSession, function};
+use crate::launch::{Kernel, Shape};
+use crate::options::Options;
+
+/// Shared memory that a block gets unasked, static and dynamic together
+/// (CUDA C++ Programming Guide, "Compute Capabilities").
+const SHARED_BYTES_UNASKED: u32 = 48 * 1024;
+
+/// A GPU with one module and one stream. The context is the last field: it is dropped last.
+#[derive(Debug)]
+pub(crate) struct Gpu {
+    functions: RefCell<HashMap<&'static str, Loaded>>,
+    stream: Stream,
+    module: Module,
+    ptx: &'static str,
+    info: DeviceInfo,
+    _context: Context,
+    /// The driver's contexts belong to threads.
+    _not_send: PhantomData<*const ()>,
+}
+
+/// A kernel that was looked up.
+#[derive(Clone, Copy, Debug)]
+struct Loaded {
+    function: CUfunction,
+    /// Bytes of dynamic shared memory that it may be launched with.
+    dynamic_shared_limit: u32,
+}
+
+impl Gpu {
+    /// The first device, with the module loaded.
+    pub(crate) fn new(ptx: &'static str) -> Result<Self, Error> {
+        let context = check_cust("starting CUDA", cust::quick_init())?;
+        let info = driver::device_info()?;
+        let module = driver::load(ptx)?;
+        let stream = check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None))?;
+        Ok(Self {
+            functions: RefCell::default(),
+            stream,
+            module,
+            ptx,
+            info,
+            _context: context,
+            _not_send: PhantomData,
+        })
+    }
+
+    pub(crate) fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(crate) fn session(&self, options: &Options) -> Result<ModuleSession<'_>, Error> {
+        ModuleSession::new(options, &self.module, self.ptx, true)
+    }
+
+    pub(crate) fn synchronize(&self) -> Result<(), Error> {
+        driver::synchronize(&self.stream)
+    }
+
+    pub(crate) fn zeroed(&self, bytes: u64) -> Result<DeviceMemory, Error> {
+        let memory = DeviceMemory::new(bytes, || {
+            "use smaller buffers, or drop those that are no longer needed".to_owned()
+        })?;
+        memory.zero(self.stream.as_inner())?;
+        Ok(memory)
+    }
+
+    /// Launches the kernel of this name in the stream.
+    ///
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments and of the shape; `K` must have its parameters.
+    pub(crate) unsafe fn launch<K: Kernel>(
+        &self,
+        name: &'static str,
+        shape: Shape,
+        mut arguments: K::Arguments,
+    ) -> Result<(), Error> {
+        let function = self.loaded(name, shape.dynamic_shared_bytes)?;
+        K::with_pointers(&mut arguments, |pointers| {
+            // SAFETY: the pointers are to arguments of the types of the kernel's parameters, in
+            // order, since the twin `K` has the same; the caller vouches for the values.
+            unsafe { driver::launch(function, shape, self.stream.as_inner(), pointers) }
+        })
+    }
+
+    /// The kernel, looked up once, and allowed as much dynamic shared memory.
+    fn loaded(&self, name: &'static str, dynamic_shared_bytes: u32) -> Result<CUfunction, Error> {
+        let mut functions = self.functions.borrow_mut();
+        let loaded = match functions.get_mut(name) {
+            Some(loaded) => loaded,
+            None => {
+                let function = function(&self.module, self.ptx, name)?;
+                let attribute = Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+                let static_shared = driver::function_attribute(function, attribute)?;
+                let static_shared_bytes = u32::try_from(static_shared).unwrap_or(0);
+                functions.entry(name).or_insert(Loaded {
+                    function,
+                    dynamic_shared_limit: SHARED_BYTES_UNASKED.saturating_sub(static_shared_bytes),
+                })
+            }
+        };
+        if dynamic_shared_bytes > loaded.dynamic_shared_limit {
+            driver::allow_dynamic_shared(loaded.function, dynamic_shared_bytes)?;
+            loaded.dynamic_shared_limit = dynamic_shared_bytes;
+        }
+        Ok(loaded.function)
+    }
+
+    /// Runs `launches` between two events and gives the time between them.
+    pub(crate) fn time<R>(
+        &self,
+        launches: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<(R, Duration), Error> {
+        let event = || check_cust("making an event", Event::new(EventFlags::DEFAULT));
+        let (begin, end) = (event()?, event()?);
+        check_cust("recording an event", begin.record(&self.stream))?;
+        let result = launches()?;
+        check_cust("recording an event", end.record(&self.stream))?;
+        self.synchronize()?;
+        let milliseconds = check_cust("reading an event", end.elapsed_time_f32(&begin))?;
+        Ok((result, Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3)))
+    }
+}

@@ -1,0 +1,365 @@
+//! Sessions on the emulator, from the launch to the trace.
+
+use std::sync::Mutex;
+
+use profiler_device::__private::{Config, Recorder, State};
+use profiler_emulator::{Emulator, LaunchConfig};
+use profiler_host::{
+    Backend, BackendChoice, CapacityError, Error, Keep, LaneRooms, Profiler, Session, Slots, Trace,
+    launch, set_export,
+};
+use profiler_wire::Strategy;
+use profiler_wire::header::Clock;
+
+/// Kernels as `#[profiled]` makes them, spelled out: this crate is below the macros.
+mod kernels {
+    use super::*;
+
+    macro_rules! site {
+        ($kind:ident, $name:literal) => {
+            profiler_device::__site!(
+                kind = $kind,
+                name = $name,
+                unit = "",
+                strategy = profiler_wire::site::STRATEGY_OF_KERNEL,
+                symbol = "",
+                max_threads = 0,
+                min_blocks = 0,
+                max_registers = 0,
+                names = []
+            )
+        };
+    }
+
+    fn config(strategy: Strategy) -> Config {
+        Config { enabled: true, strategy, when: true, clock: Clock::Cycles, track: 0 }
+    }
+
+    fn linear_thread() -> u32 {
+        let [block, ..] = profiler_emulator::block_index();
+        let [width, ..] = profiler_emulator::block_dim();
+        let [thread, ..] = profiler_emulator::thread_index();
+        block * width + thread
+    }
+
+    /// `repeats` regions in every warp, and one addition a thread.
+    pub(crate) unsafe fn add_one(values: *mut u32, repeats: u32) {
+        let state = State::enter(site!(Kernel, "add_one"), config(Strategy::Warp));
+        let recorder = Recorder::new(&state);
+        for _ in 0..repeats {
+            recorder.region(site!(Region, "work"), recorder.leader(), 0, ()).end();
+        }
+        // SAFETY: the caller gives one element a thread.
+        unsafe { *values.add(linear_thread() as usize) += 1 };
+    }
+
+    /// One region in every warp, recorded in the session whose descriptor it is given.
+    pub(crate) unsafe fn apart(descriptor: profiler_device::DescriptorPtr) {
+        let (kernel, config) = (site!(Kernel, "apart"), config(Strategy::Warp));
+        // SAFETY: the caller gives what a session gave, or null.
+        let state = unsafe { State::enter_with(kernel, config, descriptor) };
+        let recorder = Recorder::new(&state);
+        recorder.region(site!(Region, "apart"), recorder.leader(), 0, ()).end();
+    }
+
+    /// `repeats` regions in every thread.
+    pub(crate) fn every_thread(repeats: u32) {
+        let state = State::enter(site!(Kernel, "every_thread"), config(Strategy::Thread));
+        let recorder = Recorder::new(&state);
+        for _ in 0..repeats {
+            recorder.region(site!(Region, "thread work"), recorder.leader(), 0, ()).end();
+        }
+    }
+}
+
+fn emulator() -> Backend {
+    Backend::choose(BackendChoice::Emulator, None).expect("the emulator is always there")
+}
+
+/// Launches `add_one` on `blocks` blocks of two warps, with `repeats` regions a warp.
+fn add_one(session: &mut Session<'_>, blocks: u32, repeats: u32) {
+    let mut values = vec![0_u32; blocks as usize * 64];
+    // SAFETY: one element a thread; the emulator has finished when the call returns.
+    unsafe { launch!(session, kernels::add_one<<<blocks, 64>>>(values.as_mut_ptr(), repeats)) }
+        .expect("the kernel runs");
+    assert!(values.iter().all(|&value| value == 1));
+}
+
+fn regions(trace: &Trace, name: &str) -> usize {
+    let of_name = |region: &&profiler_host::trace::Region| trace.site(region.site).name == name;
+    trace.warps.iter().map(|warp| warp.regions.iter().filter(of_name).count()).sum()
+}
+
+fn lost(trace: &Trace) -> u64 {
+    trace.warps.iter().map(|warp| warp.lost).sum()
+}
+
+#[test]
+fn a_session_records_every_warp_of_every_launch() {
+    for slots in [Slots::Auto, Slots::Linear, Slots::Claimed] {
+        let backend = emulator();
+        let profiler = Profiler::builder().slots(slots).max_warps(64).build().expect("options");
+        let mut session = backend.session(&profiler).expect("a session");
+        for _ in 0..3 {
+            add_one(&mut session, 4, 5);
+        }
+        let trace = session.finish().expect("a trace");
+        assert!(trace.device.emulated);
+        assert_eq!(trace.launches.len(), 3, "{slots:?}");
+        assert_eq!(trace.warps.len(), 3 * 4 * 2);
+        assert_eq!(regions(&trace, "work"), 3 * 4 * 2 * 5);
+        assert_eq!(lost(&trace), 0, "{}", trace.diagnostics);
+    }
+}
+
+#[test]
+fn one_trace_per_iteration() {
+    let backend = emulator();
+    let profiler = Profiler::builder().max_warps(8).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    for iteration in 1..=3 {
+        add_one(&mut session, 4, iteration);
+        let trace = session.take_trace().expect("a trace");
+        assert_eq!(regions(&trace, "work"), 8 * iteration as usize);
+    }
+    assert_eq!(session.trace().expect("a trace").warps.len(), 0, "the last one was taken");
+}
+
+#[test]
+fn what_does_not_fit_is_counted_to_the_record() {
+    for (keep, words, kept) in
+        [(Keep::First, 10, 5), (Keep::Last, 10, 8), (Keep::First, 0, 0), (Keep::Last, 0, 0)]
+    {
+        let backend = emulator();
+        let profiler =
+            Profiler::builder().words_per_warp(words).keep(keep).build().expect("options");
+        let mut session = backend.session(&profiler).expect("a session");
+        add_one(&mut session, 2, 21);
+        let trace = session.finish().expect("a trace");
+        assert_eq!(trace.recorded(), 4 * kept, "{keep:?} {words}");
+        assert_eq!(lost(&trace), 4 * (21 - kept));
+    }
+}
+
+#[test]
+fn warps_without_a_slot_are_counted() {
+    let backend = emulator();
+    let profiler = Profiler::builder().max_warps(5).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    add_one(&mut session, 4, 2);
+    add_one(&mut session, 4, 2);
+    let capture = session.capture().expect("a capture");
+    assert_eq!(capture.modules[0].lost.warps, 16 - 5);
+    assert_eq!(capture.modules[0].lost.units, (16 - 5) * 2);
+    assert_eq!(session.finish().expect("a trace").warps.len(), 5);
+}
+
+#[test]
+fn the_selection_of_blocks_and_warps_holds() {
+    let backend = emulator();
+    let builder = Profiler::builder().blocks(1..3).block_stride(2).warps(1..);
+    let profiler = builder.for_grid(8, 64, 1).expect("warps are selected");
+    let profiler = profiler.build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    add_one(&mut session, 8, 1);
+    let trace = session.finish().expect("a trace");
+    let who: Vec<_> = trace.warps.iter().map(|warp| (warp.block[0], warp.warp)).collect();
+    assert_eq!(who, [(1, 1), (3, 1)]);
+    assert!(trace.warps.iter().all(|warp| warp.lost == 0));
+}
+
+#[test]
+fn capacity_is_inferred_from_a_first_run() {
+    let backend = emulator();
+    let run = |profiler: &Profiler| {
+        let mut session = backend.session(profiler)?;
+        add_one(&mut session, 3, 37);
+        // SAFETY: the kernel touches no memory but the session's.
+        unsafe { launch!(session, kernels::every_thread<<<2, 40>>>(9)) }?;
+        session.capture()
+    };
+    let profiler = Profiler::builder().words_per_warp(4).build().expect("options");
+    let profiler = profiler.infer_capacity(run).expect("a capacity");
+    let capture = run(&profiler).expect("a capture");
+    let trace = profiler_host::trace::decode(&capture);
+    assert_eq!(lost(&trace), 0);
+    assert_eq!(trace.recorded(), 3 * 2 * 37 + 2 * 40 * 9);
+    let descriptor = capture.modules[0].descriptor;
+    assert_eq!((descriptor.record_guard, descriptor.lane_guard), (37, 9));
+    assert_eq!(descriptor.slot_count, 3 * 2 + 2 * 2);
+
+    let nothing = profiler.infer_capacity(|profiler| backend.session(profiler)?.capture());
+    assert!(matches!(nothing, Err(Error::Capacity(CapacityError::NothingRecorded))));
+}
+
+#[test]
+fn lanes_without_rooms_are_counted() {
+    let backend = emulator();
+    let profiler = Profiler::builder().lane_rooms(LaneRooms::Never).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    // SAFETY: the kernel touches no memory but the session's.
+    unsafe { launch!(session, kernels::every_thread<<<1, 32>>>(3)) }.expect("the kernel runs");
+    let capture = session.capture().expect("a capture");
+    assert_eq!((capture.modules[0].lost.warps, capture.modules[0].lost.units), (0, 31 * 3));
+    assert_eq!(session.finish().expect("a trace").recorded(), 3);
+}
+
+#[test]
+fn the_cost_of_a_record_is_measured_and_subtracted() {
+    let backend = emulator();
+    let profiler = Profiler::builder().subtract_record_cost(true).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    add_one(&mut session, 1, 4);
+    let cost = session.record_cost().expect("it was measured");
+    assert!(cost.total_ticks >= cost.inside_ticks, "{cost:?}");
+    let trace = session.finish().expect("a trace");
+    assert!(trace.cost_subtracted);
+    assert_eq!(trace.record_cost, Some(cost));
+}
+
+#[test]
+fn a_backend_launches_without_a_session_and_never_past_one() {
+    let backend = emulator();
+    let mut values = backend.zeroed::<u32>(64).expect("a buffer");
+    // SAFETY: one element a thread.
+    let run =
+        |values: *mut u32| unsafe { launch!(backend, kernels::add_one<<<1, 64>>>(values, 3)) };
+    run(values.as_mut_ptr()).expect("the kernel runs");
+    let profiler = Profiler::builder().build().expect("options");
+    let session = backend.session(&profiler).expect("a session");
+    assert!(matches!(run(values.as_mut_ptr()), Err(Error::LaunchPastSession)));
+    assert!(matches!(backend.session(&profiler), Err(Error::AlreadyAttached)));
+    drop(session);
+    let ((), _duration) = backend.time(|| run(values.as_mut_ptr())).expect("the kernel runs");
+    assert_eq!(values.read().expect("readable"), [2; 64]);
+}
+
+#[test]
+fn buffers_keep_what_is_written_and_say_what_does_not_fit() {
+    let backend = emulator();
+    let mut buffer = backend.upload(&[1.5_f32, -2.0]).expect("a buffer");
+    assert_eq!(buffer.read().expect("readable"), [1.5, -2.0]);
+    assert_eq!(buffer.as_ptr().addr() % 256, 0);
+    buffer.write(&[3.0, 4.0]).expect("the same length");
+    assert_eq!(buffer.read().expect("readable"), [3.0, 4.0]);
+    let error = buffer.write(&[1.0]).expect_err("another length");
+    assert!(error.to_string().contains("2 elements cannot take 1"), "{error}");
+    let empty = backend.zeroed::<u64>(0).expect("an empty buffer");
+    assert!(empty.is_empty() && empty.read().expect("readable").is_empty());
+    assert!(matches!(backend.zeroed::<u64>(usize::MAX), Err(Error::BufferTooLarge(_))));
+}
+
+#[test]
+fn a_kernel_that_panics_is_an_error() {
+    mod failing {
+        pub(crate) fn kernel() {
+            panic!("out of luck");
+        }
+    }
+    let backend = emulator();
+    // SAFETY: the kernel touches no memory.
+    let error = unsafe { launch!(backend, failing::kernel<<<1, 1>>>()) }.expect_err("it panics");
+    assert!(error.to_string().contains("out of luck"), "{error}");
+    // SAFETY: the kernel touches no memory.
+    let error = unsafe { launch!(backend, failing::kernel<<<0, 1>>>()) }.expect_err("no block");
+    assert!(error.to_string().contains("grid"), "{error}");
+}
+
+#[test]
+fn shapes_take_expressions() {
+    let emulator = Backend::emulator(Emulator::new(2), LaunchConfig::new([1; 3], [1; 3]));
+    let profiler = Profiler::builder().build().expect("options");
+    let mut session = emulator.session(&profiler).expect("a session");
+    let (grid, shared) = ((2_u32, 3), 128);
+    // SAFETY: the kernel touches no memory but the session's.
+    unsafe {
+        launch!(session, kernels::every_thread<<<grid, (4, 2, 1 + 1), shared * 2>>>(1))
+            .expect("the kernel runs");
+        launch!(session, self::kernels::every_thread<<<[1, 1, 2], 8_u32 / 2>>>(1,))
+            .expect("the kernel runs");
+    }
+    let trace = session.finish().expect("a trace");
+    assert_eq!(trace.launches[0].grid_dim, [2, 3, 1]);
+    assert_eq!(trace.launches[0].block_dim, [4, 2, 2]);
+    assert_eq!(trace.launches[1].grid_dim, [1, 1, 2]);
+    assert_eq!(trace.launches[1].block_dim, [4, 1, 1]);
+}
+
+#[test]
+fn a_kernel_is_profiled_apart_from_the_others() {
+    let backend = emulator();
+    let profiler = Profiler::builder().apart(true).build().expect("options");
+    let mut first = backend.session(&profiler).expect("a session");
+    let mut second = backend.session(&profiler).expect("a session beside it");
+    for _ in 0..2 {
+        // SAFETY: the kernel gets what the session gave.
+        unsafe { launch!(first, kernels::apart<<<3, 32>>>(first.descriptor())) }.expect("it runs");
+    }
+    // SAFETY: as above.
+    unsafe { launch!(second, kernels::apart<<<1, 64>>>(second.descriptor())) }.expect("it runs");
+    add_one(&mut second, 1, 1);
+    let (first, second) = (first.finish().expect("a trace"), second.finish().expect("a trace"));
+    assert_eq!((regions(&first, "apart"), regions(&second, "apart")), (6, 2));
+    assert_eq!(regions(&second, "work"), 0, "a kernel without the parameter");
+
+    let shared = Profiler::builder().build().expect("options");
+    let mut session = backend.session(&shared).expect("a session");
+    // SAFETY: a session that is not apart gives null.
+    unsafe { launch!(session, kernels::apart<<<1, 32>>>(session.descriptor())) }.expect("it runs");
+    assert_eq!(session.finish().expect("a trace").warps.len(), 0);
+}
+
+/// Tests that depend on the switch of the whole process take turns.
+static SWITCH: Mutex<()> = Mutex::new(());
+
+#[test]
+fn a_session_exports_when_it_is_dropped_or_finished() {
+    let _turn = SWITCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = tempfile::tempdir().expect("a folder");
+    let backend = emulator();
+    let profiler = Profiler::builder().build().expect("options");
+    for name in ["dropped.pftrace", "dropped.json", "finished.pftrace", "finished.json"] {
+        let path = folder.path().join(name);
+        let mut session = backend.session(&profiler).expect("a session");
+        session.export_on_drop(&path).expect("a known format");
+        add_one(&mut session, 1, 2);
+        assert!(!path.exists());
+        if name.starts_with("finished") {
+            session.finish().expect("a trace");
+        } else {
+            drop(session);
+        }
+        assert!(std::fs::metadata(&path).expect("it was written").len() > 0, "{name}");
+    }
+    let mut session = backend.session(&profiler).expect("a session");
+    let error = session.export_on_drop("trace.xml").expect_err("an unknown format");
+    assert!(error.to_string().contains(".pftrace"), "{error}");
+}
+
+#[test]
+fn exports_can_be_switched_off_for_all_for_one_and_for_a_profiler() {
+    let _turn = SWITCH.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = tempfile::tempdir().expect("a folder");
+    let backend = emulator();
+    let path = folder.path().join("trace.json");
+    let exported = |profiler: Profiler, change: fn(&mut Session<'_>)| {
+        let mut session = backend.session(&profiler).expect("a session");
+        session.export_on_drop(&path).expect("a known format");
+        add_one(&mut session, 1, 1);
+        change(&mut session);
+        drop(session);
+        let exported = path.exists();
+        if exported {
+            std::fs::remove_file(&path).expect("it was just written");
+        }
+        exported
+    };
+    let on = || Profiler::builder().build().expect("options");
+    assert!(exported(on(), |_| ()));
+    assert!(!exported(on(), |session| session.set_export(false)));
+    assert!(!exported(Profiler::builder().export(false).build().expect("options"), |_| ()));
+    set_export(false);
+    assert!(!exported(on(), |_| ()));
+    set_export(true);
+    assert!(exported(on(), |_| ()));
+}

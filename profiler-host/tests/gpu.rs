@@ -1,0 +1,235 @@
+//! Sessions on a GPU. The test program can be carried to a machine with a GPU and run there with
+//! `--ignored --test-threads=1`; without one, only what needs none is tested.
+#![cfg(feature = "cuda")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use cust::context::Context;
+use cust::launch;
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::module::Module;
+use cust::stream::{Stream, StreamFlags};
+use profiler_host::{Backend, BackendChoice, Error, Keep, Profiler, ProfilerBuilder, Slots, Trace};
+use profiler_trace::SiteTable;
+
+const BLOCKS: u32 = 500;
+
+struct Gpu {
+    ptx: String,
+    module: Module,
+    stream: Stream,
+    out: DeviceBuffer<u32>,
+    _context: Context,
+}
+
+impl Gpu {
+    fn new() -> Self {
+        let context = cust::quick_init().expect("a GPU");
+        let ptx = support::ptx();
+        Self {
+            module: Module::from_ptx(&ptx, &[]).expect("the module loads"),
+            ptx,
+            stream: new_stream(),
+            out: DeviceBuffer::from_slice(&[0; BLOCKS as usize]).expect("memory"),
+            _context: context,
+        }
+    }
+
+    /// The program's own launch, as `cust` makes it.
+    fn launch_on(&self, stream: &Stream, blocks: u32, regions: u32) {
+        let module = &self.module;
+        let out = self.out.as_device_ptr();
+        // SAFETY: one element a block, and blocks of one warp.
+        unsafe { launch!(module.record<<<blocks, 32, 0, stream>>>(out, regions)) }
+            .expect("the launch");
+    }
+
+    fn launch(&self, regions: u32) {
+        self.launch_on(&self.stream, BLOCKS, regions);
+    }
+
+    fn attach(&self, builder: ProfilerBuilder) -> profiler_host::ModuleSession<'_> {
+        builder.build().expect("options").attach(&self.module, &self.ptx).expect("a session")
+    }
+}
+
+fn new_stream() -> Stream {
+    Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream")
+}
+
+fn lost(trace: &Trace) -> u64 {
+    trace.warps.iter().map(|warp| warp.lost).sum()
+}
+
+#[test]
+fn the_sites_of_the_test_module_are_read() {
+    let sites = SiteTable::from_ptx(&support::ptx()).expect("sites");
+    assert_eq!(sites.len(), 2);
+    assert!(!sites.needs_lanes());
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn launches_that_the_session_does_not_see_are_recorded() {
+    let gpu = Gpu::new();
+    let session = gpu.attach(Profiler::builder().words_per_warp(64));
+    let other = new_stream();
+    for _ in 0..4 {
+        gpu.launch(7);
+        gpu.launch_on(&other, BLOCKS, 3);
+    }
+    let trace = session.finish(&gpu.stream).expect("a trace");
+    assert_eq!(trace.launches.len(), 8);
+    assert_eq!(trace.warps.len(), 8 * BLOCKS as usize);
+    assert_eq!(trace.recorded(), u64::from(4 * BLOCKS * (7 + 3)));
+    assert_eq!(lost(&trace), 0, "{}", trace.diagnostics);
+    assert!(!trace.device.emulated && trace.device.sm_count > 0, "{:?}", trace.device);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_thousand_announced_launches_without_a_synchronisation() {
+    const LAUNCHES: u32 = 1000;
+    let gpu = Gpu::new();
+    let warps = LAUNCHES * 8;
+    let builder = Profiler::builder().words_per_warp(8).slots(Slots::Linear).max_warps(warps);
+    let mut session = gpu.attach(builder);
+    let begin = Instant::now();
+    for _ in 0..LAUNCHES {
+        session.prepare(&gpu.stream, 8, 32).expect("announced");
+    }
+    let prepared = begin.elapsed() / LAUNCHES;
+    session.reset(&gpu.stream).expect("reset");
+    for _ in 0..LAUNCHES {
+        session.prepare(&gpu.stream, 8, 32).expect("announced");
+        gpu.launch_on(&gpu.stream, 8, 2);
+    }
+    let trace = session.finish(&gpu.stream).expect("a trace");
+    println!("one prepare takes {prepared:?} of host time");
+    assert_eq!(trace.launches.len(), LAUNCHES as usize);
+    assert_eq!(trace.warps.len(), warps as usize);
+    assert_eq!((trace.recorded(), lost(&trace)), (u64::from(warps) * 2, 0));
+    let slots: BTreeSet<u32> = trace.warps.iter().map(|warp| warp.slot).collect();
+    assert_eq!(slots.len(), warps as usize);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn what_does_not_fit_is_counted() {
+    let gpu = Gpu::new();
+    for (keep, kept) in [(Keep::First, 5), (Keep::Last, 8)] {
+        let session = gpu.attach(Profiler::builder().words_per_warp(10).keep(keep).max_warps(100));
+        gpu.launch(21);
+        let trace = session.finish(&gpu.stream).expect("a trace");
+        // More than were asked for may find a slot where slots are claimed.
+        let warps = trace.warps.len() as u64;
+        assert!((100..u64::from(BLOCKS)).contains(&warps), "{warps}");
+        assert_eq!((trace.recorded(), lost(&trace)), (warps * kept, warps * (21 - kept)));
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn one_trace_per_iteration_and_an_inferred_capacity() {
+    let gpu = Gpu::new();
+    let profiler = Profiler::builder().build().expect("options");
+    let profiler = profiler
+        .infer_capacity(|counting| {
+            let mut session = counting.attach(&gpu.module, &gpu.ptx)?;
+            gpu.launch(33);
+            session.capture(&gpu.stream)
+        })
+        .expect("a capacity");
+    let mut session = profiler.attach(&gpu.module, &gpu.ptx).expect("a session");
+    for regions in [1, 33, 5] {
+        gpu.launch(regions);
+        let trace = session.take_trace(&gpu.stream).expect("a trace");
+        assert_eq!(trace.recorded(), u64::from(BLOCKS * regions));
+        assert_eq!(lost(&trace), 0);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_session_that_ended_leaves_the_kernel_alone() {
+    let gpu = Gpu::new();
+    let session = gpu.attach(Profiler::builder());
+    gpu.launch(1);
+    drop(session);
+    gpu.launch(1);
+    gpu.stream.synchronize().expect("the kernel ran");
+    let mut out = vec![0; BLOCKS as usize];
+    gpu.out.copy_to(&mut out).expect("readable");
+    assert_eq!(out, [2; BLOCKS as usize]);
+    let trace = gpu.attach(Profiler::builder()).finish(&gpu.stream).expect("a trace");
+    assert_eq!(trace.warps.len(), 0);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn what_cannot_work_is_said() {
+    let gpu = Gpu::new();
+    let linear = || Profiler::builder().slots(Slots::Linear);
+    let mut session = gpu.attach(linear());
+    let profiler = linear().build().expect("options");
+    let second = profiler.attach(&gpu.module, &gpu.ptx);
+    assert!(matches!(second, Err(Error::AlreadyAttached)));
+    gpu.launch(1);
+    assert!(matches!(session.trace(&gpu.stream), Err(Error::UnannouncedLaunch)));
+    session.reset(&gpu.stream).expect("reset");
+    session.prepare(&gpu.stream, 1, 32).expect("the first stream");
+    let second = session.prepare(&new_stream(), 1, 32);
+    assert!(matches!(second, Err(Error::SeveralStreams)));
+    drop(session);
+
+    let huge = Profiler::builder().words_per_warp(1 << 26).max_warps(1 << 20);
+    let error = huge.build().expect("options").attach(&gpu.module, &gpu.ptx).expect_err("no room");
+    let text = error.to_string();
+    assert!(text.contains("words_per_warp") && text.contains("bytes"), "{text}");
+
+    let error = profiler.attach(&gpu.module, ".version 7.0\n").expect_err("no sites");
+    assert!(matches!(error, Error::Sites(_)), "{error}");
+}
+
+/// The twin of the test module's kernel; only its type is used on the GPU.
+unsafe fn record(out: *mut u32, regions: u32) {
+    let _ = (out, regions);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_backend_on_the_gpu() {
+    let ptx: &'static str = support::ptx().leak();
+    let backend = Backend::choose(BackendChoice::Auto, Some(ptx)).expect("a backend");
+    assert!(backend.is_gpu() && backend.reason().is_none());
+    println!("{backend}");
+    let mut out = backend.zeroed::<u32>(BLOCKS as usize).expect("a buffer");
+    let profiler = Profiler::builder().max_warps(3 * BLOCKS).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    for shared in [0, 64 * 1024, 0] {
+        // SAFETY: one element a block, and blocks of one warp.
+        unsafe {
+            profiler_host::launch!(session, record<<<BLOCKS, 32, shared>>>(out.as_mut_ptr(), 4))
+        }
+        .expect("the launch");
+    }
+    let trace = session.finish().expect("a trace");
+    assert_eq!(trace.launches.len(), 3);
+    assert_eq!((trace.recorded(), lost(&trace)), (u64::from(3 * BLOCKS * 4), 0));
+    // SAFETY: as above.
+    let run =
+        |out: *mut u32| unsafe { profiler_host::launch!(backend, record<<<BLOCKS, 32>>>(out, 4)) };
+    let ((), duration) = backend.time(|| run(out.as_mut_ptr())).expect("the launch");
+    assert!(!duration.is_zero());
+    assert_eq!(out.read().expect("readable"), [4; BLOCKS as usize]);
+
+    // SAFETY: never launched: there is no such kernel.
+    unsafe fn missing() {}
+    // SAFETY: as above.
+    let error = unsafe { profiler_host::launch!(backend, missing<<<1, 1>>>()) }
+        .expect_err("no such kernel");
+    assert!(error.to_string().contains("it has record, fail"), "{error}");
+}

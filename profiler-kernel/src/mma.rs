@@ -1,0 +1,80 @@
+//! Matrix operations of a warp, and the bf16 format.
+//!
+//! # Safety of the matrix operations
+//!
+//! All 32 lanes of the warp come to the same call together.
+
+use crate::platform;
+
+/// The bf16 nearest to a number, ties to even, as bits; NaN stays NaN.
+#[must_use]
+#[inline(always)]
+pub fn f32_to_bf16(value: f32) -> u16 {
+    // The lower half holds the first operand's conversion.
+    pack_bf16(value, 0.0) as u16
+}
+
+/// The number that bf16 bits stand for; exact.
+#[must_use]
+#[inline(always)]
+pub fn bf16_to_f32(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+/// Two numbers as bf16, `low` in the lower half (`cvt.rn.bf16x2.f32`).
+#[must_use]
+#[inline(always)]
+pub fn pack_bf16(low: f32, high: f32) -> u32 {
+    platform::pack_bf16(low, high)
+}
+
+/// The 16 x 8 product of a 16 x 16 and a 16 x 8 matrix of bf16, added to `c`
+/// (`mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32`).
+///
+/// With g = lane / 4 and t = lane mod 4 (PTX ISA, "Matrix Fragments for mma.m16n8k16"), a lane holds
+///
+/// * `a[0]`: row g, columns 2t and 2t + 1; `a[1]`: row g + 8, the same columns; `a[2]` and `a[3]`:
+///   the same rows, columns 2t + 8 and 2t + 9;
+/// * `b[0]`: rows 2t and 2t + 1 of column g; `b[1]`: rows 2t + 8 and 2t + 9;
+/// * `c[0]`, `c[1]` and the results: row g, columns 2t and 2t + 1; `c[2]`, `c[3]`: row g + 8.
+///
+/// Of two bf16 in a word, the lower index is in the lower half.
+///
+/// # Safety
+///
+/// See [the module](self).
+#[must_use]
+#[inline(always)]
+pub unsafe fn mma_m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { platform::mma_m16n8k16_bf16(a, b, c) }
+}
+
+/// Loads four 8 x 8 matrices of 16-bit elements from shared memory
+/// (`ldmatrix.sync.aligned.m8n8.x4.shared.b16`).
+///
+/// Lane 8 m + r gives the address of row r of matrix m: 16 bytes, aligned to 16. Word m of the
+/// result holds columns 2t and 2t + 1 of row g of matrix m, with g = lane / 4 and t = lane mod 4.
+///
+/// # Safety
+///
+/// See [the module](self); each lane's row is in shared memory, aligned, and readable.
+#[must_use]
+#[inline(always)]
+pub unsafe fn ldmatrix_x4(row: *const u8) -> [u32; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { platform::ldmatrix_x4(row) }
+}
+
+/// [`ldmatrix_x4`] of the transposed matrices: word m holds rows 2t and 2t + 1 of column g of matrix
+/// m.
+///
+/// # Safety
+///
+/// As for [`ldmatrix_x4`].
+#[must_use]
+#[inline(always)]
+pub unsafe fn ldmatrix_x4_trans(row: *const u8) -> [u32; 4] {
+    // SAFETY: the caller's promise.
+    unsafe { platform::ldmatrix_x4_trans(row) }
+}

@@ -1,0 +1,544 @@
+//! The operations as PTX instructions.
+//!
+//! The functions promise what their namesakes in the public modules do; each SAFETY comment here
+//! argues for the instruction alone.
+
+use core::arch::{asm, global_asm};
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.activemask"]
+    fn llvm_active_mask() -> u32;
+}
+
+/// Keeps LLVM from moving the collective that follows into, out of or across control flow.
+///
+/// LLVM takes `asm!` for something that threads do on their own, and copies it into both arms of a
+/// branch if that saves a jump. It knows this intrinsic to be convergent and does not copy or move
+/// code that contains it. ptxas removes it, since its result is unused.
+#[inline(always)]
+fn convergent() {
+    // SAFETY: reads which lanes are active; no operands, no effect.
+    unsafe { llvm_active_mask() };
+}
+
+/// A special register of 32 bits that does not change while the thread runs.
+macro_rules! constant_register {
+    ($register:literal) => {{
+        let value: u32;
+        // SAFETY: reads a special register.
+        unsafe {
+            asm!(
+                concat!("mov.u32 {}, %", $register, ";"),
+                out(reg32) value,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        value
+    }};
+}
+
+macro_rules! axis_register {
+    ($($function:ident: $x:literal, $y:literal, $z:literal;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $function<const AXIS: usize>() -> u32 {
+            match AXIS {
+                0 => constant_register!($x),
+                1 => constant_register!($y),
+                _ => constant_register!($z),
+            }
+        }
+    )*};
+}
+
+axis_register! {
+    thread_idx: "tid.x", "tid.y", "tid.z";
+    block_idx: "ctaid.x", "ctaid.y", "ctaid.z";
+    block_dim: "ntid.x", "ntid.y", "ntid.z";
+    grid_dim: "nctaid.x", "nctaid.y", "nctaid.z";
+}
+
+#[inline(always)]
+pub(crate) fn lane_id() -> u32 {
+    constant_register!("laneid")
+}
+
+#[cfg(feature = "panic-handler")]
+#[inline(always)]
+pub(crate) fn trap() -> ! {
+    // SAFETY: ends the kernel.
+    unsafe { asm!("trap;", options(noreturn, nostack)) }
+}
+
+#[inline(always)]
+pub(crate) fn sync_threads() {
+    convergent();
+    // SAFETY: a barrier; memory is taken to change.
+    unsafe { asm!("bar.sync 0;", options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) unsafe fn barrier_sync(id: u32, count: u32) {
+    convergent();
+    // SAFETY: the caller vouches for the operands; memory is taken to change.
+    unsafe { asm!("bar.sync {}, {};", in(reg32) id, in(reg32) count, options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) unsafe fn barrier_arrive(id: u32, count: u32) {
+    convergent();
+    // SAFETY: the caller vouches for the operands; memory is taken to change.
+    unsafe { asm!("bar.arrive {}, {};", in(reg32) id, in(reg32) count, options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) fn block_fence() {
+    // SAFETY: a fence; memory is taken to change.
+    unsafe { asm!("fence.acq_rel.cta;", options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) fn device_fence() {
+    // SAFETY: a fence; memory is taken to change.
+    unsafe { asm!("fence.acq_rel.gpu;", options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) fn active_mask() -> u32 {
+    // SAFETY: reads which lanes are active.
+    unsafe { llvm_active_mask() }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn sync_warp(mask: u32) {
+    convergent();
+    // SAFETY: the caller vouches for the mask; memory is taken to change.
+    unsafe { asm!("bar.warp.sync {};", in(reg32) mask, options(nostack)) };
+}
+
+macro_rules! shuffle {
+    ($($function:ident: $mode:literal;)*) => {$(
+        #[inline(always)]
+        pub(crate) unsafe fn $function(mask: u32, value: u32, other: u32) -> u32 {
+            convergent();
+            let result: u32;
+            // SAFETY: the caller vouches for the mask; registers only. 31 (no segments, clamp at the
+            // warp's end) suits all three modes.
+            unsafe {
+                asm!(
+                    concat!("shfl.sync.", $mode, ".b32 {}, {}, {}, 31, {};"),
+                    out(reg32) result,
+                    in(reg32) value,
+                    in(reg32) other,
+                    in(reg32) mask,
+                    options(nomem, nostack),
+                );
+            }
+            result
+        }
+    )*};
+}
+
+shuffle! {
+    shuffle: "idx";
+    shuffle_xor: "bfly";
+    shuffle_down: "down";
+}
+
+#[inline(always)]
+pub(crate) unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
+    convergent();
+    let result: u32;
+    // SAFETY: the caller vouches for the mask; registers only.
+    unsafe {
+        asm!(
+            "{{ .reg .pred holds;",
+            "setp.ne.u32 holds, {1}, 0;",
+            "vote.sync.ballot.b32 {0}, holds, {2}; }}",
+            out(reg32) result,
+            in(reg32) u32::from(predicate),
+            in(reg32) mask,
+            options(nomem, nostack),
+        );
+    }
+    result
+}
+
+/// The twin checks indices; here the caller's promise is relied on.
+#[inline(always)]
+pub(crate) fn check_index(_index: usize, _length: usize) {}
+
+/// An address in the shared state space.
+pub type Address = u32;
+
+#[inline(always)]
+pub(crate) fn generic_pointer(address: Address) -> *mut u8 {
+    let pointer: *mut u8;
+    // SAFETY: converts an address and touches no memory.
+    unsafe {
+        asm!(
+            "cvta.shared.u64 {}, {};",
+            out(reg64) pointer,
+            in(reg64) u64::from(address),
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    pointer
+}
+
+/// A number that one `ld.shared` or `st.shared` moves.
+pub trait Element: Copy {
+    /// Reads element `index` of the array at `array`.
+    ///
+    /// # Safety
+    ///
+    /// The element is in the array and initialised, and nobody writes it.
+    unsafe fn load(array: Address, index: usize) -> Self;
+
+    /// Writes element `index` of the array at `array`.
+    ///
+    /// # Safety
+    ///
+    /// The element is in the array, and nobody else accesses it.
+    unsafe fn store(self, array: Address, index: usize);
+}
+
+/// Where an element of `bytes` bytes lies; shared memory has less than 2^32 bytes.
+#[inline(always)]
+fn element_address(array: Address, index: usize, bytes: usize) -> Address {
+    array + index as u32 * bytes as u32
+}
+
+macro_rules! elements {
+    ($($type:ty: $bits:ty, $register:ident, $suffix:literal;)*) => {$(
+        impl Element for $type {
+            #[inline(always)]
+            unsafe fn load(array: Address, index: usize) -> Self {
+                let value: $bits;
+                // SAFETY: the caller vouches for the element.
+                unsafe {
+                    asm!(
+                        concat!("ld.shared.", $suffix, " {}, [{}];"),
+                        out($register) value,
+                        in(reg32) element_address(array, index, size_of::<Self>()),
+                        options(pure, readonly, nostack, preserves_flags),
+                    );
+                }
+                value as Self
+            }
+
+            #[inline(always)]
+            unsafe fn store(self, array: Address, index: usize) {
+                // SAFETY: the caller vouches for the element; memory is taken to change.
+                unsafe {
+                    asm!(
+                        concat!("st.shared.", $suffix, " [{}], {};"),
+                        in(reg32) element_address(array, index, size_of::<Self>()),
+                        in($register) self as $bits,
+                        options(nostack, preserves_flags),
+                    );
+                }
+            }
+        }
+    )*};
+}
+
+elements! {
+    u8: u16, reg16, "u8";
+    u16: u16, reg16, "b16";
+    u32: u32, reg32, "b32";
+    i32: i32, reg32, "b32";
+    f32: f32, reg32, "f32";
+    u64: u64, reg64, "b64";
+    i64: i64, reg64, "b64";
+    f64: f64, reg64, "f64";
+}
+
+global_asm!(".extern .shared .align 128 .b8 profiler_kernel_dynamic_shared[];");
+
+#[inline(always)]
+pub(crate) fn dynamic_shared() -> *mut u8 {
+    let address: *mut u8;
+    // SAFETY: reads the address of the array declared above and touches no memory.
+    unsafe {
+        asm!(
+            "mov.u64 {0}, profiler_kernel_dynamic_shared;",
+            "cvta.shared.u64 {0}, {0};",
+            out(reg64) address,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address
+}
+
+#[inline(always)]
+pub(crate) fn dynamic_shared_bytes() -> u32 {
+    constant_register!("dynamic_smem_size")
+}
+
+#[inline(always)]
+pub(crate) unsafe fn atomic_add_u32(address: *mut u32, value: u32) -> u32 {
+    let before: u32;
+    // SAFETY: the caller vouches for the address; memory is taken to change.
+    unsafe {
+        asm!(
+            "atom.relaxed.gpu.add.u32 {}, [{}], {};",
+            out(reg32) before,
+            in(reg64) address,
+            in(reg32) value,
+            options(nostack),
+        );
+    }
+    before
+}
+
+#[inline(always)]
+pub(crate) unsafe fn load_acquire_u32(address: *const u32) -> u32 {
+    let value: u32;
+    // SAFETY: the caller vouches for the address; memory is taken to change, as it must for an
+    // acquire.
+    unsafe {
+        asm!(
+            "ld.acquire.gpu.u32 {}, [{}];",
+            out(reg32) value,
+            in(reg64) address,
+            options(nostack),
+        );
+    }
+    value
+}
+
+#[inline(always)]
+pub(crate) unsafe fn store_release_u32(address: *mut u32, value: u32) {
+    // SAFETY: the caller vouches for the address; memory is taken to change.
+    unsafe {
+        asm!("st.release.gpu.u32 [{}], {};", in(reg64) address, in(reg32) value, options(nostack));
+    }
+}
+
+#[inline(always)]
+pub(crate) fn spin_hint() {}
+
+#[inline(always)]
+pub(crate) unsafe fn cp_async_16(target: *mut u8, source: *const u8) {
+    // SAFETY: the caller vouches for both addresses; memory is taken to change.
+    unsafe {
+        asm!(
+            "{{ .reg .u64 target, source;",
+            "cvta.to.shared.u64 target, {0};",
+            "cvta.to.global.u64 source, {1};",
+            "cp.async.cg.shared.global [target], [source], 16; }}",
+            in(reg64) target,
+            in(reg64) source,
+            options(nostack),
+        );
+    }
+}
+
+#[inline(always)]
+pub(crate) fn cp_async_commit() {
+    // SAFETY: orders copies that were started; memory is taken to change.
+    unsafe { asm!("cp.async.commit_group;", options(nostack)) };
+}
+
+#[inline(always)]
+pub(crate) fn cp_async_wait<const PENDING: usize>() {
+    // SAFETY: waits for copies that were started; memory is taken to change.
+    unsafe { asm!("cp.async.wait_group {};", const PENDING, options(nostack)) };
+}
+
+/// An instruction on an mbarrier, whose shared address it can name as `barrier`.
+macro_rules! mbarrier {
+    ($barrier:expr, $($rest:tt)*) => {
+        asm!(
+            "{{ .reg .u64 barrier;",
+            "cvta.to.shared.u64 barrier, {barrier};",
+            $($rest)*
+            barrier = in(reg64) $barrier,
+            options(nostack),
+        )
+    };
+}
+
+#[inline(always)]
+pub(crate) unsafe fn cp_async_arrive(barrier: *mut u64) {
+    // SAFETY: the caller vouches for the mbarrier; memory is taken to change.
+    unsafe {
+        mbarrier!(barrier, "cp.async.mbarrier.arrive.noinc.shared.b64 [barrier]; }}",);
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn mbarrier_init(barrier: *mut u64, arrivals: u32) {
+    // SAFETY: the caller vouches for the mbarrier; memory is taken to change.
+    unsafe {
+        mbarrier!(
+            barrier,
+            "mbarrier.init.shared.b64 [barrier], {arrivals}; }}",
+            arrivals = in(reg32) arrivals,
+        );
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn mbarrier_arrive(barrier: *mut u64) {
+    // SAFETY: the caller vouches for the mbarrier; memory is taken to change.
+    unsafe {
+        mbarrier!(barrier, ".reg .b64 state;", "mbarrier.arrive.shared.b64 state, [barrier]; }}",);
+    }
+}
+
+/// `try_wait` lets the hardware suspend the thread for a while, but needs sm_90.
+#[inline(always)]
+pub(crate) unsafe fn mbarrier_test_parity(barrier: *mut u64, parity: u32) -> bool {
+    let complete: u32;
+    // SAFETY: the caller vouches for the mbarrier; memory is taken to change.
+    #[cfg(target_feature = "sm_90")]
+    unsafe {
+        mbarrier!(
+            barrier,
+            ".reg .pred complete;",
+            "mbarrier.try_wait.parity.shared.b64 complete, [barrier], {parity};",
+            "selp.u32 {complete}, 1, 0, complete; }}",
+            complete = lateout(reg32) complete,
+            parity = in(reg32) parity,
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(not(target_feature = "sm_90"))]
+    unsafe {
+        mbarrier!(
+            barrier,
+            ".reg .pred complete;",
+            "mbarrier.test_wait.parity.shared.b64 complete, [barrier], {parity};",
+            "selp.u32 {complete}, 1, 0, complete; }}",
+            complete = lateout(reg32) complete,
+            parity = in(reg32) parity,
+        );
+    }
+    complete != 0
+}
+
+#[inline(always)]
+pub(crate) unsafe fn mbarrier_invalidate(barrier: *mut u64) {
+    // SAFETY: the caller vouches for the mbarrier; memory is taken to change.
+    unsafe {
+        mbarrier!(barrier, "mbarrier.inval.shared.b64 [barrier]; }}",);
+    }
+}
+
+#[inline(always)]
+pub(crate) fn pack_bf16(low: f32, high: f32) -> u32 {
+    let packed: u32;
+    // SAFETY: registers only.
+    unsafe {
+        asm!(
+            "cvt.rn.bf16x2.f32 {}, {}, {};",
+            out(reg32) packed,
+            in(reg32) high,
+            in(reg32) low,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    packed
+}
+
+#[inline(always)]
+pub(crate) unsafe fn mma_m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
+    convergent();
+    let [mut d0, mut d1, mut d2, mut d3] = c;
+    // SAFETY: the caller vouches for the warp; registers only.
+    unsafe {
+        asm!(
+            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+            "{{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+            inout(reg32) d0,
+            inout(reg32) d1,
+            inout(reg32) d2,
+            inout(reg32) d3,
+            in(reg32) a[0],
+            in(reg32) a[1],
+            in(reg32) a[2],
+            in(reg32) a[3],
+            in(reg32) b[0],
+            in(reg32) b[1],
+            options(nomem, nostack),
+        );
+    }
+    [d0, d1, d2, d3]
+}
+
+macro_rules! ldmatrix {
+    ($($function:ident: $variant:literal;)*) => {$(
+        #[inline(always)]
+        pub(crate) unsafe fn $function(row: *const u8) -> [u32; 4] {
+            convergent();
+            let (r0, r1, r2, r3): (u32, u32, u32, u32);
+            // SAFETY: the caller vouches for the warp and the address; memory is read, and taken to
+            // change.
+            unsafe {
+                asm!(
+                    "{{ .reg .u64 row;",
+                    "cvta.to.shared.u64 row, {4};",
+                    concat!(
+                        "ldmatrix.sync.aligned.m8n8.x4",
+                        $variant,
+                        ".shared.b16 {{{0}, {1}, {2}, {3}}}, [row]; }}",
+                    ),
+                    lateout(reg32) r0,
+                    lateout(reg32) r1,
+                    lateout(reg32) r2,
+                    lateout(reg32) r3,
+                    in(reg64) row,
+                    options(nostack),
+                );
+            }
+            [r0, r1, r2, r3]
+        }
+    )*};
+}
+
+ldmatrix! {
+    ldmatrix_x4: "";
+    ldmatrix_x4_trans: ".trans";
+}
+
+macro_rules! unary {
+    ($($function:ident: $instruction:literal;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $function(x: f32) -> f32 {
+            let result: f32;
+            // SAFETY: registers only.
+            unsafe {
+                asm!(
+                    concat!($instruction, " {}, {};"),
+                    out(reg32) result,
+                    in(reg32) x,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            result
+        }
+    )*};
+}
+
+unary! {
+    exp2: "ex2.approx.ftz.f32";
+    rsqrt: "rsqrt.approx.ftz.f32";
+}
+
+#[inline(always)]
+pub(crate) fn fma(a: f32, b: f32, c: f32) -> f32 {
+    let result: f32;
+    // SAFETY: registers only.
+    unsafe {
+        asm!(
+            "fma.rn.f32 {}, {}, {}, {};",
+            out(reg32) result,
+            in(reg32) a,
+            in(reg32) b,
+            in(reg32) c,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    result
+}

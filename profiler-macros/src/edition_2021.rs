@@ -1,0 +1,22 @@
+//! What profiler-device's tests want to compile in this edition does so in the one before.
+
+/// Makes an example in edition 2021 of each file.
+macro_rules! in_edition_2021 {
+    ($($example:ident: $file:literal,)*) => {
+        $(
+            #[doc = "```edition2021"]
+            #[doc = include_str!(concat!("../../profiler-device/tests/ui/pass/", $file))]
+            #[doc = "```"]
+            enum $example {}
+        )*
+    };
+}
+
+in_edition_2021! {
+    DeviceFunctions: "device_functions.rs",
+    Hygiene: "hygiene.rs",
+    Kernels: "kernels.rs",
+    MacroRules: "macro_rules.rs",
+    MarksAndTokens: "marks_and_tokens.rs",
+    Regions: "regions.rs",
+}

@@ -1,0 +1,368 @@
+//! Captures of known content, and what must be said of them.
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, DiagnosticKind as Kind, Severity, Trace, Value, decode};
+use profiler_wire::header::{self, Clock};
+use profiler_wire::record::pack;
+use profiler_wire::{RecordKind, SiteKind};
+
+struct Ids {
+    kernel: u32,
+    region: u32,
+    mark: u32,
+}
+
+fn module(keep: Keep, capacity: u32) -> (SyntheticModule, Ids) {
+    let mut module = SyntheticModule::new(keep, capacity);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let mark = module.site(SiteKind::Mark, "mark");
+    (module, Ids { kernel, region, mark })
+}
+
+fn capture(module: SyntheticModule) -> Capture {
+    module.into_capture().expect("the sites are whole")
+}
+
+/// Decodes one warp of 2 GHz that runs for 1 ms from cycle 5 000 and 64 µs on.
+fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp, &Ids)) -> Trace {
+    let (mut module, ids) = module(keep, capacity);
+    let mut warp = SyntheticWarp::new(ids.kernel, 5_000, 64_000);
+    record(&mut warp, &ids);
+    warp.leave(2_005_000, 1_064_000);
+    module.warps.push(warp);
+    decode(&capture(module))
+}
+
+fn kinds(trace: &Trace) -> Vec<Kind> {
+    trace.diagnostics.list.iter().map(|diagnostic| diagnostic.kind).collect()
+}
+
+#[test]
+fn times_lie_on_one_axis_in_nanoseconds() {
+    let trace = one(Keep::First, 8, |warp, ids| {
+        warp.range(ids.region, None, 105_000, 205_000).mark(ids.mark, Some(7), 300_000);
+    });
+    assert_eq!(kinds(&trace), []);
+    let warp = &trace.warps[0];
+    let region = &warp.regions[0];
+    let end = region.end.expect("it was ended");
+    assert!((region.start.ns - 50_000.0).abs() <= 32.0, "{}", region.start.ns);
+    assert!((end.ns - region.start.ns - 50_000.0).abs() <= 2.0);
+    assert_eq!(warp.marks[0].track, Some(7));
+    assert_eq!(trace.origin_ns, 64_000);
+    let mhz = trace.clock_mhz.expect("records hold cycles");
+    assert!((mhz - 2000.0).abs() < 0.2 && (trace.resolution_ns - 0.5).abs() < 0.001, "{mhz}");
+    let launch = &trace.launches[0];
+    assert!((launch.end_ns - launch.start_ns - 1e6).abs() < 100.0);
+}
+
+#[test]
+fn long_regions_are_exact_and_zero_length_ones_survive() {
+    let (mut module, ids) = module(Keep::First, 8);
+    let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
+    let (twenty_ms, five_s) = (40_000_000, 10_000_000_000);
+    warp.range(ids.region, None, 1_000, 1_000)
+        .range(ids.region, None, 2_000, 2_000 + twenty_ms)
+        .range(ids.region, None, 1_000, 1_000 + five_s);
+    warp.leave(2 * five_s, 3_200 + five_s);
+    module.warps.push(warp);
+    let trace = decode(&capture(module));
+    let lengths: Vec<u64> = trace.warps[0]
+        .regions
+        .iter()
+        .map(|region| region.end.map_or(u64::MAX, |end| end.ticks - region.start.ticks))
+        .collect();
+    assert_eq!(lengths, [five_s, 0, twenty_ms]);
+    let region = &trace.warps[0].regions[0];
+    let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
+    assert!((ns / 5e9 - 1.0).abs() < 1e-7, "{ns}");
+    assert_eq!(kinds(&trace), []);
+}
+
+#[test]
+fn records_of_the_timer_need_no_map() {
+    let (mut module, ids) = module(Keep::First, 8);
+    let mut warp = SyntheticWarp::new(ids.kernel, 77, 1 << 41);
+    warp.header.record_clock = Clock::GlobalTimer;
+    warp.range(ids.region, None, (1 << 41) + 32, (1 << 41) + 96);
+    warp.leave(99, (1 << 41) + 128);
+    module.warps.push(warp);
+    let trace = decode(&capture(module));
+    let region = &trace.warps[0].regions[0];
+    assert_eq!((region.start.ns, region.end.map(|end| end.ns)), (32.0, Some(96.0)));
+    assert_eq!((trace.resolution_ns, trace.clock_mhz), (128.0, None));
+    assert_eq!(kinds(&trace), []);
+}
+
+#[test]
+fn the_same_name_nested_three_deep_and_crossing_tokens() {
+    let trace = one(Keep::First, 16, |warp, ids| {
+        for at in [6_000, 6_010, 6_020] {
+            warp.begin(ids.region, None, at);
+        }
+        for at in [6_030, 6_040, 6_050] {
+            warp.end(ids.region, None, at);
+        }
+        warp.begin(ids.region, Some(1), 7_000).begin(ids.kernel, Some(1), 7_010);
+        warp.end(ids.region, Some(1), 7_020).end(ids.kernel, Some(1), 7_030);
+    });
+    let seen: Vec<_> = trace.warps[0]
+        .regions
+        .iter()
+        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
+        .collect();
+    let expected = [
+        (6_000, Some(6_050), 0),
+        (6_010, Some(6_040), 1),
+        (6_020, Some(6_030), 2),
+        (7_000, Some(7_020), 0),
+        (7_010, Some(7_030), 0),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(kinds(&trace), []);
+}
+
+#[test]
+fn an_end_whose_begin_was_overwritten_is_reported() {
+    let trace = one(Keep::Last, 4, |warp, ids| {
+        warp.begin(ids.region, None, 6_000).begin(ids.region, None, 6_010);
+        warp.mark(ids.mark, None, 6_015).end(ids.region, None, 6_020);
+        warp.end(ids.region, None, 6_030);
+    });
+    let warp = &trace.warps[0];
+    assert_eq!(warp.regions.len(), 1);
+    assert_eq!(warp.regions[0].end.map(|end| end.ticks), Some(6_020));
+    assert_eq!((warp.recorded, warp.lost), (4, 1));
+    assert_eq!(kinds(&trace), [Kind::UnmatchedEnd, Kind::RoomTooSmall]);
+    assert_eq!(trace.diagnostics.get(Kind::RoomTooSmall).map(|said| said.number), Some(5));
+    assert_eq!(trace.diagnostics.worst(), Some(Severity::Warning));
+    let sentence = trace.diagnostics.list[1].to_string();
+    assert!(sentence.starts_with("1 records did not fit") && sentence.contains("5 units"));
+}
+
+#[test]
+fn values_whose_region_is_lost_and_regions_whose_value_is() {
+    let attach = |warp: &mut SyntheticWarp, ids: &Ids| {
+        for start in [6_000, 7_000] {
+            warp.range(ids.region, None, start, start + 10);
+            warp.attach(ids.region, start + 10, Value::Signed(-3));
+        }
+    };
+    let trace = one(Keep::First, 3, attach);
+    let values: Vec<_> = trace.warps[0].regions.iter().map(|region| region.value).collect();
+    assert_eq!(values, [Some(Value::Signed(-3)), None]);
+    assert_eq!((trace.recorded(), trace.lost()), (2, 0));
+    assert_eq!(kinds(&trace), [Kind::ValuesLost]);
+    let trace = one(Keep::Last, 1, attach);
+    assert_eq!((trace.recorded(), trace.lost()), (0, 2));
+    assert_eq!(trace.diagnostics.count(Kind::OrphanedValue), 1);
+}
+
+#[test]
+fn a_hung_warp_shows_what_is_open() {
+    let (mut module, ids) = module(Keep::First, 2);
+    let mut warp = SyntheticWarp::new(ids.kernel, 5_000, 64_000);
+    warp.mark(ids.mark, None, 5_010).begin(ids.region, None, 5_020).mark(ids.mark, None, 5_030);
+    module.warps.push(warp);
+    let mut other = SyntheticWarp::new(ids.kernel, 5_000, 64_000);
+    other.header.warp = 1;
+    other.leave(2_005_000, 1_064_000);
+    module.warps.push(other);
+    let trace = decode(&capture(module));
+    let warp = &trace.warps[0];
+    assert_eq!((warp.exit, warp.regions[0].end, warp.regions[0].start.ticks), (None, None, 5_020));
+    assert_eq!((warp.recorded, warp.lost), (2, 1));
+    assert_eq!(kinds(&trace), [Kind::WarpNeverLeft, Kind::OpenRegion, Kind::RoomTooSmall]);
+}
+
+#[test]
+fn odd_units_are_left_out_and_counted() {
+    let trace = one(Keep::First, 16, |warp, ids| {
+        warp.unit([0, 0]);
+        warp.unit([5, 5]);
+        warp.unit([pack(RecordKind::Range, ids.region, 6_000), 17]);
+        warp.mark(99, None, 6_000);
+        warp.mark(ids.region, None, 6_000).range(ids.mark, None, 6_000, 6_001);
+        warp.range(ids.region, None, 4_000, 6_010);
+        warp.mark(ids.mark, None, 6_005);
+    });
+    let count = |kind| trace.diagnostics.count(kind);
+    assert_eq!((count(Kind::UnwrittenUnit), count(Kind::DamagedUnit)), (1, 2));
+    assert_eq!((count(Kind::UnknownSite), count(Kind::KindMismatch)), (1, 2));
+    assert_eq!((count(Kind::StartBeforeEntry), count(Kind::TimeNotMonotonic)), (1, 1));
+    assert_eq!(trace.diagnostics.get(Kind::UnknownSite).map(|said| said.number), Some(99));
+    let place = trace.diagnostics.get(Kind::UnknownSite).and_then(|said| said.place);
+    assert_eq!(place.and_then(|place| place.unit), Some(3));
+    assert_eq!((trace.recorded(), trace.lost()), (2, 6));
+    assert_eq!(trace.warps[0].regions[0].start.ticks, 5_000);
+    assert_eq!(trace.warps[0].marks[0].time.ticks, 6_005);
+}
+
+#[test]
+fn replays_of_a_graph_are_told_apart() {
+    let (mut module, ids) = module(Keep::First, 4);
+    // Slots in an order of their own, as claimed ones are.
+    for (replay, block, grid) in
+        [(1, 0, 4), (0, 1, 4), (2, 1, 4), (0, 0, 4), (1, 1, 4), (2, 0, 4), (0, 0, 5)]
+    {
+        let start = 10_000 + 100_000 * replay + 50_000 * (grid - 4);
+        let mut warp = SyntheticWarp::new(ids.kernel, 2 * start, start);
+        warp.header.grid_id = grid;
+        warp.header.block = [block, 0, 0];
+        warp.header.grid_dim = [2, 1, 1];
+        warp.mark(ids.mark, None, 2 * start + replay);
+        warp.leave(2 * start + 20_000, start + 10_000);
+        module.warps.push(warp);
+    }
+    let trace = decode(&capture(module));
+    let launches: Vec<_> = trace
+        .launches
+        .iter()
+        .map(|launch| (launch.grid_id, launch.replay, launch.warps.len()))
+        .collect();
+    assert_eq!(launches, [(4, 0, 2), (5, 0, 1), (4, 1, 2), (4, 2, 2)]);
+    for (index, launch) in trace.launches.iter().enumerate() {
+        let warps = &trace.warps[launch.warps.clone()];
+        assert!(warps.iter().all(|warp| warp.launch == index));
+        assert!(warps.is_sorted_by_key(|warp| warp.block));
+        let replay = warps[0].marks[0].time.ticks - warps[0].entry.ticks;
+        assert_eq!(replay, u64::from(launch.replay));
+    }
+}
+
+#[test]
+fn blocks_are_in_order_of_z_then_y_then_x() {
+    let (mut module, ids) = module(Keep::First, 1);
+    for block in [[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 0]] {
+        let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
+        warp.header.block = block;
+        warp.leave(20_000, 12_800);
+        module.warps.push(warp);
+    }
+    let trace = decode(&capture(module));
+    let blocks: Vec<_> = trace.warps.iter().map(|warp| warp.block).collect();
+    assert_eq!(blocks, [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]);
+}
+
+#[test]
+fn headers_that_cannot_be_read() {
+    let (mut module, ids) = module(Keep::First, 4);
+    for slot in 0..4 {
+        let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
+        warp.header.block = [slot, 0, 0];
+        warp.mark(ids.mark, None, 10).leave(20_000, 12_800);
+        module.warps.push(warp);
+    }
+    module.warps[0].header.version = 9;
+    module.warps[1].header.kernel = ids.region;
+    module.warps[2].header.strategy = 77;
+    let mut capture = capture(module);
+    capture.modules[0].headers[3 * header::BYTES + 19] = 0;
+    let trace = decode(&capture);
+    let said =
+        [Kind::HeaderVersion, Kind::UnknownKernel, Kind::DamagedHeader, Kind::UnknownStrategy];
+    assert_eq!(kinds(&trace), said);
+    assert_eq!(trace.diagnostics.get(Kind::HeaderVersion).map(|said| said.number), Some(9));
+    assert_eq!((trace.recorded(), trace.lost()), (1, 1));
+}
+
+#[test]
+fn a_capture_that_is_cut_short() {
+    let (mut module, ids) = module(Keep::First, 3);
+    for slot in 0..2 {
+        let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
+        warp.header.block = [slot, 0, 0];
+        warp.mark(ids.mark, None, 10).mark(ids.mark, None, 20).leave(20_000, 12_800);
+        module.warps.push(warp);
+    }
+    let mut capture = capture(module);
+    capture.modules[0].records.truncate(64 + 20);
+    let trace = decode(&capture);
+    assert_eq!((trace.recorded(), trace.lost()), (3, 1));
+    assert_eq!(trace.diagnostics.count(Kind::TruncatedCapture), 1);
+}
+
+#[test]
+fn lanes_without_a_room_are_counted_and_a_saturated_count_is_said() {
+    let (mut module, ids) = module(Keep::First, 4);
+    let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
+    warp.lane(5).mark(ids.mark, None, 10).mark(ids.mark, None, 20);
+    warp.leave(20_000, 12_800);
+    module.warps.push(warp);
+    let mut capture = capture(module);
+    let trace = decode(&capture);
+    assert_eq!((trace.recorded(), trace.lost()), (0, 2));
+    assert_eq!(kinds(&trace), [Kind::LanesWithoutRoom]);
+    capture.modules[0].headers[80..84].fill(0xff);
+    let trace = decode(&capture);
+    assert_eq!(trace.diagnostics.count(Kind::CountSaturated), 1);
+    assert_eq!(trace.warps[0].recorded + trace.warps[0].lost, u64::from(header::COUNT_MAX));
+}
+
+#[test]
+fn a_descriptor_of_another_version_is_refused() {
+    let (mut module, ids) = module(Keep::First, 4);
+    module.warps.push(SyntheticWarp::new(ids.kernel, 0, 3_200));
+    let mut capture = capture(module);
+    capture.modules[0].descriptor.version = 3;
+    let trace = decode(&capture);
+    assert!(trace.warps.is_empty());
+    let said = trace.diagnostics.list[0].to_string();
+    assert!(said.contains("version is 3") && said.contains("reads 1"), "{said}");
+}
+
+#[test]
+fn depth_of_regions_that_touch_and_of_open_ones() {
+    let trace = one(Keep::First, 16, |warp, ids| {
+        // Nested at the very end of the region around it, and right behind another.
+        warp.range(ids.region, None, 6_100, 6_100).range(ids.region, None, 6_000, 6_100);
+        warp.range(ids.region, None, 6_200, 6_300).range(ids.region, None, 6_300, 6_300);
+        warp.begin(ids.region, None, 7_000).begin(ids.region, None, 7_010);
+    });
+    let depths: Vec<_> = trace.warps[0]
+        .regions
+        .iter()
+        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
+        .collect();
+    let expected = [
+        (6_000, Some(6_100), 0),
+        (6_100, Some(6_100), 1),
+        (6_200, Some(6_300), 0),
+        (6_300, Some(6_300), 0),
+        (7_000, None, 0),
+        (7_010, None, 1),
+    ];
+    assert_eq!(depths, expected);
+}
+
+#[test]
+fn a_value_belongs_to_the_region_just_before_it_and_to_no_other() {
+    let trace = one(Keep::First, 16, |warp, ids| {
+        warp.range(ids.region, None, 6_000, 6_010).attach(ids.kernel, 6_010, Value::Unsigned(1));
+        warp.range(ids.region, None, 6_020, 6_030).mark(ids.mark, None, 6_031);
+        warp.attach(ids.region, 6_031, Value::Unsigned(2));
+        warp.range(ids.region, None, 6_040, 6_050).attach(ids.region, 6_050, Value::Unsigned(3));
+        warp.attach(ids.region, 6_050, Value::Unsigned(4));
+    });
+    let values: Vec<_> = trace.warps[0].regions.iter().map(|region| region.value).collect();
+    assert_eq!(values, [None, None, Some(Value::Unsigned(3))]);
+    assert_eq!(trace.diagnostics.count(Kind::OrphanedValue), 3);
+}
+
+#[test]
+fn a_lane_that_never_left_is_read_all_the_same() {
+    let (mut module, ids) = module(Keep::Last, 4);
+    module.lane_capacity = Some(4);
+    let mut warp = SyntheticWarp::new(ids.kernel, 5_000, 64_000);
+    warp.lane(31).mark(ids.mark, None, 6_000).mark(ids.mark, None, 6_010);
+    warp.leave(2_005_000, 1_064_000);
+    module.warps.push(warp);
+    let mut capture = capture(module);
+    capture.modules[0].lane_counts.fill(0);
+    let trace = decode(&capture);
+    let seen: Vec<_> =
+        trace.warps[0].marks.iter().map(|mark| (mark.lane, mark.time.ticks)).collect();
+    assert_eq!(seen, [(31, 6_000), (31, 6_010)]);
+    assert_eq!(kinds(&trace), [Kind::LaneNeverLeft]);
+}

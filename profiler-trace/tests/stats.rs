@@ -1,0 +1,197 @@
+//! Statistics against values computed by hand.
+
+mod support;
+
+use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, Trace, Value};
+use profiler_wire::header::Clock;
+use profiler_wire::{SiteKind, Strategy};
+
+use support::{gpu, last, launch, region, site, time, warp};
+
+/// Two blocks of two warps, each 1000 ns in the kernel; warp 0 of block 0 loads ten times, for 1 to
+/// 10 ns, and the others not at all.
+fn ten_loads() -> (Trace, SiteIndex) {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let load = site(&mut trace, SiteKind::Region, "load");
+    launch(&mut trace, kernel, [2, 1, 1], 0.0, 1000.0);
+    for block in 0..2 {
+        for index in 0..2 {
+            warp(&mut trace, [block, 0, 0], index, 0.0, 1000.0);
+        }
+    }
+    for length in [3, 1, 2, 10, 9, 8, 7, 6, 5, 4] {
+        let start = f64::from(length) * 20.0;
+        region(&mut trace, 0, load, 0, start, start + f64::from(length));
+    }
+    (trace, load)
+}
+
+#[track_caller]
+fn assert_near(found: f64, wanted: f64) {
+    assert!((found - wanted).abs() <= 1e-9 * wanted.abs().max(1.0), "{found} is not {wanted}");
+}
+
+#[test]
+fn figures_of_ten_durations() {
+    let (trace, _) = ten_loads();
+    let stats = trace.stats();
+    let load = stats.get("load").expect("a row");
+    assert_eq!((load.count, load.open, load.warps), (10, 0, 4));
+    assert_near(load.ns.total, 55.0);
+    assert_near(load.ns.mean, 5.5);
+    // Squares of the deviations sum up to 82.5.
+    assert_near(load.ns.standard_deviation, (82.5f64 / 9.0).sqrt());
+    assert_eq!((load.ns.min, load.ns.max), (1.0, 10.0));
+    assert_eq!((load.ns.p50, load.ns.p95, load.ns.p99), (5.0, 10.0, 10.0));
+    assert_near(load.ns.mean_per_warp, 55.0 / 4.0);
+    assert_near(load.share, 55.0 / 4000.0);
+    let cycles = load.cycles.expect("the clock counts cycles");
+    assert_near(cycles.total, 110.0);
+    assert_eq!(cycles.p50, 10.0);
+    let kernel = stats.get("gemm").expect("a row");
+    assert_eq!(kernel.count, 4);
+    assert_near(kernel.share, 1.0);
+    assert_eq!(stats.rows[0].name, "gemm");
+}
+
+#[test]
+fn nearest_rank_takes_the_95th_of_100() {
+    let (mut trace, load) = ten_loads();
+    trace.warps[0].regions.clear();
+    for length in (1..=100).rev() {
+        region(&mut trace, 0, load, 0, 0.0, f64::from(length));
+    }
+    let stats = trace.stats();
+    let load = stats.get("load").expect("a row");
+    assert_eq!((load.ns.p50, load.ns.p95, load.ns.p99, load.ns.max), (50.0, 95.0, 99.0, 100.0));
+}
+
+#[test]
+fn share_counts_only_warps_that_could_record() {
+    for (strategy, warps) in [
+        (Strategy::Warp, 4),
+        (Strategy::Block, 2),
+        (Strategy::WarpIndex(1), 2),
+        (Strategy::WarpGroup, 2),
+        (Strategy::Thread, 4),
+    ] {
+        let (mut trace, load) = ten_loads();
+        trace.sites[load.0 as usize].strategy = Some(strategy);
+        let stats = trace.stats();
+        let load = stats.get("load").expect("a row");
+        assert_eq!(load.warps, warps, "{strategy:?}");
+        assert_near(load.share, 55.0 / (warps as f64 * 1000.0));
+    }
+    // Two lanes of one warp: each could have spent the whole kernel in the region.
+    let (mut trace, _) = ten_loads();
+    for region in &mut trace.warps[0].regions[..5] {
+        region.lane = 7;
+    }
+    assert_near(trace.stats().get("load").expect("a row").share, 55.0 / 5000.0);
+}
+
+#[test]
+fn open_regions_are_counted_apart() {
+    let (mut trace, load) = ten_loads();
+    region(&mut trace, 1, load, 0, 500.0, 0.0);
+    last(&mut trace, 1).end = None;
+    trace.warps[3].exit = None;
+    let stats = trace.stats();
+    let load = stats.get("load").expect("a row");
+    assert_eq!((load.count, load.open), (10, 1));
+    assert_near(load.ns.total, 55.0);
+    let kernel = stats.get("gemm").expect("a row");
+    assert_eq!((kernel.count, kernel.open), (3, 1));
+    assert!(stats.to_string().contains("+ 1 open"), "{stats}");
+}
+
+#[test]
+fn values_with_a_unit_become_a_rate() {
+    let (mut trace, load) = ten_loads();
+    trace.sites[load.0 as usize].unit = Some("bytes".to_owned());
+    for region in &mut trace.warps[0].regions {
+        region.value = Some(Value::Unsigned(110));
+    }
+    // Neither an open region nor one without a value counts.
+    region(&mut trace, 0, load, 0, 500.0, 600.0);
+    region(&mut trace, 0, load, 0, 700.0, 0.0);
+    last(&mut trace, 0).end = None;
+    last(&mut trace, 0).value = Some(Value::Unsigned(1_000_000));
+    let stats = trace.stats();
+    let throughput = stats.get("load").expect("a row").throughput.clone().expect("values");
+    assert_eq!((throughput.unit.as_str(), throughput.total), ("bytes", 1100.0));
+    assert_near(throughput.per_second, 1100.0 / 55e-9);
+    assert!(stats.to_string().contains("20 GB/s"), "{stats}");
+}
+
+#[test]
+fn groups_add_up() {
+    let (mut trace, load) = ten_loads();
+    region(&mut trace, 1, load, 0, 100.0, 140.0);
+    region(&mut trace, 3, load, 0, 100.0, 105.0);
+    let kernel = SiteIndex(0);
+    launch(&mut trace, kernel, [2, 1, 1], 2000.0, 2100.0);
+    let later = warp(&mut trace, [1, 0, 0], 0, 2000.0, 2100.0);
+    region(&mut trace, later, load, 0, 2000.0, 2050.0);
+    for (by, rows) in
+        [(GroupBy::Site, 1), (GroupBy::Launch, 2), (GroupBy::Block, 3), (GroupBy::Warp, 4)]
+    {
+        let stats = trace.stats_by(by);
+        let loads: Vec<_> = stats.rows.iter().filter(|row| row.name == "load").collect();
+        assert_eq!(loads.len(), rows, "{by:?}");
+        assert_eq!(loads.iter().map(|row| row.count).sum::<u64>(), 13);
+        assert_near(loads.iter().map(|row| row.ns.total).sum(), 150.0);
+    }
+    let stats = trace.stats_by(GroupBy::Warp);
+    let shares: Vec<f64> =
+        stats.rows.iter().filter(|row| row.name == "load").map(|row| row.share).collect();
+    for (found, wanted) in shares.iter().zip([0.055, 0.04, 0.005, 0.5]) {
+        assert_near(*found, wanted);
+    }
+    assert!(stats.to_string().contains("gemm, launch 0, block 1, warp 1"), "{stats}");
+}
+
+#[test]
+fn cycles_are_left_out_where_they_were_not_recorded() {
+    let (mut trace, load) = ten_loads();
+    trace.warps[1].clock = Clock::GlobalTimer;
+    region(&mut trace, 1, load, 0, 100.0, 140.0);
+    assert_eq!(trace.stats().get("load").expect("a row").cycles, None);
+}
+
+#[test]
+fn what_must_be_known_is_printed() {
+    let (mut trace, _) = ten_loads();
+    trace.device.emulated = true;
+    trace.device.name = "emulator".to_owned();
+    trace.warps[2].lost = 90;
+    trace.diagnostics.add(Diagnostic {
+        kind: DiagnosticKind::RoomTooSmall,
+        count: 90,
+        number: 512,
+        place: None,
+    });
+    let text = trace.stats().to_string();
+    assert!(text.starts_with("emulator: these are not GPU times"), "{text}");
+    assert!(text.contains("LOST 90 of 100 records"), "{text}");
+    assert!(text.contains("512 units per warp"), "{text}");
+}
+
+#[test]
+fn the_table_stays_a_table() {
+    let (mut trace, load) = ten_loads();
+    trace.sites[load.0 as usize].name = format!("two\nlines {}", "long ".repeat(1000));
+    let text = trace.stats().to_string();
+    assert!(text.lines().all(|line| line.chars().count() < 260), "{text}");
+    assert!(text.contains("two lines long"), "{text}");
+    // A trace without anything has no table and no trouble.
+    assert!(gpu().stats().to_string().contains("no kernel was recorded"));
+    let mut zero = gpu();
+    let kernel = site(&mut zero, SiteKind::Kernel, "empty");
+    launch(&mut zero, kernel, [1, 1, 1], 5.0, 5.0);
+    let only = warp(&mut zero, [0, 0, 0], 0, 5.0, 5.0);
+    region(&mut zero, only, kernel, 0, 5.0, 5.0);
+    zero.warps[only].exit = Some(time(5.0));
+    assert_eq!(zero.stats().rows[0].share, 0.0);
+}

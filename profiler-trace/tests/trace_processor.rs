@@ -1,0 +1,94 @@
+//! What the real Perfetto trace processor reads from written timelines.
+//!
+//! Where node or the engine is missing, every test is listed as ignored, with a line that says how
+//! to install it; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+
+#[path = "trace_processor/chrome.rs"]
+mod chrome;
+#[path = "trace_processor/perfetto.rs"]
+mod perfetto;
+mod support;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_trace::{ExportOptions, Trace};
+use profiler_trace_check::{Rows, TraceProcessor};
+
+/// The trace processor, and a folder for the traces of the test.
+struct Context {
+    processor: TraceProcessor,
+    folder: PathBuf,
+}
+
+/// A format that a timeline is written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Perfetto,
+    Chrome,
+}
+
+type Test = fn(&Context) -> Result<(), Failed>;
+
+impl Context {
+    /// Writes the trace and asks about it.
+    fn ask(
+        &self,
+        trace: &Trace,
+        options: &ExportOptions,
+        format: Format,
+        statements: &[&str],
+    ) -> Result<Vec<Rows>, Failed> {
+        let (path, bytes) = self.write(trace, options, format)?;
+        let answers = self.processor.query(&path, statements);
+        std::fs::remove_file(&path)?;
+        assert!(!bytes.is_empty());
+        Ok(answers?)
+    }
+
+    fn write(
+        &self,
+        trace: &Trace,
+        options: &ExportOptions,
+        format: Format,
+    ) -> Result<(PathBuf, Vec<u8>), Failed> {
+        let mut bytes = Vec::new();
+        let extension = match format {
+            Format::Perfetto => {
+                trace.write_perfetto_to(&mut bytes, options)?;
+                "pftrace"
+            }
+            Format::Chrome => {
+                trace.write_chrome_to(&mut bytes, options)?;
+                "json"
+            }
+        };
+        // Tests run at once: each has a name of its own.
+        let thread = std::thread::current();
+        let name = format!("{:?}-{}.{extension}", thread.id(), std::process::id());
+        let path = self.folder.join(name);
+        std::fs::write(&path, &bytes)?;
+        Ok((path, bytes))
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let found = TraceProcessor::find();
+    if let Err(missing) = &found {
+        let text = format!("tests with the trace processor are ignored: {missing}\n");
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+    }
+    let tests = perfetto::TESTS.iter().chain(chrome::TESTS).map(|&(name, test)| {
+        let found = found.clone();
+        let is_ignored = found.as_ref().is_err_and(|missing| !missing.is_failure());
+        Trial::test(name, move || {
+            let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+            test(&Context { processor: found?, folder })
+        })
+        .with_ignored_flag(is_ignored)
+    });
+    libtest_mimic::run(&arguments, tests.collect()).exit_code()
+}

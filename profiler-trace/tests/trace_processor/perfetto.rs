@@ -1,0 +1,519 @@
+//! The native format.
+
+use libtest_mimic::Failed;
+use profiler_trace::{ExportOptions, Grouping, Trace, Value};
+use profiler_wire::{SiteKind, Strategy};
+
+use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
+use crate::{Context, Format, Test};
+
+pub(crate) const TESTS: &[(&str, Test)] = &[
+    ("perfetto::nesting_times_and_source", nesting_times_and_source),
+    ("perfetto::rounding_keeps_nesting", rounding_keeps_nesting),
+    ("perfetto::crossing_regions_both_survive", crossing_regions_both_survive),
+    ("perfetto::arrows_join_signals_and_waits", arrows_join_signals_and_waits),
+    ("perfetto::losses_are_seen", losses_are_seen),
+    ("perfetto::open_regions_are_marked", open_regions_are_marked),
+    ("perfetto::launches_are_processes", launches_are_processes),
+    ("perfetto::tracks_are_in_numeric_order", tracks_are_in_numeric_order),
+    ("perfetto::tracks_by_sm", tracks_by_sm),
+    ("perfetto::user_tracks_keep_warps_apart", user_tracks_keep_warps_apart),
+    ("perfetto::lanes_have_tracks", lanes_have_tracks),
+    ("perfetto::values_and_raw_times", values_and_raw_times),
+    ("perfetto::weird_names", weird_names),
+    ("perfetto::many_slices_are_small", many_slices_are_small),
+    ("perfetto::no_launch", no_launch),
+    ("perfetto::odd_times_load", odd_times_load),
+];
+
+/// Slices of tracks other than the one about the trace: name, time, duration, depth.
+const SLICES: &str = "SELECT s.name, s.ts, s.dur, s.depth FROM slice s JOIN track t \
+    ON t.id = s.track_id WHERE t.name != 'about this trace' ORDER BY s.ts, s.dur DESC, s.id";
+
+fn ask(context: &Context, trace: &Trace, sql: &[&str]) -> Result<Vec<Vec<String>>, Failed> {
+    ask_with(context, trace, &ExportOptions::default(), sql)
+}
+
+/// Rows as text, cells parted by `|`.
+fn ask_with(
+    context: &Context,
+    trace: &Trace,
+    options: &ExportOptions,
+    sql: &[&str],
+) -> Result<Vec<Vec<String>>, Failed> {
+    let answers = context.ask(trace, options, Format::Perfetto, sql)?;
+    let answers = answers.iter().map(|answer| {
+        let rows = answer.rows.iter().map(|row| {
+            let cells = row.iter().map(|cell| match cell.as_str() {
+                Some(text) => text.to_owned(),
+                None => cell.to_string(),
+            });
+            cells.collect::<Vec<_>>().join("|")
+        });
+        rows.collect()
+    });
+    Ok(answers.collect())
+}
+
+/// One launch of one warp from 100 ns to 1100 ns, and sites for a kernel and two regions.
+fn one_warp() -> (Trace, [profiler_trace::SiteIndex; 3], usize) {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let load = site(&mut trace, SiteKind::Region, "load");
+    let math = site(&mut trace, SiteKind::Region, "mma");
+    launch(&mut trace, kernel, [4, 1, 1], 100.0, 1100.0);
+    let warp = warp(&mut trace, [0, 0, 0], 0, 100.0, 1100.0);
+    (trace, [kernel, load, math], warp)
+}
+
+fn nesting_times_and_source(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], warp) = one_warp();
+    region(&mut trace, warp, load, 0, 200.0, 500.0);
+    region(&mut trace, warp, math, 1, 200.0, 300.0);
+    region(&mut trace, warp, math, 2, 250.0, 250.0);
+    region(&mut trace, warp, load, 0, 500.0, 900.5);
+    mark(&mut trace, warp, math, 700.0, 7);
+    let answers = ask(
+        context,
+        &trace,
+        &[
+            SLICES,
+            "SELECT DISTINCT key, display_value FROM args JOIN slice USING (arg_set_id) \
+             WHERE slice.name = 'load' AND key GLOB 'source.*' ORDER BY key",
+            "SELECT t.name FROM track t JOIN slice s ON s.track_id = t.id WHERE s.name = 'load'",
+        ],
+    )?;
+    assert_eq!(
+        answers[0],
+        [
+            "gemm|100|1000|0",
+            "load|200|300|1",
+            "mma|200|100|2",
+            "mma|250|0|3",
+            "load|500|401|1",
+            "mma|700|0|2",
+        ]
+    );
+    let place =
+        ["source.file_name|src/kernel.rs", "source.function_name|kernels", "source.line_number|11"];
+    assert_eq!(answers[1], place);
+    assert_eq!(answers[2][0], "block 0, warp 0 · SM 0");
+    Ok(())
+}
+
+fn rounding_keeps_nesting(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], warp) = one_warp();
+    // All of it within one nanosecond, and siblings that touch.
+    region(&mut trace, warp, load, 0, 200.6, 201.4);
+    region(&mut trace, warp, math, 1, 200.7, 201.3);
+    region(&mut trace, warp, math, 2, 200.8, 201.1);
+    region(&mut trace, warp, load, 0, 201.4, 201.4);
+    region(&mut trace, warp, load, 0, 201.4, 202.6);
+    region(&mut trace, warp, math, 1, 201.4, 202.6);
+    let answers = ask(context, &trace, &[SLICES])?;
+    let mut slices = answers[0].clone();
+    slices.sort();
+    assert_eq!(
+        slices,
+        [
+            "gemm|100|1000|0",
+            "load|201|0|1",
+            "load|201|0|1",
+            "load|201|2|1",
+            "mma|201|0|2",
+            "mma|201|0|3",
+            "mma|201|2|2",
+        ]
+    );
+    Ok(())
+}
+
+fn crossing_regions_both_survive(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], warp) = one_warp();
+    region(&mut trace, warp, load, 0, 200.0, 400.0);
+    region(&mut trace, warp, math, 0, 300.0, 500.0);
+    region(&mut trace, warp, load, 0, 350.0, 600.0);
+    region(&mut trace, warp, math, 0, 450.0, 700.0);
+    let by_track = "SELECT t.name, s.name, s.ts, s.dur FROM slice s JOIN track t \
+        ON t.id = s.track_id WHERE t.name != 'about this trace' ORDER BY s.ts, s.dur DESC";
+    let answers = ask(context, &trace, &[by_track])?;
+    assert_eq!(
+        answers[0],
+        [
+            "block 0, warp 0 · SM 0|gemm|100|1000",
+            "block 0, warp 0 · SM 0|load|200|200",
+            "overlapping 1|mma|300|200",
+            "overlapping 2|load|350|250",
+            "block 0, warp 0 · SM 0|mma|450|250",
+        ]
+    );
+    Ok(())
+}
+
+fn arrows_join_signals_and_waits(context: &Context) -> Result<(), Failed> {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    let full = site(&mut trace, SiteKind::Signal, "full");
+    let wait = site(&mut trace, SiteKind::Wait, "wait full");
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
+    // The consumer stands before the producer, in the file too.
+    let consumer = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
+    let producer = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
+    let from = mark(&mut trace, producer, full, 100.0, 1);
+    let to = mark(&mut trace, consumer, wait, 150.0, 1);
+    edge(&mut trace, from, to);
+    // At the same nanosecond.
+    let from = mark(&mut trace, producer, full, 300.0, 2);
+    let to = mark(&mut trace, consumer, wait, 300.0, 2);
+    edge(&mut trace, from, to);
+    // One signal that releases two waits, one of them in its own warp.
+    let from = mark(&mut trace, producer, full, 400.0, 3);
+    for (warp, at) in [(consumer, 450.0), (producer, 460.0)] {
+        let to = mark(&mut trace, warp, wait, at, 3);
+        edge(&mut trace, from, to);
+    }
+    let sql = "SELECT a.name, a.ts, b.name, b.ts FROM flow JOIN slice a ON a.id = slice_out \
+        JOIN slice b ON b.id = slice_in ORDER BY a.ts, b.ts";
+    let answers = ask(context, &trace, &[sql])?;
+    assert_eq!(
+        answers[0],
+        [
+            "full|100|wait full|150",
+            "full|300|wait full|300",
+            "full|400|wait full|450",
+            "full|400|wait full|460",
+        ]
+    );
+    Ok(())
+}
+
+fn losses_are_seen(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, _], first) = one_warp();
+    region(&mut trace, first, load, 0, 150.0, 200.0);
+    trace.warps[first].lost = 30;
+    let second = warp(&mut trace, [1, 0, 0], 0, 100.0, 1100.0);
+    region(&mut trace, second, load, 0, 1000.0, 1050.0);
+    trace.warps[second].lost = 1;
+    let about = "SELECT s.name, s.depth FROM slice s JOIN track t ON t.id = s.track_id \
+        WHERE t.name = 'about this trace' ORDER BY s.depth";
+    let lost = "SELECT s.name, s.ts, t.name FROM slice s JOIN track t ON t.id = s.track_id \
+        WHERE s.name GLOB 'LOST * record*' AND s.dur = 0 ORDER BY s.ts DESC";
+    let answers = ask(context, &trace, &[about, lost])?;
+    assert_eq!(
+        answers[0],
+        [
+            "NVIDIA H200, compute capability 9.0, 132 SMs|0",
+            "LOST 31 of 33 records|1",
+            "clock: resolution 0.5 ns|2",
+            "cost of a record: not measured|3",
+        ]
+    );
+    assert_eq!(
+        answers[1],
+        [
+            "LOST 30 records|1100|block 0, warp 0 · SM 0 · lost 30",
+            "LOST 1 record|100|block 1, warp 0 · SM 1 · lost 1",
+        ]
+    );
+    Ok(())
+}
+
+fn open_regions_are_marked(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], first) = one_warp();
+    region(&mut trace, first, load, 0, 200.0, 0.0);
+    last(&mut trace, first).end = None;
+    region(&mut trace, first, math, 1, 300.0, 400.0);
+    let second = warp(&mut trace, [1, 0, 0], 0, 150.0, 0.0);
+    trace.warps[second].exit = None;
+    let answers = ask(
+        context,
+        &trace,
+        &[
+            SLICES,
+            "SELECT name FROM slice JOIN args USING (arg_set_id) \
+             WHERE key = 'debug.open' AND int_value = 1 ORDER BY name",
+        ],
+    )?;
+    assert_eq!(
+        answers[0],
+        [
+            "gemm|100|1000|0",
+            "gemm (never left)|150|950|0",
+            "load (open)|200|900|1",
+            "mma|300|100|2"
+        ]
+    );
+    assert_eq!(answers[1], ["gemm (never left)", "load (open)"]);
+    Ok(())
+}
+
+fn launches_are_processes(context: &Context) -> Result<(), Failed> {
+    let mut trace = gpu();
+    let gemm = site(&mut trace, SiteKind::Kernel, "gemm");
+    let sum = site(&mut trace, SiteKind::Kernel, "sum");
+    for (at, (kernel, grid)) in
+        [(gemm, [4, 2, 1]), (sum, [8, 1, 1]), (gemm, [1, 1, 3])].iter().enumerate()
+    {
+        let start = at as f64 * 1000.0;
+        launch(&mut trace, *kernel, *grid, start, start + 900.0);
+        warp(&mut trace, [0, 0, 0], 0, start, start + 900.0);
+    }
+    trace.launches[2].replay = 2;
+    trace.device.emulated = true;
+    trace.device.name = "emulator".to_owned();
+    let sql = "SELECT pid, name FROM process WHERE pid > 0 ORDER BY pid";
+    let slices = "SELECT p.pid, s.name, s.ts FROM slice s JOIN process_track t ON t.id = s.track_id \
+        JOIN process p USING (upid) WHERE t.name != 'about this trace' ORDER BY s.ts";
+    let answers = ask(context, &trace, &[sql, slices])?;
+    assert_eq!(
+        answers[0],
+        [
+            "1|gemm, grid 4x2, block 64, emulator: these are not GPU times",
+            "2|sum, grid 8, block 64, emulator: these are not GPU times",
+            "3|gemm, grid 1x1x3, block 64, replay 2, emulator: these are not GPU times",
+        ]
+    );
+    assert_eq!(answers[1], ["1|gemm|0", "2|sum|1000", "3|gemm|2000"]);
+    Ok(())
+}
+
+/// Tracks and their parents, in the order of their ranks.
+const ORDER: &str = "SELECT coalesce(p.name || ' / ', '') || t.name FROM track t \
+    LEFT JOIN track p ON p.id = t.parent_id \
+    WHERE t.name NOT IN ('about this trace') AND EXISTS \
+    (SELECT 1 FROM slice s WHERE s.track_id = t.id) \
+    ORDER BY CAST(extract_arg(p.source_arg_set_id, 'sibling_order_rank') AS INT), \
+    CAST(extract_arg(t.source_arg_set_id, 'sibling_order_rank') AS INT)";
+
+fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    launch(&mut trace, kernel, [1000, 1, 1], 0.0, 10_000.0);
+    for block in 0..500 {
+        for index in 0..2 {
+            warp(&mut trace, [block, 0, 0], index, f64::from(block), 10_000.0);
+        }
+    }
+    let rank = "SELECT name, extract_arg(source_arg_set_id, 'sibling_order_rank') AS rank, \
+        extract_arg(source_arg_set_id, 'child_ordering') FROM track \
+        WHERE name IN ('block 2', 'block 10', 'block 499') ORDER BY rank";
+    let answers = ask(context, &trace, &[ORDER, rank])?;
+    let wanted: Vec<String> = (0..500)
+        .flat_map(|block| {
+            (0..2).map(move |warp| format!("block {block} / warp {warp} · SM {}", block % 4))
+        })
+        .collect();
+    assert_eq!(answers[0], wanted);
+    assert_eq!(
+        answers[1],
+        ["block 2|3|explicit", "block 10|11|explicit", "block 499|500|explicit"]
+    );
+    Ok(())
+}
+
+fn tracks_by_sm(context: &Context) -> Result<(), Failed> {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    launch(&mut trace, kernel, [8, 2, 1], 0.0, 100.0);
+    for block in [0, 1, 4, 5] {
+        warp(&mut trace, [block, 1, 0], 0, 0.0, 100.0);
+    }
+    let options = ExportOptions { grouping: Grouping::Sm, ..ExportOptions::default() };
+    let answers = ask_with(context, &trace, &options, &[ORDER])?;
+    assert_eq!(
+        answers[0],
+        [
+            "SM 0 / block 0,1, warp 0 · SM 0",
+            "SM 0 / block 4,1, warp 0 · SM 0",
+            "SM 1 / block 1,1, warp 0 · SM 1",
+            "SM 1 / block 5,1, warp 0 · SM 1",
+        ]
+    );
+    Ok(())
+}
+
+fn user_tracks_keep_warps_apart(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], first) = one_warp();
+    let second = warp(&mut trace, [1, 0, 0], 0, 100.0, 1100.0);
+    // The second warp's slices would nest in the first's if they shared a row.
+    for (warp, start, end) in [(first, 200.0, 600.0), (first, 700.0, 800.0)] {
+        region(&mut trace, warp, load, 0, start, end);
+        last(&mut trace, warp).track = Some(7);
+    }
+    for (start, end) in [(300.0, 400.0), (600.0, 650.0)] {
+        region(&mut trace, second, math, 0, start, end);
+        last(&mut trace, second).track = Some(7);
+    }
+    let third = warp(&mut trace, [2, 0, 0], 0, 100.0, 1100.0);
+    trace.warps[third].track = Some(9);
+    region(&mut trace, third, math, 0, 300.0, 400.0);
+    let sql = "SELECT t.name, s.name, s.ts, s.depth FROM slice s JOIN track t ON t.id = s.track_id \
+        WHERE t.name IN ('tile 7', 'track 9', 'overlapping 1') ORDER BY t.name, s.ts";
+    let mut options = ExportOptions::default();
+    options.track_names.insert(7, "tile 7".to_owned());
+    let answers = ask_with(context, &trace, &options, &[sql])?;
+    assert_eq!(
+        answers[0],
+        [
+            "overlapping 1|mma|300|0",
+            "overlapping 1|mma|600|0",
+            "tile 7|load|200|0",
+            "tile 7|load|700|0",
+            "track 9|gemm|100|0",
+            "track 9|mma|300|1",
+        ]
+    );
+    Ok(())
+}
+
+fn lanes_have_tracks(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], warp) = one_warp();
+    trace.warps[warp].strategy = Strategy::Thread;
+    for lane in [0, 2, 10] {
+        region(&mut trace, warp, load, 0, 200.0 + f64::from(lane), 500.0);
+        last(&mut trace, warp).lane = lane;
+        region(&mut trace, warp, math, 1, 300.0, 400.0);
+        last(&mut trace, warp).lane = lane;
+    }
+    let sql = "SELECT t.name, s.name, s.ts, s.depth FROM slice s JOIN track t ON t.id = s.track_id \
+        WHERE t.name GLOB 'lane*' ORDER BY \
+        extract_arg(t.source_arg_set_id, 'sibling_order_rank'), s.ts";
+    let answers = ask(context, &trace, &[sql, SLICES])?;
+    assert_eq!(
+        answers[0],
+        ["lane 2|load|202|0", "lane 2|mma|300|1", "lane 10|load|210|0", "lane 10|mma|300|1"]
+    );
+    assert_eq!(answers[1].len(), 7);
+    Ok(())
+}
+
+fn values_and_raw_times(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], warp) = one_warp();
+    trace.sites[load.0 as usize].unit = Some("bytes".to_owned());
+    region(&mut trace, warp, load, 0, 200.25, 500.0);
+    last(&mut trace, warp).value = Some(Value::Unsigned(1 << 63));
+    region(&mut trace, warp, math, 0, 600.0, 700.0);
+    last(&mut trace, warp).value = Some(Value::Float(2.5));
+    region(&mut trace, warp, math, 0, 800.0, 900.0);
+    last(&mut trace, warp).value = Some(Value::Signed(-3));
+    let sql = "SELECT s.name, a.key, a.display_value FROM slice s JOIN args a USING (arg_set_id) \
+        WHERE a.key GLOB 'debug.*' AND s.name != 'gemm' ORDER BY s.ts, a.key";
+    let facts = "SELECT a.key, a.display_value FROM slice s JOIN args a USING (arg_set_id) \
+        WHERE a.key GLOB 'debug.*' AND s.name = 'gemm' ORDER BY a.key";
+    let options = ExportOptions { raw_times: true, ..ExportOptions::default() };
+    let answers = ask_with(context, &trace, &options, &[sql, facts])?;
+    let bits = (1u64 << 63) as i64;
+    assert!(
+        answers[0].contains(&"load|debug.value|9223372036854775808".to_owned())
+            || answers[0].contains(&format!("load|debug.value|{bits}")),
+        "{:?}",
+        answers[0]
+    );
+    for line in [
+        "load|debug.unit|bytes",
+        "load|debug.ns|200.25",
+        "load|debug.end_ticks|1001000",
+        "mma|debug.value|2.5",
+        "mma|debug.value|-3",
+    ] {
+        assert!(answers[0].contains(&line.to_owned()), "{line} in {:?}", answers[0]);
+    }
+    for line in [
+        "debug.sm|0",
+        "debug.recorded_by|warp",
+        "debug.clock|cycles of the SM",
+        "debug.ticks|1000200",
+    ] {
+        assert!(answers[1].contains(&line.to_owned()), "{line} in {:?}", answers[1]);
+    }
+    Ok(())
+}
+
+fn weird_names(context: &Context) -> Result<(), Failed> {
+    let long = "x".repeat(65_535);
+    let names = [
+        "a \"quoted\" 'name'",
+        "two\nlines\ttab",
+        "Größe 尺寸 🚀",
+        "",
+        "<b>%s</b> \\",
+        long.as_str(),
+    ];
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "kernel \"k\"\n🚀");
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
+    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 1000.0);
+    for (at, name) in names.iter().enumerate() {
+        let region_site = site(&mut trace, SiteKind::Region, name);
+        let start = 10.0 * (at + 1) as f64;
+        region(&mut trace, warp, region_site, 0, start, start + 5.0);
+    }
+    let nul = site(&mut trace, SiteKind::Region, "a\0b");
+    region(&mut trace, warp, nul, 0, 500.0, 510.0);
+    let sql = "SELECT coalesce(s.name, '') FROM slice s JOIN track t ON t.id = s.track_id \
+        WHERE t.name != 'about this trace' AND s.depth = 1 ORDER BY s.ts";
+    let answers = ask(context, &trace, &[sql, "SELECT name FROM process WHERE pid = 1"])?;
+    assert_eq!(answers[0][..6], names);
+    assert_eq!(answers[0][6], "a\u{2400}b");
+    assert!(answers[1][0].starts_with("kernel \"k\"\n🚀, grid 1,"), "{}", answers[1][0]);
+    Ok(())
+}
+
+fn many_slices_are_small(context: &Context) -> Result<(), Failed> {
+    const WARPS: u32 = 40;
+    const REGIONS: usize = 2_000;
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let sites: Vec<_> =
+        (0..20).map(|n| site(&mut trace, SiteKind::Region, &format!("part {n}"))).collect();
+    launch(&mut trace, kernel, [WARPS, 1, 1], 0.0, 1e7);
+    for block in 0..WARPS {
+        let warp = warp(&mut trace, [block, 0, 0], 0, 0.0, 1e7);
+        for at in 0..REGIONS {
+            let start = 100.0 + at as f64 * 1000.0;
+            region(&mut trace, warp, sites[at % sites.len()], 0, start, start + 400.0);
+        }
+    }
+    let (path, bytes) = context.write(&trace, &ExportOptions::default(), Format::Perfetto)?;
+    let summary = context.processor.check(&path)?;
+    std::fs::remove_file(&path)?;
+    let slices = u64::from(WARPS) * (REGIONS as u64 + 1);
+    // Four slices tell about the trace.
+    assert_eq!((summary.slices, summary.tracks), (slices + 4, u64::from(WARPS) + 1));
+    assert_eq!(summary.processes, 1);
+    let each = bytes.len() as f64 / slices as f64;
+    assert!(each <= 28.0, "{each} bytes a slice");
+    Ok(())
+}
+
+fn no_launch(context: &Context) -> Result<(), Failed> {
+    let answers = ask(
+        context,
+        &gpu(),
+        &["SELECT name FROM process WHERE pid = 1", "SELECT count(*) FROM slice"],
+    )?;
+    assert_eq!(answers[0], ["no launch was recorded, NVIDIA H200"]);
+    assert_eq!(answers[1], ["4"]);
+    Ok(())
+}
+
+fn odd_times_load(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], warp) = one_warp();
+    // Before the origin, without a number, beyond all measure, and ending before it begins.
+    region(&mut trace, warp, load, 0, -50.5, 20.0);
+    region(&mut trace, warp, math, 0, 300.0, 200.0);
+    last(&mut trace, warp).start.ns = 300.0;
+    region(&mut trace, warp, load, 0, 400.0, 0.0);
+    last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: f64::NAN });
+    region(&mut trace, warp, load, 0, 500.0, 0.0);
+    last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: f64::INFINITY });
+    region(&mut trace, warp, load, 0, 600.0, 0.0);
+    last(&mut trace, warp).end = Some(profiler_trace::Time { ticks: 0, ns: 1e30 });
+    let answers = ask(
+        context,
+        &trace,
+        &["SELECT count(*), min(ts) FROM slice WHERE name IN ('load', 'mma')"],
+    )?;
+    assert_eq!(answers[0], ["5|1"]);
+    Ok(())
+}

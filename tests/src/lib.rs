@@ -1,0 +1,1 @@
+//! Empty: this package holds tests only. See `tests/tests`.

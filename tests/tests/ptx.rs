@@ -1,0 +1,120 @@
+//! What the annotations become in PTX.
+
+/// A test that needs the PTX of the test kernels; without a compiler it is listed as ignored.
+macro_rules! ptx_test {
+    ($(#[$attribute:meta])* fn $name:ident() $body:block) => {
+        $(#[$attribute])*
+        #[test]
+        #[cfg_attr(
+            no_nvptx_compiler,
+            ignore = "needs a compiler for nvptx64; `cargo xtask tools` installs one"
+        )]
+        fn $name() $body
+    };
+}
+
+const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain.ptx"));
+const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated.ptx"));
+const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
+
+/// PTX without comments and blank lines.
+fn code(ptx: &str) -> Vec<&str> {
+    ptx.lines()
+        .map(|line| line.split("//").next().unwrap_or_default().trim_end())
+        .filter(|line| !line.trim().is_empty())
+        .collect()
+}
+
+/// The lines of one kernel.
+fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
+    let head = format!(".entry {name}(");
+    let lines = code(ptx);
+    let begin = lines
+        .iter()
+        .position(|line| line.contains(&head))
+        .unwrap_or_else(|| panic!("no kernel {name} in the PTX"));
+    let length = lines[begin..]
+        .iter()
+        .position(|line| *line == "}")
+        .unwrap_or_else(|| panic!("kernel {name} has no end"));
+    lines[begin..=begin + length].to_vec()
+}
+
+/// How many lines of a kernel hold one of the instructions.
+fn count(lines: &[&str], instructions: &[&str]) -> usize {
+    let holds = |line: &str| {
+        instructions.iter().any(|instruction| {
+            line.split_whitespace().any(|word| word.starts_with(instruction))
+        })
+    };
+    lines.iter().filter(|line| holds(line)).count()
+}
+
+ptx_test! {
+    fn off_leaves_nothing() {
+        assert!(PLAIN.contains(".entry scale("));
+        assert_eq!(code(PLAIN), code(ANNOTATED_OFF));
+    }
+}
+
+ptx_test! {
+    fn no_atomic_fence_or_barrier_per_event() {
+        let costly = ["atom.", "red.", "fence.", "membar.", "bar.", "barrier."];
+        let one_region = count(&entry(STRATEGIES, "by_warp"), &costly);
+        let five_regions = count(&entry(STRATEGIES, "by_each"), &costly);
+        let everything = count(&entry(STRATEGIES, "everything"), &costly);
+        // Entry and exit: two claims, three counters of what was lost.
+        assert_eq!(one_region, 5);
+        assert_eq!(five_regions, one_region);
+        assert_eq!(everything, one_region);
+    }
+}
+
+ptx_test! {
+    fn a_record_is_two_clock_reads_and_one_predicated_store() {
+        let anchors = 2; // entry and exit
+        let header_stores = 6; // four at entry, two at exit
+        let kernel = entry(STRATEGIES, "by_warp");
+        let unrolled = count(&kernel, &["st.global.v2.u64"]) - header_stores;
+        assert!(unrolled >= 1, "the region's store is missing");
+        let clocks = kernel.iter().filter(|line| line.contains("%clock64")).count();
+        assert_eq!(clocks, anchors + 2 * unrolled);
+        for line in kernel.iter().filter(|line| line.contains("st.global.v2.u64")) {
+            assert!(line.trim_start().starts_with('@'), "a store without a predicate: {line}");
+        }
+    }
+}
+
+ptx_test! {
+    fn without_a_session_a_warp_reads_one_constant() {
+        let kernel = entry(STRATEGIES, "by_warp");
+        let first_branch = kernel
+            .iter()
+            .position(|line| line.contains("bra"))
+            .expect("entry branches on whether there is a session");
+        let loads = count(&kernel[..first_branch], &["ld.const"]);
+        assert_eq!(loads, 1, "before the branch that skips entry");
+    }
+}
+
+ptx_test! {
+    fn collectives_are_not_duplicated() {
+        // One for the broadcast of a claimed slot, one for the region between the two branches.
+        assert_eq!(count(&entry(STRATEGIES, "guarded_collective"), &["activemask.b32"]), 2);
+        // The same without the guard, to show that this test would see it break.
+        assert!(count(&entry(STRATEGIES, "unguarded_collective"), &["activemask.b32"]) > 2);
+    }
+}
+
+ptx_test! {
+    fn sites_are_numbered_densely() {
+        let sites = profiler_trace::SiteTable::from_ptx(STRATEGIES).expect("a site table");
+        let mut ids: Vec<u32> = sites.sites().iter().map(|site| site.id).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (1..=ids.len() as u32).collect::<Vec<_>>());
+        let names: Vec<&str> = sites.sites().iter().map(|site| site.name.as_str()).collect();
+        for name in ["by_warp", "round", "load", "compute", "store", "TASK[out of range]", "twice"] {
+            assert!(names.contains(&name), "no site named {name} among {names:?}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Collects the examples for a machine that has an NVIDIA GPU and no Rust.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::command::Run;
+use crate::{Error, cargo, target, tools};
+
+/// The package whose examples are bundled.
+pub(crate) const PACKAGE: &str = "profiler-examples";
+/// What a bundle may weigh.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// The names of the examples; none while the package is missing.
+pub(crate) fn examples() -> Result<Vec<String>, Error> {
+    let metadata = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let mut names: Vec<String> = array(&metadata["packages"])
+        .filter(|package| package["name"] == PACKAGE)
+        .flat_map(|package| array(&package["targets"]))
+        .filter(|target| array(&target["kind"]).any(|kind| kind == "example"))
+        .filter_map(|target| target["name"].as_str().map(str::to_owned))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Builds, and fills target/gpu-bundle.
+pub(crate) fn make() -> Result<(), Error> {
+    let tools = tools::install()?;
+    let wanted = examples()?;
+    if wanted.is_empty() {
+        return Err(format!("the package {PACKAGE} has no examples").into());
+    }
+    println!("building {}", wanted.join(", "));
+    let messages = cargo()
+        .args(["build", "--release", "--package", PACKAGE, "--examples"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .envs(tools.variables())
+        .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
+        .output()?;
+    let built = Built::read(&messages)?;
+    let bundle = target().join("gpu-bundle");
+    if bundle.exists() {
+        std::fs::remove_dir_all(&bundle)?;
+    }
+    for folder in ["bin", "ptx"] {
+        std::fs::create_dir_all(bundle.join(folder))?;
+    }
+    for name in &wanted {
+        let binary = built.binary(name)?;
+        std::fs::copy(binary, bundle.join("bin").join(name))?;
+    }
+    for ptx in &built.ptx {
+        if std::fs::metadata(ptx)?.len() == 0 {
+            return Err(
+                format!("{} is empty: it was built without a compiler", ptx.display()).into()
+            );
+        }
+        std::fs::copy(ptx, bundle.join("ptx").join(ptx.file_name().unwrap_or_default()))?;
+    }
+    std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;
+    Run::new("chmod").arg("755").arg(bundle.join("run.sh")).run()?;
+    std::fs::write(bundle.join("VERSION"), version()?)?;
+    let bytes = size(&bundle)?;
+    if bytes > BYTES_MAX {
+        return Err(format!("the bundle has {bytes} bytes, more than {BYTES_MAX}").into());
+    }
+    println!("{} ({} KiB): run.sh OUT_DIR runs it", bundle.display(), bytes >> 10);
+    Ok(())
+}
+
+/// What cargo reports that it has built.
+struct Built {
+    /// Names of examples, and their binaries.
+    binaries: Vec<(String, PathBuf)>,
+    /// PTX files in the package's OUT_DIR.
+    ptx: Vec<PathBuf>,
+}
+
+impl Built {
+    fn read(messages: &str) -> Result<Self, Error> {
+        let mut built = Self { binaries: Vec::new(), ptx: Vec::new() };
+        for line in messages.lines().filter(|line| line.starts_with('{')) {
+            let message: Value = serde_json::from_str(line)?;
+            match message["reason"].as_str() {
+                Some("compiler-artifact") => {
+                    let (Some(name), Some(path)) =
+                        (message["target"]["name"].as_str(), message["executable"].as_str())
+                    else {
+                        continue;
+                    };
+                    if array(&message["target"]["kind"]).any(|kind| kind == "example") {
+                        built.binaries.push((name.to_owned(), path.into()));
+                    }
+                }
+                Some("build-script-executed") => {
+                    let own = message["package_id"].as_str().is_some_and(is_own);
+                    if let Some(folder) = message["out_dir"].as_str().filter(|_| own) {
+                        built.ptx.extend(ptx_files(Path::new(folder))?);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(built)
+    }
+
+    fn binary(&self, name: &str) -> Result<&Path, Error> {
+        let found = self.binaries.iter().find(|(other, _)| other == name);
+        let (_, path) = found.ok_or_else(|| format!("cargo did not build the example {name}"))?;
+        Ok(path)
+    }
+}
+
+/// Whether a package id is that of [`PACKAGE`]: `path+file:///..#profiler-examples@0.1.0`, or
+/// without the name where the folder bears it.
+fn is_own(id: &str) -> bool {
+    let (path, package) = id.rsplit_once('#').unwrap_or((id, ""));
+    match package.split_once('@') {
+        Some((name, _)) => name == PACKAGE,
+        None => path.ends_with(&format!("/{PACKAGE}")),
+    }
+}
+
+/// The processed PTX in a folder.
+fn ptx_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(".ptx") && !name.ends_with(".unprocessed.ptx") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// Which sources the bundle was made from.
+fn version() -> Result<String, Error> {
+    let git = |arguments: &[&str]| Run::new("git").args(arguments).output();
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let changed = git(&["status", "--porcelain"])?;
+    let state = if changed.is_empty() { "clean" } else { "with changes" };
+    let rustc = Run::new("rustc").arg("--version").output()?;
+    let ptx = profiler_build::compiler_version()?;
+    let ptx = ptx.lines().next().unwrap_or_default();
+    Ok(format!("commit: {} ({state})\nhost: {}\nkernels: {ptx}\n", commit.trim(), rustc.trim()))
+}
+
+fn size(folder: &Path) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        bytes += if entry.file_type()?.is_dir() {
+            size(&entry.path())?
+        } else {
+            entry.metadata()?.len()
+        };
+    }
+    Ok(bytes)
+}
+
+fn array(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Built, is_own};
+
+    #[test]
+    fn cargo_messages_name_binaries_and_ptx() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a.ptx", "a.unprocessed.ptx", "other.txt"] {
+            std::fs::write(folder.path().join(name), "x").expect("written");
+        }
+        let messages = format!(
+            "{}\n{}\n{}\n",
+            r#"{"reason":"compiler-artifact","target":{"name":"gemm","kind":["example"]},"executable":"/t/gemm"}"#,
+            r#"{"reason":"compiler-artifact","target":{"name":"gemm","kind":["lib"]},"executable":null}"#,
+            serde_json::json!({
+                "reason": "build-script-executed",
+                "package_id": "path+file:///x/examples#profiler-examples@0.1.0",
+                "out_dir": folder.path(),
+            })
+        );
+        let built = Built::read(&messages).expect("read");
+        assert_eq!(built.binary("gemm").expect("there").to_str(), Some("/t/gemm"));
+        assert!(built.binary("softmax").is_err());
+        assert_eq!(built.ptx, [folder.path().join("a.ptx")]);
+    }
+
+    #[test]
+    fn package_ids() {
+        assert!(is_own("path+file:///x/examples#profiler-examples@0.1.0"));
+        assert!(is_own("path+file:///x/profiler-examples#0.1.0"));
+        assert!(!is_own("path+file:///x/host#profiler-host@0.1.0"));
+    }
+}

@@ -1,0 +1,86 @@
+//! Runs programs, says which, and fails with what they said.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Error;
+
+/// A program and its arguments.
+pub(crate) struct Run {
+    command: Command,
+    folder: PathBuf,
+}
+
+impl Run {
+    /// The program, to be run in the repository's root.
+    pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
+        Self { command: Command::new(program), folder: crate::root().to_owned() }
+    }
+
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    pub(crate) fn envs(mut self, variables: impl IntoIterator<Item = (String, OsString)>) -> Self {
+        self.command.envs(variables);
+        self
+    }
+
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.folder = folder.to_owned();
+        self
+    }
+
+    fn describe(&self) -> String {
+        let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Runs it, showing what it prints.
+    pub(crate) fn run(mut self) -> Result<(), Error> {
+        println!("+ {}", self.describe());
+        let status = self
+            .command
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .status()
+            .map_err(|error| format!("cannot run `{}`: {error}", self.describe()))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(format!("`{}` failed: {status}", self.describe()).into())
+    }
+
+    /// Runs it and gives its standard output.
+    pub(crate) fn output(mut self) -> Result<String, Error> {
+        let output = self
+            .command
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| format!("cannot run `{}`: {error}", self.describe()))?;
+        if !output.status.success() {
+            return Err(format!("`{}` failed: {}", self.describe(), output.status).into());
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Whether it runs and succeeds; shows nothing.
+    pub(crate) fn succeeds(mut self) -> bool {
+        self.command
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    }
+}

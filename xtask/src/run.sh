@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Runs every example of the bundle on this machine's NVIDIA GPU.
+#
+#   run.sh [--sanitize] OUT_DIR
+#
+# Each example runs in OUT_DIR/NAME, where it leaves its traces and its log. With --sanitize each
+# runs once more under compute-sanitizer's memcheck and racecheck, at its small size.
+# LIMIT is the time that one run may take (default 120s). The exit status is 1 if any run failed.
+set -u
+
+sanitize=no
+if [ "${1-}" = --sanitize ]; then
+    sanitize=yes
+    shift
+fi
+if [ $# -ne 1 ]; then
+    echo "usage: $0 [--sanitize] OUT_DIR" >&2
+    exit 2
+fi
+bundle=$(cd "$(dirname "$0")" && pwd) || exit 2
+mkdir -p "$1" || exit 2
+out=$(cd "$1" && pwd) || exit 2
+limit=${LIMIT:-120s}
+passed=0
+failed=0
+summary=$out/summary.txt
+
+# run NAME COMMAND..: runs in OUT_DIR/NAME and notes the result.
+run() {
+    local name=$1 begin status word
+    shift
+    mkdir -p "$out/$name"
+    begin=$SECONDS
+    (cd "$out/$name" && exec timeout --kill-after=10s "$limit" "$@") >"$out/$name/log.txt" 2>&1 </dev/null
+    status=$?
+    case $status in
+        0) word=passed passed=$((passed + 1)) ;;
+        124 | 137) word="timed out after $limit" failed=$((failed + 1)) ;;
+        *) word="failed with status $status" failed=$((failed + 1)) ;;
+    esac
+    printf '%-24s %5ss  %s\n' "$name" $((SECONDS - begin)) "$word" | tee -a "$summary"
+    if [ "$word" != passed ]; then
+        tail -n 20 "$out/$name/log.txt" | sed 's/^/    /'
+    fi
+}
+
+: >"$summary"
+cat "$bundle/VERSION" | tee -a "$summary"
+if command -v nvidia-smi >/dev/null; then
+    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | tee -a "$summary"
+fi
+for program in "$bundle"/bin/*; do
+    run "$(basename "$program")" "$program" --backend gpu --size full
+done
+if [ $sanitize = yes ]; then
+    if command -v compute-sanitizer >/dev/null; then
+        for program in "$bundle"/bin/*; do
+            for tool in memcheck racecheck; do
+                run "$(basename "$program").$tool" compute-sanitizer --tool "$tool" \
+                    --error-exitcode 9 "$program" --backend gpu --size small
+            done
+        done
+    else
+        echo "compute-sanitizer is not installed" | tee -a "$summary"
+        failed=$((failed + 1))
+    fi
+fi
+echo "$passed passed, $failed failed" | tee -a "$summary"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

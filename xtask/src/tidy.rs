@@ -1,0 +1,158 @@
+//! The repository's own rules.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::command::Run;
+
+/// A file with more lines is hard to review.
+const LINES_MAX: usize = 600;
+
+/// Files that may be longer, each with its reason.
+const LONG_FILES: &[(&str, &str)] = &[];
+
+/// Files outside of profiler-wire that may spell its names, each with its reason.
+const SPELLS_WIRE_NAMES: &[(&str, &str)] =
+    &[("profiler-device/src/site.rs", "a static's name cannot come from a constant")];
+
+/// Words that stand for work not done. Put together so that this file does not hold them.
+const UNFINISHED: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
+
+/// Beginnings of paths that exist on one machine only.
+const MACHINE_PATHS: [&str; 4] =
+    [concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/wo", "rk/")];
+
+/// Names of the wire format: a second spelling would drift from the first.
+const WIRE_NAMES: [&str; 4] = [
+    concat!("__profiler_", "descriptor"),
+    concat!("__PROFILER_", "SITE"),
+    concat!("profiler", "-site"),
+    concat!("// profiler", "-build:"),
+];
+
+/// Every broken rule, as `file:line: rule`.
+pub(crate) fn offences(root: &Path) -> Result<Vec<String>, Error> {
+    let listed = Run::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .folder(root)
+        .output()?;
+    let mut offences = Vec::new();
+    let mut long = Vec::new();
+    for name in listed.split('\0').filter(|name| !name.is_empty()) {
+        let path: PathBuf = root.join(name);
+        // A file may be listed and deleted, or hold no text.
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        offences.extend(check(name, &text));
+        if text.lines().count() > LINES_MAX {
+            long.push(name.to_owned());
+        }
+    }
+    for (name, _) in LONG_FILES.iter().filter(|(name, _)| !long.iter().any(|long| long == name)) {
+        offences.push(format!("{name}: is not long any more, take it off the list in tidy.rs"));
+    }
+    Ok(offences)
+}
+
+/// The rules that one file breaks.
+fn check(name: &str, text: &str) -> Vec<String> {
+    let mut offences = Vec::new();
+    let file = name.rsplit('/').next().unwrap_or(name);
+    if file == "Cargo.lock" {
+        return offences;
+    }
+    let lines = text.lines().count();
+    if lines > LINES_MAX && !listed(LONG_FILES, name) {
+        offences.push(format!("{name}: has {lines} lines, more than {LINES_MAX}; split it"));
+    }
+    if file == "Cargo.toml" && text.contains("[package]") && !has_license(text) {
+        offences.push(format!("{name}: has no `license`"));
+    }
+    let spells_names = !name.ends_with(".rs")
+        || name.starts_with("profiler-wire/")
+        || is_test(name)
+        || listed(SPELLS_WIRE_NAMES, name);
+    for (index, line) in text.lines().enumerate() {
+        let mut offence = |rule: String| offences.push(format!("{name}:{}: {rule}", index + 1));
+        for word in UNFINISHED.iter().filter(|word| has_word(line, word)) {
+            offence(format!("{word}: do it now or write an issue"));
+        }
+        for path in MACHINE_PATHS.iter().filter(|path| line.contains(*path)) {
+            offence(format!("`{path}` exists on one machine only"));
+        }
+        let is_comment = line.trim_start().starts_with("//");
+        for wire in WIRE_NAMES.iter().filter(|wire| line.contains(*wire)) {
+            if !spells_names && !is_comment {
+                offence(format!("`{wire}` is spelled here; use profiler_wire::symbol"));
+            }
+        }
+    }
+    offences
+}
+
+fn listed(list: &[(&str, &str)], name: &str) -> bool {
+    list.iter().any(|(listed, _)| *listed == name)
+}
+
+/// Tests spell names on purpose: what they expect must not move with the code.
+fn is_test(name: &str) -> bool {
+    name.split('/').any(|part| part == "tests" || part == "tests.rs" || part.ends_with("_tests.rs"))
+}
+
+fn has_license(manifest: &str) -> bool {
+    manifest.lines().any(|line| {
+        let line = line.trim_start();
+        line.starts_with("license") && line.contains('=')
+    })
+}
+
+/// Whether the word stands in the line by itself.
+fn has_word(line: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(is_part) && !line[at + word.len()..].starts_with(is_part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINES_MAX, MACHINE_PATHS, UNFINISHED, WIRE_NAMES, check, offences};
+
+    #[test]
+    fn the_repository_keeps_its_rules() {
+        let offences = offences(crate::root()).expect("git lists the files");
+        assert!(offences.is_empty(), "\n{}", offences.join("\n"));
+    }
+
+    #[test]
+    fn planted_words_and_paths_are_found() {
+        for word in UNFINISHED {
+            assert_eq!(check("a/src/lib.rs", &format!("// {word}: later")).len(), 1, "{word}");
+            assert!(check("a/src/lib.rs", &format!("let MY_{word}_X = 1;")).is_empty(), "{word}");
+        }
+        for path in MACHINE_PATHS {
+            let found = check("README.md", &format!("one\nsee {path}x"));
+            assert_eq!(found, [format!("README.md:2: `{path}` exists on one machine only")]);
+        }
+    }
+
+    #[test]
+    fn wire_names_are_spelled_in_the_wire_crate_and_in_tests_only() {
+        for name in WIRE_NAMES {
+            let line = format!("const A: &str = \"{name}\";");
+            assert_eq!(check("profiler-host/src/lib.rs", &line).len(), 1, "{name}");
+            for allowed in ["profiler-wire/src/symbol.rs", "a/tests/b.rs", "a/src/tests.rs"] {
+                assert!(check(allowed, &line).is_empty(), "{name} {allowed}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_files_and_crates_without_a_licence_are_found() {
+        assert_eq!(check("a.rs", &"x\n".repeat(LINES_MAX + 1)).len(), 1);
+        assert!(check("a.rs", &"x\n".repeat(LINES_MAX)).is_empty());
+        assert!(check("Cargo.lock", &"x\n".repeat(LINES_MAX + 1)).is_empty());
+        assert_eq!(check("a/Cargo.toml", "[package]\nname = \"a\"\n").len(), 1);
+        assert!(check("a/Cargo.toml", "[package]\nlicense.workspace = true\n").is_empty());
+        assert!(check("Cargo.toml", "[workspace]\n").is_empty());
+    }
+}

