@@ -32,9 +32,10 @@
 //! [`hardware`] reads the clocks and special registers; [`Recorder::region`], [`Recorder::start`]
 //! and [`Recorder::mark`] are what the macros call.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
+#![cfg_attr(all(target_arch = "nvptx64", feature = "enabled"), feature(abi_ptx))]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics),
+    feature(asm_experimental_arch, link_llvm_intrinsics),
     allow(internal_features, reason = "the convergence guard needs an LLVM intrinsic by its name")
 )]
 
@@ -58,7 +59,7 @@ mod calibration;
 
 pub use hardware::DescriptorPtr;
 pub use profiler_macros::{
-    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
+    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, recorder,
     region_end, region_start,
 };
 pub use recorder::{Recorder, Region, RegionToken};

@@ -3,6 +3,10 @@
 use profiler_wire::RecordKind;
 
 /// A value that a region or a mark can carry: any integer, `f32`, `f64` or `bool`.
+#[diagnostic::on_unimplemented(
+    message = "a region or mark cannot carry a `{Self}`",
+    note = "values are integers of up to 64 bits, `f32`, `f64` and `bool`"
+)]
 pub trait Value: Copy {
     /// The kind of record that holds it.
     const KIND: RecordKind;
@@ -72,6 +76,11 @@ impl<V: Value> Attachment for Payload<V> {
 /// A value that an end stamp can wait for: its bits folded into one register.
 ///
 /// A stamp that depends on the folded bits is read only once every part of the value has arrived.
+#[diagnostic::on_unimplemented(
+    message = "a region cannot `wait` for a `{Self}`",
+    note = "it waits for the value of its block: a number, a `bool`, a pointer, or an array or tuple \
+            of those; give the block such a value, or leave out `wait`"
+)]
 pub trait Wait {
     /// The exclusive-or of the value's 32-bit words.
     fn fold(&self) -> u32;
@@ -94,7 +103,6 @@ const fn fold_u64(value: u64) -> u32 {
 }
 
 waits! {
-    () => |_value| 0;
     bool => |value| u32::from(value);
     u8 => |value| u32::from(value);
     u16 => |value| u32::from(value);
@@ -154,6 +162,10 @@ wait_tuples! {
 }
 
 /// A value that can be pinned: its computation stays on its side of a stamp.
+#[diagnostic::on_unimplemented(
+    message = "`pin` cannot hold a `{Self}`",
+    note = "it holds numbers, pointers and arrays of them: name those that the region computes"
+)]
 pub trait Pin {
     /// Hides from the compiler what the value is, at no instruction.
     fn pin(&mut self);

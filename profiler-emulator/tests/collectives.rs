@@ -92,7 +92,7 @@ fn an_exchange_gives_every_lane_all_values() {
 #[test]
 fn halves_of_a_warp_exchange_apart() {
     let seen = collect_both(&config(1, 32), || {
-        let mask = if lane_id() % 2 == 0 { 0x5555_5555 } else { 0xaaaa_aaaa };
+        let mask = if lane_id().is_multiple_of(2) { 0x5555_5555 } else { 0xaaaa_aaaa };
         let mut sum = 0;
         // The halves make different numbers of exchanges.
         for turn in 0..=u64::from(lane_id() % 2) {

@@ -128,11 +128,13 @@ impl<'b> EmulatorSession<'b> {
         if options.record_cost == Cost::Measure {
             output.cost = Some(device.calibrate()?);
         }
-        let memory = HostMemory::zeroed(layout.bytes_to_allocate())?;
+        let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
-        let own_descriptor =
-            options.apart.then(|| HostMemory::zeroed(descriptor::BYTES as u64)).transpose()?;
+        let own_descriptor = options
+            .apart
+            .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
+            .transpose()?;
         Ok(Self { device, arrays, memory, own_descriptor, output })
     }
 
@@ -177,7 +179,8 @@ impl<'b> EmulatorSession<'b> {
 
     pub(crate) fn reset(&mut self) -> Result<(), Error> {
         // Fresh memory is zero without being filled: most of the rooms were never touched.
-        self.memory = HostMemory::zeroed(self.arrays.layout.bytes_to_allocate())?;
+        let layout = &self.arrays.layout;
+        self.memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
         let base = self.arrays.layout.base(self.memory.address());
         self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
         self.arrays.reset();

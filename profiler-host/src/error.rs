@@ -139,13 +139,13 @@ pub enum Error {
          launch through the session, or drop it first"
     )]
     LaunchPastSession,
-    /// The arrays of a session do not fit.
-    #[error("the session's buffers take {bytes} bytes, and {free} are free; {cure}")]
+    /// The arrays of a session, or a buffer, do not fit.
+    #[error("{bytes} bytes of memory are not to be had{}; {cure}", free_bytes(*free))]
     OutOfMemory {
         /// What they take.
         bytes: u64,
-        /// What is there.
-        free: u64,
+        /// What is there, where that is known.
+        free: Option<u64>,
         /// What to lower.
         cure: String,
     },
@@ -191,4 +191,8 @@ pub enum Error {
     /// A trace whose format does not follow from the file's name.
     #[error("{} does not say which format: end it in .pftrace (Perfetto) or .json (Chrome)", .0.display())]
     UnknownFormat(PathBuf),
+}
+
+fn free_bytes(free: Option<u64>) -> String {
+    free.map_or_else(String::new, |free| format!(" ({free} are free)"))
 }

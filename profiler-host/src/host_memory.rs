@@ -23,12 +23,9 @@ pub(crate) struct HostMemory {
 }
 
 impl HostMemory {
-    pub(crate) fn zeroed(bytes: u64) -> Result<Self, Error> {
-        let out_of_memory = || Error::OutOfMemory {
-            bytes,
-            free: 0,
-            cure: "lower max_warps or words_per_warp".to_owned(),
-        };
+    /// Memory of this size; `cure` says what to lower where it does not fit.
+    pub(crate) fn zeroed(bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
+        let out_of_memory = || Error::OutOfMemory { bytes, free: None, cure: cure() };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let layout = size
             .checked_add(ALIGNMENT)

@@ -226,7 +226,7 @@ impl Layout {
         descriptor
     }
 
-    /// What to lower when there is not enough memory.
+    /// Says, after "n bytes of memory are not to be had", what to lower when there is not enough memory.
     pub(crate) fn cure(&self) -> String {
         let lanes = self.lane_room.map_or(0, |room| room.stride() * u64::from(LANE_ROOMS));
         let mut cure = format!(

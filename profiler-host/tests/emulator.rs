@@ -250,6 +250,18 @@ fn buffers_keep_what_is_written_and_say_what_does_not_fit() {
 }
 
 #[test]
+fn memory_that_is_not_there_is_an_error_that_says_what_to_lower() {
+    let backend = emulator();
+    let builder = Profiler::builder().words_per_warp(1 << 26).max_warps(1 << 24);
+    let error = backend.session(&builder.build().expect("options")).expect_err("9 petabytes");
+    let text = error.to_string();
+    assert!(text.contains("max_warps (16777216 slots here)"), "{text}");
+    assert!(text.contains("words_per_warp") && text.contains("words_per_lane"), "{text}");
+    let error = backend.zeroed::<u8>(usize::MAX / 2).expect_err("more than there is");
+    assert!(error.to_string().contains("smaller buffers"), "{error}");
+}
+
+#[test]
 fn a_kernel_that_panics_is_an_error() {
     mod failing {
         pub(crate) fn kernel() {

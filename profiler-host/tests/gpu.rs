@@ -1,6 +1,7 @@
 //! Sessions on a GPU. The test program can be carried to a machine with a GPU and run there with
 //! `--ignored --test-threads=1`; without one, only what needs none is tested.
 #![cfg(feature = "cuda")]
+#![allow(clippy::print_stdout, reason = "figures for whoever runs the tests on a GPU")]
 
 mod support;
 

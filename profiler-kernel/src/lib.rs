@@ -7,7 +7,8 @@
 //!
 //! # On the GPU
 //!
-//! The least target is `sm_80`. A crate that uses [`shared_array!`] needs
+//! The least target is `sm_80`. [`mbarrier`] needs PTX ISA 7.1 there (`-Ctarget-feature=+ptx71`; the
+//! compiler's default for `sm_80` is 7.0); from `sm_90` on its waits use `try_wait`. A crate that uses [`shared_array!`] needs
 //! `#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]`, since the macro expands
 //! to `asm!` there.
 //!

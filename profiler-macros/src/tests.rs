@@ -26,10 +26,9 @@ fn check_statements(statements: TokenStream, expected: ExpectFile) {
 
 /// The messages of the `compile_error!`s in an expansion, in order.
 fn messages(items: TokenStream) -> Vec<String> {
-    let mut tokens = items.into_iter().peekable();
     let mut found = Vec::new();
     let mut after_compile_error = false;
-    while let Some(token) = tokens.next() {
+    for token in items {
         match token {
             proc_macro2::TokenTree::Ident(word) if word == "compile_error" => {
                 after_compile_error = true;

@@ -43,9 +43,9 @@ fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
 /// How many lines of a kernel hold one of the instructions.
 fn count(lines: &[&str], instructions: &[&str]) -> usize {
     let holds = |line: &str| {
-        instructions.iter().any(|instruction| {
-            line.split_whitespace().any(|word| word.starts_with(instruction))
-        })
+        instructions
+            .iter()
+            .any(|instruction| line.split_whitespace().any(|word| word.starts_with(instruction)))
     };
     lines.iter().filter(|line| holds(line)).count()
 }
@@ -99,10 +99,14 @@ ptx_test! {
 
 ptx_test! {
     fn collectives_are_not_duplicated() {
+        // LLVM writes its own instructions, the guards among them, with a tab behind the name.
+        let masks = |name: &str| {
+            entry(STRATEGIES, name).iter().filter(|line| line.contains("activemask.b32 %")).count()
+        };
         // One for the broadcast of a claimed slot, one for the region between the two branches.
-        assert_eq!(count(&entry(STRATEGIES, "guarded_collective"), &["activemask.b32"]), 2);
+        assert_eq!(masks("guarded_collective"), 2);
         // The same without the guard, to show that this test would see it break.
-        assert!(count(&entry(STRATEGIES, "unguarded_collective"), &["activemask.b32"]) > 2);
+        assert_eq!(masks("unguarded_collective"), 3);
     }
 }
 

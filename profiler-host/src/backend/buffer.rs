@@ -9,6 +9,11 @@ use crate::arrays::{Memory, Rows};
 use crate::error::Error;
 use crate::host_memory::HostMemory;
 
+/// What to do where a buffer does not fit.
+pub(super) fn smaller() -> String {
+    "use smaller buffers, or drop those that are no longer needed".to_owned()
+}
+
 /// An array of `T` where the kernels of a [`Backend`](crate::Backend) can reach it; aligned to 256
 /// bytes.
 #[derive(Debug)]
@@ -33,7 +38,9 @@ impl<'b, T: Pod> Buffer<'b, T> {
         let place = match device {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => Place::Gpu(gpu, gpu.zeroed(bytes as u64)?),
-            Device::Emulator(_) => Place::Host(HostMemory::zeroed(bytes as u64)?, PhantomData),
+            Device::Emulator(_) => {
+                Place::Host(HostMemory::zeroed(bytes as u64, smaller)?, PhantomData)
+            }
         };
         Ok(Self { place, length, _elements: PhantomData })
     }

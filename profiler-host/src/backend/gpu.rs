@@ -78,9 +78,7 @@ impl Gpu {
     }
 
     pub(crate) fn zeroed(&self, bytes: u64) -> Result<DeviceMemory, Error> {
-        let memory = DeviceMemory::new(bytes, || {
-            "use smaller buffers, or drop those that are no longer needed".to_owned()
-        })?;
+        let memory = DeviceMemory::new(bytes, super::buffer::smaller)?;
         memory.zero(self.stream.as_inner())?;
         Ok(memory)
     }

@@ -84,7 +84,7 @@ impl DeviceMemory {
         // SAFETY: both pointers are to live variables.
         let code = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
         check("reading how much device memory is free", code)?;
-        let out_of_memory = || Error::OutOfMemory { bytes, free: free as u64, cure: cure() };
+        let out_of_memory = || Error::OutOfMemory { bytes, free: Some(free as u64), cure: cure() };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let mut address = 0;
         // SAFETY: the pointer is to a live variable. The driver refuses a size of 0.

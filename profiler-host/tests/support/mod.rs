@@ -36,7 +36,7 @@ fn site(kind: SiteKind, name: &'static str, id: u32) -> String {
 pub(crate) fn ptx() -> String {
     let field = |offset: u32| format!("{DESCRIPTOR}+{offset}");
     let mut text = String::from(".version 7.0\n.target sm_70\n.address_size 64\n");
-    write!(text, ".visible .const .align 16 .b8 {DESCRIPTOR}[128];\n").expect("to a string");
+    writeln!(text, ".visible .const .align 16 .b8 {DESCRIPTOR}[128];").expect("to a string");
     text += &site(SiteKind::Kernel, "record", KERNEL_SITE);
     text += &site(SiteKind::Region, "region", REGION_SITE);
     write!(

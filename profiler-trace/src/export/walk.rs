@@ -146,6 +146,13 @@ struct Node {
     children: u32,
 }
 
+impl Node {
+    /// The process itself.
+    fn root() -> Self {
+        Self { id: 0, path: String::new(), children: 0 }
+    }
+}
+
 impl<'t> Walk<'t> {
     /// Declares a track below another, or below the process (whose own node has id 0).
     fn track(
@@ -216,34 +223,69 @@ impl<'t> Walk<'t> {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let trace = self.trace;
-        // The track about the trace is the first child.
-        let mut root = Node { id: 0, path: String::new(), children: 1 };
+        let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
-        self.user_tracks(process, &mut root, warps.clone(), late, sink)?;
-
-        let mut order: Vec<usize> = warps.collect();
+        let by_sm = self.options.grouping == Grouping::Sm;
+        let mut order: Vec<usize> = warps.clone().collect();
         order.retain(|&warp| has_own_track(&trace.warps[warp]));
+        if !order.is_empty() {
+            let name = if by_sm { "by SM" } else { "by block" };
+            let mut top = self.top(process, &mut root, name, sink)?;
+            self.warps(process, &mut top, order, late, sink)?;
+        }
+        let users = self.users(warps);
+        if !users.is_empty() {
+            let mut top = self.top(process, &mut root, "by track", sink)?;
+            self.user_tracks(process, &mut top, users, late, sink)?;
+        }
+        Ok(())
+    }
+
+    /// A group directly below a process. Viewers sort these by name and only what is below them by
+    /// rank, so that nothing else stands there. Formats without parents do not need its name.
+    fn top(
+        &mut self,
+        process: u32,
+        root: &mut Node,
+        name: &str,
+        sink: &mut impl Sink,
+    ) -> io::Result<Node> {
+        let node = self.track(process, root, name, "", true, sink)?;
+        Ok(Node { path: String::new(), ..node })
+    }
+
+    /// The tracks of the warps, in order.
+    fn warps(
+        &mut self,
+        process: u32,
+        top: &mut Node,
+        mut order: Vec<usize>,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let trace = self.trace;
         let by_sm = self.options.grouping == Grouping::Sm;
         if by_sm {
             // Stable: within an SM the order by block and warp stays.
             order.sort_by_key(|&warp| trace.warps[warp].sm);
         }
-        let grid = trace.launches[launch].grid_dim;
         let same_sm = |left: &usize, right: &usize| trace.warps[*left].sm == trace.warps[*right].sm;
         for sm in order.chunk_by(|left, right| !by_sm || same_sm(left, right)) {
             let mut sm_node;
             let parent = if by_sm {
                 let name = format!("SM {}", trace.warps[sm[0]].sm);
-                sm_node = self.track(process, &mut root, &name, "", true, sink)?;
+                sm_node = self.track(process, top, &name, "", true, sink)?;
                 &mut sm_node
             } else {
-                &mut root
+                &mut *top
             };
             for block in
                 sm.chunk_by(|&left, &right| trace.warps[left].block == trace.warps[right].block)
             {
-                let name = text::block(trace.warps[block[0]].block, grid);
+                let first = &trace.warps[block[0]];
+                let grid = trace.launches.get(first.launch).map_or([0; 3], |launch| launch.grid_dim);
+                let name = text::block(first.block, grid);
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
                     self.warp(process, parent, (warp, &track, &name), late, sink)?;
@@ -288,15 +330,8 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// The tracks that the kernels chose by number.
-    fn user_tracks(
-        &mut self,
-        process: u32,
-        root: &mut Node,
-        warps: std::ops::Range<usize>,
-        late: &mut Late,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    /// The tracks that the kernels chose by number, and the warps that wrote to them.
+    fn users(&self, warps: std::ops::Range<usize>) -> BTreeMap<u32, Vec<usize>> {
         let trace = self.trace;
         let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for index in warps {
@@ -310,6 +345,17 @@ impl<'t> Walk<'t> {
                 users.entry(number).or_default().push(index);
             }
         }
+        users
+    }
+
+    fn user_tracks(
+        &mut self,
+        process: u32,
+        top: &mut Node,
+        users: BTreeMap<u32, Vec<usize>>,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
         for (number, warps) in users {
             let name = match self.options.track_names.get(&number) {
                 Some(name) => name.clone(),
@@ -324,7 +370,7 @@ impl<'t> Walk<'t> {
                 _ => pack(sources),
             };
             let description = format!("track {number}, written by {} warps", warps.len());
-            let mut node = self.track(process, root, &name, &description, false, sink)?;
+            let mut node = self.track(process, top, &name, &description, false, sink)?;
             self.rows(process, &mut node, rows, late, sink)?;
         }
         Ok(())

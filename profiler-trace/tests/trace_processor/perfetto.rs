@@ -277,13 +277,19 @@ fn launches_are_processes(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Tracks and their parents, in the order of their ranks.
-const ORDER: &str = "SELECT coalesce(p.name || ' / ', '') || t.name FROM track t \
-    LEFT JOIN track p ON p.id = t.parent_id \
-    WHERE t.name NOT IN ('about this trace') AND EXISTS \
-    (SELECT 1 FROM slice s WHERE s.track_id = t.id) \
-    ORDER BY CAST(extract_arg(p.source_arg_set_id, 'sibling_order_rank') AS INT), \
-    CAST(extract_arg(t.source_arg_set_id, 'sibling_order_rank') AS INT)";
+/// Tracks with slices and their parents, in the order of the viewer's own module.
+const ORDER: [&str; 2] = [
+    "INCLUDE PERFETTO MODULE viz.summary.track_event",
+    "SELECT coalesce(g.name || ' > ', '') || coalesce(p.name || ' > ', '') || t.name \
+     FROM track t JOIN _track_event_tracks_ordered_groups o USING (id) \
+     LEFT JOIN track p ON p.id = t.parent_id \
+     LEFT JOIN _track_event_tracks_ordered_groups po ON po.id = p.id \
+     LEFT JOIN track g ON g.id = p.parent_id \
+     LEFT JOIN _track_event_tracks_ordered_groups go ON go.id = g.id \
+     WHERE EXISTS (SELECT 1 FROM slice s WHERE s.track_id = t.id) \
+     ORDER BY coalesce(go.order_id, po.order_id, o.order_id), \
+     CASE WHEN g.id IS NULL THEN o.order_id ELSE po.order_id END, o.order_id",
+];
 
 fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
     let mut trace = gpu();
@@ -306,7 +312,7 @@ fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
     assert_eq!(answers[0], wanted);
     assert_eq!(
         answers[1],
-        ["block 2|3|explicit", "block 10|11|explicit", "block 499|500|explicit"]
+        ["block 2|2|explicit", "block 10|10|explicit", "block 499|499|explicit"]
     );
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Device functions of every shape: the body is a region whatever leaves it.
 #![deny(warnings)]
-#![allow(dead_code)]
+#![allow(dead_code, reason = "compiled, not run")]
 
-use profiler_device::{profile_region, profiled, recorder, Recorder};
+use profiler_device::{Recorder, profile_region, profiled, recorder};
 
 #[profiled]
 fn by_value(prof: Recorder, x: u32) -> u32 {
@@ -66,7 +66,7 @@ unsafe fn dangerous(pointer: *const u32, prof: Recorder) -> u32 {
 }
 
 #[profiled]
-#[allow(improper_ctypes_definitions)]
+#[allow(improper_ctypes_definitions, reason = "only its shape matters")]
 extern "C" fn foreign(prof: Recorder, x: u32) -> u32 {
     x
 }
@@ -80,11 +80,7 @@ fn never(prof: Recorder) -> ! {
 
 #[profiled]
 fn recursive(prof: Recorder, depth: u32) -> u32 {
-    if depth == 0 {
-        0
-    } else {
-        1 + recursive(prof, depth - 1)
-    }
+    if depth == 0 { 0 } else { 1 + recursive(prof, depth - 1) }
 }
 
 type Handle<'a> = Recorder<'a>;

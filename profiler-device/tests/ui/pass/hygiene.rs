@@ -1,6 +1,6 @@
 //! Names of the user's that are those of the language, of core, and of the runtime.
 #![deny(warnings)]
-#![allow(dead_code, non_camel_case_types)]
+#![allow(dead_code, non_camel_case_types, reason = "compiled, not run; named like types of core")]
 
 mod core {}
 mod profiler_device {}
@@ -24,11 +24,11 @@ trait Drop {}
 fn drop() {}
 fn pin() {}
 
-#[allow(unused_macros)]
+#[allow(unused_macros, reason = "only its name matters")]
 macro_rules! assert {
     () => {};
 }
-#[allow(unused_macros)]
+#[allow(unused_macros, reason = "only its name matters")]
 macro_rules! line {
     () => {};
 }

@@ -1,8 +1,8 @@
 //! Every argument of a kernel, every way to export it, and what else may stand on a function.
 #![deny(warnings)]
-#![allow(dead_code)]
+#![allow(dead_code, reason = "compiled, not run")]
 
-use profiler_device::{profile_region, profiled, DescriptorPtr};
+use profiler_device::{DescriptorPtr, profile_region, profiled};
 
 const THREADS: u32 = 256;
 const TUNING: bool = cfg!(debug_assertions);
@@ -28,10 +28,10 @@ extern "ptx-kernel" fn with_parentheses() {}
     crate = ::profiler_device,
 )]
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "another attribute")]
 pub(crate) unsafe extern "ptx-kernel" fn everything(prof: DescriptorPtr, tile: u32) {
     #![doc = "Inner documentation."]
-    #![allow(unused_variables)]
+    #![allow(unused_variables, reason = "an inner attribute")]
     let unused = tile;
 }
 

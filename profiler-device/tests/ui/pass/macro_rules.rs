@@ -1,10 +1,10 @@
 //! Macros inside a user's own `macro_rules!`.
 #![deny(warnings)]
-#![allow(dead_code)]
+#![allow(dead_code, reason = "compiled, not run")]
 
 use profiler_device::{
-    profile_mark, profile_names, profile_region, profiled, recorder, region_end, region_start,
-    Recorder,
+    Recorder, profile_mark, profile_names, profile_region, profiled, recorder, region_end,
+    region_start,
 };
 
 /// Regions in a macro's own body need the recorder passed.

@@ -1,10 +1,10 @@
 //! Marks, arrows, tokens, and name lists.
 #![deny(warnings)]
-#![allow(dead_code)]
+#![allow(dead_code, reason = "compiled, not run")]
 
 use profiler_device::{
-    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
-    region_end, region_start, Recorder,
+    Recorder, profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
+    region_end, region_start,
 };
 
 profile_names!(

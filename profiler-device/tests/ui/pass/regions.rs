@@ -1,6 +1,6 @@
 //! Odd but legal uses of regions.
 #![deny(warnings)]
-#![allow(dead_code)]
+#![allow(dead_code, reason = "compiled, not run")]
 
 use profiler_device::{profile_mark, profile_region, profiled};
 
