@@ -187,7 +187,8 @@ fn region_block(
     let private = runtime.private();
     let statements = block.stream();
     let pins: Vec<Expr> = given(arguments.pin.as_ref()).cloned().unwrap_or_default();
-    let waits = arguments.wait.is_some();
+    // A block without a value is a mistake that has been reported; no second one follows from it.
+    let waits = arguments.wait.is_some() && !has_no_value(block);
     if pins.is_empty() && !waits {
         return emit!(let _region = #begin; #statements);
     }

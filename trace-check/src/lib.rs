@@ -44,6 +44,8 @@ pub struct Summary {
     pub flows: u64,
     /// Processes with slices.
     pub processes: u64,
+    /// Slices without an end; the exporters of this project leave none.
+    pub unfinished: u64,
 }
 
 /// Why a trace or a statement is not good.
@@ -87,7 +89,8 @@ const IMPORT_ERRORS: &str = "SELECT name || coalesce('[' || idx || ']', ''), val
 const SUMMARY: &str = "SELECT (SELECT count(*) FROM slice), \
     (SELECT count(DISTINCT track_id) FROM slice), (SELECT count(*) FROM flow), \
     (SELECT count(*) FROM (SELECT upid FROM slice JOIN process_track t ON t.id = track_id UNION \
-     SELECT upid FROM slice JOIN thread_track t ON t.id = track_id JOIN thread USING (utid)))";
+     SELECT upid FROM slice JOIN thread_track t ON t.id = track_id JOIN thread USING (utid))), \
+    (SELECT count(*) FROM slice WHERE dur < 0)";
 
 impl TraceProcessor {
     /// Looks for `node` and for the engine: in the folder that `PERFETTO_WEB_DIST` names, in the
@@ -135,7 +138,13 @@ impl TraceProcessor {
         let count = |column| {
             cell(column).ok_or_else(|| CheckError::Engine("the counts are no numbers".to_owned()))
         };
-        Ok(Summary { slices: count(0)?, tracks: count(1)?, flows: count(2)?, processes: count(3)? })
+        Ok(Summary {
+            slices: count(0)?,
+            tracks: count(1)?,
+            flows: count(2)?,
+            processes: count(3)?,
+            unfinished: count(4)?,
+        })
     }
 
     fn run(&self, trace: &Path, statements: &[&str]) -> Result<Vec<Rows>, CheckError> {

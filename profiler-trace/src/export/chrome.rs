@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
+use crate::export::sink::{Argument, Event, Sink, Track};
 use crate::export::text;
-use crate::export::walk::{Argument, Event, Sink, Track};
 use crate::model::Trace;
 
 pub(super) struct Chrome<'t, W> {

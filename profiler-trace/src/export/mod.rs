@@ -4,10 +4,12 @@
 //! names and order; [`rows`] keeps regions that cross apart. All of it is streamed: next to the trace
 //! itself, only the records of one warp (of one user track, where there are such) are held again.
 
+mod arrows;
 mod chrome;
 mod perfetto;
 mod proto;
 mod rows;
+mod sink;
 pub(crate) mod text;
 mod walk;
 

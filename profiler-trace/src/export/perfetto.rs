@@ -14,7 +14,7 @@ use crate::export::proto::{
     ProcessDescriptor, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
     TracePacketDefaults, TrackDescriptor, TrackEvent, TrackEventDefaults,
 };
-use crate::export::walk::{Argument, Event, Name, Sink, Track};
+use crate::export::sink::{Argument, Event, Name, Sink, Track};
 use crate::model::{SiteIndex, Trace};
 
 /// The one packet sequence of the trace.

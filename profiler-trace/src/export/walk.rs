@@ -1,96 +1,13 @@
 //! One walk over a trace that all timeline formats are written from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io;
 
+use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Item, Row, nest, pack};
+use crate::export::sink::{Argument, Event, Name, Sink, Track};
 use crate::export::{ExportOptions, Grouping, text};
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
-
-/// Takes what the walk finds. Tracks are declared before anything is put on them; between
-/// [`Sink::select`] calls, what is put on a track is in order of time.
-pub(super) trait Sink {
-    /// A launch begins; its id is from 1.
-    fn process(&mut self, id: u32, name: &str) -> io::Result<()>;
-    /// There is a track.
-    fn track(&mut self, track: &Track<'_>) -> io::Result<()>;
-    /// What follows is on this track.
-    fn select(&mut self, process: u32, track: u64) -> io::Result<()>;
-    /// A slice begins.
-    fn begin(&mut self, ns: u64, end_ns: u64, event: &Event<'_>) -> io::Result<()>;
-    /// The slice that began last and has not ended ends.
-    fn end(&mut self, ns: u64) -> io::Result<()>;
-    /// Something happens at once.
-    fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()>;
-}
-
-/// A track of a launch.
-pub(super) struct Track<'a> {
-    /// Unique in the trace, from 1; processes have ids of their own.
-    pub(super) id: u64,
-    pub(super) process: u32,
-    /// The track that it is part of, if not of the process itself.
-    pub(super) parent: Option<u64>,
-    /// Its name below its parent.
-    pub(super) name: &'a str,
-    /// Its name where a format has no parents.
-    pub(super) path: &'a str,
-    /// Facts about it.
-    pub(super) description: &'a str,
-    /// Its place among its siblings.
-    pub(super) rank: u32,
-    /// Whether it only holds other tracks.
-    pub(super) group: bool,
-}
-
-/// A slice or an instant.
-pub(super) struct Event<'a> {
-    pub(super) name: Name<'a>,
-    /// Where in the source.
-    pub(super) site: Option<SiteIndex>,
-    pub(super) arguments: Vec<(&'static str, Argument<'a>)>,
-    /// Arrows that begin here.
-    pub(super) flows_from: Vec<u64>,
-    /// Arrows that end here.
-    pub(super) flows_to: Vec<u64>,
-}
-
-/// A name: of a site, with what is to be seen at once, or a text.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Name<'a> {
-    Site { name: &'a str, suffix: &'static str },
-    Text(&'a str),
-}
-
-impl Name<'_> {
-    /// The name as it is to be read.
-    pub(super) fn text(&self) -> String {
-        match self {
-            Self::Site { name, suffix } => format!("{name}{suffix}"),
-            Self::Text(text) => (*text).to_owned(),
-        }
-    }
-}
-
-/// A fact about a slice or an instant.
-#[derive(Clone, Copy)]
-pub(super) enum Argument<'a> {
-    Unsigned(u64),
-    Signed(i64),
-    Float(f64),
-    Bool(bool),
-    Text(&'a str),
-}
-
-impl From<Value> for Argument<'_> {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Unsigned(value) => Self::Unsigned(value),
-            Value::Signed(value) => Self::Signed(value),
-            Value::Float(value) => Self::Float(value),
-        }
-    }
-}
 
 /// What an item of a row is.
 #[derive(Clone, Copy)]
@@ -284,7 +201,8 @@ impl<'t> Walk<'t> {
                 sm.chunk_by(|&left, &right| trace.warps[left].block == trace.warps[right].block)
             {
                 let first = &trace.warps[block[0]];
-                let grid = trace.launches.get(first.launch).map_or([0; 3], |launch| launch.grid_dim);
+                let grid =
+                    trace.launches.get(first.launch).map_or([0; 3], |launch| launch.grid_dim);
                 let name = text::block(first.block, grid);
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
@@ -560,23 +478,6 @@ impl<'t> Walk<'t> {
     }
 }
 
-impl<'a> Event<'a> {
-    fn text(text: &'a str) -> Self {
-        Self {
-            name: Name::Text(text),
-            site: None,
-            arguments: Vec::new(),
-            flows_from: Vec::new(),
-            flows_to: Vec::new(),
-        }
-    }
-
-    fn with(mut self, name: &'static str, argument: Argument<'a>) -> Self {
-        self.arguments.push((name, argument));
-        self
-    }
-}
-
 fn lost_name(count: u64) -> String {
     match count {
         1 => "LOST 1 record".to_owned(),
@@ -624,72 +525,4 @@ fn item<What>(start: f64, end: f64, depth: i32, what: What) -> Item<What> {
     let start = if start.is_finite() { start } else { 0.0 };
     let end = if end.is_finite() { end.max(start) } else { start };
     Item { start, end, depth, what }
-}
-
-/// Nanoseconds of the trace as whole numbers from 0.
-struct Axis {
-    /// Added to every time.
-    shift: f64,
-}
-
-impl Axis {
-    fn new(trace: &Trace) -> Self {
-        let warps = trace.warps.iter().flat_map(|warp| {
-            let records = warp.regions.iter().map(|region| region.start.ns);
-            let marks = warp.marks.iter().map(|mark| mark.time.ns);
-            records.chain(marks).chain([warp.entry.ns])
-        });
-        let launches = trace.launches.iter().map(|launch| launch.start_ns);
-        let first = warps.chain(launches).filter(|ns| ns.is_finite()).fold(0.0, f64::min);
-        Self { shift: -first.floor() }
-    }
-
-    /// Rounds to nearest. Monotonic, so that what nests stays nested; far beyond any trace
-    /// (2^62 ns), it stops.
-    fn round(&self, ns: f64) -> u64 {
-        const MOST: f64 = (1u64 << 62) as f64;
-        // A cast from floating point saturates, and makes 0 of what is not a number.
-        (ns + self.shift).round().min(MOST) as u64
-    }
-}
-
-/// Which end of an arrow a mark is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    From,
-    To,
-}
-
-/// The arrows of a trace, by the marks at their ends.
-struct Arrows {
-    ends: HashMap<MarkIndex, Vec<(u64, End)>>,
-    /// Waits at the very nanosecond of their signal. Viewers take what comes first in the file for
-    /// the tail of the arrow, so these marks are put in behind all else.
-    late: std::collections::HashSet<MarkIndex>,
-}
-
-impl Arrows {
-    fn new(trace: &Trace, axis: &Axis) -> Self {
-        let mut arrows = Self { ends: HashMap::new(), late: std::collections::HashSet::new() };
-        let time = |index: MarkIndex| {
-            let mark = trace.warps.get(index.warp)?.marks.get(index.mark)?;
-            Some(axis.round(mark.time.ns))
-        };
-        for (edge, flow) in trace.edges.iter().zip(1..) {
-            let (Some(from), Some(to)) = (time(edge.from), time(edge.to)) else { continue };
-            arrows.ends.entry(edge.from).or_default().push((flow, End::From));
-            // Where clocks are so uncertain that a wait seems to precede its signal, no viewer can
-            // draw that; the two are still joined.
-            let end = if to < from { End::From } else { End::To };
-            arrows.ends.entry(edge.to).or_default().push((flow, end));
-            if from == to {
-                arrows.late.insert(edge.to);
-            }
-        }
-        arrows
-    }
-
-    fn is_late(&self, index: MarkIndex) -> bool {
-        self.late.contains(&index)
-    }
 }

@@ -43,10 +43,11 @@ const _: () = assert!(ROWS.is_multiple_of(CONSUMERS) && STAGES.is_multiple_of(PR
 #[repr(C, align(16))]
 pub struct Chunk(pub [f32; CHUNK as usize]);
 
-/// `output[row]` = the sum over a row's elements x of 1 + x + x^2 + .. , `terms` terms.
+/// `output[row]` = the sum over a row's elements x of 1 + x + x^2 + .. , with `early_terms` terms in
+/// the first half of the tiles and `late_terms` in the second ([`terms_of`]).
 ///
 /// Block b takes tiles b, b + grid, b + 2 x grid, .. of `tiles`. The more terms, the more work a
-/// tile is for the consumers, while the copy stays the same: so `terms` decides who waits for whom.
+/// tile is for the consumers, while the copy stays the same: so the terms decide who waits for whom.
 ///
 /// # Safety
 ///
@@ -57,7 +58,8 @@ pub unsafe extern "ptx-kernel" fn pipeline(
     input: *const Chunk,
     output: *mut f32,
     tiles: u32,
-    terms: u32,
+    early_terms: u32,
+    late_terms: u32,
 ) {
     let stages =
         Stages { data: TILES.as_mut_ptr(), full: FULL.as_mut_ptr(), empty: EMPTY.as_mut_ptr() };
@@ -81,8 +83,18 @@ pub unsafe extern "ptx-kernel" fn pipeline(
         unsafe { produce(recorder!(), stages, warp, input, tiles) };
     } else {
         // SAFETY: the caller's.
-        unsafe { consume(recorder!(), stages, warp - PRODUCERS, output, tiles, terms) };
+        unsafe {
+            let terms = [early_terms, late_terms];
+            consume(recorder!(), stages, warp - PRODUCERS, output, tiles, terms);
+        }
     }
+}
+
+/// How many of `terms`, the early and the late ones, a tile is given.
+#[inline(always)]
+#[must_use]
+pub const fn terms_of(tile: u32, tiles: u32, terms: [u32; 2]) -> u32 {
+    if tile < tiles / 2 { terms[0] } else { terms[1] }
 }
 
 /// The stages of a block.
@@ -173,7 +185,7 @@ unsafe fn consume(
     consumer: u32,
     output: *mut f32,
     tiles: u32,
-    terms: u32,
+    terms: [u32; 2],
 ) {
     let lane = warp::lane_id();
     let mut turn = 0;
@@ -185,6 +197,7 @@ unsafe fn consume(
             unsafe { mbarrier::wait_parity(stage.full, stage.before % 2) }
         });
         profile_wait!("full", tile);
+        let terms = terms_of(tile, tiles, terms);
         profile_region!("compute", value = WARP_FLOP * terms, unit = "flop", {
             let mut row = consumer;
             while row < ROWS {

@@ -1,0 +1,66 @@
+//! The command line of all examples.
+
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use profiler_host::BackendChoice;
+
+/// Runs a profiled kernel, checks its result and writes its timeline.
+#[derive(Clone, Debug, Parser)]
+pub struct Arguments {
+    /// Where the kernel runs: `gpu`, `emulator`, or `auto` for the GPU where there is one
+    #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
+    pub backend: BackendChoice,
+
+    /// Folder that NAME.pftrace and NAME.json are written to
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub out: PathBuf,
+
+    /// How much work [default: small on the emulator, full on the GPU]
+    #[arg(long, value_enum)]
+    pub size: Option<Size>,
+}
+
+/// How much work an example does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Size {
+    /// A few seconds on the emulator.
+    Small,
+    /// Enough to keep a large GPU busy; on the emulator this takes very long.
+    Full,
+}
+
+impl Arguments {
+    /// Reads the process's command line. Ends the process where it asks for help or is wrong.
+    #[must_use]
+    pub fn read(name: &'static str) -> Self {
+        let command = Self::command().name(name).after_help(format!(
+            "Example:\n  cargo run --release --example {name} -- --backend emulator --out traces\n\n\
+             Open the .pftrace or the .json at https://ui.perfetto.dev"
+        ));
+        match Self::from_arg_matches(&command.get_matches()) {
+            Ok(arguments) => arguments,
+            Err(error) => error.exit(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_and_choices() {
+        Arguments::command().debug_assert();
+        let parsed = |arguments: &[&str]| {
+            Arguments::try_parse_from([&["example"], arguments].concat())
+        };
+        let defaults = parsed(&[]).expect("nothing is required");
+        assert_eq!(defaults.backend, BackendChoice::Auto);
+        assert_eq!((defaults.out, defaults.size), (PathBuf::from("."), None));
+        let given = parsed(&["--backend", "emulator", "--size", "full"]).expect("both exist");
+        assert_eq!((given.backend, given.size), (BackendChoice::Emulator, Some(Size::Full)));
+        let wrong = parsed(&["--backend", "cpu"]).expect_err("there is no such back end");
+        assert!(wrong.to_string().contains("unknown back end `cpu`"), "{wrong}");
+    }
+}

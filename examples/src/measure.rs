@@ -1,0 +1,154 @@
+//! Launching a kernel with and without profiling, and timing both.
+
+use std::time::Duration;
+
+use profiler_host::{Backend, Error, Kernel, Profiler, Session, Shape, Trace};
+
+use crate::Run;
+
+/// How often each of the two is timed on the GPU.
+const REPEATS: usize = 21;
+
+/// What `launch!` launches on: a session, or the back end itself for a run without profiling.
+#[derive(Debug)]
+pub struct Launcher<'l, 'b>(On<'l, 'b>);
+
+#[derive(Debug)]
+enum On<'l, 'b> {
+    Plain(&'l Backend),
+    Profiled(&'l mut Session<'b>),
+}
+
+impl Launcher<'_, '_> {
+    /// Launches a kernel; `profiler_host::launch!` expands to this.
+    ///
+    /// # Safety
+    ///
+    /// What the kernel asks of its arguments and of the shape.
+    ///
+    /// # Errors
+    ///
+    /// See `profiler_host::launch!`.
+    pub unsafe fn launch_kernel<K: Kernel>(
+        &mut self,
+        name: &'static str,
+        shape: Shape,
+        kernel: K,
+        arguments: K::Arguments,
+    ) -> Result<(), Error> {
+        match &mut self.0 {
+            // SAFETY: the caller's.
+            On::Plain(backend) => unsafe { backend.launch_kernel(name, shape, kernel, arguments) },
+            // SAFETY: the caller's.
+            On::Profiled(session) => unsafe {
+                session.launch_kernel(name, shape, kernel, arguments)
+            },
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// The trace of the last profiled launch.
+    pub trace: Trace,
+    /// How long the kernel took; only a GPU is timed.
+    pub timing: Option<Timing>,
+}
+
+/// Times of a kernel by CUDA events.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// Median without profiling.
+    pub plain: Duration,
+    /// Median with profiling.
+    pub profiled: Duration,
+    /// The launch that the trace shows.
+    pub traced: Duration,
+}
+
+impl Timing {
+    /// How much longer the kernel takes with profiling, as a part of its time without.
+    #[must_use]
+    pub fn overhead(&self) -> f64 {
+        self.profiled.as_secs_f64() / self.plain.as_secs_f64() - 1.0
+    }
+}
+
+impl Run {
+    /// Runs `launch`, which launches one kernel, with profiling and gives its trace. On the GPU it
+    /// runs many times, with and without, so that it must compute the same each time.
+    ///
+    /// # Errors
+    ///
+    /// What `launch` fails with, and what attaching or reading back does.
+    pub fn measure(
+        &self,
+        profiler: &Profiler,
+        launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
+    ) -> Result<Measured, Error> {
+        self.measure_prepared(profiler, || Ok(()), launch)
+    }
+
+    /// Like [`Run::measure`], with something to do before each launch that is not timed.
+    ///
+    /// # Errors
+    ///
+    /// See [`Run::measure`].
+    pub fn measure_prepared(
+        &self,
+        profiler: &Profiler,
+        mut prepare: impl FnMut() -> Result<(), Error>,
+        mut launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
+    ) -> Result<Measured, Error> {
+        let mut plain = Vec::new();
+        if self.backend.is_gpu() {
+            // The first launch loads the kernel's code, so it counts for nothing.
+            for _ in 0..=REPEATS {
+                prepare()?;
+                let mut launcher = Launcher(On::Plain(&self.backend));
+                plain.push(self.backend.time(|| launch(&mut launcher))?.1);
+            }
+            plain.remove(0);
+        }
+        let mut session = self.backend.session(profiler)?;
+        let mut profiled = Vec::new();
+        for _ in 0..if self.backend.is_gpu() { REPEATS } else { 1 } {
+            session.reset()?;
+            prepare()?;
+            let mut launcher = Launcher(On::Profiled(&mut session));
+            profiled.push(self.backend.time(|| launch(&mut launcher))?.1);
+        }
+        let traced = profiled.last().copied();
+        let timing = match (median(&mut plain), median(&mut profiled), traced) {
+            (Some(plain), Some(profiled), Some(traced)) => Some(Timing { plain, profiled, traced }),
+            _ => None,
+        };
+        Ok(Measured { trace: session.finish()?, timing })
+    }
+}
+
+/// The middle one of an odd number of durations; `None` of none.
+fn median(durations: &mut [Duration]) -> Option<Duration> {
+    durations.sort_unstable();
+    durations.get(durations.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_one() {
+        let mut durations = [5, 1, 9].map(Duration::from_nanos);
+        assert_eq!(median(&mut durations), Some(Duration::from_nanos(5)));
+        assert_eq!(median(&mut []), None);
+    }
+
+    #[test]
+    fn overhead_is_relative_to_the_plain_run() {
+        let [plain, profiled] = [200, 210].map(Duration::from_micros);
+        let timing = Timing { plain, profiled, traced: profiled };
+        assert!((timing.overhead() - 0.05).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,362 @@
+//! Annotated kernels from launch to trace, on the emulator and, with `--ignored`, on a GPU.
+//!
+//! Each check takes a back end, so that both run the same.
+
+use profiler_host::{
+    Backend, BackendChoice, Keep, Profiler, ProfilerBuilder, Session, Trace, launch,
+};
+use profiler_trace::{Region, Value, Warp};
+use test_kernels_strategies as kernels;
+
+const PTX: Option<&str> = profiler_host::include_ptx!("strategies");
+
+/// What a check gets: a back end, and a function that runs one launch in a session of its own.
+struct Bench {
+    backend: Backend,
+}
+
+impl Bench {
+    fn new(choice: BackendChoice) -> Self {
+        Self { backend: Backend::choose(choice, PTX).expect("the back end") }
+    }
+
+    /// Runs launches in one session, checks the kernel's own results, gives the trace.
+    fn record(
+        &self,
+        builder: ProfilerBuilder,
+        threads: u32,
+        launches: impl FnOnce(&mut Session<'_>, *mut u32),
+        expected: impl Fn(u32) -> u32,
+    ) -> Trace {
+        let profiler = builder.build().expect("the options");
+        let mut output = self.backend.zeroed::<u32>(threads as usize).expect("memory");
+        let mut session = self.backend.session(&profiler).expect("a session");
+        launches(&mut session, output.as_mut_ptr());
+        let trace = session.finish().expect("a trace");
+        for (thread, result) in output.read().expect("the results").into_iter().enumerate() {
+            assert_eq!(result, expected(thread as u32), "thread {thread}");
+        }
+        trace
+    }
+}
+
+macro_rules! on_both_back_ends {
+    ($($name:ident)*) => {
+        mod emulator {
+            $(#[test]
+            fn $name() {
+                super::$name(&super::Bench::new(super::BackendChoice::Emulator));
+            })*
+        }
+        mod gpu {
+            $(#[test]
+            #[ignore = "needs an NVIDIA GPU"]
+            fn $name() {
+                super::$name(&super::Bench::new(super::BackendChoice::Gpu));
+            })*
+        }
+    };
+}
+
+on_both_back_ends! {
+    one_record_a_warp_and_round
+    every_thread_records
+    each_arm_of_a_branch_elects
+    strategies_of_single_regions
+    all_that_there_is
+    what_does_not_fit_is_counted
+    a_ring_keeps_the_last
+    selected_blocks_and_warps
+    many_launches_in_one_session
+    odd_shapes
+    a_kernel_apart
+}
+
+fn builder() -> ProfilerBuilder {
+    Profiler::builder()
+}
+
+/// The regions of a warp that have this name.
+fn named<'a>(trace: &'a Trace, warp: &'a Warp, name: &str) -> Vec<&'a Region> {
+    warp.regions.iter().filter(|region| trace.site(region.site).name == name).collect()
+}
+
+fn nothing_lost(trace: &Trace) {
+    assert_eq!(trace.lost(), 0, "{:?}", trace.diagnostics);
+}
+
+fn one_record_a_warp_and_round(bench: &Bench) {
+    let trace = bench.record(
+        builder(),
+        3 * 128,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_warp<<<3, 128>>>(output, 10)) }.expect("launch")
+        },
+        |_| 10,
+    );
+    nothing_lost(&trace);
+    assert_eq!((trace.launches.len(), trace.warps.len()), (1, 12));
+    let launch = &trace.launches[0];
+    assert_eq!((launch.grid_dim, launch.block_dim), ([3, 1, 1], [128, 1, 1]));
+    assert_eq!(trace.site(launch.kernel).name, "by_warp");
+    for (index, warp) in trace.warps.iter().enumerate() {
+        assert_eq!((warp.block, warp.warp), ([index as u32 / 4, 0, 0], index as u32 % 4));
+        let rounds = named(&trace, warp, "round");
+        assert_eq!((rounds.len(), warp.recorded), (10, 10));
+        for pair in rounds.windows(2) {
+            assert!(pair[0].end.expect("closed").ticks <= pair[1].start.ticks);
+        }
+        let (entry, exit) = (warp.entry, warp.exit.expect("left"));
+        assert!(entry.ticks <= rounds[0].start.ticks);
+        assert!(rounds[9].end.expect("closed").ticks <= exit.ticks);
+        assert!(entry.ns < exit.ns);
+    }
+}
+
+fn every_thread_records(bench: &Bench) {
+    let trace = bench.record(
+        builder().words_per_warp(256).words_per_lane(256),
+        2 * 64,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_thread<<<2, 64>>>(output, 3)) }.expect("launch")
+        },
+        |thread| 3 + thread % 32,
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        for lane in 0..32_u8 {
+            let values: Vec<Option<Value>> = warp
+                .regions
+                .iter()
+                .filter(|region| region.lane == lane)
+                .map(|region| region.value)
+                .collect();
+            let expected: Vec<Option<Value>> =
+                (0..3 + u64::from(lane)).map(|round| Some(Value::Unsigned(round))).collect();
+            assert_eq!(values, expected, "lane {lane}");
+        }
+    }
+}
+
+fn each_arm_of_a_branch_elects(bench: &Bench) {
+    let trace = bench.record(
+        builder().words_per_lane(512),
+        64,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_elected<<<1, 64>>>(output, 8)) }.expect("launch")
+        },
+        |_| 8,
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        // Hardware may split an arm further, but never leaves one unrecorded.
+        let low = named(&trace, warp, "low half");
+        let high = named(&trace, warp, "high half");
+        assert!(low.len() >= 8 && high.len() >= 8, "{} and {}", low.len(), high.len());
+        assert!(low.iter().all(|region| region.lane < 16));
+        assert!(high.iter().all(|region| region.lane >= 16));
+    }
+}
+
+fn strategies_of_single_regions(bench: &Bench) {
+    let trace = bench.record(
+        builder(),
+        2 * 160,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_each<<<2, 160>>>(output, 4)) }.expect("launch")
+        },
+        |_| 4,
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        let count = |name: &str| named(&trace, warp, name).len();
+        assert_eq!(warp.track, Some(7));
+        assert_eq!(count("block"), if warp.warp == 0 { 4 } else { 0 });
+        assert_eq!(count("warp"), 4);
+        assert_eq!(count("warp 1"), if warp.warp == 1 { 4 } else { 0 });
+        assert_eq!(count("warp group"), if warp.warp % 4 == 0 { 4 } else { 0 });
+        let when = named(&trace, warp, "when");
+        assert_eq!(when.len(), if warp.warp == 0 { 4 } else { 0 });
+        assert!(when.iter().all(|region| (region.lane, region.track) == (5, Some(9))));
+    }
+}
+
+fn all_that_there_is(bench: &Bench) {
+    let trace = bench.record(
+        builder(),
+        32,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::everything<<<1, 32>>>(output, 4)) }.expect("launch")
+        },
+        |_| 4 + 6,
+    );
+    nothing_lost(&trace);
+    let warp = &trace.warps[0];
+    let one = |name: &str| {
+        let regions = named(&trace, warp, name);
+        assert_eq!(regions.len(), 1, "{name}");
+        regions[0].clone()
+    };
+    let (outer, crossing) = (one("outer"), one("crossing"));
+    assert!(outer.start.ticks <= crossing.start.ticks);
+    assert!(outer.end.expect("closed").ticks <= crossing.end.expect("closed").ticks);
+    assert_eq!(crossing.value, Some(Value::Unsigned(10)));
+    assert_eq!(one("load").value, Some(Value::Unsigned(0)));
+    assert_eq!(one("compute").value, Some(Value::Unsigned(4)), "closed by `continue`");
+    assert_eq!(one("store").value, Some(Value::Unsigned(8)));
+    assert_eq!(one("TASK[out of range]").value, Some(Value::Unsigned(12)));
+    assert_eq!(named(&trace, warp, "twice").len(), 3);
+    assert_eq!(named(&trace, warp, "nested in a function").len(), 2, "round 0 returns early");
+    assert_eq!(one("never ended").end, None);
+    let marks: Vec<Option<Value>> = warp
+        .marks
+        .iter()
+        .filter(|mark| trace.site(mark.site).name == "round done")
+        .map(|mark| mark.value)
+        .collect();
+    assert_eq!(marks, [0, 2, 3].map(|round| Some(Value::Unsigned(round))));
+    assert_eq!(trace.edges.len(), 1);
+    let nested = named(&trace, warp, "nested in a function")[0];
+    assert!(nested.depth >= 3, "within crossing, TASK and twice: {}", nested.depth);
+    let site = trace.site(nested.site);
+    assert!(site.file.ends_with("lib.rs") && site.line > 0, "{site:?}");
+    assert_eq!(trace.site(one("load").site).unit.as_deref(), Some("bytes"));
+}
+
+fn what_does_not_fit_is_counted(bench: &Bench) {
+    for units in [0, 1, 7, 99, 100, 101] {
+        let trace = bench.record(
+            builder().words_per_warp(2 * units),
+            64,
+            // SAFETY: one number a thread.
+            |session, output| {
+                unsafe { launch!(session, kernels::by_warp<<<1, 64>>>(output, 100)) }
+                    .expect("launch")
+            },
+            |_| 100,
+        );
+        let kept = u64::from(units.min(100));
+        for warp in &trace.warps {
+            assert_eq!((warp.recorded, warp.lost), (kept, 100 - kept), "{units} units");
+        }
+    }
+}
+
+fn a_ring_keeps_the_last(bench: &Bench) {
+    let whole = bench.record(
+        builder(),
+        32,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_thread<<<1, 32>>>(output, 50)) }.expect("launch")
+        },
+        |thread| 50 + thread,
+    );
+    assert!(whole.lost() > 0, "the lanes' rooms are small by default");
+    let trace = bench.record(
+        builder().keep(Keep::Last).words_per_warp(32).words_per_lane(32),
+        32,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_thread<<<1, 32>>>(output, 50)) }.expect("launch")
+        },
+        |thread| 50 + thread,
+    );
+    let warp = &trace.warps[0];
+    assert_eq!(warp.recorded + warp.lost, (50..82).sum::<u64>());
+    for lane in 0..32_u8 {
+        let values: Vec<f64> = warp
+            .regions
+            .iter()
+            .filter(|region| region.lane == lane)
+            .map(|region| region.value.expect("a value").as_f64())
+            .collect();
+        // 16 units hold 8 regions with their values.
+        let last = f64::from(49 + u32::from(lane));
+        let expected: Vec<f64> = (0..8).map(|back| last - 7.0 + f64::from(back)).collect();
+        assert_eq!(values, expected, "lane {lane}");
+    }
+}
+
+fn selected_blocks_and_warps(bench: &Bench) {
+    let trace = bench.record(
+        builder().blocks(2..5).block_stride(3).warps(1..3),
+        12 * 128,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::by_warp<<<12, 128>>>(output, 5)) }.expect("launch")
+        },
+        |_| 5,
+    );
+    nothing_lost(&trace);
+    let seen: Vec<(u32, u32)> = trace.warps.iter().map(|warp| (warp.block[0], warp.warp)).collect();
+    assert_eq!(seen, [(2, 1), (2, 2), (5, 1), (5, 2), (8, 1), (8, 2)]);
+    assert_eq!(trace.recorded(), 6 * 5);
+}
+
+fn many_launches_in_one_session(bench: &Bench) {
+    let trace = bench.record(
+        builder(),
+        64,
+        |session, output| {
+            for round in 0..10 {
+                // SAFETY: one number a thread.
+                unsafe { launch!(session, kernels::by_warp<<<2, 32>>>(output, round)) }
+                    .expect("launch");
+            }
+        },
+        |_| 9,
+    );
+    nothing_lost(&trace);
+    let records: Vec<u64> = trace
+        .launches
+        .iter()
+        .map(|launch| trace.warps[launch.warps.clone()].iter().map(|warp| warp.recorded).sum())
+        .collect();
+    assert_eq!(records, (0..10).map(|round| 2 * round).collect::<Vec<u64>>());
+    for pair in trace.launches.windows(2) {
+        assert!(pair[0].start_ns <= pair[1].start_ns);
+    }
+}
+
+fn odd_shapes(bench: &Bench) {
+    for (block, warps) in
+        [([1, 1, 1], 1), ([31, 1, 1], 1), ([33, 1, 1], 2), ([7, 5, 3], 4), ([1024, 1, 1], 32)]
+    {
+        let profiler = builder().build().expect("the options");
+        let output = bench.backend.zeroed::<u32>(8 * 1024).expect("memory");
+        let mut output = output;
+        let mut session = bench.backend.session(&profiler).expect("a session");
+        let pointer = output.as_mut_ptr();
+        // SAFETY: one number a thread of the grid's x extent.
+        unsafe { launch!(session, kernels::by_warp<<<[2, 2, 2], block>>>(pointer, 3)) }
+            .expect("launch");
+        let trace = session.finish().expect("a trace");
+        nothing_lost(&trace);
+        assert_eq!(trace.warps.len(), 8 * warps, "{block:?}");
+        assert_eq!(trace.recorded(), 8 * 3 * warps as u64, "{block:?}");
+        let mut places: Vec<_> = trace.warps.iter().map(|warp| (warp.block, warp.warp)).collect();
+        places.dedup();
+        assert_eq!(places.len(), 8 * warps, "{block:?}");
+    }
+}
+
+fn a_kernel_apart(bench: &Bench) {
+    let profiler = builder().apart(true).build().expect("the options");
+    let mut output = bench.backend.zeroed::<u32>(32).expect("memory");
+    let pointer = output.as_mut_ptr();
+    let mut session = bench.backend.session(&profiler).expect("a session");
+    let descriptor = session.descriptor();
+    // SAFETY: one number a thread; the descriptor is this session's.
+    unsafe { launch!(session, kernels::apart<<<1, 32>>>(descriptor, pointer, 6)) }.expect("launch");
+    // The other kernels of the module are not recorded.
+    // SAFETY: as above.
+    unsafe { launch!(bench.backend, kernels::by_warp<<<1, 32>>>(pointer, 6)) }.expect("launch");
+    let trace = session.finish().expect("a trace");
+    assert_eq!((trace.launches.len(), trace.recorded()), (1, 6));
+}
