@@ -3,10 +3,9 @@
 
 use std::process::ExitCode;
 
-use gemm_kernels::{BLOCK, SHARED_BYTES, TILE_M, TILE_N, gemm};
+use gemm_kernels::{BLOCK, SHARED_BYTES, TILE_M, TILE_N, bf16_to_f32, f32_to_bf16, gemm};
 use profiler_examples::{Check, Failure, Measured, Report, Run, Size, Timing, run};
 use profiler_host::{Profiler, include_ptx, launch};
-use profiler_kernel::mma::{bf16_to_f32, f32_to_bf16};
 
 /// The most that an element of C may differ from the reference, as a part of C's root mean square.
 /// Tensor cores sum in f32, but do not round to nearest at each step.
@@ -29,7 +28,8 @@ fn main() -> ExitCode {
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {
-    let extents = run.pick(Extents { m: 256, n: 256, k: 320 }, Extents { m: 4096, n: 4096, k: 4096 });
+    let extents =
+        run.pick(Extents { m: 256, n: 256, k: 320 }, Extents { m: 4096, n: 4096, k: 4096 });
     let Extents { m, n, k } = extents;
     let a = random_bf16(m as usize * k as usize, 1);
     let b = random_bf16(k as usize * n as usize, 2);
@@ -41,7 +41,12 @@ fn example(run: &Run) -> Result<Report, Failure> {
         run.measure(profiler, |launcher| {
             // SAFETY: the buffers hold matrices of these extents, aligned to 256 bytes; the extents
             // are whole tiles, and the launch is the one that the kernel asks for.
-            unsafe { launch!(launcher, gemm<<<grid, BLOCK, SHARED_BYTES>>>(from_a, from_b, to_c, n, k)) }
+            unsafe {
+                launch!(
+                    launcher,
+                    gemm<<<grid, BLOCK, SHARED_BYTES>>>(from_a, from_b, to_c, n, k)
+                )
+            }
         })
     };
     let mut measured = measure(&Profiler::builder().build()?)?;
@@ -53,7 +58,8 @@ fn example(run: &Run) -> Result<Report, Failure> {
         print_rates(extents, timing);
     }
     let pairs = compare(extents, &a, &b, &c_buffer.read()?);
-    let check = Check::absolute("elements of C, as parts of its root mean square", pairs, ERROR_MAX);
+    let check =
+        Check::absolute("elements of C, as parts of its root mean square", pairs, ERROR_MAX);
     Ok(Report { measured, checks: vec![check] })
 }
 
@@ -69,7 +75,9 @@ fn print_rates(Extents { m, n, k }: Extents, timing: Timing) {
     let operations = 2.0 * f64::from(m) * f64::from(n) * f64::from(k);
     let [plain, profiled] =
         [timing.plain, timing.profiled].map(|time| operations / time.as_secs_f64() / 1e12);
-    println!("rate: {plain:.1} TFLOP/s without profiling, {profiled:.1} TFLOP/s with all blocks recorded");
+    println!(
+        "rate: {plain:.1} TFLOP/s without profiling, {profiled:.1} TFLOP/s with all blocks recorded"
+    );
 }
 
 /// `count` numbers from -0.5 to 0.5 as bf16, the same for the same seed.
@@ -98,9 +106,11 @@ fn compare(Extents { m, n, k }: Extents, a: &[u16], b: &[u16], c: &[f32]) -> Vec
             }
         }
         let results = c[row * n..][..n].iter().copied().map(f64::from);
-        pairs.extend(results.zip(references).map(|(result, reference)| {
-            (result / root_mean_square, reference / root_mean_square)
-        }));
+        pairs.extend(
+            results.zip(references).map(|(result, reference)| {
+                (result / root_mean_square, reference / root_mean_square)
+            }),
+        );
     }
     pairs
 }

@@ -2,7 +2,8 @@
 //!
 //! What repeats is written once: names, argument names, units and source positions are interned, the
 //! track of an event is the default that [`Sink::select`] sets, and times are deltas on a clock of
-//! the packet sequence's own. A slice without arguments takes 22 to 28 bytes.
+//! the packet sequence's own. A slice of a
+//! microsecond, with its place in the source and no arguments, takes 27 bytes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -109,7 +110,6 @@ impl<'t, W: Write> Perfetto<'t, W> {
         let track_event = TrackEvent {
             r#type: Some(kind),
             name_iid: Some(name),
-            name: None,
             source_location_iid: place,
             debug_annotations,
             flow_ids: event.flows_from.clone(),

@@ -113,8 +113,6 @@ pub(super) struct TrackEvent {
     pub(super) r#type: Option<u32>,
     #[prost(uint64, optional, tag = "10")]
     pub(super) name_iid: Option<u64>,
-    #[prost(string, optional, tag = "23")]
-    pub(super) name: Option<String>,
     #[prost(uint64, optional, tag = "34")]
     pub(super) source_location_iid: Option<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "47")]

@@ -21,6 +21,9 @@ use profiler_kernel::mma::{ldmatrix_x4, ldmatrix_x4_trans, mma_m16n8k16_bf16};
 use profiler_kernel::shared::dynamic_shared;
 use profiler_kernel::{thread, warp};
 
+/// The format of A and B, for who prepares them.
+pub use profiler_kernel::mma::{bf16_to_f32, f32_to_bf16};
+
 /// Rows of C that a block computes.
 pub const TILE_M: u32 = 128;
 /// Columns of C that a block computes.
@@ -89,7 +92,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// The share of `thread` in the tiles of block (`x`, `y`).
+    /// The calling thread's share of its block's tiles.
     ///
     /// # Safety
     ///
@@ -174,15 +177,10 @@ struct Pair([f32; 2]);
 ///
 /// All matrices are stored row by row without gaps: `a` is `m` x `k` and `b` `k` x `n` elements of
 /// bf16, aligned to 16 bytes, `c` `m` x `n` of f32, aligned to 8. `m` is a multiple of [`TILE_M`],
-/// `n` of [`TILE_N`] and `k` of [`TILE_K`], none of them 0; the launch has the shape above.
+/// `n` of [`TILE_N`] and `k` of [`TILE_K`], none of them 0 nor above
+/// 2^24; the launch has the shape above.
 #[profiled(max_threads = BLOCK, min_blocks = 2)]
-pub unsafe extern "ptx-kernel" fn gemm(
-    a: *const u16,
-    b: *const u16,
-    c: *mut f32,
-    n: u32,
-    k: u32,
-) {
+pub unsafe extern "ptx-kernel" fn gemm(a: *const u16, b: *const u16, c: *mut f32, n: u32, k: u32) {
     let stages = dynamic_shared();
     // SAFETY: the caller's.
     let mut copies = unsafe { Copies::new(a, b, n, k) };
@@ -227,7 +225,8 @@ pub unsafe extern "ptx-kernel" fn gemm(
         });
         profile_region!("load", {
             if step + STAGES - 1 < steps {
-                // SAFETY: there is such a tile; the stage is that of the step before.
+                // SAFETY: there is such a tile, and the stage is that of the step before, which all
+                // have read.
                 unsafe { copies.issue(stages.add(write as usize)) };
             }
             cp_async_commit();
@@ -294,3 +293,6 @@ pub unsafe extern "ptx-kernel" fn gemm(
 const fn next_stage(stage: u32) -> u32 {
     if stage == (STAGES - 1) * STAGE_BYTES { 0 } else { stage + STAGE_BYTES }
 }
+
+#[cfg(test)]
+mod tests;

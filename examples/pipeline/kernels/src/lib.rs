@@ -2,9 +2,7 @@
 //! them, and barriers in shared memory hand the stages to and fro.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-use profiler_device::{
-    Recorder, profile_region, profile_signal, profile_wait, profiled, recorder,
-};
+use profiler_device::{Recorder, profile_region, profile_signal, profile_wait, profiled, recorder};
 use profiler_kernel::copy::{cp_async_16, cp_async_commit, cp_async_wait};
 use profiler_kernel::math::fma;
 use profiler_kernel::{mbarrier, shared_array, thread, warp};
@@ -252,3 +250,6 @@ fn power_sums(Chunk(x): Chunk, terms: u32) -> f32 {
     }
     sums[0] + sums[1] + (sums[2] + sums[3])
 }
+
+#[cfg(test)]
+mod tests;

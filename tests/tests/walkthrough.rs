@@ -1,0 +1,75 @@
+//! README's walk-through, followed to the letter in an empty folder outside the workspace.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The files that README shows: behind each `<!-- file: PATH -->` the text of the next code block.
+fn files(readme: &str) -> Vec<(&str, &str)> {
+    readme
+        .split("<!-- file: ")
+        .skip(1)
+        .map(|section| {
+            let (path, rest) = section.split_once(" -->").expect("the comment ends");
+            let code = rest.split_once("```").expect("a code block").1;
+            let code = code.split_once('\n').expect("the language").1;
+            (path, code.split_once("```").expect("the code block ends").0)
+        })
+        .collect()
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the workspace").to_owned()
+}
+
+#[test]
+fn a_new_project_from_readme_alone() {
+    let workspace = workspace();
+    let readme = fs::read_to_string(workspace.join("README.md")).expect("README");
+    let folder = tempfile::tempdir().expect("an empty folder");
+    let tour = folder.path().join("tour");
+    let files = files(&readme);
+    assert_eq!(files.len(), 6, "README shows six files");
+    for (path, text) in files {
+        let path = tour.join(path);
+        fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
+        fs::write(path, text).expect("the file");
+    }
+
+    // The crates are taken from here and not from the registry; nothing else differs for the user.
+    let mut patch = String::from("[patch.crates-io]\n");
+    for package in [
+        "profiler-wire",
+        "profiler-macros",
+        "profiler-device",
+        "profiler-emulator",
+        "profiler-kernel",
+        "profiler-trace",
+        "profiler-host",
+        "profiler-build",
+    ] {
+        patch += &format!("{package}.path = {:?}\n", workspace.join(package));
+    }
+    patch += &format!("profiler-cuda-driver.path = {:?}\n", workspace.join("cuda-driver"));
+    fs::create_dir(folder.path().join(".cargo")).expect("a folder");
+    fs::write(folder.path().join(".cargo/config.toml"), patch).expect("cargo's configuration");
+
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(&tour).args(["run", "--release"]);
+    // The lock file spares the resolver from asking the registry again.
+    fs::copy(workspace.join("Cargo.lock"), tour.join("Cargo.lock")).expect("the lock file");
+    // A target folder that stays, so that a second run of the tests is quick.
+    cargo.env("CARGO_TARGET_DIR", workspace.join("target/walkthrough"));
+    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
+        cargo.env_remove(variable);
+    }
+    let output = cargo.output().expect("cargo runs");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    for expected in ["axpy", "load", "store"] {
+        assert!(stdout.contains(expected), "no {expected} in the table:\n{stdout}");
+    }
+    let trace = fs::metadata(tour.join("axpy.pftrace")).expect("the trace was written");
+    assert!(trace.len() > 0);
+}
