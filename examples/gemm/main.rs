@@ -12,8 +12,9 @@ use profiler_host::{Profiler, include_ptx, launch};
 const ERROR_MAX: f64 = 1e-3;
 /// How many rows of C are checked, spread over all of them.
 const ROWS_CHECKED: usize = 32;
-/// At full size the trace shows every eighth block: enough to see all phases of the kernel.
-const FULL_BLOCK_STRIDE: u32 = 8;
+/// At full size the trace shows every fourth block, from the first wave of blocks to the last, and
+/// stays small enough for a viewer.
+const FULL_BLOCK_STRIDE: u32 = 4;
 
 /// The problem: A is m x k, B is k x n.
 #[derive(Clone, Copy)]

@@ -99,7 +99,9 @@ fn reference(task: &Task, input: &[f32]) -> Vec<f64> {
             let tile = TILE as usize;
             let second = count * tile;
             let element = |row: usize, column: usize| -> f64 {
-                (0..count).map(|i| number(i * tile + row) * number(second + i * tile + column)).sum()
+                (0..count)
+                    .map(|i| number(i * tile + row) * number(second + i * tile + column))
+                    .sum()
             };
             (0..tile * tile).map(|index| element(index / tile, index % tile)).collect()
         }

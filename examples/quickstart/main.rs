@@ -7,7 +7,7 @@ use profiler_host::{Profiler, include_ptx, launch};
 use quickstart_kernels::{BLOCK, CHUNK, vector_add};
 
 /// Blocks that an SM runs side by side.
-const BLOCKS_PER_SM: u32 = 4;
+const BLOCKS_PER_SM: u32 = 3;
 
 pub(crate) fn main() -> ExitCode {
     run("quickstart", include_ptx!("quickstart_kernels"), quickstart)

@@ -56,9 +56,8 @@ fn example(run: &Run) -> Result<Report, Failure> {
         }
     })?;
 
-    let expected = offsets.windows(2).flat_map(|row| {
-        reference(&input_host[row[0] as usize..row[1] as usize])
-    });
+    let expected =
+        offsets.windows(2).flat_map(|row| reference(&input_host[row[0] as usize..row[1] as usize]));
     let pairs = output.read()?.into_iter().map(f64::from).zip(expected);
     Ok(Report { measured, checks: vec![Check::relative("elements", pairs, 1e-5)] })
 }
@@ -66,8 +65,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
 /// The softmax of one row in double precision.
 fn reference(row: &[f32]) -> Vec<f64> {
     let maximum = row.iter().copied().fold(f32::MIN, f32::max);
-    let powers: Vec<f64> =
-        row.iter().map(|&x| (f64::from(x) - f64::from(maximum)).exp()).collect();
+    let powers: Vec<f64> = row.iter().map(|&x| (f64::from(x) - f64::from(maximum)).exp()).collect();
     let sum: f64 = powers.iter().sum();
     powers.into_iter().map(|power| power / sum).collect()
 }

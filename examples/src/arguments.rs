@@ -52,9 +52,8 @@ mod tests {
     #[test]
     fn defaults_and_choices() {
         Arguments::command().debug_assert();
-        let parsed = |arguments: &[&str]| {
-            Arguments::try_parse_from([&["example"], arguments].concat())
-        };
+        let parsed =
+            |arguments: &[&str]| Arguments::try_parse_from([&["example"], arguments].concat());
         let defaults = parsed(&[]).expect("nothing is required");
         assert_eq!(defaults.backend, BackendChoice::Auto);
         assert_eq!((defaults.out, defaults.size), (PathBuf::from("."), None));

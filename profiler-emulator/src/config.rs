@@ -15,8 +15,8 @@ pub const MAX_BLOCK_THREADS: u32 = 1024;
 /// block can opt in to on compute capability 9.0.
 pub const MAX_SHARED_BYTES: usize = 227 * 1024;
 
-/// Virtual cycles to a nanosecond: the nominal SM clock is 2000 MHz.
-pub(crate) const TICKS_PER_NS: u64 = 2;
+/// Cycles of the SM clock to a nanosecond: the nominal 2000 MHz, exactly, in either clock mode.
+pub const TICKS_PER_NS: u64 = 2;
 /// Steps of the global timer in nanoseconds, as on an H200.
 const GLOBALTIMER_STEP_NS: u64 = 32;
 /// What the global timer shows when a device is made.

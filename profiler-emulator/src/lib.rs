@@ -64,8 +64,8 @@ mod shared;
 mod state;
 
 pub use config::{
-    ClockMode, Emulator, LaunchConfig, MAX_BLOCK_THREADS, MAX_SHARED_BYTES, Threads, WARP_SIZE,
-    launch,
+    ClockMode, Emulator, LaunchConfig, MAX_BLOCK_THREADS, MAX_SHARED_BYTES, TICKS_PER_NS, Threads,
+    WARP_SIZE, launch,
 };
 pub use error::{LaunchError, Wait, WaitFor};
 pub use kernel::{

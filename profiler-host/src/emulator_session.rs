@@ -86,6 +86,7 @@ impl EmulatedDevice {
             name: "emulator".to_owned(),
             emulated: true,
             sm_count: self.emulator.sm_count(),
+            clock_mhz: Some(1000.0 * profiler_emulator::TICKS_PER_NS as f64),
             ..DeviceInfo::default()
         }
     }

@@ -66,8 +66,14 @@ pub(crate) struct ClockMap {
 }
 
 impl ClockMap {
-    /// Fits the anchors; `origin` is the `%globaltimer` reading that becomes 0.
-    pub(crate) fn fit(anchors: &[Anchor], origin: u64, diagnostics: &mut Diagnostics) -> Self {
+    /// Fits the anchors; `origin` is the `%globaltimer` reading that becomes 0. Where the device
+    /// says its frequency (`exact_mhz`), only the offsets are fitted.
+    pub(crate) fn fit(
+        anchors: &[Anchor],
+        origin: u64,
+        exact_mhz: Option<f64>,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let step = timer_step(anchors);
         let mut points: Vec<Point> = anchors
             .iter()
@@ -80,7 +86,11 @@ impl ClockMap {
         points
             .sort_by(|left, right| left.ns.total_cmp(&right.ns).then(left.clock.cmp(&right.clock)));
         let whole = Stretch::fit(&points);
-        let (slope, known) = pooled_slope(&points, &whole, step);
+        let exact = exact_mhz.map(|mhz| 1000.0 / mhz).filter(|slope| SLOPES.contains(slope));
+        let (slope, known) = match exact {
+            Some(slope) => (slope, true),
+            None => pooled_slope(&points, &whole, step),
+        };
         if !known && !points.is_empty() {
             diagnostics.note_number(
                 DiagnosticKind::ClockUncertain,
@@ -102,7 +112,8 @@ impl ClockMap {
         let mut sms: BTreeMap<u32, SmMap> = BTreeMap::new();
         for stretch in &stretches {
             // What the stretch leaves open is settled by the whole.
-            let p = if known { slope.clamp(stretch.slopes.0, stretch.slopes.1) } else { slope };
+            let fitted = known && exact.is_none();
+            let p = if fitted { slope.clamp(stretch.slopes.0, stretch.slopes.1) } else { slope };
             for hull in &stretch.hulls {
                 let map = sms.entry(hull.sm).or_default();
                 let offset = hull.offset(p, step);

@@ -204,6 +204,9 @@ pub struct DeviceInfo {
     pub sm_count: u32,
     /// Version of the driver, as a person reads it; empty if unknown.
     pub driver: String,
+    /// The frequency of the SM clock in MHz, where the device says it exactly: on the emulator with
+    /// its virtual clock. A GPU's is measured, since it changes with load and temperature.
+    pub clock_mhz: Option<f64>,
 }
 
 /// What recording costs, as the calibration kernel measured it on the device in use.

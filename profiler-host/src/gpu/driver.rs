@@ -337,5 +337,6 @@ pub(crate) fn device_info() -> Result<DeviceInfo, Error> {
         )),
         sm_count: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
         driver: format!("CUDA {}.{}", version / 1000, version % 1000 / 10),
+        clock_mhz: None,
     })
 }

@@ -33,7 +33,7 @@ impl Gpu {
     fn fit(&self, anchors: &[Anchor]) -> (ClockMap, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let origin = anchors.iter().map(|anchor| anchor.globaltimer).min().unwrap_or(0);
-        (ClockMap::fit(anchors, origin, &mut diagnostics), diagnostics)
+        (ClockMap::fit(anchors, origin, None, &mut diagnostics), diagnostics)
     }
 
     /// The error of the map at a time.
@@ -182,7 +182,7 @@ proptest::proptest! {
             })
             .collect();
         let origin = anchors.iter().map(|anchor| anchor.globaltimer).min().unwrap_or(0);
-        let map = ClockMap::fit(&anchors, origin, &mut Diagnostics::default());
+        let map = ClockMap::fit(&anchors, origin, None, &mut Diagnostics::default());
         probes.extend(anchors.iter().map(|anchor| anchor.clock));
         probes.sort_unstable();
         for sm in 0..3 {
@@ -191,4 +191,16 @@ proptest::proptest! {
             proptest::prop_assert!(times.iter().all(|time| time.is_finite()));
         }
     }
+}
+
+#[test]
+fn a_frequency_that_the_device_says_is_taken() {
+    // One microsecond: by itself far too short to tell the frequency.
+    let anchors = [(0, 1_000, 64), (0, 3_000, 1_056), (1, 901_000, 64), (1, 901_500, 320)]
+        .map(|(sm, clock, globaltimer)| Anchor { sm, clock, globaltimer });
+    let mut diagnostics = Diagnostics::default();
+    let map = ClockMap::fit(&anchors, 64, Some(2000.0), &mut diagnostics);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    assert!((map.slope - 0.5).abs() < 1e-12);
+    assert!((map.cycles_to_ns(0, 3_000) - map.cycles_to_ns(0, 1_000) - 1_000.0).abs() < 1e-6);
 }

@@ -179,7 +179,7 @@ fn fit_clocks(slots: &[Slot], origin: u64, trace: &mut Trace) -> ClockMap {
     // Where all records hold the timer itself, what the cycles say is of no concern.
     let mut ignored = Diagnostics::default();
     let noted = if cycles { &mut trace.diagnostics } else { &mut ignored };
-    let clocks = ClockMap::fit(&anchors, origin, noted);
+    let clocks = ClockMap::fit(&anchors, origin, trace.device.clock_mhz, noted);
     trace.origin_ns = origin;
     if !slots.is_empty() {
         trace.alignment_ns = clocks.step;

@@ -186,7 +186,7 @@ unsafe fn sum(count: u32, from: *const f32, to: *mut f32) {
         first += PER_THREAD as u32 * BLOCK;
     }
     let mut total = 0.0;
-    for sum in sums {
+    for sum in &sums {
         total += sum;
     }
     // SAFETY: all lanes are here.

@@ -65,9 +65,12 @@ pub unsafe extern "ptx-kernel" fn vector_add(
         let index = thread as usize;
         // SAFETY: index < BLOCK, and each thread writes its own element.
         unsafe { VECTOR_ADD_PARTIAL.write(index, total) };
-        profile_region!("barrier", { thread::sync_threads() });
         let mut half = BLOCK as usize / 2;
-        while half > 0 {
+        loop {
+            profile_region!("barrier", { thread::sync_threads() });
+            if half == 0 {
+                break;
+            }
             if index < half {
                 // SAFETY: both indices are below BLOCK; the upper half was written before the
                 // barrier, and no one writes it now; each thread writes its own element.
@@ -77,7 +80,6 @@ pub unsafe extern "ptx-kernel" fn vector_add(
                     VECTOR_ADD_PARTIAL.write(index, pair);
                 }
             }
-            profile_region!("barrier", { thread::sync_threads() });
             half /= 2;
         }
     });

@@ -44,7 +44,9 @@ pub unsafe extern "ptx-kernel" fn softmax(
     rows: u32,
 ) {
     // SAFETY: asked for rows below `rows` only.
-    let row_at = |row: u32| unsafe { Row { first: *offsets.add(row as usize), end: *offsets.add(row as usize + 1) } };
+    let row_at = |row: u32| unsafe {
+        Row { first: *offsets.add(row as usize), end: *offsets.add(row as usize + 1) }
+    };
     let mut group = thread::block_idx_x() * WARPS;
     while group < rows {
         let own = group + warp::warp_id();
@@ -172,11 +174,11 @@ impl Partial {
     #[inline(always)]
     fn and_elements<const N: usize>(self, elements: [f32; N]) -> Self {
         let mut maximum = self.maximum;
-        for x in elements {
+        for &x in &elements {
             maximum = maximum.max(x);
         }
         let mut sum = self.sum * exp_above(self.maximum, maximum);
-        for x in elements {
+        for &x in &elements {
             sum += exp_above(x, maximum);
         }
         Self { maximum, sum }
@@ -204,7 +206,11 @@ unsafe fn long_row(prof: Recorder<'_>, input: *const f32, output: *mut f32, row:
         if in_head {
             // Lane 0 is not here: `elected` lets one of those record that are.
             profile_region!(
-                "head", by = elected, value = body - row.first, unit = "elements", recorder = prof,
+                "head",
+                by = elected,
+                value = body - row.first,
+                unit = "elements",
+                recorder = prof,
                 {
                     // SAFETY: the caller's; a long row is longer than its head.
                     let x = unsafe { row.load(input, body - 32 + lane) };
@@ -237,13 +243,12 @@ unsafe fn long_row(prof: Recorder<'_>, input: *const f32, output: *mut f32, row:
             }
         }
     });
-    profile_region!("barrier", recorder = prof, { thread::sync_threads() });
+    profile_region!("barrier after sums", recorder = prof, { thread::sync_threads() });
     profile_region!("write", recorder = prof, {
         let mut whole = Partial::EMPTY;
         for warp in 0..WARPS as usize {
             // SAFETY: written before the barrier.
-            let (maximum, sum) =
-                unsafe { (SOFTMAX_MAXIMA.read(warp), SOFTMAX_SUMS.read(warp)) };
+            let (maximum, sum) = unsafe { (SOFTMAX_MAXIMA.read(warp), SOFTMAX_SUMS.read(warp)) };
             whole = whole.and(Partial { maximum, sum });
         }
         let scale = 1.0 / whole.sum;
@@ -262,5 +267,5 @@ unsafe fn long_row(prof: Recorder<'_>, input: *const f32, output: *mut f32, row:
             index += BLOCK;
         }
     });
-    profile_region!("barrier", recorder = prof, { thread::sync_threads() });
+    profile_region!("barrier after write", recorder = prof, { thread::sync_threads() });
 }

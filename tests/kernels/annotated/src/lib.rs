@@ -3,8 +3,8 @@
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use profiler_device::{
-    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, region_end,
-    region_start,
+    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
+    region_end, region_start,
 };
 use profiler_kernel::thread;
 
@@ -34,7 +34,9 @@ pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: 
     profile_signal!("done", round);
     profile_wait!("done", round, by = warp(1));
     // SAFETY: index < n.
-    profile_region!("store", by = when(index == 3), { unsafe { *output.add(index as usize) = value } });
+    profile_region!("store", by = when(index == 3), {
+        unsafe { *output.add(index as usize) = value }
+    });
     region_end!(whole);
 }
 
