@@ -53,6 +53,9 @@ use crate_info::CrateInfo;
 use nested::{Job, file_error};
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
+/// PTX 7.1: what the compiler writes for sm_80 is 7.0, and `mbarrier.test_wait.parity` came after it.
+const DEFAULT_PTX_VERSION: u32 = 71;
+
 /// A device crate, and how to compile it.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is compiled until `build` or `build_or_warn` is called"]
@@ -60,7 +63,7 @@ pub struct Kernels {
     folder: PathBuf,
     name: Option<String>,
     target: String,
-    target_features: Vec<String>,
+    ptx_version: u32,
     features: Vec<String>,
     profile_enabled: bool,
     out_dir: Option<PathBuf>,
@@ -74,7 +77,7 @@ impl Kernels {
             folder: folder.into(),
             name: None,
             target: "sm_80".to_owned(),
-            target_features: Vec::new(),
+            ptx_version: DEFAULT_PTX_VERSION,
             features: Vec::new(),
             profile_enabled: true,
             out_dir: None,
@@ -90,10 +93,11 @@ impl Kernels {
         self
     }
 
-    /// The version of the PTX language, such as 78 for 7.8; unless given, the oldest that the target
-    /// allows. Some instructions written in `asm!` need a newer one.
+    /// The oldest version of the PTX language that the module says it is written in, such as 78 for
+    /// 7.8; unless given 7.1, which profiler-kernel's `mbarrier` needs. Instructions written in
+    /// `asm!` may need a newer one; a driver refuses a version that it does not know.
     pub fn ptx_version(mut self, version: u32) -> Self {
-        self.target_features.push(format!("+ptx{version}"));
+        self.ptx_version = version;
         self
     }
 
@@ -193,7 +197,6 @@ impl Kernels {
             info: &info,
             toolchain,
             target: &self.target,
-            target_features: &self.target_features.join(","),
             features,
             target_root: &self.target_root(&out_dir),
             assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
@@ -201,7 +204,8 @@ impl Kernels {
         .run()?;
         let processed = process::process(&outcome.text)
             .map_err(|source| Error::Process { name: name.clone(), source })?;
-        let path = self.write(&name, &processed.text)?;
+        let text = process::raise_version(processed.text, self.ptx_version);
+        let path = self.write(&name, &text)?;
         let mut directives: String =
             outcome.sources.iter().map(|path| rerun_if_changed(path)).collect();
         for line in outcome.warnings.lines() {

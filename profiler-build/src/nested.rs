@@ -36,7 +36,6 @@ pub(crate) struct Job<'a> {
     /// The GPU architecture, such as `sm_80`.
     pub(crate) target: &'a str,
     /// Features of the code generator, such as `+ptx78`.
-    pub(crate) target_features: &'a str,
     /// Features of the device crate.
     pub(crate) features: Vec<String>,
     /// The folder in which the shared target folders lie.
@@ -91,9 +90,6 @@ impl Job<'_> {
         ];
         if architecture(self.target) >= FIRST_WITH_CLUSTERS {
             flags.push("--cfg=profiler_cluster".to_owned());
-        }
-        if !self.target_features.is_empty() {
-            flags.push(format!("-Ctarget-feature={}", self.target_features));
         }
         flags
     }

@@ -144,5 +144,24 @@ fn apply(text: &str, mut edits: Vec<Edit>, out: &mut String) {
     out.push_str(&text[at..]);
 }
 
+/// Raises the version in the module's `.version` line to `version` (71 for 7.1), unless it is that or
+/// newer. The compiler writes the oldest version that its own instructions need; those written in
+/// `asm!` are not looked at.
+pub(crate) fn raise_version(text: String, version: u32) -> String {
+    const DIRECTIVE: &str = ".version ";
+    let found = text.lines().find_map(|line| line.strip_prefix(DIRECTIVE));
+    let Some((major, minor)) = found.and_then(|found| found.trim_end().split_once('.')) else {
+        return text;
+    };
+    match (major.parse::<u32>(), minor.parse::<u32>()) {
+        (Ok(major), Ok(minor)) if 10 * major + minor < version => text.replacen(
+            &format!("{DIRECTIVE}{major}.{minor}"),
+            &format!("{DIRECTIVE}{}.{}", version / 10, version % 10),
+            1,
+        ),
+        _ => text,
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -313,3 +313,11 @@ proptest! {
         prop_assert_eq!(ids, expected);
     }
 }
+
+#[test]
+fn versions_are_raised_and_never_lowered() {
+    let module = |version: &str| format!("//\n.version {version}\n.target sm_80\n");
+    assert_eq!(super::raise_version(module("7.0"), 71), module("7.1"));
+    assert_eq!(super::raise_version(module("7.8"), 71), module("7.8"));
+    assert_eq!(super::raise_version("no version".to_owned(), 71), "no version");
+}
