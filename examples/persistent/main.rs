@@ -11,7 +11,7 @@ fn main() -> ExitCode {
 }
 
 fn example(run: &Run) -> Result<Report, Failure> {
-    let tasks = tasks(run.pick(32, 2_048), run.pick(8..13, 12..18));
+    let tasks = tasks(run.pick(32, 2_048), run.pick(8..13, 12..19));
     let task_count = tasks.len() as u32;
     let inputs = tasks.iter().map(|task| task.input + task.inputs()).max().unwrap_or(0);
     let outputs = tasks.iter().map(|task| task.output + task.outputs()).max().unwrap_or(0);
@@ -32,6 +32,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
     let profiler = Profiler::builder()
         .words_per_warp(2 * (3 * task_count + 1))
         .for_grid(grid, BLOCK, 1)?
+        .measure_record_cost()
         .build()?;
     let measured = run.measure_prepared(
         &profiler,
@@ -63,8 +64,8 @@ fn example(run: &Run) -> Result<Report, Failure> {
     Ok(Report { measured, checks: vec![Check::relative("numbers", pairs, 5e-5)] })
 }
 
-/// Tasks of all kinds, with counts of 2 to the power of `sizes`, as many of each power. The largest
-/// come last, which is the worst order: an SM that takes one of them at the end works alone.
+/// Tasks of all kinds, as many of each size: 2 to the power of `sizes`, or up to twice that many
+/// numbers; products grow alike. The largest come last, which is the worst order: an SM that takes one of them at the end works alone.
 fn tasks(count: u32, sizes: std::ops::Range<u32>) -> Vec<Task> {
     let mut random = fastrand::Rng::with_seed(3);
     let steps = sizes.end - sizes.start;
@@ -73,8 +74,7 @@ fn tasks(count: u32, sizes: std::ops::Range<u32>) -> Vec<Task> {
         let size = sizes.start + number * steps / count;
         let kind = number % 4;
         let count = match kind {
-            // Multiplying does more to each number than the others do.
-            MATMUL => TILE << ((size - sizes.start) / 2),
+            MATMUL => TILE << (size - sizes.start),
             _ => (1 << size) + random.u32(..1 << size),
         };
         let mut task = Task { kind, count, input: 0, output };

@@ -32,6 +32,7 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
     let profiler = Profiler::builder()
         .words_per_warp(2 * (3 * turns + 20))
         .for_grid(grid, BLOCK, 1)?
+        .measure_record_cost()
         .build()?;
     let measured = run.measure(&profiler, |launcher| {
         // SAFETY: the vectors have n numbers and the sums one for each block; no kernel uses them

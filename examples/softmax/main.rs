@@ -40,14 +40,15 @@ fn example(run: &Run) -> Result<Report, Failure> {
     let offsets_in = offsets_in.as_ptr();
 
     // How much a warp records depends on its rows: a first run that only counts finds it out.
-    let profiler = Profiler::builder().build()?.infer_capacity(|counting| {
-        let mut session = backend.session(counting)?;
-        // SAFETY: as below.
-        unsafe {
-            launch!(session, softmax<<<grid, BLOCK>>>(input_in, output_out, offsets_in, rows))
-        }?;
-        session.capture()
-    })?;
+    let profiler =
+        Profiler::builder().measure_record_cost().build()?.infer_capacity(|counting| {
+            let mut session = backend.session(counting)?;
+            // SAFETY: as below.
+            unsafe {
+                launch!(session, softmax<<<grid, BLOCK>>>(input_in, output_out, offsets_in, rows))
+            }?;
+            session.capture()
+        })?;
     let measured = run.measure(&profiler, |launcher| {
         // SAFETY: there are rows + 1 offsets, which rise to the length of input and output; buffers
         // are aligned to 256 bytes; launches follow each other.

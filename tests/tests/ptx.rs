@@ -1,54 +1,12 @@
 //! What the annotations become in PTX.
 
-/// A test that needs the PTX of the test kernels; without a compiler it is listed as ignored.
-macro_rules! ptx_test {
-    ($(#[$attribute:meta])* fn $name:ident() $body:block) => {
-        $(#[$attribute])*
-        #[test]
-        #[cfg_attr(
-            no_nvptx_compiler,
-            ignore = "needs a compiler for nvptx64; `cargo xtask tools` installs one"
-        )]
-        fn $name() $body
-    };
-}
+mod support;
 
-const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain.ptx"));
-const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated.ptx"));
+use support::{code, count, entry, ptx_test};
+
+const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain_off.ptx"));
+const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated_off.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
-
-/// PTX without comments and blank lines.
-fn code(ptx: &str) -> Vec<&str> {
-    ptx.lines()
-        .map(|line| line.split("//").next().unwrap_or_default().trim_end())
-        .filter(|line| !line.trim().is_empty())
-        .collect()
-}
-
-/// The lines of one kernel.
-fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
-    let head = format!(".entry {name}(");
-    let lines = code(ptx);
-    let begin = lines
-        .iter()
-        .position(|line| line.contains(&head))
-        .unwrap_or_else(|| panic!("no kernel {name} in the PTX"));
-    let length = lines[begin..]
-        .iter()
-        .position(|line| *line == "}")
-        .unwrap_or_else(|| panic!("kernel {name} has no end"));
-    lines[begin..=begin + length].to_vec()
-}
-
-/// How many lines of a kernel hold one of the instructions.
-fn count(lines: &[&str], instructions: &[&str]) -> usize {
-    let holds = |line: &str| {
-        instructions
-            .iter()
-            .any(|instruction| line.split_whitespace().any(|word| word.starts_with(instruction)))
-    };
-    lines.iter().filter(|line| holds(line)).count()
-}
 
 ptx_test! {
     fn off_leaves_nothing() {

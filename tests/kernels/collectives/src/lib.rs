@@ -31,6 +31,7 @@ macro_rules! between_branches {
             let $value: u32 = index;
             // SAFETY: all lanes of all warps come here together; no operation reads or writes
             // memory but of `TILE`.
+            #[allow(unused_unsafe, reason = "some operations are safe")]
             let result: u32 = unsafe { $operation };
             if diverges {
                 // SAFETY: this thread's number.
@@ -107,6 +108,20 @@ between_branches! {
             "vote.sync.ballot.b32 {0}, holds, -1; }}",
             out(reg32) result,
             in(reg32) value & 2,
+            options(nomem, nostack),
+        );
+        result
+    };
+    /// A product of matrices without the guard.
+    unguarded_product: |value| {
+        let result: u32;
+        asm!(
+            "{{ .reg .f32 rest<3>;",
+            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+            "{{{0}, rest0, rest1, rest2}}, {{{1}, {1}, {1}, {1}}}, {{{1}, {1}}},",
+            "{{0f3F800000, 0f3F800000, 0f3F800000, 0f3F800000}}; }}",
+            out(reg32) result,
+            in(reg32) value,
             options(nomem, nostack),
         );
         result

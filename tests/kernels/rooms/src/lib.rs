@@ -1,6 +1,6 @@
 //! A kernel for each strategy that a kernel can have, with a descriptor of its own: the session's,
 //! or one that a test has made.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use profiler_device::{DescriptorPtr, profile_region, profiled};
 use profiler_kernel::thread;

@@ -1,5 +1,5 @@
 //! A kernel with a thousand regions.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use profiler_device::{profile_region, profiled};
 use profiler_kernel::thread;

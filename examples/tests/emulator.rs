@@ -1,0 +1,83 @@
+//! Every example runs on the emulator: right result, nothing lost, both files written.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The quickstart as a binary; the other examples lie in a folder beside it.
+const QUICKSTART: &str = env!("CARGO_BIN_EXE_quickstart");
+
+fn run(name: &str, arguments: &[&str]) -> Output {
+    let folder = Path::new(QUICKSTART).parent().expect("a binary lies in a folder");
+    let program = folder.join("examples").join(name);
+    Command::new(program).args(arguments).output().expect("cargo test builds the examples")
+}
+
+fn check(name: &str) {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let folder = out.to_str().expect("cargo's folder is text");
+    let output = run(name, &["--backend", "emulator", "--out", folder]);
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {printed}{errors}");
+    assert!(printed.contains("these are not GPU times"), "{printed}");
+    assert!(printed.contains("result: correct"), "{printed}");
+
+    let summary = printed.lines().last().and_then(|line| line.strip_prefix("summary: "));
+    let summary: Value = serde_json::from_str(summary.expect("the last line")).expect("JSON");
+    assert_eq!(summary["example"], name);
+    assert_eq!(summary["backend"], "emulator");
+    assert_eq!(summary["result"], "correct");
+    assert_eq!(summary["lost"], 0, "by default nothing is lost");
+    assert!(summary["recorded"].as_u64() > Some(0), "{summary}");
+    assert!(summary["overhead"].is_null(), "only a GPU is timed");
+
+    let json = std::fs::read_to_string(out.join(format!("{name}.json"))).expect("written");
+    let timeline: Value = serde_json::from_str(&json).expect("JSON");
+    let events = timeline["traceEvents"].as_array().expect("a list of events");
+    assert!(!events.is_empty());
+    let perfetto = std::fs::metadata(out.join(format!("{name}.pftrace"))).expect("written");
+    assert!(perfetto.len() > 0);
+}
+
+#[test]
+fn quickstart() {
+    check("quickstart");
+}
+
+#[test]
+fn softmax() {
+    check("softmax");
+}
+
+#[test]
+fn gemm() {
+    check("gemm");
+}
+
+#[test]
+fn pipeline() {
+    check("pipeline");
+}
+
+#[test]
+fn persistent() {
+    check("persistent");
+}
+
+#[test]
+fn help_names_the_options_and_an_example() {
+    let output = Command::new(QUICKSTART).arg("--help").output().expect("runs");
+    let help = String::from_utf8(output.stdout).expect("text");
+    for part in ["--backend", "--out", "--size", "small on the emulator", "cargo run --release"] {
+        assert!(help.contains(part), "{part} is missing in: {help}");
+    }
+}
+
+#[test]
+fn a_wrong_argument_fails() {
+    let output = run("quickstart", &["--size", "medium"]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("small, full"));
+}

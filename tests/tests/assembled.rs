@@ -1,0 +1,226 @@
+//! What ptxas makes of the kernels: nothing is spilled, and with `--nocapture` a table of the
+//! registers that each kernel takes, with and without profiling.
+//!
+//! Where ptxas is missing, every test is listed as ignored; with `PROFILER_REQUIRE_TOOLS=1` that is
+//! a failure.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::{Arc, Mutex};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Targets that the PTX, which is for sm_80, is assembled for.
+const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
+
+/// Modules whose kernels have launch bounds, for which ptxas 13.0 was seen to spill a few registers
+/// on one target where it kept all on the others: with these bounds it aims at more warps on an SM.
+/// At most so many bytes are spilled and read back there.
+const KNOWN_SPILLS: [(&str, &str, u32); 2] = [("gemm", "sm_120", 128), ("softmax", "sm_120", 64)];
+
+/// A module's name, its PTX with profiling and, where there is anything to profile, without.
+struct Module {
+    name: &'static str,
+    on: &'static str,
+    off: Option<&'static str>,
+}
+
+macro_rules! ptx {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name, ".ptx"))
+    };
+}
+
+macro_rules! modules {
+    (both: $($both:literal)*; one: $($one:literal)*;) => {
+        [
+            $(Module { name: $both, on: ptx!($both), off: Some(include_str!(
+                concat!(env!("OUT_DIR"), "/", $both, "_off.ptx")
+            )) },)*
+            $(Module { name: $one, on: ptx!($one), off: None },)*
+        ]
+    };
+}
+
+const MODULES: [Module; 10] = modules! {
+    both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent";
+    one: "collectives" "rooms" "thousand";
+};
+
+/// What ptxas says of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Usage {
+    registers: u32,
+    /// Bytes of the stack that registers are spilled to or read back from.
+    spilled: u32,
+}
+
+/// Usage by kernel.
+type Kernels = BTreeMap<String, Usage>;
+
+/// A line of the table: a kernel with its registers for each target, with and without profiling.
+type Row = (&'static str, String, [(u32, Option<u32>); TARGETS.len()]);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let found = find();
+    let has_ptx = MODULES.iter().all(|module| !module.on.is_empty());
+    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    let missing = found.as_ref().err().cloned().or_else(|| {
+        let cure = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
+        (!has_ptx).then(|| cure.to_owned())
+    });
+    if let Some(missing) = &missing {
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "tests with ptxas are ignored: {missing}");
+    }
+    let rows = Arc::new(Mutex::new(Vec::<Row>::new()));
+    let mut trials = vec![Trial::test("the_output_of_ptxas_is_understood", || {
+        understands();
+        Ok(())
+    })];
+    for module in MODULES {
+        let (found, missing, rows) = (found.clone(), missing.clone(), Arc::clone(&rows));
+        let is_ignored = missing.is_some() && !required;
+        let trial = Trial::test(module.name, move || {
+            if let Some(missing) = missing {
+                return Err(missing.into());
+            }
+            let assembled = assemble_module(&found?, &module)?;
+            rows.lock().map_err(|error| error.to_string())?.extend(assembled);
+            Ok(())
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if let (true, Ok(mut rows)) = (arguments.nocapture, rows.lock()) {
+        rows.sort();
+        let _ = std::io::stdout().write_all(table(&rows).as_bytes());
+    }
+    conclusion.exit_code()
+}
+
+/// Finds ptxas: the one that `PROFILER_PTXAS` names, that of `cargo xtask tools`, or the one in
+/// `PATH`.
+fn find() -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os("PROFILER_PTXAS") {
+        let named = PathBuf::from(named);
+        return if named.is_file() {
+            Ok(named)
+        } else {
+            Err(format!("PROFILER_PTXAS={} is no file", named.display()))
+        };
+    }
+    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
+    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
+    let installed = pythons
+        .map(|python| python.path().join("site-packages/nvidia/cu13/bin/ptxas"))
+        .find(|path| path.is_file());
+    if let Some(path) = installed {
+        return Ok(path);
+    }
+    match Command::new("ptxas").arg("--version").output() {
+        Ok(output) if output.status.success() => Ok(PathBuf::from("ptxas")),
+        _ => Err("ptxas is missing: run `cargo xtask tools`, or let PROFILER_PTXAS name it".into()),
+    }
+}
+
+/// Assembles a module for all targets, with and without profiling.
+fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
+    let mut by_kernel = BTreeMap::<String, [(u32, Option<u32>); TARGETS.len()]>::new();
+    for (index, target) in TARGETS.into_iter().enumerate() {
+        let off = module.off.map(|ptx| assemble(ptxas, ptx, target)).transpose()?;
+        for (kernel, usage) in assemble(ptxas, module.on, target)? {
+            let known =
+                KNOWN_SPILLS.iter().find(|known| (known.0, known.1) == (module.name, target));
+            if usage.spilled > known.map_or(0, |known| known.2) {
+                return Err(format!("{kernel} spills for {target}: {usage:?}").into());
+            }
+            let off = off.as_ref().and_then(|kernels| kernels.get(&kernel));
+            if off.is_some_and(|off| off.spilled > 0) {
+                return Err(format!("{kernel} without profiling spills for {target}").into());
+            }
+            let row = by_kernel.entry(kernel).or_default();
+            row[index] = (usage.registers, off.map(|off| off.registers));
+        }
+    }
+    if by_kernel.is_empty() {
+        return Err("no kernel in the module".into());
+    }
+    Ok(by_kernel.into_iter().map(|(kernel, row)| (module.name, kernel, row)).collect())
+}
+
+fn assemble(ptxas: &Path, ptx: &str, target: &str) -> Result<Kernels, Failed> {
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("module.ptx");
+    std::fs::write(&input, ptx)?;
+    let output = Command::new(ptxas)
+        .args(["--verbose", "--gpu-name", target, "--output-file"])
+        .arg(folder.path().join("module.cubin"))
+        .arg(&input)
+        .output()?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("ptxas refuses it for {target}:\n{log}").into());
+    }
+    Ok(usage(&log)?)
+}
+
+/// Reads what `ptxas --verbose` prints.
+fn usage(log: &str) -> Result<Kernels, String> {
+    let mut kernels = Kernels::new();
+    let mut current: Option<(String, Option<u32>)> = None;
+    for line in log.lines() {
+        if let Some((_, rest)) = line.split_once("Compiling entry function '") {
+            let name = rest.split('\'').next().unwrap_or_default();
+            current = Some((name.to_owned(), None));
+        } else if line.contains("bytes spill stores") {
+            let (_, spilled) = current.as_mut().ok_or("a stack without its kernel")?;
+            let of = |what| number_before(line, what).ok_or(format!("no number in `{line}`"));
+            *spilled = Some(of("bytes spill stores")? + of("bytes spill loads")?);
+        } else if let Some(registers) = number_before(line, "registers") {
+            let (name, spilled) = current.take().ok_or("registers without their kernel")?;
+            let spilled = spilled.ok_or_else(|| format!("nothing about the stack of {name}"))?;
+            kernels.insert(name, Usage { registers, spilled });
+        }
+    }
+    match current {
+        Some((name, _)) => Err(format!("nothing about the registers of {name}")),
+        None => Ok(kernels),
+    }
+}
+
+/// The number in front of these words.
+fn number_before(line: &str, words: &str) -> Option<u32> {
+    line.split_once(words)?.0.trim_end().rsplit(' ').next()?.parse().ok()
+}
+
+fn understands() {
+    let log = "ptxas info    : 0 bytes gmem, 128 bytes cmem[3]\n\
+        ptxas info    : Compiling entry function 'scale' for 'sm_90'\n\
+        ptxas info    : Function properties for scale\n\
+        \x20   24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n\
+        ptxas info    : Used 33 registers, used 0 barriers, 24 bytes cumulative stack size\n";
+    let expected = Usage { registers: 33, spilled: 24 };
+    assert_eq!(usage(log), Ok(Kernels::from([("scale".to_owned(), expected)])));
+    let truncated = log.lines().take(4).collect::<Vec<_>>().join("\n");
+    assert!(usage(&truncated).is_err(), "a kernel without registers");
+}
+
+/// Registers as `with profiling/without`.
+fn table(rows: &[Row]) -> String {
+    let mut text = format!("{:<12} {:<24}", "module", "kernel");
+    text += &TARGETS.map(|target| format!(" {target:>8}")).concat();
+    text += "\n";
+    for (module, kernel, registers) in rows {
+        text += &format!("{module:<12} {kernel:<24}");
+        for (on, off) in registers {
+            let cell = off.map_or_else(|| on.to_string(), |off| format!("{on}/{off}"));
+            text += &format!(" {cell:>8}");
+        }
+        text += "\n";
+    }
+    text
+}
