@@ -70,6 +70,7 @@ on_both_back_ends! {
     many_launches_in_one_session
     odd_shapes
     a_kernel_apart
+    a_barrier_ends_when_the_last_warp_comes
 }
 
 fn builder() -> ProfilerBuilder {
@@ -359,4 +360,29 @@ fn a_kernel_apart(bench: &Bench) {
     unsafe { launch!(bench.backend, kernels::by_warp<<<1, 32>>>(pointer, 6)) }.expect("launch");
     let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.recorded()), (1, 6));
+}
+
+fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {
+    let trace = bench.record(
+        builder(),
+        8 * 32,
+        // SAFETY: one number a thread.
+        |session, output| {
+            unsafe { launch!(session, kernels::barrier_wait<<<1, 256>>>(output, 2000)) }
+                .expect("launch")
+        },
+        |_| 2000,
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        let cycles = |name: &str| {
+            let region = named(&trace, warp, name)[0];
+            region.end.expect("closed").ticks - region.start.ticks
+        };
+        // Warps start within some hundred cycles of each other.
+        let expected = 2000 * u64::from(7 - warp.warp);
+        let waited = cycles("barrier");
+        assert!(waited.abs_diff(expected) < 1500, "warp {} waited {waited} cycles", warp.warp);
+        assert!(cycles("behind the barrier") < 1000);
+    }
 }

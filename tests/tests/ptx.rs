@@ -69,6 +69,19 @@ ptx_test! {
 }
 
 ptx_test! {
+    fn a_stamp_behind_a_barrier_waits_for_it() {
+        let kernel = entry(STRATEGIES, "barrier_wait");
+        let barriers = kernel.iter().filter(|line| line.contains("bar.sync"));
+        let mut count = 0;
+        for line in barriers {
+            assert!(line.contains("bar.warp.sync"), "{line}");
+            count += 1;
+        }
+        assert!(count > 0, "the kernel has a barrier");
+    }
+}
+
+ptx_test! {
     fn sites_are_numbered_densely() {
         let sites = profiler_trace::SiteTable::from_ptx(STRATEGIES).expect("a site table");
         let mut ids: Vec<u32> = sites.sites().iter().map(|site| site.id).collect();

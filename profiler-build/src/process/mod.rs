@@ -1,5 +1,6 @@
 //! Numbers the sites of a module in its PTX text.
 
+mod barriers;
 mod entries;
 mod statics;
 
@@ -57,6 +58,9 @@ pub(crate) fn process(text: &str) -> Result<Processed, ProcessError> {
     mark(text, &sites, &mut edits)?;
     entries::write_launch_bounds(text, sites.values().map(|site| &site.entry), &mut edits)?;
     let enabled = !statics.is_empty() || text.contains(symbol::DESCRIPTOR_PREFIX);
+    if enabled {
+        barriers::complete(text, &mut edits);
+    }
     let mut out = String::with_capacity(text.len() + 128);
     // Writing to a String cannot fail.
     let _ = writeln!(

@@ -2,6 +2,7 @@
 //! early exits.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+use profiler_device::hardware::clock64;
 use profiler_device::{
     DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
     profile_wait, profiled, recorder, region_end, region_start,
@@ -147,6 +148,23 @@ pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr, output: *mut u32, r
     }
     // SAFETY: one number a thread.
     unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Warp w comes w times `delay` cycles late to a barrier; all wait for the last.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
+    let late = u64::from(delay) * u64::from(thread::thread_idx_x() / 32);
+    let begin = clock64();
+    while clock64() - begin < late {}
+    profile_region!("barrier", { thread::sync_threads() });
+    profile_region!("behind the barrier", {
+        // SAFETY: one number a thread.
+        unsafe { output.add(thread_of_grid()).write_volatile(delay) };
+    });
 }
 
 /// A collective between two branches on a value that differs between the lanes of a warp, which
