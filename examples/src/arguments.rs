@@ -19,6 +19,10 @@ pub struct Arguments {
     /// How much work [default: small on the emulator, full on the GPU]
     #[arg(long, value_enum)]
     pub size: Option<Size>,
+
+    /// Gives warps one N-th of the room that their records need, to see what a loss looks like
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    pub squeeze: Option<u32>,
 }
 
 /// How much work an example does.
@@ -59,6 +63,8 @@ mod tests {
         assert_eq!((defaults.out, defaults.size), (PathBuf::from("."), None));
         let given = parsed(&["--backend", "emulator", "--size", "full"]).expect("both exist");
         assert_eq!((given.backend, given.size), (BackendChoice::Emulator, Some(Size::Full)));
+        assert_eq!(parsed(&["--squeeze", "10"]).expect("a number").squeeze, Some(10));
+        assert!(parsed(&["--squeeze", "1"]).is_err(), "that would squeeze nothing");
         let wrong = parsed(&["--backend", "cpu"]).expect_err("there is no such back end");
         assert!(wrong.to_string().contains("unknown back end `cpu`"), "{wrong}");
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use profiler_host::{Backend, Error, Kernel, Profiler, Session, Shape, Trace};
+use profiler_host::{Backend, Capacity, Error, Kernel, Profiler, Session, Shape, Trace};
 
 use crate::Run;
 
@@ -111,6 +111,14 @@ impl Run {
             }
             plain.remove(0);
         }
+        let squeezed;
+        let profiler = match self.arguments.squeeze {
+            None => profiler,
+            Some(times) => {
+                squeezed = self.squeeze(profiler, times, &mut prepare, &mut launch)?;
+                &squeezed
+            }
+        };
         let mut session = self.backend.session(profiler)?;
         let mut profiled = Vec::new();
         for _ in 0..if self.backend.is_gpu() { REPEATS } else { 1 } {
@@ -125,6 +133,26 @@ impl Run {
             _ => None,
         };
         Ok(Measured { trace: session.finish()?, timing })
+    }
+
+    /// The profiler with `1 / times` of the room that a first launch needs.
+    fn squeeze(
+        &self,
+        profiler: &Profiler,
+        times: u32,
+        prepare: &mut impl FnMut() -> Result<(), Error>,
+        launch: &mut impl FnMut(&mut Launcher) -> Result<(), Error>,
+    ) -> Result<Profiler, Error> {
+        let mut session = self.backend.session(&profiler.counting())?;
+        prepare()?;
+        launch(&mut Launcher(On::Profiled(&mut session)))?;
+        let needed = Capacity::needed(&session.capture()?)?;
+        let fewer = |words: u32| words / times / 2 * 2;
+        Ok(profiler.with_capacity(&Capacity {
+            words_per_warp: fewer(needed.words_per_warp),
+            words_per_lane: fewer(needed.words_per_lane),
+            ..needed
+        }))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What was lost or odd in a capture: counted, placed, and said with its cure.
 
+use profiler_wire::record::UNIT_WORDS;
+
 use std::fmt;
 
 /// How much a diagnostic touches the numbers of the trace.
@@ -165,6 +167,11 @@ impl Diagnostic {
     }
 }
 
+/// How the profiler's builder counts room: in words, of which a unit has two.
+const fn words(units: u64) -> u64 {
+    units.saturating_mul(UNIT_WORDS as u64)
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use DiagnosticKind as Kind;
@@ -172,18 +179,20 @@ impl fmt::Display for Diagnostic {
         match self.kind {
             Kind::RoomTooSmall => write!(
                 f,
-                "{count} records did not fit the room of their warp; give the session room for \
-                 {number} units per warp, or select fewer warps"
+                "{count} records did not fit the room of their warp; build the profiler with \
+                 .words_per_warp({}) or more, or with .keep(Keep::Last)",
+                words(number)
             ),
             Kind::LaneRoomTooSmall => write!(
                 f,
-                "{count} records did not fit the room of their lane; give the session room for \
-                 {number} units per lane"
+                "{count} records did not fit the room of their lane; build the profiler with \
+                 .words_per_lane({}) or more, or with .keep(Keep::Last)",
+                words(number)
             ),
             Kind::NoSlot => write!(
                 f,
-                "{count} warps found no slot; give the session {number} slots, or select fewer \
-                 blocks or warps"
+                "{count} warps found no slot; build the profiler with .max_warps({number}) or more, \
+                 or select fewer blocks or warps"
             ),
             Kind::RecordsWithoutRoom => write!(
                 f,

@@ -175,7 +175,7 @@ fn what_must_be_known_is_printed() {
     let text = trace.stats().to_string();
     assert!(text.starts_with("emulator: these are not GPU times"), "{text}");
     assert!(text.contains("LOST 90 of 100 records"), "{text}");
-    assert!(text.contains("512 units per warp"), "{text}");
+    assert!(text.contains(".words_per_warp(1024)"), "{text}");
 }
 
 #[test]

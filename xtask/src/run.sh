@@ -4,7 +4,8 @@
 #   run.sh [--sanitize] OUT_DIR
 #
 # Each example runs in OUT_DIR/NAME, where it leaves its traces and its log. With --sanitize each
-# runs once more under compute-sanitizer's memcheck and racecheck, at its small size.
+# runs once more under compute-sanitizer's memcheck and racecheck, at its small size, with room for
+# all its records and with a tenth of it.
 # LIMIT is the time that one run may take (default 120s). The exit status is 1 if any run failed.
 set -u
 
@@ -58,6 +59,8 @@ if [ $sanitize = yes ]; then
             for tool in memcheck racecheck; do
                 run "$(basename "$program").$tool" compute-sanitizer --tool "$tool" \
                     --error-exitcode 9 "$program" --backend gpu --size small
+                run "$(basename "$program").squeezed.$tool" compute-sanitizer --tool "$tool" \
+                    --error-exitcode 9 "$program" --backend gpu --size small --squeeze 10
             done
         done
     else
