@@ -1,8 +1,8 @@
 //! What was lost or odd in a capture: counted, placed, and said with its cure.
 
-use profiler_wire::record::UNIT_WORDS;
-
 use std::fmt;
+
+use profiler_wire::record::UNIT_WORDS;
 
 /// How much a diagnostic touches the numbers of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

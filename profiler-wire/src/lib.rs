@@ -1,9 +1,9 @@
 //! The binary contract between a profiled kernel and the host.
 //!
 //! Every bit that one side writes and the other reads is defined here and nowhere else: the
-//! [record](record) words, the [slot header](header) of a warp, the launch
-//! [descriptor](descriptor) in constant memory, the [site entry](site) that travels in the PTX,
-//! the [symbol names](symbol) and the [version](WIRE_VERSION).
+//! words of a [`record`], the slot [`header`] of a warp, the launch
+//! [`descriptor`] in constant memory, the [`site`] entry that travels in the PTX,
+//! the [`symbol`] names and the [version](WIRE_VERSION).
 //!
 //! The crate is `no_std`, has no dependencies and no `unsafe`. All integers are little-endian, as
 //! on every CUDA device.

@@ -40,6 +40,15 @@ impl Bench {
     }
 }
 
+/// `launch!` that must succeed.
+macro_rules! launched {
+    ($($launch:tt)*) => {
+        // SAFETY: every kernel here writes one number for each thread, and gets room for so many; a
+        // descriptor is the session's.
+        unsafe { launch!($($launch)*) }.expect("launch")
+    };
+}
+
 macro_rules! on_both_back_ends {
     ($($name:ident)*) => {
         mod emulator {
@@ -90,10 +99,7 @@ fn one_record_a_warp_and_round(bench: &Bench) {
     let trace = bench.record(
         builder(),
         3 * 128,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_warp<<<3, 128>>>(output, 10)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_warp<<<3, 128>>>(output, 10)),
         |_| 10,
     );
     nothing_lost(&trace);
@@ -119,10 +125,7 @@ fn every_thread_records(bench: &Bench) {
     let trace = bench.record(
         builder().words_per_warp(256).words_per_lane(256),
         2 * 64,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_thread<<<2, 64>>>(output, 3)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_thread<<<2, 64>>>(output, 3)),
         |thread| 3 + thread % 32,
     );
     nothing_lost(&trace);
@@ -145,10 +148,7 @@ fn each_arm_of_a_branch_elects(bench: &Bench) {
     let trace = bench.record(
         builder().words_per_lane(512),
         64,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_elected<<<1, 64>>>(output, 8)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_elected<<<1, 64>>>(output, 8)),
         |_| 8,
     );
     nothing_lost(&trace);
@@ -166,10 +166,7 @@ fn strategies_of_single_regions(bench: &Bench) {
     let trace = bench.record(
         builder(),
         2 * 160,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_each<<<2, 160>>>(output, 4)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_each<<<2, 160>>>(output, 4)),
         |_| 4,
     );
     nothing_lost(&trace);
@@ -190,10 +187,7 @@ fn all_that_there_is(bench: &Bench) {
     let trace = bench.record(
         builder(),
         32,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::everything<<<1, 32>>>(output, 4)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::everything<<<1, 32>>>(output, 4)),
         |_| 4 + 6,
     );
     nothing_lost(&trace);
@@ -234,11 +228,7 @@ fn what_does_not_fit_is_counted(bench: &Bench) {
         let trace = bench.record(
             builder().words_per_warp(2 * units),
             64,
-            // SAFETY: one number a thread.
-            |session, output| {
-                unsafe { launch!(session, kernels::by_warp<<<1, 64>>>(output, 100)) }
-                    .expect("launch")
-            },
+            |session, output| launched!(session, kernels::by_warp<<<1, 64>>>(output, 100)),
             |_| 100,
         );
         let kept = u64::from(units.min(100));
@@ -252,20 +242,14 @@ fn a_ring_keeps_the_last(bench: &Bench) {
     let whole = bench.record(
         builder(),
         32,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_thread<<<1, 32>>>(output, 50)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
         |thread| 50 + thread,
     );
     assert!(whole.lost() > 0, "the lanes' rooms are small by default");
     let trace = bench.record(
         builder().keep(Keep::Last).words_per_warp(32).words_per_lane(32),
         32,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_thread<<<1, 32>>>(output, 50)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
         |thread| 50 + thread,
     );
     let warp = &trace.warps[0];
@@ -288,10 +272,7 @@ fn selected_blocks_and_warps(bench: &Bench) {
     let trace = bench.record(
         builder().blocks(2..5).block_stride(3).warps(1..3),
         12 * 128,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::by_warp<<<12, 128>>>(output, 5)) }.expect("launch")
-        },
+        |session, output| launched!(session, kernels::by_warp<<<12, 128>>>(output, 5)),
         |_| 5,
     );
     nothing_lost(&trace);
@@ -306,9 +287,7 @@ fn many_launches_in_one_session(bench: &Bench) {
         64,
         |session, output| {
             for round in 0..10 {
-                // SAFETY: one number a thread.
-                unsafe { launch!(session, kernels::by_warp<<<2, 32>>>(output, round)) }
-                    .expect("launch");
+                launched!(session, kernels::by_warp<<<2, 32>>>(output, round));
             }
         },
         |_| 9,
@@ -334,9 +313,7 @@ fn odd_shapes(bench: &Bench) {
         let mut output = output;
         let mut session = bench.backend.session(&profiler).expect("a session");
         let pointer = output.as_mut_ptr();
-        // SAFETY: one number a thread of the grid's x extent.
-        unsafe { launch!(session, kernels::by_warp<<<[2, 2, 2], block>>>(pointer, 3)) }
-            .expect("launch");
+        launched!(session, kernels::by_warp<<<[2, 2, 2], block>>>(pointer, 3));
         let trace = session.finish().expect("a trace");
         nothing_lost(&trace);
         assert_eq!(trace.warps.len(), 8 * warps, "{block:?}");
@@ -354,10 +331,9 @@ fn a_kernel_apart(bench: &Bench) {
     let mut session = bench.backend.session(&profiler).expect("a session");
     let descriptor = session.descriptor();
     // SAFETY: one number a thread; the descriptor is this session's.
-    unsafe { launch!(session, kernels::apart<<<1, 32>>>(descriptor, pointer, 6)) }.expect("launch");
+    launched!(session, kernels::apart<<<1, 32>>>(descriptor, pointer, 6));
     // The other kernels of the module are not recorded.
-    // SAFETY: as above.
-    unsafe { launch!(bench.backend, kernels::by_warp<<<1, 32>>>(pointer, 6)) }.expect("launch");
+    launched!(bench.backend, kernels::by_warp<<<1, 32>>>(pointer, 6));
     let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.recorded()), (1, 6));
 }
@@ -366,11 +342,7 @@ fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {
     let trace = bench.record(
         builder(),
         8 * 32,
-        // SAFETY: one number a thread.
-        |session, output| {
-            unsafe { launch!(session, kernels::barrier_wait<<<1, 256>>>(output, 2000)) }
-                .expect("launch")
-        },
+        |session, output| launched!(session, kernels::barrier_wait<<<1, 256>>>(output, 2000)),
         |_| 2000,
     );
     nothing_lost(&trace);

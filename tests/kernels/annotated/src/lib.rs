@@ -33,9 +33,9 @@ pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: 
     }
     profile_signal!("done", round);
     profile_wait!("done", round, by = warp(1));
-    // SAFETY: index < n.
     profile_region!("store", by = when(index == 3), {
-        unsafe { *output.add(index as usize) = value }
+        // SAFETY: index < n.
+        unsafe { *output.add(index as usize) = value };
     });
     region_end!(whole);
 }

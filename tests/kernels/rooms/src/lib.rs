@@ -49,5 +49,5 @@ kernels! {
     /// By every thread.
     by_thread by thread;
     /// By some threads.
-    by_when by when(thread::thread_idx_x() % WHEN_STEP == 0);
+    by_when by when(thread::thread_idx_x().is_multiple_of(WHEN_STEP));
 }
