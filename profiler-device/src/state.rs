@@ -198,7 +198,7 @@ impl State {
         let lane = hardware::lane_id();
         let (units, attachments) = (self.units.get(), self.attachments.get());
         if lane == 0 && self.slot != NO_SLOT {
-            let (clock, globaltimer) = (hardware::clock64(), hardware::globaltimer());
+            let (clock, globaltimer) = anchor();
             let exit = ExitHeader { clock, globaltimer, units, attachments };
             let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
@@ -359,6 +359,30 @@ fn header_address(descriptor: impl Descriptor, slot: u32) -> u64 {
     descriptor.u64::<{ offset::HEADERS }>() + u64::from(slot) * header::BYTES as u64
 }
 
+/// Cycles within which the three reads of an anchor must lie.
+const ANCHOR_CYCLES: u64 = 64;
+/// How often an anchor is tried.
+const ANCHOR_TRIES: u32 = 4;
+
+/// Reads both clocks at one moment: `(%clock64, %globaltimer)`.
+///
+/// A warp may lose hundreds of cycles between two reads, to other warps or to an instruction that
+/// is not in the cache yet, as at the start of a kernel. So the cycles are read before and after the
+/// timer, and the three reads are repeated where they lie too far apart.
+#[inline(always)]
+fn anchor() -> (u64, u64) {
+    let mut tries = 0;
+    loop {
+        let before = hardware::clock64();
+        let globaltimer = hardware::globaltimer();
+        let span = hardware::clock64() - before;
+        tries += 1;
+        if span < ANCHOR_CYCLES || tries == ANCHOR_TRIES {
+            return (before + span / 2, globaltimer);
+        }
+    }
+}
+
 /// Writes the entry half of a header; the clocks are read last, so that what entry costs does not
 /// lie inside the kernel's time.
 ///
@@ -383,7 +407,7 @@ unsafe fn write_entry(address: u64, kernel: SiteId, config: Config, warp: u32) {
         track: config.track,
         strategy: u32::from(config.strategy.code()),
     };
-    (entry.clock, entry.globaltimer) = (hardware::clock64(), hardware::globaltimer());
+    (entry.clock, entry.globaltimer) = anchor();
     // SAFETY: the caller's.
     unsafe { write_units(address, entry.pack()) };
 }

@@ -76,13 +76,15 @@ impl<V: Value> Attachment for Payload<V> {
 /// A value that an end stamp can wait for: its bits folded into one register.
 ///
 /// A stamp that depends on the folded bits is read only once every part of the value has arrived.
+/// The words are added, and not combined by exclusive-or: equal parts would cancel, the compiler
+/// would know the result, and the stamp would wait for nothing.
 #[diagnostic::on_unimplemented(
     message = "a region cannot `wait` for a `{Self}`",
     note = "it waits for the value of its block: a number, a `bool`, a pointer, or an array or tuple \
             of those; give the block such a value, or leave out `wait`"
 )]
 pub trait Wait {
-    /// The exclusive-or of the value's 32-bit words.
+    /// The wrapping sum of the value's 32-bit words.
     fn fold(&self) -> u32;
 }
 
@@ -99,7 +101,7 @@ macro_rules! waits {
 }
 
 const fn fold_u64(value: u64) -> u32 {
-    value as u32 ^ (value >> 32) as u32
+    (value as u32).wrapping_add((value >> 32) as u32)
 }
 
 waits! {
@@ -135,9 +137,9 @@ impl<T> Wait for *mut T {
 impl<T: Wait, const N: usize> Wait for [T; N] {
     #[inline(always)]
     fn fold(&self) -> u32 {
-        let mut folded = 0;
+        let mut folded = 0_u32;
         for part in self {
-            folded ^= part.fold();
+            folded = folded.wrapping_add(part.fold());
         }
         folded
     }
@@ -148,7 +150,7 @@ macro_rules! wait_tuples {
         $(impl<$($part: Wait),+> Wait for ($($part,)+) {
             #[inline(always)]
             fn fold(&self) -> u32 {
-                0 $(^ self.$index.fold())+
+                0_u32 $(.wrapping_add(self.$index.fold()))+
             }
         })*
     };
@@ -215,21 +217,42 @@ macro_rules! pin_through {
 
 pin_through!(usize as u64, isize as i64, u8 as u32, i8 as i32);
 
+/// An offset of zero that the compiler does not know to be one, and that it has only once it has
+/// the address. Added to a pointer, it pins it and leaves the compiler what it knows of the pointer:
+/// its provenance and its address space.
+#[inline(always)]
+fn hidden_zero_behind(address: usize) -> usize {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let mut offset = 0_u64;
+        // SAFETY: an empty template: the register keeps its value.
+        unsafe {
+            core::arch::asm!(
+                "// {offset} {address}",
+                offset = inlateout(reg64) offset,
+                address = in(reg64) address as u64,
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+        offset as usize
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        core::hint::black_box((address, 0)).1
+    }
+}
+
 impl<T> Pin for *const T {
     #[inline(always)]
     fn pin(&mut self) {
-        let mut offset = 0_usize;
-        offset.pin();
-        *self = self.wrapping_byte_add(offset);
+        *self = self.wrapping_byte_add(hidden_zero_behind(self.addr()));
     }
 }
 
 impl<T> Pin for *mut T {
     #[inline(always)]
     fn pin(&mut self) {
-        let mut offset = 0_usize;
-        offset.pin();
-        *self = self.wrapping_byte_add(offset);
+        *self = self.wrapping_byte_add(hidden_zero_behind(self.addr()));
     }
 }
 
