@@ -121,7 +121,7 @@ impl State {
             NO_SLOT
         };
         if flags & (FLAG_CLAIMED | FLAG_LANES) == FLAG_CLAIMED | FLAG_LANES {
-            slot = hardware::broadcast(hardware::active_mask(), slot);
+            slot = hardware::broadcast(lanes_of(warp), slot);
         }
         let room = if lane == 0 {
             Room::of_leader(descriptor, slot)
@@ -312,6 +312,17 @@ fn selected(descriptor: impl Descriptor, warp: u32) -> Option<u64> {
     }
     let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
     (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)
+}
+
+/// The lanes that a warp has: all 32, but for the last warp of a block whose size is no multiple of
+/// 32. All are in the kernel when it is entered, so a collective may name them all, and then waits
+/// for those that a divergent branch holds up. Which lanes are active would not do: where lane 0 is
+/// late, the others would take their slot from no one.
+#[inline(always)]
+fn lanes_of(warp: u32) -> u32 {
+    let [x, y, z] = hardware::block_dim();
+    let threads = x * y * z - 32 * warp;
+    if threads < 32 { (1 << threads) - 1 } else { u32::MAX }
 }
 
 /// The slot that follows from the grid: the warp's index among the selected ones, from the base.

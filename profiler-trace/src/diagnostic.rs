@@ -180,13 +180,13 @@ impl fmt::Display for Diagnostic {
             Kind::RoomTooSmall => write!(
                 f,
                 "{count} records did not fit the room of their warp; build the profiler with \
-                 .words_per_warp({}) or more, or with .keep(Keep::Last)",
+                 .words_per_warp({}) or more",
                 words(number)
             ),
             Kind::LaneRoomTooSmall => write!(
                 f,
                 "{count} records did not fit the room of their lane; build the profiler with \
-                 .words_per_lane({}) or more, or with .keep(Keep::Last)",
+                 .words_per_lane({}) or more",
                 words(number)
             ),
             Kind::NoSlot => write!(

@@ -138,7 +138,9 @@ fn an_end_whose_begin_was_overwritten_is_reported() {
     assert_eq!(trace.diagnostics.get(Kind::RoomTooSmall).map(|said| said.number), Some(5));
     assert_eq!(trace.diagnostics.worst(), Some(Severity::Warning));
     let sentence = trace.diagnostics.list[1].to_string();
-    assert!(sentence.starts_with("1 records did not fit") && sentence.contains("5 units"));
+    assert!(
+        sentence.starts_with("1 records did not fit") && sentence.contains(".words_per_warp(10)")
+    );
 }
 
 #[test]

@@ -194,14 +194,14 @@ pub(super) fn active_mask() -> u32 {
     mask
 }
 
-/// Lane 0's `value`, in all lanes of `mask`, which must name the lanes that execute this together
-/// and lane 0 among them ("shfl.sync").
+/// Lane 0's `value`, in all lanes of `mask`. It waits for them, so that they need not arrive
+/// together, but all of them and lane 0 among them must arrive ("shfl.sync").
 #[cfg(feature = "enabled")]
 #[inline(always)]
 pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
     convergence_guard();
     let received: u32;
-    // SAFETY: the caller's mask names the lanes that are here.
+    // SAFETY: all lanes that the caller's mask names come here.
     unsafe {
         asm!(
             "shfl.sync.idx.b32 {received}, {value}, 0, 31, {mask};",
