@@ -1,0 +1,74 @@
+//! The timelines that the examples write, read by the real Perfetto trace processor: whole, and
+//! with rooms too small for their records.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_trace_check::TraceProcessor;
+
+const EXAMPLES: [&str; 5] = ["quickstart", "softmax", "gemm", "pipeline", "persistent"];
+/// The quickstart as a binary; the other examples lie in a folder beside it.
+const QUICKSTART: &str = env!("CARGO_BIN_EXE_quickstart");
+
+fn check(processor: &TraceProcessor, name: &str, more: &[&str]) -> Result<(), Failed> {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("traces").join(name).join(more.concat());
+    let program = Path::new(QUICKSTART).with_file_name("examples").join(name);
+    let output = Command::new(program)
+        .args(["--backend", "emulator", "--out"])
+        .arg(&out)
+        .args(more)
+        .output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    let summary = printed.lines().last().and_then(|line| line.strip_prefix("summary: "));
+    let summary: serde_json::Value = serde_json::from_str(summary.ok_or("no summary")?)?;
+    let recorded = summary["recorded"].as_u64().ok_or("no count of records")?;
+    let lost = summary["lost"].as_u64().ok_or("no count of losses")?;
+    assert_eq!(lost > 0, !more.is_empty(), "{summary}");
+    for extension in ["pftrace", "json"] {
+        let path = out.join(name).with_extension(extension);
+        let found = processor.check(&path)?;
+        // Each record is a slice, and beside them lie the kernel's and those about the trace.
+        assert!(found.slices > recorded, "{extension}: {found:?} for {recorded} records");
+        assert_eq!((found.processes, found.unfinished), (1, 0), "{extension}: {found:?}");
+        let said = processor.query(
+            &path,
+            &["SELECT name FROM slice WHERE name GLOB '*LOST*' OR name GLOB '*emulator*'"],
+        )?;
+        let said = said[0].texts(0);
+        assert!(said.iter().any(|name| name.contains("not GPU times")), "{extension}: {said:?}");
+        assert_eq!(
+            said.iter().any(|name| name.contains("LOST")),
+            lost > 0,
+            "{extension}: {said:?}"
+        );
+        if name == "pipeline" && lost == 0 {
+            assert!(found.flows > 0, "{extension}: the arrows are missing");
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let processor = TraceProcessor::find();
+    let ignored = match &processor {
+        Err(missing) if !missing.is_failure() => {
+            eprintln!("the tests of the examples' traces are ignored: {missing}");
+            true
+        }
+        _ => false,
+    };
+    let mut trials = Vec::new();
+    for name in EXAMPLES {
+        for (suffix, more) in [("", &[][..]), ("_with_losses", &["--squeeze", "10"][..])] {
+            let processor = processor.clone();
+            let trial = Trial::test(format!("{name}{suffix}"), move || {
+                check(&processor.map_err(|missing| missing.to_string())?, name, more)
+            });
+            trials.push(trial.with_ignored_flag(ignored));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
