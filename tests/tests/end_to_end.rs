@@ -80,6 +80,7 @@ on_both_back_ends! {
     odd_shapes
     a_kernel_apart
     a_barrier_ends_when_the_last_warp_comes
+    stamps_by_the_global_timer
 }
 
 fn builder() -> ProfilerBuilder {
@@ -357,4 +358,27 @@ fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {
         assert!(waited.abs_diff(expected) < 1500, "warp {} waited {waited} cycles", warp.warp);
         assert!(cycles("behind the barrier") < 1000);
     }
+}
+
+fn stamps_by_the_global_timer(bench: &Bench) {
+    const SPIN: u32 = 200_000;
+    let trace = bench.record(
+        builder().subtract_record_cost(false).measure_record_cost(),
+        2 * 64,
+        |session, output| launched!(session, kernels::on_globaltimer<<<2, 64>>>(output, SPIN)),
+        |_| SPIN,
+    );
+    nothing_lost(&trace);
+    assert_eq!(trace.recorded(), 2, "one a block");
+    for warp in trace.warps.iter().filter(|warp| warp.warp == 0) {
+        let spin = named(&trace, warp, "spin")[0];
+        let end = spin.end.expect("closed");
+        // Both clocks advance in steps, so that either end may be a step off.
+        let length = end.ticks - spin.start.ticks;
+        assert!((u64::from(SPIN) - 64..u64::from(SPIN) + 5_000).contains(&length), "{length} ns");
+        assert!(warp.entry.ns <= spin.start.ns + 64.0);
+        assert!(end.ns <= warp.exit.expect("left").ns + 64.0);
+    }
+    let cost = trace.record_cost.expect("it was measured");
+    assert!(cost.inside_ticks > 0.0 && cost.total_ticks >= cost.inside_ticks, "{cost:?}");
 }

@@ -2,7 +2,7 @@
 //! early exits.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-use profiler_device::hardware::clock64;
+use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{
     DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
     profile_wait, profiled, recorder, region_end, region_start,
@@ -148,6 +148,21 @@ pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr, output: *mut u32, r
     }
     // SAFETY: one number a thread.
     unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Stamps by the global timer, in lane 0 of warp 0; spins for `nanoseconds` of it.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(clock = globaltimer, by = block)]
+pub unsafe extern "ptx-kernel" fn on_globaltimer(output: *mut u32, nanoseconds: u32) {
+    profile_region!("spin", {
+        let begin = globaltimer();
+        while globaltimer() - begin < u64::from(nanoseconds) {}
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = nanoseconds };
 }
 
 /// Warp w comes w times `delay` cycles late to a barrier; all wait for the last.
