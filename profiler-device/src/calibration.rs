@@ -27,15 +27,11 @@ macro_rules! site {
 /// A region around as many empty regions as there are arguments behind the first.
 macro_rules! enclose {
     ($recorder:ident, $index:literal $(, $empty:tt)*) => {{
-        let outer = $recorder.region(
-            site!(Region, CALIBRATION_COUNTS[$index].0, ""),
-            $recorder.leader(),
-            0,
-            (),
-        );
+        let outer =
+            $recorder.leader().region(site!(Region, CALIBRATION_COUNTS[$index].0, ""), 0, ());
         $(
             let () = $empty;
-            $recorder.region(site!(Region, CALIBRATION_EMPTY, ""), $recorder.leader(), 0, ()).end();
+            $recorder.leader().region(site!(Region, CALIBRATION_EMPTY, ""), 0, ()).end();
         )*
         outer.end();
     }};
@@ -43,16 +39,16 @@ macro_rules! enclose {
 
 #[inline(always)]
 fn calibrate(rounds: u32) {
-    let state = State::enter(
-        site!(Kernel, "profiler calibration", CALIBRATION),
-        Config {
-            enabled: true,
-            strategy: Strategy::Warp,
-            when: true,
-            clock: Clock::Cycles,
-            track: 0,
-        },
-    );
+    let site = site!(Kernel, "profiler calibration", CALIBRATION);
+    let config = Config {
+        enabled: true,
+        strategy: Strategy::Warp,
+        when: true,
+        clock: Clock::Cycles,
+        track: 0,
+    };
+    // SAFETY: the first thing that the kernel does; this function is inlined into it.
+    let state = unsafe { State::enter(site, config) };
     let recorder = Recorder::new(&state);
     for _ in 0..rounds {
         enclose!(recorder, 0);

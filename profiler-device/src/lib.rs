@@ -29,8 +29,14 @@
 //!
 //! # Low-level calls
 //!
-//! [`hardware`] reads the clocks and special registers; [`Recorder::region`], [`Recorder::start`]
-//! and [`Recorder::mark`] are what the macros call.
+//! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing
+//! thread records, and the [`Leader`] that it gives records regions and marks: this is what the
+//! macros call. [`site!`] names them.
+//!
+//! # Calling rustc oneself
+//!
+//! For sm_70, LLVM's default PTX version is too old for `activemask` ("Cannot select: intrinsic
+//! %llvm.nvvm.activemask"): add `-Ctarget-feature=+ptx63`. The project's own build step does.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(all(target_arch = "nvptx64", feature = "enabled"), feature(abi_ptx))]
 #![cfg_attr(
@@ -62,11 +68,11 @@ pub use profiler_macros::{
     profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, recorder,
     region_end, region_start,
 };
-pub use recorder::{Recorder, Region, RegionToken};
+pub use recorder::{Leader, Recorder, Region, RegionToken};
 pub use site::SiteId;
 #[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
 pub use site::registered_sites;
-pub use value::{Pin, Value, Wait};
+pub use value::{Attachment, Payload, Pin, Value, Wait};
 
 /// What the macros expand into. Not part of the public interface.
 #[doc(hidden)]
@@ -77,7 +83,7 @@ pub mod __private {
 
     #[cfg(feature = "enabled")]
     pub use crate::calibration::__profiler_calibrate_v1;
-    pub use crate::recorder::{Config, Recorder, Region, RegionToken, State};
+    pub use crate::recorder::{Config, Leader, Recorder, Region, RegionToken, State};
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
 }

@@ -21,14 +21,18 @@ pub struct Config {
     pub track: u32,
 }
 
+/// Stays in its thread, as the one that records does.
 #[doc(hidden)]
-pub struct State;
+pub struct State(PhantomData<*const ()>);
 
 impl State {
+    /// # Safety
+    ///
+    /// None with profiling off: nothing is done.
     #[inline(always)]
     #[must_use]
-    pub fn enter(_kernel: SiteId, _config: Config) -> Self {
-        Self
+    pub unsafe fn enter(_kernel: SiteId, _config: Config) -> Self {
+        Self(PhantomData)
     }
 
     /// # Safety
@@ -37,7 +41,7 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_with(_kernel: SiteId, _config: Config, _descriptor: DescriptorPtr) -> Self {
-        Self
+        Self(PhantomData)
     }
 }
 
@@ -67,75 +71,74 @@ impl<'a> Recorder<'a> {
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader(self) -> bool {
-        false
+    pub fn leader(self) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader_block(self) -> bool {
-        false
+    pub fn leader_block(self) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader_warp(self) -> bool {
-        false
+    pub fn leader_warp(self) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader_warp_index(self, _index: u32) -> bool {
-        false
+    pub fn leader_warp_index(self, _index: u32) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader_warp_group(self) -> bool {
-        false
+    pub fn leader_warp_group(self) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader_elected(self) -> bool {
-        false
+    pub fn leader_elected(self) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
-    #[must_use]
-    pub fn leader_thread(self) -> bool {
-        false
+    pub fn leader_thread(self) -> Leader<'a> {
+        Leader(PhantomData)
     }
 
     #[inline(always)]
+    pub fn leader_when(self, _condition: bool) -> Leader<'a> {
+        Leader(PhantomData)
+    }
+}
+
+/// The executing thread, as one that records or does not; with profiling off it never does.
+#[derive(Clone, Copy)]
+#[must_use = "it records nothing by itself"]
+pub struct Leader<'a>(PhantomData<&'a State>);
+
+impl<'a> Leader<'a> {
+    #[inline(always)]
     #[must_use]
-    pub fn leader_when(self, _condition: bool) -> bool {
+    pub fn is_recording(self) -> bool {
         false
     }
 
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
-    pub fn region<P: Attachment>(
-        self,
-        _site: SiteId,
-        _leader: bool,
-        _track: u32,
-        _payload: P,
-    ) -> Region<'a, P> {
+    pub fn region<P: Attachment>(self, _site: SiteId, _track: u32, _payload: P) -> Region<'a, P> {
         Region(PhantomData)
     }
 
     #[inline(always)]
-    pub fn start(self, _site: SiteId, _leader: bool, _track: u32) -> RegionToken<'a> {
+    pub fn start(self, _site: SiteId, _track: u32) -> RegionToken<'a> {
         RegionToken(PhantomData)
     }
 
     #[inline(always)]
-    pub fn mark(self, _site: SiteId, _leader: bool) {}
+    pub fn mark(self, _site: SiteId) {}
 
     #[inline(always)]
-    pub fn mark_value<V: Value>(self, _site: SiteId, _leader: bool, _value: V) {}
+    pub fn mark_value<V: Value>(self, _site: SiteId, _value: V) {}
 }
 
 /// A region; with profiling off it is empty.

@@ -1,4 +1,4 @@
-//! The handle by which kernels record, and the region and token that it gives.
+//! The handle by which kernels record, and what it gives: leaders, regions and tokens.
 
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
@@ -55,117 +55,151 @@ impl<'a> Recorder<'a> {
         self.state.config.enabled && self.state.recording
     }
 
-    /// Whether this thread records by the kernel's strategy.
+    /// This thread, if it records by the kernel's strategy.
     #[inline(always)]
-    #[must_use]
     #[track_caller]
-    pub fn leader(self) -> bool {
+    pub fn leader(self) -> Leader<'a> {
         if matches!(self.state.config.strategy, Strategy::Elected) {
             return self.leader_elected();
         }
-        self.state.config.enabled && self.state.leader
+        self.leads_if(self.state.config.enabled && self.state.leader)
     }
 
-    /// Whether this thread is lane 0 of warp 0 of its block, and the warp records.
+    /// This thread, if it is lane 0 of warp 0 of its block and the warp records.
     #[inline(always)]
-    #[must_use]
-    pub fn leader_block(self) -> bool {
+    pub fn leader_block(self) -> Leader<'a> {
         self.leader_warp_index(0)
     }
 
-    /// Whether this thread is lane 0, and its warp records.
+    /// This thread, if it is lane 0 and its warp records.
     #[inline(always)]
-    #[must_use]
-    pub fn leader_warp(self) -> bool {
-        self.is_recording() && hardware::lane_id() == 0
+    pub fn leader_warp(self) -> Leader<'a> {
+        self.leads_if(self.is_recording() && hardware::lane_id() == 0)
     }
 
-    /// Whether this thread is lane 0 of warp `index` of its block, and the warp records.
+    /// This thread, if it is lane 0 of warp `index` of its block and the warp records.
     #[inline(always)]
-    #[must_use]
-    pub fn leader_warp_index(self, index: u32) -> bool {
-        self.leader_warp() && hardware::warp_index() == index
+    pub fn leader_warp_index(self, index: u32) -> Leader<'a> {
+        let leader = self.leader_warp();
+        self.leads_if(leader.leads && hardware::warp_index() == index)
     }
 
-    /// Whether this thread is lane 0 of the first of four warps, and the warp records.
+    /// This thread, if it is lane 0 of the first of four warps and the warp records.
     #[inline(always)]
-    #[must_use]
-    pub fn leader_warp_group(self) -> bool {
-        self.leader_warp() && hardware::warp_index().is_multiple_of(4)
+    pub fn leader_warp_group(self) -> Leader<'a> {
+        let leader = self.leader_warp();
+        self.leads_if(leader.leads && hardware::warp_index().is_multiple_of(4))
     }
 
-    /// Whether this thread is the one that its warp elects here, and the warp records.
+    /// This thread, if it is the one that its warp elects here and the warp records.
     #[inline(always)]
-    #[must_use]
     #[track_caller]
-    pub fn leader_elected(self) -> bool {
-        self.is_recording() && hardware::elect()
+    pub fn leader_elected(self) -> Leader<'a> {
+        self.leads_if(self.is_recording() && hardware::elect())
     }
 
-    /// Whether this thread's warp records.
+    /// This thread, if its warp records.
     #[inline(always)]
-    #[must_use]
-    pub fn leader_thread(self) -> bool {
-        self.is_recording()
+    pub fn leader_thread(self) -> Leader<'a> {
+        self.leads_if(self.is_recording())
     }
 
-    /// Whether `condition` holds and this thread's warp records.
+    /// This thread, if `condition` holds and its warp records.
+    #[inline(always)]
+    pub fn leader_when(self, condition: bool) -> Leader<'a> {
+        self.leads_if(self.is_recording() && condition)
+    }
+
+    /// The only maker of a [`Leader`] that leads: every caller has found the state recording.
+    #[inline(always)]
+    fn leads_if(self, leads: bool) -> Leader<'a> {
+        Leader { state: self.state, leads }
+    }
+}
+
+/// The executing thread, as one that records or does not: what the `leader` methods of a
+/// [`Recorder`] answer.
+///
+/// It holds the recorder that it came from, and what it is given goes there: it cannot be used with
+/// another one, so no store goes to a room that is not there. Once the calls are inlined the
+/// recorder's part is gone and the answer is in a register: it costs nothing. Like the recorder, it
+/// stays in its thread.
+///
+/// Ask for it where the region or the mark is: who is elected depends on which lanes are active.
+#[derive(Clone, Copy)]
+#[must_use = "it records nothing by itself"]
+pub struct Leader<'a> {
+    state: &'a State,
+    /// Never true where the state is not recording: an idle state has no room to store to.
+    leads: bool,
+}
+
+impl<'a> Leader<'a> {
+    /// Whether the thread records.
     #[inline(always)]
     #[must_use]
-    pub fn leader_when(self, condition: bool) -> bool {
-        self.is_recording() && condition
+    pub fn is_recording(self) -> bool {
+        self.leads
+    }
+
+    /// Appends a unit where the thread records.
+    #[inline(always)]
+    fn append(self, words: [u64; 2]) {
+        // SAFETY: `leads` is true only where this very state records.
+        unsafe { self.state.append(self.leads, words) }
+    }
+
+    /// Likewise one that belongs to the unit before.
+    #[inline(always)]
+    fn append_attachment(self, words: [u64; 2]) {
+        // SAFETY: as above.
+        unsafe { self.state.append_attachment(self.leads, words) }
     }
 
     /// Begins a region, which ends when the value is dropped. `track` is a
     /// [track field](profiler_wire::record::track_field), 0 for the warp's own.
+    /// `payload` is `()`, or a [`Payload`](crate::Payload) for a region that carries a value.
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
-    pub fn region<P: Attachment>(
-        self,
-        site: SiteId,
-        leader: bool,
-        track: u32,
-        payload: P,
-    ) -> Region<'a, P> {
+    pub fn region<P: Attachment>(self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
         let start = if self.state.config.enabled { self.state.stamp() } else { 0 };
-        Region { recorder: self, site, leader, track, payload, start }
+        Region { leader: self, site, track, payload, start }
     }
 
     /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
     /// and iterations. A token that is never ended is an open region in the trace.
     #[inline(always)]
-    pub fn start(self, site: SiteId, leader: bool, track: u32) -> RegionToken<'a> {
+    pub fn start(self, site: SiteId, track: u32) -> RegionToken<'a> {
         if self.state.config.enabled {
             let ticks = self.state.stamp();
-            self.state.append(leader, [pack(RecordKind::Begin, site.0, ticks), u64::from(track)]);
+            self.append([pack(RecordKind::Begin, site.0, ticks), u64::from(track)]);
         }
-        RegionToken { recorder: self, site, leader, track }
+        RegionToken { leader: self, site, track }
     }
 
     /// Records an instant.
     #[inline(always)]
-    pub fn mark(self, site: SiteId, leader: bool) {
+    pub fn mark(self, site: SiteId) {
         if self.state.config.enabled {
             let ticks = self.state.stamp();
-            self.state.append(leader, [pack(RecordKind::Mark, site.0, ticks), 0]);
+            self.append([pack(RecordKind::Mark, site.0, ticks), 0]);
         }
     }
 
     /// Records an instant with a value.
     #[inline(always)]
-    pub fn mark_value<V: Value>(self, site: SiteId, leader: bool, value: V) {
+    pub fn mark_value<V: Value>(self, site: SiteId, value: V) {
         if self.state.config.enabled {
             let ticks = self.state.stamp();
-            self.state.append(leader, [pack(V::KIND, site.0, ticks), value.bits()]);
+            self.append([pack(V::KIND, site.0, ticks), value.bits()]);
         }
     }
 }
 
 /// A region that is being recorded; it ends when it is dropped.
 pub struct Region<'a, P: Attachment = ()> {
-    recorder: Recorder<'a>,
+    leader: Leader<'a>,
     site: SiteId,
-    leader: bool,
     track: u32,
     payload: P,
     start: u64,
@@ -181,7 +215,7 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     pub fn end_after<T: Wait>(self, value: &T) {
         let this = core::mem::ManuallyDrop::new(self);
-        let state = this.recorder.state;
+        let state = this.leader.state;
         if state.config.enabled {
             this.record(state.stamp_after(value.fold()));
         }
@@ -189,19 +223,12 @@ impl<P: Attachment> Region<'_, P> {
 
     #[inline(always)]
     fn record(&self, end: u64) {
-        let state = self.recorder.state;
-        state.append(
-            self.leader,
-            [
-                pack(RecordKind::Range, self.site.0, self.start),
-                pack(RecordKind::End, self.track, end),
-            ],
-        );
+        self.leader.append([
+            pack(RecordKind::Range, self.site.0, self.start),
+            pack(RecordKind::End, self.track, end),
+        ]);
         if let Some(kind) = P::KIND {
-            state.append_attachment(
-                self.leader,
-                [pack(kind, self.site.0, end), self.payload.bits()],
-            );
+            self.leader.append_attachment([pack(kind, self.site.0, end), self.payload.bits()]);
         }
     }
 }
@@ -209,7 +236,7 @@ impl<P: Attachment> Region<'_, P> {
 impl<P: Attachment> Drop for Region<'_, P> {
     #[inline(always)]
     fn drop(&mut self) {
-        let state = self.recorder.state;
+        let state = self.leader.state;
         if state.config.enabled {
             self.record(state.stamp());
         }
@@ -219,9 +246,8 @@ impl<P: Attachment> Drop for Region<'_, P> {
 /// A region opened by `region_start!`, to be ended by `region_end!`.
 #[must_use = "a region that is never ended stays open in the trace; end it with region_end!"]
 pub struct RegionToken<'a> {
-    recorder: Recorder<'a>,
+    leader: Leader<'a>,
     site: SiteId,
-    leader: bool,
     track: u32,
 }
 
@@ -236,20 +262,18 @@ impl RegionToken<'_> {
     #[inline(always)]
     pub fn end_with<V: Value>(self, value: V) {
         if let Some(end) = self.record() {
-            self.recorder
-                .state
-                .append_attachment(self.leader, [pack(V::KIND, self.site.0, end), value.bits()]);
+            self.leader.append_attachment([pack(V::KIND, self.site.0, end), value.bits()]);
         }
     }
 
     #[inline(always)]
     fn record(&self) -> Option<u64> {
-        let state = self.recorder.state;
+        let state = self.leader.state;
         if !state.config.enabled {
             return None;
         }
         let end = state.stamp();
-        state.append(self.leader, [pack(RecordKind::End, self.site.0, end), u64::from(self.track)]);
+        self.leader.append([pack(RecordKind::End, self.site.0, end), u64::from(self.track)]);
         Some(end)
     }
 }

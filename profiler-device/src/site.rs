@@ -2,7 +2,7 @@
 
 use profiler_wire::site::{Names, SiteEntry, SiteKind};
 
-/// The number of a site, 21 bits; a constant in the machine code.
+/// The number of a site, 21 bits; a constant in the machine code. Made by [`site!`](crate::site!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteId(pub(crate) u32);
 
@@ -48,6 +48,96 @@ pub const fn entry(
     entry
 }
 
+/// Leaves a site in the compiled module and gives its [`SiteId`], for the methods of a
+/// [`Leader`](crate::Leader).
+///
+/// The kind is `Region`, `Mark`, `Signal` or `Wait`; the name is a constant `&str`. `by` says which
+/// `leader_` method the site is used with, as in [`profile_region!`](crate::profile_region!):
+/// `block`, `warp`, `warp(n)`, `warp_group`, `elected`, `thread` or `when`. It may be left out for
+/// [`Recorder::leader`](crate::Recorder::leader) and wherever only lane 0 records; without it the
+/// host gives the other lanes no room, and what they record is counted as lost. `unit` names the
+/// unit of the value that goes with it.
+///
+/// One use is one site. With profiling off nothing is left behind.
+///
+/// ```
+/// use profiler_device::{Payload, Recorder, site};
+///
+/// /// What macros cannot say: the guard is kept in a variable, and ends under a condition.
+/// fn copy(prof: Recorder<'_>, rows: u32, early: bool) {
+///     let region = prof.leader_block().region(
+///         site!(Region, "copy", by = block, unit = "rows"),
+///         0,
+///         Payload(rows),
+///     );
+///     if early {
+///         region.end();
+///         prof.leader_elected().mark(site!(Mark, "early", by = elected));
+///         return;
+///     }
+///     prof.leader().mark_value(site!(Signal, "copied"), rows);
+/// }
+/// ```
+#[macro_export]
+macro_rules! site {
+    (Region, $($rest:tt)+) => { $crate::__named_site!(Region, $($rest)+) };
+    (Mark, $($rest:tt)+) => { $crate::__named_site!(Mark, $($rest)+) };
+    (Signal, $($rest:tt)+) => { $crate::__named_site!(Signal, $($rest)+) };
+    (Wait, $($rest:tt)+) => { $crate::__named_site!(Wait, $($rest)+) };
+}
+
+/// What [`site!`](crate::site!) is, for the kinds that it allows.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __named_site {
+    (
+        $kind:ident, $name:expr
+        $(, by = $by:ident $(($index:expr))?)? $(, unit = $unit:expr)? $(,)?
+    ) => {
+        $crate::__site!(
+            kind = $kind,
+            name = $name,
+            unit = [$($unit,)? ""][0],
+            strategy = [
+                $($crate::__strategy!($by $(($index))?).code(),)?
+                $crate::__private::wire::site::STRATEGY_OF_KERNEL
+            ][0],
+            symbol = "",
+            max_threads = 0,
+            min_blocks = 0,
+            max_registers = 0,
+            names = []
+        )
+    };
+}
+
+/// The strategy that `by = ..` of [`site!`](crate::site!) names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __strategy {
+    (block) => {
+        $crate::__private::wire::Strategy::Block
+    };
+    (warp) => {
+        $crate::__private::wire::Strategy::Warp
+    };
+    (warp($index:expr)) => {
+        $crate::__private::wire::Strategy::WarpIndex($index)
+    };
+    (warp_group) => {
+        $crate::__private::wire::Strategy::WarpGroup
+    };
+    (elected) => {
+        $crate::__private::wire::Strategy::Elected
+    };
+    (thread) => {
+        $crate::__private::wire::Strategy::Thread
+    };
+    (when) => {
+        $crate::__private::wire::Strategy::When
+    };
+}
+
 /// Leaves a site entry in the compiled module and gives its [`SiteId`].
 #[cfg(feature = "enabled")]
 #[doc(hidden)]
@@ -78,9 +168,9 @@ macro_rules! __site {
         static __PROFILER_SITE: [$crate::__private::primitive::u8; __PROFILER_LENGTH] =
             __PROFILER_ENTRY.encode();
         const __PROFILER_KEY: $crate::__private::primitive::u64 = {
-            let bytes: [$crate::__private::primitive::u8; __PROFILER_LENGTH] =
+            let __profiler_bytes: [$crate::__private::primitive::u8; __PROFILER_LENGTH] =
                 __PROFILER_ENTRY.encode();
-            $crate::__private::wire::site::key_of(&bytes)
+            $crate::__private::wire::site::key_of(&__profiler_bytes)
         };
         const __PROFILER_ID: $crate::__private::primitive::u32 =
             $crate::__private::wire::site::hashed_id(__PROFILER_KEY, __PROFILER_ENTRY.ids);

@@ -58,9 +58,14 @@ pub struct State {
 
 impl State {
     /// Enters a kernel whose descriptor is the module's.
+    ///
+    /// # Safety
+    ///
+    /// It must be the first thing that a kernel does: all threads of a warp come here together
+    /// (a collective may name them all), and each only once, so that its room is its own.
     #[inline(always)]
     #[must_use]
-    pub fn enter(kernel: SiteId, config: Config) -> Self {
+    pub unsafe fn enter(kernel: SiteId, config: Config) -> Self {
         if config.enabled && Constant.u32::<{ offset::VERSION }>() == WIRE_VERSION {
             return Self::enter_selected(kernel, config, Constant, None);
         }
@@ -71,7 +76,8 @@ impl State {
     ///
     /// # Safety
     ///
-    /// `descriptor` must be null, or what a session gave for this launch.
+    /// As for [`State::enter`]; and `descriptor` must be null, or what a session gave for this
+    /// launch.
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_with(kernel: SiteId, config: Config, descriptor: DescriptorPtr) -> Self {
@@ -175,10 +181,17 @@ impl State {
 
     /// Appends a unit where `leader` holds. Where the next unit goes is worked out after the
     /// store, so that nothing but the store waits for the stamp.
+    ///
+    /// # Safety
+    ///
+    /// Where `leader` holds, the state must be recording. An idle one has no room; that its address
+    /// is not looked at again here is what keeps a record at one predicated store.
     #[inline(always)]
-    pub(crate) fn append(&self, leader: bool, words: [u64; 2]) {
-        // SAFETY: `next` is a unit of this lane's own room or of a void: `unit_index` never exceeds
-        // the guard, and the room has guard + 1 units.
+    pub(crate) unsafe fn append(&self, leader: bool, words: [u64; 2]) {
+        // SAFETY: the state records, so `next` is a unit of this lane's own room or of a void:
+        // `unit_index` never exceeds the guard, and the room has guard + 1 units. No other thread
+        // writes a room. Other threads do write a void, those of the same SM and of SMs whose
+        // numbers differ by a multiple of `VOIDS`, but nobody ever reads one.
         unsafe { hardware::store_unit_if(leader, self.next.get(), words) };
         let units = self.units.get().saturating_add(u32::from(leader));
         self.units.set(units);
@@ -187,9 +200,14 @@ impl State {
     }
 
     /// Appends a unit that belongs to the one before.
+    ///
+    /// # Safety
+    ///
+    /// As for [`State::append`].
     #[inline(always)]
-    pub(crate) fn append_attachment(&self, leader: bool, words: [u64; 2]) {
-        self.append(leader, words);
+    pub(crate) unsafe fn append_attachment(&self, leader: bool, words: [u64; 2]) {
+        // SAFETY: the caller's.
+        unsafe { self.append(leader, words) };
         self.attachments.set(self.attachments.get().saturating_add(u32::from(leader)));
     }
 

@@ -43,8 +43,7 @@ values! {
     f64 => ValueFloat, |value| value.to_bits();
 }
 
-/// What a region carries: nothing, or a [`Payload`].
-#[doc(hidden)]
+/// What a region carries: nothing, `()`, or a [`Payload`].
 pub trait Attachment: Copy {
     /// The kind of the record behind the region's, if there is one.
     const KIND: Option<RecordKind>;
@@ -60,8 +59,7 @@ impl Attachment for () {
     }
 }
 
-/// A region's value.
-#[doc(hidden)]
+/// The value that a region carries.
 #[derive(Clone, Copy)]
 pub struct Payload<V>(pub V);
 

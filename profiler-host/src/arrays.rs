@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use profiler_trace::{ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{CLAIM_STRIDE, Descriptor, LANE_ROOMS, Lost};
-use profiler_wire::header::{self, ExitHeader, SlotHeader};
+use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
 
+use crate::announced::Announced;
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::options::Options;
@@ -39,17 +40,15 @@ pub(crate) struct Arrays {
     pub(crate) options: Options,
     pub(crate) layout: Layout,
     pub(crate) descriptor: Descriptor,
-    /// Linear slots: the first one of the next launch; may lie behind the last.
-    next_slot: u64,
-    /// Launches since the last reset that the session was told of.
-    announced: u64,
+    /// Linear slots: what the session was told of since the last reset.
+    announced: Announced,
 }
 
 impl Arrays {
     /// Arrays that lie at the aligned `base`.
     pub(crate) fn new(options: Options, layout: Layout, base: u64) -> Self {
         let descriptor = layout.descriptor(&options, base);
-        Self { options, layout, descriptor, next_slot: 0, announced: 0 }
+        Self { options, layout, descriptor, announced: Announced::default() }
     }
 
     /// Whether slots are linear.
@@ -59,20 +58,21 @@ impl Arrays {
 
     /// Takes slots for a launch and gives the first: what `slot_base` must be when it runs.
     pub(crate) fn announce(&mut self, grid: [u32; 3], block: [u32; 3]) -> u32 {
-        // Behind the last slot all bases are alike: every warp of the launch finds no slot.
-        let base = self.next_slot.min(u64::from(self.layout.slot_count)) as u32;
-        self.announced += 1;
-        if self.is_linear() {
-            self.next_slot =
-                self.next_slot.saturating_add(self.options.selected_warps(grid, block));
+        if !self.is_linear() {
+            return 0;
         }
-        base
+        self.announced.add(&self.options, self.layout.slot_count, grid, block)
+    }
+
+    /// What `slot_base` must be, with linear slots, for a launch that was not announced to find no
+    /// slot.
+    pub(crate) fn closed_base(&self) -> u32 {
+        self.layout.slot_count
     }
 
     /// Forgets what was launched; the memory must be zero again.
     pub(crate) fn reset(&mut self) {
-        self.next_slot = 0;
-        self.announced = 0;
+        self.announced = Announced::default();
     }
 
     /// Reads back the slots in use.
@@ -99,6 +99,14 @@ impl Arrays {
                 range,
                 &mut capture.headers,
             )?;
+        }
+        let mut lost = [0; Lost::BYTES];
+        memory.read(self.descriptor.lost, Rows::all(Lost::BYTES), &mut lost)?;
+        capture.lost = Lost::from_bytes(&lost);
+        if self.is_linear() {
+            self.check_announced(memory, &capture)?;
+        }
+        for range in &in_use {
             let units = units_to_read(&capture.headers, range, room.guard.saturating_add(1));
             let pitch = 1 << room.shift;
             let rows = Rows {
@@ -122,24 +130,32 @@ impl Arrays {
                 read_slots(memory, self.descriptor.lane_counts, 32 * 8, range, counts)?;
             }
         }
-        let mut lost = [0; Lost::BYTES];
-        memory.read(self.descriptor.lost, Rows::all(Lost::BYTES), &mut lost)?;
-        capture.lost = Lost::from_bytes(&lost);
         Ok(capture)
+    }
+
+    /// Checks the headers, of linear slots, against the launches that were announced.
+    fn check_announced(&self, memory: &impl Memory, capture: &ModuleCapture) -> Result<(), Error> {
+        let slot_count = self.layout.slot_count;
+        let behind = self.announced.slots_in_use(slot_count);
+        let mut bytes = [0; header::BYTES];
+        if behind < slot_count {
+            let address = self.descriptor.headers + u64::from(behind) * header::BYTES as u64;
+            memory.read(address, Rows::all(header::BYTES), &mut bytes)?;
+        }
+        self.announced.check(
+            &self.options,
+            slot_count,
+            &capture.headers,
+            &bytes,
+            capture.lost.warps,
+        )
     }
 
     /// The slots in use, in order and apart from each other.
     fn in_use(&self, memory: &impl Memory) -> Result<Vec<Range<u32>>, Error> {
         let slot_count = self.layout.slot_count;
         let Some(claims) = self.layout.claims else {
-            if self.announced == 0 {
-                let mut words = [0; header::BYTES];
-                memory.read(self.descriptor.headers, Rows::all(header::BYTES), &mut words)?;
-                if SlotHeader::unpack(&header_words(&words)).is_some() {
-                    return Err(Error::UnannouncedLaunch);
-                }
-            }
-            let end = self.next_slot.min(u64::from(slot_count)) as u32;
+            let end = self.announced.slots_in_use(slot_count);
             return Ok(if end == 0 { Vec::new() } else { std::iter::once(0..end).collect() });
         };
         let counters = claims.sm_count as usize + 1;

@@ -89,7 +89,12 @@ impl Backend {
             Err(error) if choice == BackendChoice::Auto && is_absence(&error) => {
                 let emulator =
                     Self::emulator(Emulator::default(), LaunchConfig::new([1; 3], [1; 3]));
-                Ok(Self { reason: Some(error.to_string()), ..emulator })
+                let mut reason = error.to_string();
+                if ptx.is_none() && !matches!(error, Error::NoPtx) {
+                    // Whoever cures the one would meet the other next.
+                    reason += &format!(". Besides, {}", Error::NoPtx);
+                }
+                Ok(Self { reason: Some(reason), ..emulator })
             }
             Err(error) => Err(error),
         }
@@ -106,7 +111,8 @@ impl Backend {
         Self { device, reason, has_session: Cell::new(false) }
     }
 
-    /// Why [`BackendChoice::Auto`] took the emulator; `None` if it did not.
+    /// Why [`BackendChoice::Auto`] took the emulator, with all that is missing; `None` if it did
+    /// not.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref()

@@ -136,7 +136,19 @@ impl<'b> EmulatorSession<'b> {
             .apart
             .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
             .transpose()?;
-        Ok(Self { device, arrays, memory, own_descriptor, output })
+        let mut session = Self { device, arrays, memory, own_descriptor, output };
+        session.close();
+        Ok(session)
+    }
+
+    /// Sees to it that kernels that are given the descriptor past the session find no slot, and are
+    /// counted.
+    fn close(&mut self) {
+        let mut descriptor = self.arrays.descriptor;
+        descriptor.slot_base = self.arrays.closed_base();
+        if let Some(own) = &mut self.own_descriptor {
+            own.write(&descriptor.to_bytes());
+        }
     }
 
     /// # Safety
@@ -160,7 +172,9 @@ impl<'b> EmulatorSession<'b> {
         };
         // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
         // as long as the session.
-        unsafe { self.device.launch(shape, kernel, arguments, constant) }
+        let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
+        self.close();
+        result
     }
 
     pub(crate) fn descriptor(&self) -> DescriptorPtr {
@@ -185,6 +199,7 @@ impl<'b> EmulatorSession<'b> {
         let base = self.arrays.layout.base(self.memory.address());
         self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
         self.arrays.reset();
+        self.close();
         Ok(())
     }
 
@@ -205,3 +220,7 @@ impl Drop for EmulatorSession<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "announced_tests.rs"]
+mod tests;

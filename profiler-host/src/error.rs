@@ -120,17 +120,24 @@ pub enum Error {
          any number of launches)"
     )]
     AlreadyAttached,
+    /// A launch was announced for a module that the session does not know.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "the session is not attached to this module; call session.attach_also(module, ptx) first"
+    )]
+    NotAttached,
     /// A launch in another stream, where slots are linear.
     #[error(
         "linear slots serve one stream, and this launch is in a second one; build the profiler with \
          .slots(Slots::Claimed)"
     )]
     SeveralStreams,
-    /// Kernels ran that the session was not told of, where slots are linear.
+    /// Kernels ran that the session was not told of, or in another shape, where slots are linear.
     #[error(
-        "kernels ran that the session was not told of, so that each overwrote the records of the \
-         one before; call session.prepare(..) before each launch, or build the profiler with \
-         .slots(Slots::Claimed)"
+        "a kernel ran that the session was not told of, or with another grid or block than it was \
+         told, so that records were overwritten or went nowhere; announce each launch, with its own \
+         grid and block (session.prepare(..), or launch through the session), or build the profiler \
+         with .slots(Slots::Claimed)"
     )]
     UnannouncedLaunch,
     /// A launch past the session that is attached.

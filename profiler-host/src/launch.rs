@@ -128,6 +128,10 @@ kernels_of_all_lengths!(A B C D E F G H I J K L M N O P);
 /// profiling. `grid` and `block` are a `u32`, or a tuple or array of them ([`Extent`]); the third
 /// number may be left out. The arguments are checked against the kernel's twin on both back ends.
 ///
+/// `cust` has a macro of the same name that calls itself by its bare name, so that it needs that
+/// name for itself: in a file that uses both, `use cust::launch;` and write `profiler_host::launch!`
+/// in full.
+///
 /// On the GPU the module's function with the name of the path's last segment is launched, in the
 /// backend's stream; the call does not wait for it. On the emulator the twin has run when the call
 /// returns.

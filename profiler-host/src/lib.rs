@@ -1,7 +1,7 @@
 //! Sessions that profile the inside of Rust GPU kernels.
 //!
 //! A [`Profiler`] says how much to record and of what. It attaches a session to a module that the
-//! program loaded through `cust` ([`Profiler::attach`]), or to a [`Backend`], which is a GPU or the
+//! program loaded through `cust` (`Profiler::attach`), or to a [`Backend`], which is a GPU or the
 //! CPU emulator. A session ends in a [`Trace`]: a timeline and statistics.
 //!
 //! # On modules of one's own
@@ -58,6 +58,9 @@
 //! # Ok(()) }
 //! ```
 //!
+//! Both `cust` and this crate have a macro `launch!`. `cust`'s calls itself by its bare name, so in a
+//! file that uses both, import `cust`'s and write this crate's in full: `profiler_host::launch!(..)`.
+//!
 //! # What is lost
 //!
 //! A session's buffers are of a fixed size. What does not fit is counted, to the record, and the
@@ -70,6 +73,7 @@
 //! functions (`profiler-cuda-driver`), which find the driver when the program runs. A program that
 //! uses `cust` and names nothing of this crate must still link it: `use profiler_host as _;`.
 
+mod announced;
 mod arrays;
 mod backend;
 mod calibration;

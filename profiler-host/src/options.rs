@@ -2,6 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
+use profiler_wire::header::{Dim3, SlotHeader};
 use profiler_wire::record::UNIT_WORDS;
 
 use crate::error::OptionsError;
@@ -15,6 +16,10 @@ pub const WARPS_MAX: u32 = 1 << 24;
 pub const DEFAULT_WORDS_PER_WARP: u32 = 1022;
 /// Words of the room of each lane but lane 0, likewise: 31 units, 512 bytes.
 pub const DEFAULT_WORDS_PER_LANE: u32 = 62;
+
+/// Blocks, from the first selected one on, of which a stride above 1 takes any: kernels divide by
+/// the stride in 32 bits.
+const STRIDED_BLOCKS: u64 = 1 << 32;
 
 /// What to keep of more records than a room takes. What is not kept is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +39,7 @@ pub enum Slots {
     #[default]
     Auto,
     /// By its index in the grid: cheapest for the kernel. Every launch must be announced to the
-    /// session, and all in one stream.
+    /// session, in its own shape, and all in one stream.
     Linear,
     /// By an atomic at entry. Any launch in any stream, also one that the session does not see.
     Claimed,
@@ -137,17 +142,43 @@ impl Options {
     }
 
     /// How many warps of a launch the selection takes; what linear slots of that launch need.
-    pub(crate) fn selected_warps(&self, grid: [u32; 3], block: [u32; 3]) -> u64 {
-        let product =
-            |dims: [u32; 3]| dims.iter().map(|&extent| u64::from(extent)).product::<u64>();
-        let behind_first = product(grid).saturating_sub(u64::from(self.block_first));
+    pub(crate) fn selected_warps(&self, grid: Dim3, block: Dim3) -> u64 {
+        let product = |dims: Dim3| dims.iter().map(|&extent| u64::from(extent)).product::<u64>();
+        let mut behind_first = product(grid).saturating_sub(u64::from(self.block_first));
+        if self.block_stride > 1 {
+            behind_first = behind_first.min(STRIDED_BLOCKS);
+        }
         let mut blocks = behind_first.div_ceil(u64::from(self.block_stride));
         if self.block_count != u32::MAX {
             blocks = blocks.min(u64::from(self.block_count));
         }
-        let warps_of_block = product(block).div_ceil(32).min(32);
-        let present = ((1_u64 << warps_of_block) - 1) as u32;
-        blocks.saturating_mul(u64::from((self.warp_mask & present).count_ones()))
+        blocks.saturating_mul(u64::from(self.warps_of_block(block).count_ones()))
+    }
+
+    /// The index of a warp among the selected ones of its launch, in the order of linear slots;
+    /// `None` if it is not selected.
+    pub(crate) fn index_of_warp(&self, header: &SlotHeader) -> Option<u64> {
+        let [x, y, z] = header.block.map(u64::from);
+        let [width, height, _] = header.grid_dim.map(u64::from);
+        let behind_first =
+            ((z * height + y) * width + x).checked_sub(u64::from(self.block_first))?;
+        let stride = u64::from(self.block_stride);
+        let ordinal = behind_first / stride;
+        let counted = self.block_count == u32::MAX || ordinal < u64::from(self.block_count);
+        let in_reach = stride == 1 || behind_first < STRIDED_BLOCKS;
+        let warps = self.warps_of_block(header.block_dim);
+        let warp = 1_u32.checked_shl(header.warp)?;
+        if !counted || !in_reach || !behind_first.is_multiple_of(stride) || warps & warp == 0 {
+            return None;
+        }
+        let rank = (warps & (warp - 1)).count_ones();
+        Some(ordinal * u64::from(warps.count_ones()) + u64::from(rank))
+    }
+
+    /// The selected warps of a block of this shape; bit i for warp i.
+    fn warps_of_block(&self, block: Dim3) -> u32 {
+        let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
+        self.warp_mask & ((1_u64 << threads.div_ceil(32).min(32)) - 1) as u32
     }
 
     pub(crate) fn select_blocks(&mut self, blocks: &impl RangeBounds<u32>) {
@@ -232,6 +263,61 @@ mod tests {
         assert_eq!(options.selected_warps([u32::MAX, 65_535, 1], [1024, 1, 1]) >> 5, {
             u64::from(u32::MAX) * 65_535
         });
+    }
+
+    #[test]
+    fn a_stride_takes_no_block_beyond_two_to_the_32() {
+        let mut options = Options { block_first: 3, block_stride: 2, ..Options::default() };
+        let grid = [1 << 31, 4, 1];
+        assert_eq!(options.selected_warps(grid, [32, 1, 1]), 1 << 31);
+        let last = header([1, 2, 0], grid, [32, 1, 1], 0);
+        assert_eq!(options.index_of_warp(&last), Some((1 << 31) - 1));
+        let beyond = header([3, 2, 0], grid, [32, 1, 1], 0);
+        assert_eq!(options.index_of_warp(&beyond), None);
+        options.block_stride = 1;
+        assert_eq!(options.selected_warps(grid, [32, 1, 1]), (1 << 33) - 3);
+        assert_eq!(options.index_of_warp(&beyond), Some(1 << 32));
+    }
+
+    #[test]
+    fn the_indices_of_the_selected_warps_count_them() {
+        let (grid, block) = ([3, 2, 4], [33, 3, 1]);
+        for (block_first, block_count, block_stride, warp_mask) in [
+            (0, u32::MAX, 1, u32::MAX),
+            (5, u32::MAX, 1, 0b1010),
+            (2, 3, 4, 0b1101),
+            (0, 100, 7, 1 << 3),
+            (24, u32::MAX, 1, u32::MAX),
+        ] {
+            let options =
+                Options { block_first, block_count, block_stride, warp_mask, ..Options::default() };
+            let blocks = (0..24).map(|n| [n % 3, n / 3 % 2, n / 6]);
+            let indices: Vec<u64> = blocks
+                .flat_map(|index| (0..4).map(move |warp| header(index, grid, block, warp)))
+                .filter_map(|header| options.index_of_warp(&header))
+                .collect();
+            let expected: Vec<u64> = (0..options.selected_warps(grid, block)).collect();
+            assert_eq!(indices, expected, "{options:?}");
+        }
+    }
+
+    fn header(block: Dim3, grid_dim: Dim3, block_dim: Dim3, warp: u32) -> SlotHeader {
+        SlotHeader {
+            clock: 1,
+            globaltimer: 1,
+            version: profiler_wire::WIRE_VERSION,
+            kernel: 1,
+            record_clock: profiler_wire::header::Clock::Cycles,
+            grid_id: 1,
+            block,
+            grid_dim,
+            block_dim,
+            warp,
+            sm: 0,
+            cluster_rank: None,
+            track: 0,
+            strategy: 0,
+        }
     }
 
     #[test]

@@ -122,7 +122,9 @@ impl ProfilerBuilder {
     }
 
     /// Of the blocks from the first selected one on, only every `stride`-th records; a range given
-    /// to [`blocks`](Self::blocks) then says how many record. Default: 1.
+    /// to [`blocks`](Self::blocks) then says how many record. A stride above 1 takes none of
+    /// the blocks beyond the first 2³² from there on: no record is made in them, and none counts as
+    /// lost. Default: 1.
     #[must_use]
     pub fn block_stride(mut self, stride: u32) -> Self {
         self.options.block_stride = stride;

@@ -53,7 +53,13 @@ impl<'b> Session<'b> {
         }
         let on = match backend.device() {
             #[cfg(feature = "cuda")]
-            Device::Gpu(gpu) => On::Gpu(gpu.session(&profiler.options)?, gpu),
+            Device::Gpu(gpu) => {
+                let mut session = gpu.session(&profiler.options)?;
+                if apart {
+                    session.close(gpu.stream())?;
+                }
+                On::Gpu(session, gpu)
+            }
             Device::Emulator(device) => {
                 On::Emulator(EmulatorSession::new(device, &profiler.options)?)
             }
@@ -112,7 +118,11 @@ impl<'b> Session<'b> {
             On::Gpu(session, gpu) => {
                 session.prepare(gpu.stream(), shape.grid, shape.block)?;
                 // SAFETY: the caller's.
-                unsafe { gpu.launch::<K>(name, shape, arguments) }
+                let launched = unsafe { gpu.launch::<K>(name, shape, arguments) };
+                if self.apart {
+                    session.close(gpu.stream())?;
+                }
+                launched
             }
             On::Emulator(session) => {
                 let _only_for_the_gpu = name;
@@ -130,7 +140,13 @@ impl<'b> Session<'b> {
     pub fn reset(&mut self) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, gpu) => session.reset(gpu.stream()),
+            On::Gpu(session, gpu) => {
+                session.reset(gpu.stream())?;
+                if self.apart {
+                    session.close(gpu.stream())?;
+                }
+                Ok(())
+            }
             On::Emulator(session) => session.reset(),
         }
     }
@@ -139,7 +155,9 @@ impl<'b> Session<'b> {
     ///
     /// # Errors
     ///
-    /// What CUDA says.
+    /// [`Error::UnannouncedLaunch`], where a kernel was given the session's
+    /// [`descriptor`](Self::descriptor) in a launch past the session and slots are linear; what CUDA
+    /// says.
     pub fn capture(&mut self) -> Result<Capture, Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]

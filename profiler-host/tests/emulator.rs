@@ -44,10 +44,12 @@ mod kernels {
 
     /// `repeats` regions in every warp, and one addition a thread.
     pub(crate) unsafe fn add_one(values: *mut u32, repeats: u32) {
-        let state = State::enter(site!(Kernel, "add_one"), config(Strategy::Warp));
+        let (kernel, config) = (site!(Kernel, "add_one"), config(Strategy::Warp));
+        // SAFETY: the first thing that the kernel does.
+        let state = unsafe { State::enter(kernel, config) };
         let recorder = Recorder::new(&state);
         for _ in 0..repeats {
-            recorder.region(site!(Region, "work"), recorder.leader(), 0, ()).end();
+            recorder.leader().region(site!(Region, "work"), 0, ()).end();
         }
         // SAFETY: the caller gives one element a thread.
         unsafe { *values.add(linear_thread() as usize) += 1 };
@@ -56,18 +58,21 @@ mod kernels {
     /// One region in every warp, recorded in the session whose descriptor it is given.
     pub(crate) unsafe fn apart(descriptor: profiler_device::DescriptorPtr) {
         let (kernel, config) = (site!(Kernel, "apart"), config(Strategy::Warp));
-        // SAFETY: the caller gives what a session gave, or null.
+        // SAFETY: the first thing that the kernel does; the caller gives what a session gave, or
+        // null.
         let state = unsafe { State::enter_with(kernel, config, descriptor) };
         let recorder = Recorder::new(&state);
-        recorder.region(site!(Region, "apart"), recorder.leader(), 0, ()).end();
+        recorder.leader().region(site!(Region, "apart"), 0, ()).end();
     }
 
     /// `repeats` regions in every thread.
     pub(crate) fn every_thread(repeats: u32) {
-        let state = State::enter(site!(Kernel, "every_thread"), config(Strategy::Thread));
+        let (kernel, config) = (site!(Kernel, "every_thread"), config(Strategy::Thread));
+        // SAFETY: the first thing that the kernel does.
+        let state = unsafe { State::enter(kernel, config) };
         let recorder = Recorder::new(&state);
         for _ in 0..repeats {
-            recorder.region(site!(Region, "thread work"), recorder.leader(), 0, ()).end();
+            recorder.leader().region(site!(Region, "thread work"), 0, ()).end();
         }
     }
 }
@@ -319,6 +324,40 @@ fn a_kernel_is_profiled_apart_from_the_others() {
     // SAFETY: a session that is not apart gives null.
     unsafe { launch!(session, kernels::apart<<<1, 32>>>(session.descriptor())) }.expect("it runs");
     assert_eq!(session.finish().expect("a trace").warps.len(), 0);
+}
+
+#[test]
+fn a_launch_apart_and_past_the_session_is_an_error() {
+    let backend = emulator();
+    let builder = || Profiler::builder().apart(true);
+    let profiler = builder().build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    let mut other = backend.session(&profiler).expect("a session beside it");
+    let past = |session: &Session<'_>| {
+        // SAFETY: the kernel gets what the session gave, which outlives the launch.
+        unsafe { launch!(backend, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
+    };
+    past(&session);
+    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)), "before any launch");
+    for _ in 0..2 {
+        session.reset().expect("memory");
+        // SAFETY: the kernel gets what the session gave.
+        unsafe { launch!(session, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
+        assert_eq!(session.trace().expect("it was announced").warps.len(), 3);
+        past(&session);
+        let error = session.trace().expect_err("one more of the same shape");
+        assert!(error.to_string().contains("Slots::Claimed"), "{error}");
+    }
+    session.reset().expect("memory");
+    // SAFETY: as above.
+    unsafe { launch!(other, kernels::apart<<<3, 32>>>(session.descriptor())) }.expect("runs");
+    assert!(matches!(session.trace(), Err(Error::UnannouncedLaunch)), "announced elsewhere");
+    assert_eq!(other.trace().expect("nothing recorded there").warps.len(), 0);
+
+    let profiler = builder().slots(Slots::Claimed).build().expect("options");
+    let session = backend.session(&profiler).expect("a session");
+    past(&session);
+    assert_eq!(session.finish().expect("claimed slots serve any launch").warps.len(), 3);
 }
 
 /// Tests that depend on the switch of the whole process take turns.

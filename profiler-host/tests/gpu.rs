@@ -13,7 +13,9 @@ use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use profiler_host::{Backend, BackendChoice, Error, Keep, Profiler, ProfilerBuilder, Slots, Trace};
+use profiler_host::{
+    Backend, BackendChoice, Error, Keep, Profiler, ProfilerBuilder, Shape, Slots, Trace,
+};
 use profiler_trace::SiteTable;
 
 const BLOCKS: u32 = 500;
@@ -193,6 +195,58 @@ fn what_cannot_work_is_said() {
 
     let error = profiler.attach(&gpu.module, ".version 7.0\n").expect_err("no sites");
     assert!(matches!(error, Error::Sites(_)), "{error}");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn launches_that_do_not_agree_with_what_was_announced_are_found_out() {
+    let gpu = Gpu::new();
+    let mut session = gpu.attach(Profiler::builder().slots(Slots::Linear).max_warps(100));
+    for (announced, launched) in [(4, 8), (8, 4)] {
+        for blocks in [2, 50] {
+            session.reset(&gpu.stream).expect("reset");
+            session.prepare(&gpu.stream, announced, 32).expect("announced");
+            gpu.launch_on(&gpu.stream, announced, 1);
+            gpu.launch_on(&gpu.stream, launched, 1);
+            session.prepare(&gpu.stream, blocks, 32).expect("announced");
+            gpu.launch_on(&gpu.stream, blocks, 1);
+            let error = session.trace(&gpu.stream).expect_err("one was not announced");
+            assert!(matches!(error, Error::UnannouncedLaunch), "{error}");
+        }
+    }
+    session.reset(&gpu.stream).expect("reset");
+    session.prepare(&gpu.stream, 200, 32).expect("announced");
+    gpu.launch_on(&gpu.stream, 200, 1);
+    let trace = session.finish(&gpu.stream).expect("a trace");
+    assert_eq!((trace.warps.len(), lost(&trace)), (100, 0));
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_launch_takes_slots_in_its_own_module_alone() {
+    let gpu = Gpu::new();
+    let second = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
+    let third = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
+    let mut session = gpu.attach(Profiler::builder().slots(Slots::Linear).max_warps(20));
+    session.attach_also(&second, &gpu.ptx).expect("attached");
+    let refused = session.prepare_module(&third, &gpu.stream, 1, 32);
+    assert!(matches!(refused, Err(Error::NotAttached)));
+    session.prepare_module(&gpu.module, &gpu.stream, 20, 32).expect("announced");
+    gpu.launch_on(&gpu.stream, 20, 1);
+    let mut out = gpu.out.as_device_ptr();
+    let mut regions = 1_u32;
+    for (module, blocks) in [(&second, 20), (&third, 7)] {
+        let function = module.get_function("record").expect("the kernel");
+        let mut arguments = [(&raw mut out).cast(), (&raw mut regions).cast()];
+        let shape = Shape::new(blocks, 32, 0);
+        // SAFETY: the kernel's two parameters; one element a block.
+        unsafe { session.launch(&function, shape, &gpu.stream, &mut arguments) }
+            .expect("the launch");
+    }
+    let capture = session.capture(&gpu.stream).expect("a capture");
+    let warps: Vec<u64> = capture.modules.iter().map(|module| module.lost.warps).collect();
+    assert_eq!(warps, [0, 0]);
+    assert_eq!(session.finish(&gpu.stream).expect("a trace").warps.len(), 40);
 }
 
 /// The twin of the test module's kernel; only its type is used on the GPU.

@@ -16,12 +16,14 @@ fn without_ptx_auto_takes_the_emulator_and_says_why() {
     let backend = Backend::choose(BackendChoice::Auto, None).expect("the emulator is there");
     assert!(!backend.is_gpu());
     let reason = backend.reason().expect("it was not asked for the emulator");
-    assert!(
-        reason.contains("driver")
-            || reason.contains("device")
-            || reason.contains("rustup")
-            || reason.contains("cuda")
-    );
+    assert!(reason.contains("rust-src"), "{reason}");
+    match Backend::choose(BackendChoice::Gpu, None).expect_err("there is no PTX") {
+        Error::NoPtx => {}
+        first => {
+            let both = format!("{first}. Besides, {}", Error::NoPtx);
+            assert_eq!(reason, both, "what is missing besides the PTX");
+        }
+    }
     assert!(backend.to_string().contains("not GPU times"));
 }
 

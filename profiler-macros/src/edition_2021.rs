@@ -15,6 +15,7 @@ macro_rules! in_edition_2021 {
 in_edition_2021! {
     DeviceFunctions: "device_functions.rs",
     Hygiene: "hygiene.rs",
+    ItemsNamedLikeLocals: "items_named_like_locals.rs",
     Kernels: "kernels.rs",
     MacroRules: "macro_rules.rs",
     MarksAndTokens: "marks_and_tokens.rs",

@@ -285,8 +285,8 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// `pin = a` or `pin = (a, b)`, of the block form: mutable variables whose computation stays inside.
-/// They are pinned right after the begin stamp and, when the block comes to its end, right before
-/// the end stamp.
+/// They are pinned right before the begin stamp, so that what they hold on entry is computed
+/// outside; right after it; and, when the block comes to its end, right before the end stamp.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};

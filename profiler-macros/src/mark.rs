@@ -93,19 +93,19 @@ impl Instant {
             .with_strategy(by)
             .tokens(&runtime);
         let recorder = recorder(&arguments, &runtime);
-        let local = Ident::new("recorder", Span::mixed_site());
+        let local = Ident::new("__profiler_recorder", Span::mixed_site());
         let leader = By::leader(by, &runtime, &local);
         let call = match value {
-            None => emit!(#private::Recorder::mark(#local, site, #leader)),
+            None => emit!(#private::Leader::mark(#leader, __profiler_site)),
             Some(value) => {
-                emit!(#private::Recorder::mark_value(#local, site, #leader, #value))
+                emit!(#private::Leader::mark_value(#leader, __profiler_site, #value))
             }
         };
         with_mistakes(
             errors,
             emit!({
                 let #local = #recorder;
-                let site = #site;
+                let __profiler_site = #site;
                 #call
             }),
         )

@@ -74,14 +74,15 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
             #[doc(hidden)]
             #[inline(always)]
             #[must_use]
-            pub fn __site(self, index: ::core::primitive::u64) -> #private::SiteId {
+            pub fn __site(self, __profiler_index: ::core::primitive::u64) -> #private::SiteId {
                 // Saturates: an index that does not fit 32 bits is out of range as well.
-                let index = if index > ::core::primitive::u32::MAX as ::core::primitive::u64 {
-                    ::core::primitive::u32::MAX
-                } else {
-                    index as ::core::primitive::u32
-                };
-                #private::SiteId::nth(#site, index, Self::LEN)
+                let __profiler_index =
+                    if __profiler_index > ::core::primitive::u32::MAX as ::core::primitive::u64 {
+                        ::core::primitive::u32::MAX
+                    } else {
+                        __profiler_index as ::core::primitive::u32
+                    };
+                #private::SiteId::nth(#site, __profiler_index, Self::LEN)
             }
         }
     }

@@ -70,7 +70,7 @@ pub(crate) fn expand_region(tokens: TokenStream) -> TokenStream {
     match block {
         None => emit! {
             #mistakes
-            let _region = #begin;
+            let __profiler_region = #begin;
         },
         Some(block) => {
             let body = region_block(&arguments, &begin, &block, &runtime);
@@ -137,7 +137,7 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
-    let call = |recorder: &TokenStream, site: &TokenStream, leader, track| emit!(#private::Recorder::region(#recorder, #site, #leader, #track, #payload));
+    let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region(#leader, #site, #track, #payload));
     begin(arguments, name, runtime, call)
 }
 
@@ -145,10 +145,10 @@ fn begin(
     arguments: &Arguments,
     name: &Name,
     runtime: &Runtime,
-    call: impl FnOnce(&TokenStream, &TokenStream, TokenStream, TokenStream) -> TokenStream,
+    call: impl FnOnce(TokenStream, &TokenStream, TokenStream) -> TokenStream,
 ) -> TokenStream {
     let recorder = recorder(arguments, runtime);
-    let local = Ident::new("recorder", Span::mixed_site());
+    let local = Ident::new("__profiler_recorder", Span::mixed_site());
     let by = given(arguments.by.as_ref());
     let site = match name {
         Name::Literal(text) => {
@@ -169,10 +169,10 @@ fn begin(
     };
     let leader = By::leader(by, runtime, &local);
     let track = runtime.track(given(arguments.track.as_ref()));
-    let call = call(&emit!(#local), &emit!(site), leader, track);
+    let call = call(leader, &emit!(__profiler_site), track);
     emit!({
         let #local = #recorder;
-        let site = #site;
+        let __profiler_site = #site;
         #call
     })
 }
@@ -190,7 +190,7 @@ fn region_block(
     // A block without a value is a mistake that has been reported; no second one follows from it.
     let waits = arguments.wait.is_some() && !has_no_value(block);
     if pins.is_empty() && !waits {
-        return emit!(let _region = #begin; #statements);
+        return emit!(let __profiler_region = #begin; #statements);
     }
     let pin: TokenStream = pins
         .iter()
@@ -201,21 +201,24 @@ fn region_block(
         })
         .collect();
     let end = if waits {
-        emit!(#private::Region::end_after(region, &value);)
+        emit!(#private::Region::end_after(__profiler_region, &__profiler_value);)
     } else {
-        emit!(#private::Region::end(region);)
+        emit!(#private::Region::end(__profiler_region);)
     };
-    // A block that never ends leaves nothing to do here; rustc would say so to the user.
+    // Pinned three times: before the begin stamp, so that what the variables hold on entry is worked
+    // out outside; behind it, so that the block's work on them stays behind it; and before the end
+    // stamp. A block that never ends leaves nothing to do there; rustc would say so to the user.
     emit! {
-        let region = #begin;
         #pin
-        let value = { #statements };
+        let __profiler_region = #begin;
+        #pin
+        let __profiler_value = { #statements };
         #[allow(unreachable_code, reason = "the block may never come to its end")]
         {
             #pin
             #end
         }
-        value
+        __profiler_value
     }
 }
 
@@ -235,7 +238,7 @@ pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
         &arguments,
         &name,
         &runtime,
-        |recorder, site, leader, track| emit!(#private::Recorder::start(#recorder, #site, #leader, #track)),
+        |leader, site, track| emit!(#private::Leader::start(#leader, #site, #track)),
     );
     with_mistakes(errors, start)
 }

@@ -8,7 +8,9 @@ use syn::{Expr, LitStr, Path};
 use crate::strategy::By;
 
 /// Quotes with the hygiene of `macro_rules!`: locals are invisible to the user's code and the
-/// user's locals to them, so that nothing can be captured in either direction.
+/// user's locals to them, so that nothing can be captured in either direction. The hygiene does not
+/// cover items: a pattern `value` would be the user's `const value`. So locals begin with
+/// `__profiler_`.
 macro_rules! emit {
     ($($tokens:tt)*) => {
         quote::quote_spanned!(proc_macro2::Span::mixed_site()=> $($tokens)*)
@@ -160,12 +162,12 @@ pub(crate) fn assert_constant(
     if matches!(constant, Expr::Lit(_)) {
         return None;
     }
-    let condition = condition(emit!(value));
+    let condition = condition(emit!(__profiler_value));
     let here = at(constant);
     let assertion = quote_spanned!(here=> ::core::assert!(#condition, #message));
     Some(emit! {
         const _: () = {
-            let value: ::core::primitive::u32 = #constant;
+            let __profiler_value: ::core::primitive::u32 = #constant;
             #assertion
         };
     })

@@ -107,7 +107,7 @@ impl By {
         }
     }
 
-    /// Whether the executing thread records, as a `bool`; `recorder` is a local variable.
+    /// The executing thread, as one that records or not; `recorder` is a local variable.
     pub(crate) fn leader(by: Option<&Self>, runtime: &Runtime, recorder: &Ident) -> TokenStream {
         let private = runtime.private();
         let recorder_type = emit!(#private::Recorder);

@@ -17,8 +17,10 @@
 //! hardly moved by a few bad SMs. Pooling all SMs makes the slope of a kernel of a few microseconds
 //! usable, whose own two anchors would give it with an error of a step over its length.
 //!
-//! Error: where the spread is `s`, the offset is within `max(step - s, s) / 2` of the truth, hence
-//! two SMs agree within a step, plus the delay between the two reads of an anchor.
+//! Error: where the spread is `s`, the offset is within `max(step - s, s) / 2` of the truth at the
+//! anchors, hence two SMs agree there within a step or the largest spread, whichever is more; the
+//! trace states it. Between anchors an SM whose frequency wanders is off by more
+//! (`docs/measurements/clocks.md`).
 //!
 //! # Changes of frequency
 //!
@@ -60,6 +62,8 @@ pub(crate) struct ClockMap {
     origin: u64,
     /// Step of `%globaltimer` in nanoseconds.
     pub step: f64,
+    /// Nanoseconds within which two SMs agree at their anchors.
+    pub alignment: f64,
     /// Nanoseconds per cycle over the whole session.
     pub slope: f64,
     sms: BTreeMap<u32, SmMap>,
@@ -110,6 +114,7 @@ impl ClockMap {
             });
         }
         let mut sms: BTreeMap<u32, SmMap> = BTreeMap::new();
+        let mut alignment = step;
         for stretch in &stretches {
             // What the stretch leaves open is settled by the whole.
             let fitted = known && exact.is_none();
@@ -117,6 +122,7 @@ impl ClockMap {
             for hull in &stretch.hulls {
                 let map = sms.entry(hull.sm).or_default();
                 let offset = hull.offset(p, step);
+                alignment = alignment.max(hull.spread(p));
                 for clock in [hull.first, hull.last] {
                     let ns = offset + p * difference(clock, hull.first);
                     map.knots.push(Knot { clock, ns });
@@ -132,7 +138,7 @@ impl ClockMap {
                 diagnostics.note(DiagnosticKind::ClockPooled, None);
             }
         }
-        Self { origin, step, slope, sms }
+        Self { origin, step, alignment, slope, sms }
     }
 
     /// A reading of an SM's cycle counter in nanoseconds since the origin.

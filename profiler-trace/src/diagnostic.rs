@@ -110,7 +110,7 @@ kinds! {
     KindMismatch "kind-mismatch" Error,
     /// Units that were written earlier than the unit before them.
     TimeNotMonotonic "time-not-monotonic" Error,
-    /// Lanes in which a gap of 2^40 ticks or more may hide.
+    /// Lanes in which a gap of 2^40 ticks or more may hide, between two records or within a region.
     AmbiguousWrap "ambiguous-wrap" Error,
     /// Regions that seem to begin before their warp entered the kernel.
     StartBeforeEntry "start-before-entry" Error,
@@ -272,8 +272,11 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::AmbiguousWrap => write!(
                 f,
-                "in {count} lanes at least 2^40 ticks lie between two records, so that times before \
-                 that gap may be early by a multiple of 2^40 ticks; put a mark into the long stretch"
+                "in {count} lanes 2^40 ticks or more may lie between two records, or between the \
+                 begin and the end of a region, so that times may be off by a multiple of 2^40 \
+                 ticks; let no launch last that long (549 s at 2 GHz), or give the session more \
+                 room, put marks into long stretches, and record regions with region_start! and \
+                 region_end!"
             ),
             Kind::StartBeforeEntry => write!(
                 f,
@@ -283,7 +286,8 @@ impl fmt::Display for Diagnostic {
             Kind::HeaderVersion => write!(
                 f,
                 "{count} slots were written with wire version {number}, this library reads version \
-                 {}; build the kernels with the same version of the profiler as the host program",
+                 {}; their records were left out and are not counted as lost: build the kernels \
+                 with the same version of the profiler as the host program",
                 profiler_wire::WIRE_VERSION
             ),
             Kind::DamagedHeader => write!(
@@ -333,8 +337,9 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::ClockChanged => write!(
                 f,
-                "the SM clock did not keep one frequency during the session; {count} stretches were \
-                 mapped one by one: lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers"
+                "the SMs did not run at one steady frequency; each SM was mapped by its own clock \
+                 readings, in {count} stretches of time: compare cycles only within an SM, and \
+                 lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers"
             ),
             Kind::WaitWithoutSignal => write!(
                 f,

@@ -239,7 +239,8 @@ pub struct Trace {
     pub cost_subtracted: bool,
     /// The finest step of the record clock that was seen, in nanoseconds.
     pub resolution_ns: f64,
-    /// Step of `%globaltimer`, in nanoseconds: how well the clocks of two SMs can be aligned.
+    /// How well two SMs agree where warps enter and leave, in nanoseconds: the step of
+    /// `%globaltimer`, or more where the SMs' frequencies wandered.
     pub alignment_ns: f64,
     /// Frequency of the SM clock over the whole session, where records hold its cycles.
     pub clock_mhz: Option<f64>,

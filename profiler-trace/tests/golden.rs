@@ -233,6 +233,44 @@ fn replays_of_a_graph_are_told_apart() {
     }
 }
 
+/// Decodes warps of one grid, of these blocks, in the kernel from one microsecond to another; gives
+/// the replay and the microsecond of entry of each, by block.
+fn replays(warps: &[(u32, u64, u64)]) -> Vec<(u32, u32, u64)> {
+    let (mut module, ids) = module(Keep::First, 4);
+    for &(block, entry, exit) in warps {
+        let mut warp = SyntheticWarp::new(ids.kernel, 2_000 * entry, 1_000 * entry);
+        warp.header.block = [block, 0, 0];
+        warp.header.grid_dim = [3, 1, 1];
+        warp.mark(ids.mark, None, 2_000 * entry + 1).leave(2_000 * exit, 1_000 * exit);
+        module.warps.push(warp);
+    }
+    let trace = decode(&capture(module));
+    let mut seen: Vec<_> = trace
+        .warps
+        .iter()
+        .map(|warp| (trace.launches[warp.launch].replay, warp.block[0], warp.entry.ticks / 2_000))
+        .collect();
+    seen.sort_unstable();
+    seen
+}
+
+#[test]
+fn replays_stay_apart_where_a_warp_found_no_slot() {
+    // Block 1 found none in replay 0, block 0 none in replay 2.
+    let seen = replays(&[(0, 100, 110), (0, 200, 210), (1, 201, 211), (1, 301, 311)]);
+    assert_eq!(seen, [(0, 0, 100), (1, 0, 200), (1, 1, 201), (2, 1, 301)]);
+    // In replay 1, block 1 is the first to enter, and in the second wave block 2 comes again.
+    let seen =
+        replays(&[(0, 100, 110), (2, 110, 120), (1, 200, 209), (0, 201, 210), (2, 215, 220)]);
+    assert_eq!(seen, [(0, 0, 100), (0, 2, 110), (1, 0, 201), (1, 1, 200), (1, 2, 215)]);
+    // A replay begins in the step of the timer in which the last warp before entered and left.
+    let seen = replays(&[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)]);
+    assert_eq!(seen, [(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)]);
+    // The warp of block 1 says that it left later than it did.
+    let seen = replays(&[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)]);
+    assert_eq!(seen, [(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)]);
+}
+
 #[test]
 fn blocks_are_in_order_of_z_then_y_then_x() {
     let (mut module, ids) = module(Keep::First, 1);
@@ -265,8 +303,36 @@ fn headers_that_cannot_be_read() {
     let said =
         [Kind::HeaderVersion, Kind::UnknownKernel, Kind::DamagedHeader, Kind::UnknownStrategy];
     assert_eq!(kinds(&trace), said);
-    assert_eq!(trace.diagnostics.get(Kind::HeaderVersion).map(|said| said.number), Some(9));
+    let version = trace.diagnostics.get(Kind::HeaderVersion).expect("it is among the kinds");
+    assert_eq!(version.number, 9);
+    assert!(version.to_string().contains("not counted"), "{version}");
     assert_eq!((trace.recorded(), trace.lost()), (1, 1));
+}
+
+#[test]
+fn records_of_all_lanes_of_an_unknown_kernel_count_as_lost() {
+    let (mut module, ids) = module(Keep::First, 4);
+    module.lane_capacity = Some(2);
+    for block in 0..2 {
+        let mut warp = SyntheticWarp::new(ids.region, 0, 3_200);
+        warp.header.block = [block, 0, 0];
+        warp.mark(ids.mark, None, 10).lane(1).range(ids.region, None, 10, 20);
+        warp.attach(ids.region, 20, Value::Unsigned(1));
+        for at in 10..15 {
+            warp.lane(31).mark(ids.mark, None, at);
+        }
+        warp.leave(20_000, 12_800);
+        module.warps.push(warp);
+    }
+    let mut capture = capture(module);
+    let trace = decode(&capture);
+    assert_eq!((trace.recorded(), trace.lost()), (0, 2 * (1 + 1 + 5)));
+    assert_eq!(kinds(&trace), [Kind::UnknownKernel]);
+    // Without the last count.
+    capture.modules[0].lane_counts.truncate((2 * 32 - 1) * 8);
+    let trace = decode(&capture);
+    assert_eq!(trace.lost(), 2 * (1 + 1) + 5);
+    assert_eq!(kinds(&trace), [Kind::UnknownKernel, Kind::TruncatedCapture]);
 }
 
 #[test]

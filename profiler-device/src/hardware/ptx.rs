@@ -251,8 +251,10 @@ pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
 ///
 /// # Safety
 ///
-/// Where `condition` holds, `address` must be that of 16 bytes of global memory, aligned to 16,
-/// that no other thread writes.
+/// Where `condition` holds, `address` must be that of 16 bytes of global memory, aligned to 16, and
+/// no other thread may write them, unless nobody ever reads them (a void): which value racing weak
+/// stores leave behind is not defined ("Conflict and Data-races"), and nobody asks; an aligned store
+/// to memory that is there does not trap.
 #[cfg(feature = "enabled")]
 #[inline(always)]
 pub(crate) unsafe fn store_unit_if(condition: bool, address: u64, words: [u64; 2]) {

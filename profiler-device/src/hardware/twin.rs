@@ -46,7 +46,8 @@ pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
 #[cfg(feature = "enabled")]
 pub(crate) unsafe fn store_unit_if(condition: bool, address: u64, words: [u64; 2]) {
     if condition {
-        // SAFETY: the caller's: 16 bytes, aligned, that no other thread writes.
+        // SAFETY: the caller's: 16 bytes, aligned. That other threads write them too, if they are
+        // a void, is no race: the emulator runs one thread at a time.
         unsafe { (address as *mut [u64; 2]).write(words) }
     }
 }

@@ -1,7 +1,5 @@
 //! One module that a session is attached to: its descriptor, its arrays, its sites.
 
-use std::marker::PhantomData;
-
 use cust::error::CudaError;
 use cust::module::Module;
 use cust::sys::{CUfunction, CUstream};
@@ -33,7 +31,7 @@ pub(crate) struct Attached<'m> {
     sites: SiteTable,
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
-    _module: PhantomData<&'m Module>,
+    module: &'m Module,
 }
 
 /// The names of the kernels in a PTX text.
@@ -123,15 +121,7 @@ impl<'m> Attached<'m> {
         let arrays = Arrays::new(options.clone(), layout, base);
         driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         // Streams that do not wait for the default stream must find all of this done.
-        let attached = Self {
-            symbol,
-            arrays,
-            memory,
-            own_descriptor,
-            sites,
-            slot_base: 0,
-            _module: PhantomData,
-        };
+        let attached = Self { symbol, arrays, memory, own_descriptor, sites, slot_base: 0, module };
         driver::synchronize_context()?;
         Ok(attached)
     }
@@ -139,6 +129,16 @@ impl<'m> Attached<'m> {
     /// Address of the session's own descriptor, if it has one.
     pub(crate) fn own_descriptor(&self) -> Option<u64> {
         self.own_descriptor.as_ref().map(DeviceMemory::address)
+    }
+
+    /// Whether it is attached to this very module.
+    pub(crate) fn is_of(&self, module: &Module) -> bool {
+        std::ptr::eq(self.module, module)
+    }
+
+    /// Whether the kernel, given by the address of its module's descriptor, records in it.
+    pub(crate) fn has_descriptor(&self, address: Option<u64>) -> bool {
+        address == Some(self.symbol)
     }
 
     pub(crate) fn is_linear(&self) -> bool {
@@ -162,6 +162,11 @@ impl<'m> Attached<'m> {
             self.slot_base = base;
         }
         Ok(())
+    }
+
+    /// Sees to it that launches that are not announced find no slot, and are counted.
+    pub(crate) fn close(&mut self, stream: CUstream) -> Result<(), Error> {
+        self.move_base(self.arrays.closed_base(), stream)
     }
 
     pub(crate) fn read_back(&self) -> Result<ModuleCapture, Error> {

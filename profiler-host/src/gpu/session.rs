@@ -9,6 +9,7 @@ use cust::stream::Stream;
 use cust::sys::{CUcontext, CUstream};
 use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
+use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
 use super::driver;
@@ -109,7 +110,16 @@ impl<'m> ModuleSession<'m> {
     /// Announces a launch of this shape that follows in `stream`: with linear slots, moves them in
     /// stream order, without waiting for the device; with claimed slots, does nothing. Every launch
     /// of a session with linear slots must be announced, also those of a CUDA graph (which can
-    /// therefore be replayed only with claimed slots).
+    /// therefore be replayed only with claimed slots), and with the shape in which it is made.
+    ///
+    /// A launch that was not announced, or in another shape, writes over the slots of the one that
+    /// was announced before it. Where what it wrote does not agree with that one's shape or place,
+    /// reading back is an [`Error::UnannouncedLaunch`]. One of exactly the same shape right behind
+    /// it replaces its records and is not found out. Where launches may be forgotten, claim slots.
+    ///
+    /// The launch takes slots in every module that the session is attached to, since it does not
+    /// say whose kernel follows; so with two modules slots run out twice as fast.
+    /// [`prepare_module`](Self::prepare_module) takes them in one.
     ///
     /// # Errors
     ///
@@ -120,8 +130,40 @@ impl<'m> ModuleSession<'m> {
         grid: impl Into<Extent>,
         block: impl Into<Extent>,
     ) -> Result<(), Error> {
-        let (grid, block, stream) = (grid.into().0, block.into().0, stream.as_inner());
+        self.announce(stream, Shape::new(grid, block, 0), |_| true)
+    }
+
+    /// [Announces](Self::prepare) a launch of a kernel of this module, which takes slots there alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAttached`], where the session is not attached to the module; see
+    /// [`prepare`](Self::prepare).
+    pub fn prepare_module(
+        &mut self,
+        module: &Module,
+        stream: &Stream,
+        grid: impl Into<Extent>,
+        block: impl Into<Extent>,
+    ) -> Result<(), Error> {
+        if !self.attached.iter().any(|attached| attached.is_of(module)) {
+            return Err(Error::NotAttached);
+        }
+        self.announce(stream, Shape::new(grid, block, 0), |attached| attached.is_of(module))
+    }
+
+    /// Announces a launch in those modules for which `of` holds.
+    fn announce(
+        &mut self,
+        stream: &Stream,
+        shape: Shape,
+        of: impl Fn(&Attached<'m>) -> bool,
+    ) -> Result<(), Error> {
+        let (grid, block, stream) = (shape.grid.0, shape.block.0, stream.as_inner());
         for attached in self.attached.iter_mut().filter(|attached| attached.is_linear()) {
+            if !of(attached) {
+                continue;
+            }
             if *self.stream.get_or_insert(stream) != stream {
                 return Err(Error::SeveralStreams);
             }
@@ -130,8 +172,9 @@ impl<'m> ModuleSession<'m> {
         Ok(())
     }
 
-    /// [Announces](Self::prepare) a launch and makes it. `cust`'s own `launch!` behind
-    /// [`prepare`](Self::prepare) does the same and checks the arguments' number at least.
+    /// [Announces](Self::prepare) a launch, in the module of the kernel alone, and makes it. `cust`'s
+    /// own `launch!` behind [`prepare`](Self::prepare) does the same and checks the arguments' number
+    /// at least.
     ///
     /// # Safety
     ///
@@ -148,9 +191,22 @@ impl<'m> ModuleSession<'m> {
         stream: &Stream,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
-        self.prepare(stream, shape.grid, shape.block)?;
+        // Where a kernel takes the descriptor as a parameter, its module says nothing of where it
+        // records; and one module needs no search.
+        if self.options.apart || self.attached.len() == 1 {
+            self.announce(stream, shape, |_| true)?;
+        } else if self.attached.iter().any(Attached::is_linear) {
+            let symbol = driver::symbol(function.to_raw(), DESCRIPTOR)?.map(|(address, _)| address);
+            self.announce(stream, shape, |attached| attached.has_descriptor(symbol))?;
+        }
         // SAFETY: the caller's.
         unsafe { driver::launch(function.to_raw(), shape, stream.as_inner(), arguments) }
+    }
+
+    /// With linear slots: launches that are not announced find no slot from here on, up to the next
+    /// one that is.
+    pub(crate) fn close(&mut self, stream: &Stream) -> Result<(), Error> {
+        self.attached.iter_mut().try_for_each(|attached| attached.close(stream.as_inner()))
     }
 
     /// Forgets all records and goes on, in the order of `stream` and without waiting for it. Other

@@ -38,7 +38,7 @@ pub(super) fn expand(
     let body = body.with(emit! {
         #inner
         #recorder
-        let _region = #private::Recorder::region(#hidden, #site, #leader, #track, ());
+        let __profiler_region = #private::Leader::region(#leader, #site, #track, ());
         #statements
     });
     item(attributes, visibility, signature, &body)

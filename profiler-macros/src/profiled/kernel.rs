@@ -52,7 +52,7 @@ pub(super) fn expand(
     let private = runtime.private();
     check(signature, arguments, errors);
     let state = enter(function, kind, arguments, runtime, errors);
-    let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(&state)));
+    let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(&__profiler_state)));
     let inner = &body.inner_attributes;
     let statements = &body.statements;
     // The braces around the statements are the macro's: what its last expression borrows is
@@ -62,7 +62,7 @@ pub(super) fn expand(
     } else {
         emit!(#hidden #statements)
     };
-    let body = body.with(emit!(#inner let state = #state; #run));
+    let body = body.with(emit!(#inner let __profiler_state = #state; #run));
     if kind == Kind::RustCuda {
         return item(attributes, visibility, signature, &body);
     }
@@ -141,16 +141,27 @@ fn enter(
         clock: #private::wire::header::Clock::#clock,
         track: #track,
     });
-    match descriptor(signature, arguments, errors) {
-        None => emit!(#private::State::enter(#site, #config)),
-        Some(descriptor) => emit!({
-            let site = #site;
-            let config = #config;
-            let descriptor = #descriptor;
-            // SAFETY: the caller of this `unsafe fn` vouches for its parameters.
-            unsafe { #private::State::enter_with(site, config, descriptor) }
-        }),
-    }
+    let enter = match descriptor(signature, arguments, errors) {
+        // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as
+        // only a twin can be, it runs on the emulator, where a collective that not all lanes reach
+        // is an error that is reported, and threads that share a room run one at a time.)
+        None => emit!(unsafe { #private::State::enter(__profiler_site, __profiler_config) }),
+        Some(descriptor) => emit! {
+            let __profiler_launch = #descriptor;
+            // SAFETY: as above, and the caller of this `unsafe fn` vouches for its parameters.
+            unsafe {
+                #private::State::enter_with(
+                    __profiler_site, __profiler_config, __profiler_launch,
+                )
+            }
+        },
+    };
+    // What the user wrote is evaluated outside the unsafe block.
+    emit!({
+        let __profiler_site = #site;
+        let __profiler_config = #config;
+        #enter
+    })
 }
 
 /// The parameter that holds the descriptor, from `recorder = prof`.

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use profiler_wire::Word;
 use profiler_wire::header::COUNT_MAX;
-use profiler_wire::record::{RecordKind, SITE_MAX, TICK_MASK, track_number};
+use profiler_wire::record::{RecordKind, SITE_MAX, track_number};
 
+use super::begins::{Begin, Ranges};
 use super::depth::{self, Ended};
 use super::rooms::{Room, Survivors, write_ticks};
 use super::ticks::{self, Bounds};
@@ -57,6 +58,15 @@ struct Owner {
     region: Option<usize>,
 }
 
+/// What pairing a lane's units found out about them.
+#[derive(Default)]
+struct Paired {
+    /// How many of them are attachments.
+    attachments: usize,
+    /// The first range, by its place in the room, of which it is not certain when it began.
+    ambiguous: Option<u32>,
+}
+
 impl Decoder<'_> {
     /// Decodes the room of a lane. `counts` are its units and the attachments among them, `None` if
     /// it left no count.
@@ -87,10 +97,11 @@ impl Decoder<'_> {
             number: 0,
             place: Some(Place { unit, ..place }),
         });
-        if odd.ambiguous {
-            self.diagnostics.note(Kind::AmbiguousWrap, Some(place));
+        let Paired { attachments, ambiguous } = self.pair(&units, &times, place);
+        if odd.ambiguous || ambiguous.is_some() {
+            let unit = ambiguous.filter(|_| !odd.ambiguous);
+            self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
         }
-        let attachments = self.pair(&units, &times, place);
         let recorded = (units.len() - attachments) as u64;
         self.warp.recorded += recorded;
         match counts {
@@ -159,14 +170,15 @@ impl Decoder<'_> {
         self.sites.sites()[site].kind.is_region()
     }
 
-    /// Makes regions and marks of a lane's units; returns how many of these are attachments.
-    fn pair(&mut self, units: &[Unit], times: &[u64], place: Place) -> usize {
+    /// Makes regions and marks of a lane's units.
+    fn pair(&mut self, units: &[Unit], times: &[u64], place: Place) -> Paired {
         let lane = place.lane.unwrap_or_default();
         let mut regions: Vec<Ended> = Vec::new();
         // Begins without an end so far, the latest last.
         let mut open: HashMap<(Option<u32>, usize), Vec<usize>> = HashMap::new();
         let mut owner: Option<Owner> = None;
-        let mut attachments = 0;
+        let mut ranges = Ranges::default();
+        let mut paired = Paired::default();
         for (number, (unit, &ticks)) in (0..u32::MAX).zip(units.iter().zip(times)) {
             let place = Some(Place { unit: Some(unit.index), ..place });
             let site = SiteIndex(self.first_site + unit.site as u32);
@@ -187,10 +199,13 @@ impl Decoder<'_> {
             match unit.kind {
                 RecordKind::Range => {
                     let field = Word::unpack(unit.word).map_or(0, |end| end.site);
-                    let length = ticks.wrapping_sub(unit.ticks) & TICK_MASK;
-                    let start = match ticks.checked_sub(length).filter(|at| *at >= self.entry) {
-                        Some(start) => start,
-                        None => {
+                    let start = match ranges.begin(self.entry, unit.ticks, ticks) {
+                        Begin::Certain(start) => start,
+                        Begin::Likely(start) => {
+                            paired.ambiguous = paired.ambiguous.or(Some(unit.index));
+                            start
+                        }
+                        Begin::BeforeEntry => {
                             self.diagnostics.note(Kind::StartBeforeEntry, place);
                             self.entry.min(ticks)
                         }
@@ -226,7 +241,7 @@ impl Decoder<'_> {
                     owner = None;
                 }
                 _ if self.is_region(unit.site) => {
-                    attachments += 1;
+                    paired.attachments += 1;
                     let region = owner
                         .take()
                         .filter(|owner| owner.site == unit.site)
@@ -252,7 +267,7 @@ impl Decoder<'_> {
         });
         depth::set(&mut regions);
         self.regions.append(&mut regions);
-        attachments
+        paired
     }
 
     /// Compares what survived with what was emitted.

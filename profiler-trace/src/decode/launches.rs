@@ -1,5 +1,7 @@
 //! Sorts warps into launches.
 
+use std::collections::HashSet;
+
 use super::Slot;
 use crate::model::{Launch, SiteIndex, Trace, Warp};
 use profiler_wire::header::Dim3;
@@ -12,27 +14,53 @@ fn key(slot: &Slot) -> Key {
     (slot.module, header.grid_id, slot.kernel, header.grid_dim, header.block_dim)
 }
 
-/// Moves the warps into the trace, grouped by launch.
+/// The number of the replay to which each slot belongs.
 ///
 /// A replayed CUDA graph repeats the grid ids of its kernels. A warp of a block enters a launch
-/// once, so the k-th entry of the same warp of the same block is of replay k: replays of one graph
-/// do not overlap, which puts their entries in order.
-pub(super) fn group(slots: &[Slot], warps: Vec<Warp>, trace: &mut Trace) {
+/// once, and a replay begins when the one before has ended. So a replay begins where a warp of a
+/// block comes again, and more exactly at the last moment before at which no warp was in the kernel:
+/// of the others that entered since, some may have found no slot the time before.
+fn replays(slots: &[Slot]) -> Vec<u32> {
+    let entry = |index: usize| slots[index].header.globaltimer;
+    let exit = |index: usize| {
+        let exit = slots[index].exit.map_or(0, |exit| exit.globaltimer);
+        exit.max(entry(index))
+    };
+    let name = |index: usize| (slots[index].header.block, slots[index].header.warp);
     let mut order: Vec<usize> = (0..slots.len()).collect();
-    order.sort_by_cached_key(|&index| {
-        let header = &slots[index].header;
-        (key(&slots[index]), header.block, header.warp, header.globaltimer)
-    });
+    // Of those that entered in the same step of the timer, the first to leave is of the older replay.
+    order.sort_by_cached_key(|&index| (key(&slots[index]), entry(index), exit(index)));
     let mut replays = vec![0; slots.len()];
-    for pair in order.windows(2) {
-        let (before, this) = (&slots[pair[0]], &slots[pair[1]]);
-        let same = key(before) == key(this)
-            && before.header.block == this.header.block
-            && before.header.warp == this.header.warp;
-        if same {
-            replays[pair[1]] = replays[pair[0]] + 1;
+    for entries in order.chunk_by(|&left, &right| key(&slots[left]) == key(&slots[right])) {
+        let mut replay = 0;
+        let mut seen = HashSet::new();
+        let mut left_at = 0;
+        let stretches = entries.chunk_by(|&before, &this| {
+            left_at = exit(before).max(left_at);
+            entry(this) < left_at
+        });
+        for stretch in stretches {
+            if stretch.iter().any(|&index| seen.contains(&name(index))) {
+                replay += 1;
+                seen.clear();
+            }
+            for &index in stretch {
+                // Within one stretch only where times are damaged.
+                if !seen.insert(name(index)) {
+                    replay += 1;
+                    seen = HashSet::from([name(index)]);
+                }
+                replays[index] = replay;
+            }
         }
     }
+    replays
+}
+
+/// Moves the warps into the trace, grouped by launch.
+pub(super) fn group(slots: &[Slot], warps: Vec<Warp>, trace: &mut Trace) {
+    let replays = replays(slots);
+    let mut order: Vec<usize> = (0..slots.len()).collect();
     order.sort_by_cached_key(|&index| {
         let [x, y, z] = slots[index].header.block;
         (key(&slots[index]), replays[index], [z, y, x], slots[index].header.warp)

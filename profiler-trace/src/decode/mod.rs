@@ -1,15 +1,16 @@
 //! From what lay in device memory to a [`Trace`].
 //!
-//! [`rooms`] says which units of a room survived and in which order, [`lane`] widens their ticks
-//! and pairs begins with ends, [`launches`] sorts warps into launches.
+//! [`rooms`] says which units of a room survived and in which order, [`ticks`] and [`begins`] widen
+//! their ticks, [`lane`] pairs begins with ends, [`launches`] sorts warps into launches.
 
+mod begins;
 mod depth;
 mod lane;
 mod launches;
 mod rooms;
 mod ticks;
 
-use profiler_wire::descriptor::FLAG_LANES;
+use profiler_wire::descriptor::{FLAG_LANES, LANE_ROOMS};
 use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::track_number;
 use profiler_wire::{ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
@@ -131,13 +132,30 @@ fn read_slots(
             .filter(|index| module.sites.sites()[*index].kind == SiteKind::Kernel);
         let Some(kernel) = kernel else {
             trace.diagnostics.note_number(Kind::UnknownKernel, u64::from(header.kernel), place);
-            let emitted = exit.map_or(0, |exit| exit.units.saturating_sub(exit.attachments));
-            trace.lost_unplaced = trace.lost_unplaced.saturating_add(u64::from(emitted));
+            let leader = exit.map(|exit| (exit.units, exit.attachments));
+            let lanes = if layouts.lanes.is_some() { LANE_ROOMS as usize } else { 0 };
+            let others: Vec<_> =
+                (1..=lanes).filter_map(|lane| lane_counts(module, slot, lane)).collect();
+            if others.len() < lanes {
+                trace.diagnostics.note(Kind::TruncatedCapture, place);
+            }
+            for (units, attachments) in others.into_iter().chain(leader) {
+                let emitted = u64::from(units.saturating_sub(attachments));
+                trace.lost_unplaced = trace.lost_unplaced.saturating_add(emitted);
+            }
             continue;
         };
         let kernel = SiteIndex(first_site + kernel as u32);
         slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts });
     }
+}
+
+/// The units that a lane other than lane 0 emitted, and the attachments among them; `None` where
+/// the capture ends before.
+fn lane_counts(module: &ModuleCapture, slot: u32, lane: usize) -> Option<(u32, u32)> {
+    let at = (slot as usize * 32 + lane) * 8;
+    let bytes = module.lane_counts.get(at..)?.first_chunk::<8>()?;
+    Some(unpack_counts(u64::from_le_bytes(*bytes)))
 }
 
 fn words_of(bytes: &[u8; header::BYTES]) -> [u64; header::WORDS] {
@@ -182,7 +200,7 @@ fn fit_clocks(slots: &[Slot], origin: u64, trace: &mut Trace) -> ClockMap {
     let clocks = ClockMap::fit(&anchors, origin, trace.device.clock_mhz, noted);
     trace.origin_ns = origin;
     if !slots.is_empty() {
-        trace.alignment_ns = clocks.step;
+        trace.alignment_ns = clocks.alignment;
         trace.resolution_ns = if cycles { clocks.slope } else { clocks.step };
         // Of two clocks in one session, the finer one is the finest step that was seen.
         if cycles && timer {
@@ -251,15 +269,13 @@ fn decode_slot(
     let room = slot.layouts.leader.room(&module.records, slot.slot as usize);
     decoder.lane(&room, counts, Place { lane: Some(0), ..place });
     if let Some(layout) = slot.layouts.lanes {
-        let lanes = profiler_wire::descriptor::LANE_ROOMS as usize;
+        let lanes = LANE_ROOMS as usize;
         for lane in 1..=lanes {
-            let at = (slot.slot as usize * 32 + lane) * 8;
             let place = Place { lane: Some(lane as u8), ..place };
-            let counts = module.lane_counts.get(at..).and_then(<[u8]>::first_chunk::<8>);
+            let counts = lane_counts(module, slot.slot, lane);
             if counts.is_none() {
                 decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
             }
-            let counts = counts.map(|bytes| unpack_counts(u64::from_le_bytes(*bytes)));
             let room = layout.room(&module.lanes, slot.slot as usize * lanes + lane - 1);
             // A lane that recorded nothing writes no count; one that never left did not either,
             // and its records tell the two apart.

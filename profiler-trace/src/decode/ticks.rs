@@ -4,7 +4,8 @@
 //! modulo 2^40. Where nothing was overwritten, the walk goes forwards from the entry; where the
 //! oldest units were, backwards from the exit, so that a gap of any length may lie before the
 //! oldest survivor. A time beyond the other anchor cannot be right and is taken for a step in the
-//! other direction.
+//! other direction. Where 2^40 ticks or more remain between the end of the walk and the other
+//! anchor, they may as well lie between two units, and the times are ambiguous.
 
 use profiler_wire::record::{TICK_BITS, TICK_MASK};
 
@@ -57,6 +58,7 @@ pub(super) fn widen(times: &mut [u64], bounds: Bounds, oldest_lost: bool) -> Odd
                 }
                 *time = next;
             }
+            odd.ambiguous = !times.is_empty() && next.saturating_sub(bounds.entry) > TICK_MASK;
         }
         _ => {
             let limit = match bounds.exit {
@@ -80,8 +82,8 @@ pub(super) fn widen(times: &mut [u64], bounds: Bounds, oldest_lost: bool) -> Odd
                     }
                 }
             }
-            let gap = bounds.exit.map_or(0, |exit| exit.saturating_sub(last));
-            odd.ambiguous = bounds.leader && !times.is_empty() && gap > TICK_MASK;
+            let gap = bounds.exit.map_or(0, |_| limit.saturating_sub(last));
+            odd.ambiguous = !times.is_empty() && gap > TICK_MASK;
         }
     }
     odd

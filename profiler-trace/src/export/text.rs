@@ -118,7 +118,10 @@ pub(crate) fn facts(trace: &Trace) -> Vec<String> {
         clock.push(format!("resolution {} ns", digits(trace.resolution_ns)));
     }
     if trace.alignment_ns > 0.0 {
-        clock.push(format!("SMs aligned within {} ns", digits(trace.alignment_ns)));
+        clock.push(format!(
+            "SMs aligned within {} ns where warps begin and end",
+            digits(trace.alignment_ns)
+        ));
     }
     if let Some(mhz) = trace.clock_mhz {
         clock.push(format!("SM clock {} MHz", digits(mhz)));

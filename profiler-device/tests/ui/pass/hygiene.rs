@@ -45,7 +45,7 @@ const INDEX: ::core::primitive::u32 = 2;
     by = warp(INDEX), track = 1, max_threads = INDEX * 32, enabled = true, clock = cycles
 )]
 extern "ptx-kernel" fn kernel(state: i32, site: i32, config: i32) {
-    // The macros have locals of these names; neither side may see the other's.
+    // Names that a macro might have for its own locals; neither side may see the other's.
     let recorder = state + 1;
     let region = site + 2;
     let value = config + 3;

@@ -7,20 +7,26 @@ where
     'a: 'static,
 {
     #![allow(unused)]
-    let state = ::profiler_device::__private::State::enter(
-        ::profiler_device::__site!(
+    let __profiler_state = {
+        let __profiler_site = ::profiler_device::__site!(
             kind = Kernel, name = "scale", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
-        ),
-        ::profiler_device::__private::Config {
+        );
+        let __profiler_config = ::profiler_device::__private::Config {
             enabled: true,
             strategy: ::profiler_device::__private::wire::Strategy::Warp,
             when: false,
             clock: ::profiler_device::__private::wire::header::Clock::Cycles,
             track: 0,
-        },
-    );
+        };
+        unsafe {
+            ::profiler_device::__private::State::enter(
+                __profiler_site,
+                __profiler_config,
+            )
+        }
+    };
     let _: () = {
         #[allow(
             non_snake_case,
@@ -29,7 +35,7 @@ where
                           and a body without regions does not use it"
         )]
         let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
-            &state,
+            &__profiler_state,
         );
         profile_region!("all");
         data[0] *= 2.0;
@@ -44,20 +50,26 @@ where
     'a: 'static,
 {
     #![allow(unused)]
-    let state = ::profiler_device::__private::State::enter(
-        ::profiler_device::__site!(
+    let __profiler_state = {
+        let __profiler_site = ::profiler_device::__site!(
             kind = Kernel, name = "scale", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
-        ),
-        ::profiler_device::__private::Config {
+        );
+        let __profiler_config = ::profiler_device::__private::Config {
             enabled: true,
             strategy: ::profiler_device::__private::wire::Strategy::Warp,
             when: false,
             clock: ::profiler_device::__private::wire::header::Clock::Cycles,
             track: 0,
-        },
-    );
+        };
+        unsafe {
+            ::profiler_device::__private::State::enter(
+                __profiler_site,
+                __profiler_config,
+            )
+        }
+    };
     let _: () = {
         #[allow(
             non_snake_case,
@@ -66,7 +78,7 @@ where
                           and a body without regions does not use it"
         )]
         let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
-            &state,
+            &__profiler_state,
         );
         profile_region!("all");
         data[0] *= 2.0;

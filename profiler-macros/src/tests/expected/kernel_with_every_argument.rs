@@ -1,11 +1,11 @@
 #[cfg(target_arch = "nvptx64")]
 #[unsafe(export_name = "symbol")]
 unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
-    let state = {
-        let site = {
+    let __profiler_state = {
+        let __profiler_site = {
             const _: () = {
-                let value: ::core::primitive::u32 = THREADS * 2;
-                ::core::assert!(value != 0, "a launch bound is at least 1")
+                let __profiler_value: ::core::primitive::u32 = THREADS * 2;
+                ::core::assert!(__profiler_value != 0, "a launch bound is at least 1")
             };
             ::renamed::__site!(
                 kind = Kernel, name = "all", unit = "", strategy =
@@ -13,15 +13,21 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
                 max_threads = THREADS * 2, min_blocks = 2, max_registers = 96, names = []
             )
         };
-        let config = ::renamed::__private::Config {
+        let __profiler_config = ::renamed::__private::Config {
             enabled: const { TUNING },
             strategy: ::renamed::__private::wire::Strategy::When,
             when: tile > 1,
             clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let descriptor = prof;
-        unsafe { ::renamed::__private::State::enter_with(site, config, descriptor) }
+        let __profiler_launch = prof;
+        unsafe {
+            ::renamed::__private::State::enter_with(
+                __profiler_site,
+                __profiler_config,
+                __profiler_launch,
+            )
+        }
     };
     let _: () = {
         #[allow(
@@ -31,18 +37,18 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
                           and a body without regions does not use it"
         )]
         let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::renamed::__private::Recorder::new(
-            &state,
+            &__profiler_state,
         );
     };
 }
 #[cfg(not(target_arch = "nvptx64"))]
 #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
 unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
-    let state = {
-        let site = {
+    let __profiler_state = {
+        let __profiler_site = {
             const _: () = {
-                let value: ::core::primitive::u32 = THREADS * 2;
-                ::core::assert!(value != 0, "a launch bound is at least 1")
+                let __profiler_value: ::core::primitive::u32 = THREADS * 2;
+                ::core::assert!(__profiler_value != 0, "a launch bound is at least 1")
             };
             ::renamed::__site!(
                 kind = Kernel, name = "all", unit = "", strategy =
@@ -50,15 +56,21 @@ unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
                 max_threads = THREADS * 2, min_blocks = 2, max_registers = 96, names = []
             )
         };
-        let config = ::renamed::__private::Config {
+        let __profiler_config = ::renamed::__private::Config {
             enabled: const { TUNING },
             strategy: ::renamed::__private::wire::Strategy::When,
             when: tile > 1,
             clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let descriptor = prof;
-        unsafe { ::renamed::__private::State::enter_with(site, config, descriptor) }
+        let __profiler_launch = prof;
+        unsafe {
+            ::renamed::__private::State::enter_with(
+                __profiler_site,
+                __profiler_config,
+                __profiler_launch,
+            )
+        }
     };
     let _: () = {
         #[allow(
@@ -68,7 +80,7 @@ unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
                           and a body without regions does not use it"
         )]
         let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::renamed::__private::Recorder::new(
-            &state,
+            &__profiler_state,
         );
     };
 }

@@ -16,12 +16,14 @@ impl TASK {
     #[must_use]
     pub fn __site(
         self,
-        index: ::core::primitive::u64,
+        __profiler_index: ::core::primitive::u64,
     ) -> ::profiler_device::__private::SiteId {
-        let index = if index > ::core::primitive::u32::MAX as ::core::primitive::u64 {
+        let __profiler_index = if __profiler_index
+            > ::core::primitive::u32::MAX as ::core::primitive::u64
+        {
             ::core::primitive::u32::MAX
         } else {
-            index as ::core::primitive::u32
+            __profiler_index as ::core::primitive::u32
         };
         ::profiler_device::__private::SiteId::nth(
             ::profiler_device::__site!(
@@ -30,7 +32,7 @@ impl TASK {
                 "", max_threads = 0, min_blocks = 0, max_registers = 0, names = ["load",
                 "mma"]
             ),
-            index,
+            __profiler_index,
             Self::LEN,
         )
     }

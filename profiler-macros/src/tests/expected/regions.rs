@@ -1,41 +1,43 @@
 fn enclosing() {
-    let _region = {
-        let recorder = ::profiler_device::__private::Recorder::copied(
+    let __profiler_region = {
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        let site = ::profiler_device::__site!(
+        let __profiler_site = ::profiler_device::__site!(
             kind = Region, name = "statement", unit = "", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::region(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader(recorder),
+        ::profiler_device::__private::Leader::region(
+            ::profiler_device::__private::Recorder::leader(__profiler_recorder),
+            __profiler_site,
             0,
             (),
         )
     };
-    let _region = {
-        let recorder = ::profiler_device::__private::Recorder::copied(&(prof));
-        let site = ::profiler_device::__site!(
+    let __profiler_region = {
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
+            &(prof),
+        );
+        let __profiler_site = ::profiler_device::__site!(
             kind = Region, name = "options", unit = "bytes", strategy =
             ::profiler_device::__private::wire::Strategy::WarpGroup.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::region(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader_warp_group(recorder),
+        ::profiler_device::__private::Leader::region(
+            ::profiler_device::__private::Recorder::leader_warp_group(
+                __profiler_recorder,
+            ),
+            __profiler_site,
             ::profiler_device::__private::wire::record::track_field(3),
             ::profiler_device::__private::Payload(size),
         )
     };
-    let _region = {
-        let recorder = ::profiler_device::__private::Recorder::copied(
+    let __profiler_region = {
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        let site = {
+        let __profiler_site = {
             let _ = ::profiler_device::__site!(
                 kind = Region, name = "TASK", unit = "", strategy =
                 ::profiler_device::__private::wire::Strategy::Thread.code(), symbol = "",
@@ -43,28 +45,26 @@ fn enclosing() {
             );
             TASK.__site((index) as ::core::primitive::u64)
         };
-        ::profiler_device::__private::Recorder::region(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader_thread(recorder),
+        ::profiler_device::__private::Leader::region(
+            ::profiler_device::__private::Recorder::leader_thread(__profiler_recorder),
+            __profiler_site,
             0,
             (),
         )
     };
     let x = {
-        let _region = {
-            let recorder = ::profiler_device::__private::Recorder::copied(
+        let __profiler_region = {
+            let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
                 &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
             );
-            let site = ::profiler_device::__site!(
+            let __profiler_site = ::profiler_device::__site!(
                 kind = Region, name = "block", unit = "", strategy =
                 ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol =
                 "", max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
-            ::profiler_device::__private::Recorder::region(
-                recorder,
-                site,
-                ::profiler_device::__private::Recorder::leader(recorder),
+            ::profiler_device::__private::Leader::region(
+                ::profiler_device::__private::Recorder::leader(__profiler_recorder),
+                __profiler_site,
                 0,
                 (),
             )
@@ -72,32 +72,36 @@ fn enclosing() {
         a + b
     };
     let y = {
-        let region = {
-            let recorder = crate::renamed::__private::Recorder::copied(
+        crate::renamed::__private::pin(&mut a);
+        crate::renamed::__private::pin(&mut b.c);
+        let __profiler_region = {
+            let __profiler_recorder = crate::renamed::__private::Recorder::copied(
                 &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
             );
-            let site = crate::renamed::__site!(
+            let __profiler_site = crate::renamed::__site!(
                 kind = Region, name = "everything", unit = "", strategy = crate
                 ::renamed::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
                 max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
-            crate::renamed::__private::Recorder::region(
-                recorder,
-                site,
-                crate::renamed::__private::Recorder::leader(recorder),
+            crate::renamed::__private::Leader::region(
+                crate::renamed::__private::Recorder::leader(__profiler_recorder),
+                __profiler_site,
                 0,
                 (),
             )
         };
         crate::renamed::__private::pin(&mut a);
         crate::renamed::__private::pin(&mut b.c);
-        let value = { work() };
+        let __profiler_value = { work() };
         #[allow(unreachable_code, reason = "the block may never come to its end")]
         {
             crate::renamed::__private::pin(&mut a);
             crate::renamed::__private::pin(&mut b.c);
-            crate::renamed::__private::Region::end_after(region, &value);
+            crate::renamed::__private::Region::end_after(
+                __profiler_region,
+                &__profiler_value,
+            );
         }
-        value
+        __profiler_value
     };
 }

@@ -1,17 +1,16 @@
 fn enclosing() {
     let token = {
-        let recorder = ::profiler_device::__private::Recorder::copied(
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        let site = ::profiler_device::__site!(
+        let __profiler_site = ::profiler_device::__site!(
             kind = Region, name = "token", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Block.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::start(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader_block(recorder),
+        ::profiler_device::__private::Leader::start(
+            ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
+            __profiler_site,
             0,
         )
     };
@@ -21,63 +20,61 @@ fn enclosing() {
         &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
     );
     {
-        let recorder = ::profiler_device::__private::Recorder::copied(
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        let site = ::profiler_device::__site!(
+        let __profiler_site = ::profiler_device::__site!(
             kind = Mark, name = "mark", unit = "", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::mark(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader(recorder),
+        ::profiler_device::__private::Leader::mark(
+            ::profiler_device::__private::Recorder::leader(__profiler_recorder),
+            __profiler_site,
         )
     };
     {
-        let recorder = ::profiler_device::__private::Recorder::copied(
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        let site = ::profiler_device::__site!(
+        let __profiler_site = ::profiler_device::__site!(
             kind = Mark, name = "value", unit = "rows", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::mark_value(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader(recorder),
+        ::profiler_device::__private::Leader::mark_value(
+            ::profiler_device::__private::Recorder::leader(__profiler_recorder),
+            __profiler_site,
             a == b,
         )
     };
     {
-        let recorder = ::profiler_device::__private::Recorder::copied(
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        let site = ::profiler_device::__site!(
+        let __profiler_site = ::profiler_device::__site!(
             kind = Signal, name = "full", unit = "", strategy =
             ::profiler_device::__private::wire::Strategy::Elected.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::mark_value(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader_elected(recorder),
+        ::profiler_device::__private::Leader::mark_value(
+            ::profiler_device::__private::Recorder::leader_elected(__profiler_recorder),
+            __profiler_site,
             key,
         )
     };
     {
-        let recorder = ::profiler_device::__private::Recorder::copied(&(prof));
-        let site = ::profiler_device::__site!(
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
+            &(prof),
+        );
+        let __profiler_site = ::profiler_device::__site!(
             kind = Wait, name = "full", unit = "", strategy =
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
-        ::profiler_device::__private::Recorder::mark_value(
-            recorder,
-            site,
-            ::profiler_device::__private::Recorder::leader(recorder),
+        ::profiler_device::__private::Leader::mark_value(
+            ::profiler_device::__private::Recorder::leader(__profiler_recorder),
+            __profiler_site,
             key,
         )
     };

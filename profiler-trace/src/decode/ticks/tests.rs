@@ -32,6 +32,30 @@ fn a_gap_that_may_hide_is_flagged() {
 }
 
 #[test]
+fn a_gap_before_the_oldest_survivor_may_be_one_behind_it() {
+    for is_leader in [true, false] {
+        let bounds = Bounds { leader: is_leader, ..leader(50, Some(300 + WRAP)) };
+        let mut times = low(&[49 + WRAP, 200 + WRAP]);
+        assert!(!widen(&mut times, bounds, true).ambiguous);
+        let mut times = low(&[50 + WRAP, 200 + WRAP]);
+        assert!(widen(&mut times, bounds, true).ambiguous);
+        assert_eq!(times, [50 + WRAP, 200 + WRAP]);
+    }
+}
+
+#[test]
+fn of_another_lane_the_gap_reaches_beyond_the_exit_of_lane_0() {
+    let bounds = |exit| Bounds { leader: false, ..leader(50, Some(exit)) };
+    let mut times = low(&[100, 200]);
+    assert!(!widen(&mut times, bounds(199 + WRAP - SLACK), false).ambiguous);
+    let mut times = low(&[100, 200]);
+    assert!(widen(&mut times, bounds(200 + WRAP - SLACK), false).ambiguous);
+    // A lane that recorded nothing has no times to be wrong.
+    assert!(!widen(&mut [], bounds(1 << 50), false).ambiguous);
+    assert!(!widen(&mut [], bounds(1 << 50), true).ambiguous);
+}
+
+#[test]
 fn a_step_back_is_flagged_and_its_time_kept() {
     for exit in [Some(2000), None] {
         let mut times = low(&[1000, 900, 1100]);

@@ -1,0 +1,140 @@
+//! Launches of more than 2^40 ticks: what the 40 bits of a record leave open is said.
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Diagnostic, DiagnosticKind as Kind, Trace, decode};
+use profiler_wire::SiteKind;
+
+const SECOND: u64 = 2_000_000_000;
+const ENTRY: u64 = 5_000;
+const KERNEL: u32 = 1;
+const REGION: u32 = 2;
+const MARK: u32 = 3;
+
+/// Decodes one warp of 2 GHz that is in the kernel for so many seconds.
+fn one(keep: Keep, seconds: u64, record: impl Fn(&mut SyntheticWarp)) -> Trace {
+    let mut module = SyntheticModule::new(keep, if keep == Keep::First { 200 } else { 2 });
+    module.lane_capacity = Some(2);
+    assert_eq!(module.site(SiteKind::Kernel, "kernel"), KERNEL);
+    assert_eq!(module.site(SiteKind::Region, "region"), REGION);
+    assert_eq!(module.site(SiteKind::Mark, "mark"), MARK);
+    let mut warp = SyntheticWarp::new(KERNEL, ENTRY, 64_000);
+    record(&mut warp);
+    warp.leave(at(seconds), 64_000 + seconds * SECOND / 2);
+    module.warps.push(warp);
+    decode(&module.into_capture().expect("the sites are whole"))
+}
+
+/// Ticks so many seconds after the entry.
+fn at(seconds: u64) -> u64 {
+    ENTRY + seconds * SECOND
+}
+
+fn ambiguous(trace: &Trace) -> Option<Diagnostic> {
+    trace.diagnostics.get(Kind::AmbiguousWrap).copied()
+}
+
+fn ranges(trace: &Trace) -> Vec<(u64, u64)> {
+    let end = |region: &profiler_trace::Region| region.end.map_or(u64::MAX, |end| end.ticks);
+    trace.warps[0].regions.iter().map(|region| (region.start.ticks, end(region))).collect()
+}
+
+fn marks(trace: &Trace) -> Vec<u64> {
+    trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect()
+}
+
+/// Regions that follow one another from 12 s on, `seconds` of every 7 s, in one from 5 s to 695 s.
+fn inner_and_outer(warp: &mut SyntheticWarp, seconds: u64) {
+    for start in (12..690).step_by(7) {
+        warp.range(REGION, None, at(start), at(start + seconds));
+    }
+    warp.range(REGION, None, at(5), at(695));
+}
+
+#[test]
+fn a_long_region_encloses_those_that_it_would_cross() {
+    // One of them runs when the outer region would begin by the least reading, 554.7 s.
+    let trace = one(Keep::First, 700, |warp| inner_and_outer(warp, 7));
+    assert_eq!(ranges(&trace)[0], (at(5), at(695)));
+    assert_eq!(trace.warps[0].regions.iter().filter(|region| region.depth == 1).count(), 97);
+    let said = ambiguous(&trace).expect("it is not certain all the same");
+    // The first of which it is not certain is the first that begins later than 549.8 s.
+    let unit = said.place.and_then(|place| place.unit);
+    assert_eq!((said.count, unit), (1, Some((551 - 12_u32).div_ceil(7))));
+}
+
+#[test]
+fn a_long_region_whose_begin_is_not_known_is_said() {
+    let trace = one(Keep::First, 700, |warp| inner_and_outer(warp, 1));
+    assert!(ranges(&trace).contains(&(at(5) + (1 << 40), at(695))));
+    assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
+    // Without another record, it is not even certain when it ended, and so of no unit of the lane.
+    let said = |between: Option<u64>| {
+        let trace = one(Keep::First, 700, |warp| {
+            if let Some(second) = between {
+                warp.mark(MARK, None, at(second));
+            }
+            warp.range(REGION, None, at(5), at(695));
+        });
+        ambiguous(&trace).expect("the begin is not certain")
+    };
+    let unit = |between| said(between).place.and_then(|place| place.unit);
+    assert_eq!((unit(None), unit(Some(300))), (None, Some(1)));
+    let sentence = said(None).to_string();
+    assert!(sentence.contains("region_start!"), "{sentence}");
+}
+
+#[test]
+fn in_a_long_launch_marks_and_regions_of_two_records_are_certain() {
+    let trace = one(Keep::First, 700, |warp| {
+        warp.begin(REGION, None, at(5)).mark(MARK, None, at(300)).end(REGION, None, at(695));
+    });
+    assert_eq!((ranges(&trace), marks(&trace)), (vec![(at(5), at(695))], vec![at(300)]));
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+}
+
+#[test]
+fn a_launch_of_less_than_2_40_ticks_leaves_nothing_open() {
+    for keep in [Keep::First, Keep::Last] {
+        let trace = one(keep, 547, |warp| {
+            warp.range(REGION, None, at(540), at(541)).mark(MARK, None, at(541));
+            warp.mark(MARK, None, at(542)).range(REGION, None, at(1), at(546));
+            warp.lane(5).mark(MARK, None, at(1));
+        });
+        assert!(ranges(&trace).contains(&(at(1), at(546))));
+        assert_eq!(ambiguous(&trace), None);
+    }
+}
+
+#[test]
+fn a_gap_between_the_survivors_of_a_ring_is_said() {
+    let trace = one(Keep::Last, 700, |warp| {
+        for second in [10, 30, 650] {
+            warp.mark(MARK, None, at(second));
+        }
+    });
+    // The exit tells nothing of the gap, so that the first time is wrong.
+    assert_eq!(marks(&trace), [at(30) + (1 << 40), at(650)]);
+    let said = ambiguous(&trace).expect("the gap may hide");
+    assert_eq!((said.count, said.place.and_then(|place| place.lane)), (1, Some(0)));
+}
+
+#[test]
+fn a_gap_before_the_record_of_another_lane_is_said() {
+    let other = |keep, seconds: &[u64]| {
+        one(keep, 700, |warp| {
+            for second in [200, 400, 690] {
+                warp.lane(0).mark(MARK, None, at(second));
+            }
+            for &second in seconds {
+                warp.lane(5).mark(MARK, None, at(second));
+            }
+        })
+    };
+    let lane = |trace: &Trace| ambiguous(trace).and_then(|said| said.place?.lane);
+    let trace = other(Keep::First, &[600]);
+    assert!(marks(&trace).contains(&(at(600) - (1 << 40))));
+    assert_eq!(lane(&trace), Some(5));
+    let trace = other(Keep::First, &[300, 600]);
+    assert!(marks(&trace).contains(&at(600)));
+    assert_eq!(lane(&trace), None);
+}
