@@ -24,7 +24,7 @@
 //!
 //! # Changes of frequency
 //!
-//! Where some SM's spread exceeds a step by more than the tolerance (another step, at least 64 ns,
+//! Where some SM's spread exceeds a step by more than the tolerance (another step, at least 32 ns,
 //! for late reads), the anchors are halved by time until each part fits, and neighbours that fit
 //! together are joined again. Each SM's map is then a chain of lines: inside a stretch along its
 //! fit, between stretches from the last anchor of one to the first of the next. So a change is
@@ -52,7 +52,7 @@ const STEP_MAX: u64 = 1024;
 /// From so many anchors on, their differences tell the timer's step.
 const MANY_ANCHORS: usize = 16;
 /// By how much reads of an anchor may lie apart, at least, before a fit is called bad.
-const LATE_READ_NS: f64 = 64.0;
+const LATE_READ_NS: f64 = 32.0;
 /// Nanoseconds per cycle where nothing is known (2 GHz).
 const NOMINAL: f64 = 0.5;
 
