@@ -6,7 +6,8 @@ use profiler_wire::header::Clock;
 use profiler_wire::site::STRATEGY_OF_KERNEL;
 use profiler_wire::symbol::{CALIBRATION, CALIBRATION_COUNTS, CALIBRATION_EMPTY};
 
-use crate::recorder::{Config, Recorder, State};
+use crate::config::Config;
+use crate::recorder::{Recorder, State};
 
 macro_rules! site {
     ($kind:ident, $name:expr, $symbol:expr) => {

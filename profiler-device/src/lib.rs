@@ -47,6 +47,7 @@
 
 pub mod hardware;
 
+mod config;
 mod site;
 mod value;
 
@@ -83,7 +84,8 @@ pub mod __private {
 
     #[cfg(feature = "enabled")]
     pub use crate::calibration::__profiler_calibrate_v1;
-    pub use crate::recorder::{Config, Leader, Recorder, Region, RegionToken, State};
+    pub use crate::config::Config;
+    pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
 }

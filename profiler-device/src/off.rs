@@ -4,22 +4,10 @@
 
 use core::marker::PhantomData;
 
-use profiler_wire::Strategy;
-use profiler_wire::header::Clock;
-
+use crate::config::Config;
 use crate::hardware::DescriptorPtr;
 use crate::site::SiteId;
 use crate::value::{Attachment, Value, Wait};
-
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Config {
-    pub enabled: bool,
-    pub strategy: Strategy,
-    pub when: bool,
-    pub clock: Clock,
-    pub track: u32,
-}
 
 /// Stays in its thread, as the one that records does.
 #[doc(hidden)]

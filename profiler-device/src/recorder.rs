@@ -4,7 +4,7 @@ use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
 use profiler_wire::record::pack;
 
-pub use crate::state::{Config, State};
+pub use crate::state::State;
 
 use crate::hardware;
 use crate::site::SiteId;

@@ -9,24 +9,9 @@ use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
 use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::{Strategy, WIRE_VERSION};
 
+use crate::config::Config;
 use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
 use crate::site::SiteId;
-
-/// What `#[profiled]` fixes for a kernel.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Config {
-    /// Whether the kernel records at all; a constant, so that `false` leaves nothing behind.
-    pub enabled: bool,
-    /// Who records, unless a region says otherwise.
-    pub strategy: Strategy,
-    /// For [`Strategy::When`]: whether this thread records.
-    pub when: bool,
-    /// Which clock stamps records.
-    pub clock: Clock,
-    /// The track field of all records of the kernel.
-    pub track: u32,
-}
 
 /// A slot that a warp has not found.
 const NO_SLOT: u32 = u32::MAX;
