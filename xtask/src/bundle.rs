@@ -1,4 +1,4 @@
-//! Collects the examples for a machine that has an NVIDIA GPU and no Rust.
+//! Collects the examples and the GPU tests for a machine that has an NVIDIA GPU and no Rust.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,9 @@ use crate::{Error, cargo, target, tools};
 
 /// The package whose examples are bundled.
 pub(crate) const PACKAGE: &str = "profiler-examples";
+/// The packages with tests that need a GPU, and those tests' targets.
+const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
+const GPU_TESTS: [&str; 6] = ["end_to_end", "stress", "rooms", "thousand", "gpu", "gpu_failure"];
 /// What a bundle may weigh.
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -45,12 +48,24 @@ pub(crate) fn make() -> Result<(), Error> {
     if bundle.exists() {
         std::fs::remove_dir_all(&bundle)?;
     }
-    for folder in ["bin", "ptx"] {
+    for folder in ["bin", "ptx", "tests"] {
         std::fs::create_dir_all(bundle.join(folder))?;
     }
     for name in &wanted {
         let binary = built.binary(name)?;
         std::fs::copy(binary, bundle.join("bin").join(name))?;
+    }
+    println!("building the tests {}", GPU_TESTS.join(", "));
+    let messages = cargo()
+        .args(["test", "--no-run", "--message-format", "json-render-diagnostics"])
+        .args(TEST_PACKAGES.iter().flat_map(|package| ["--package", package]))
+        .args(GPU_TESTS.iter().flat_map(|test| ["--test", test]))
+        .envs(tools.variables())
+        .envs([("CARGO_PROFILE_TEST_STRIP".to_owned(), "symbols".into())])
+        .output()?;
+    let tests = Built::read(&messages)?;
+    for name in GPU_TESTS {
+        std::fs::copy(tests.binary(name)?, bundle.join("tests").join(name))?;
     }
     for ptx in &built.ptx {
         if std::fs::metadata(ptx)?.len() == 0 {
@@ -73,7 +88,7 @@ pub(crate) fn make() -> Result<(), Error> {
 
 /// What cargo reports that it has built.
 struct Built {
-    /// Names of examples, and their binaries.
+    /// Names of examples and tests, and their binaries.
     binaries: Vec<(String, PathBuf)>,
     /// PTX files in the package's OUT_DIR.
     ptx: Vec<PathBuf>,
@@ -91,7 +106,8 @@ impl Built {
                     else {
                         continue;
                     };
-                    if array(&message["target"]["kind"]).any(|kind| kind == "example") {
+                    let wanted = |kind: &Value| kind == "example" || kind == "test";
+                    if array(&message["target"]["kind"]).any(wanted) {
                         built.binaries.push((name.to_owned(), path.into()));
                     }
                 }
@@ -109,7 +125,7 @@ impl Built {
 
     fn binary(&self, name: &str) -> Result<&Path, Error> {
         let found = self.binaries.iter().find(|(other, _)| other == name);
-        let (_, path) = found.ok_or_else(|| format!("cargo did not build the example {name}"))?;
+        let (_, path) = found.ok_or_else(|| format!("cargo did not build {name}"))?;
         Ok(path)
     }
 }

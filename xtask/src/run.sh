@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs every example of the bundle on this machine's NVIDIA GPU.
+# Runs every example and every GPU test of the bundle on this machine's NVIDIA GPU.
 #
 #   run.sh [--sanitize] OUT_DIR
 #
-# Each example runs in OUT_DIR/NAME, where it leaves its traces and its log. With --sanitize each
-# runs once more under compute-sanitizer's memcheck and racecheck, at its small size, with room for
-# all its records and with a tenth of it.
+# Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
+# runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
+# room for all records and with a tenth of it, tests without those that assert times.
 # LIMIT is the time that one run may take (default 120s). The exit status is 1 if any run failed.
 set -u
 
@@ -53,6 +53,9 @@ fi
 for program in "$bundle"/bin/*; do
     run "$(basename "$program")" "$program" --backend gpu --size full
 done
+for program in "$bundle"/tests/*; do
+    run "test.$(basename "$program")" "$program" --ignored --test-threads=1
+done
 if [ $sanitize = yes ]; then
     if command -v compute-sanitizer >/dev/null; then
         for program in "$bundle"/bin/*; do
@@ -61,6 +64,13 @@ if [ $sanitize = yes ]; then
                     --error-exitcode 9 "$program" --backend gpu --size small
                 run "$(basename "$program").squeezed.$tool" compute-sanitizer --tool "$tool" \
                     --error-exitcode 9 "$program" --backend gpu --size small --squeeze 10
+            done
+        done
+        for name in end_to_end rooms stress; do
+            for tool in memcheck racecheck; do
+                run "test.$name.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+                    "$bundle/tests/$name" --ignored --test-threads=1 \
+                    --skip a_barrier_ends --skip stamps_by
             done
         done
     else
