@@ -14,7 +14,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn quickstart(run: &Run) -> Result<Report, Failure> {
-    let n = run.pick(100_000_u32, 1 << 26);
+    let n = run.pick(100_000_u32, 3 << 25);
     let grid = run.pick(2, BLOCKS_PER_SM) * run.sm_count();
     let mut random = fastrand::Rng::with_seed(1);
     let mut numbers = || (0..n).map(|_| random.f32()).collect::<Vec<_>>();
