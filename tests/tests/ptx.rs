@@ -87,6 +87,25 @@ ptx_test! {
 }
 
 ptx_test! {
+    fn pinned_arithmetic_stays_on_its_side_of_the_stamps() {
+        let kernel = entry(STRATEGIES, "pinned");
+        let only = |instruction: &str| {
+            let found: Vec<usize> = (0..kernel.len())
+                .filter(|&line| kernel[line].trim_start().starts_with(instruction))
+                .collect();
+            assert_eq!(found.len(), 1, "{instruction}");
+            found[0]
+        };
+        let stamps = |lines: &[&str]| lines.iter().filter(|line| line.contains("%clock64")).count();
+        let (division, square) = (only("div.rn.f32"), only("mul.rn.f32"));
+        assert!(division < square);
+        assert_eq!(stamps(&kernel[division..square]), 1, "the begin stamp");
+        let store = square + count_until_record(&kernel[square..]);
+        assert_eq!(stamps(&kernel[square..store]), 1, "the end stamp");
+    }
+}
+
+ptx_test! {
     fn sites_are_numbered_densely() {
         let sites = profiler_trace::SiteTable::from_ptx(STRATEGIES).expect("a site table");
         let mut ids: Vec<u32> = sites.sites().iter().map(|site| site.id).collect();
@@ -97,4 +116,12 @@ ptx_test! {
             assert!(names.contains(&name), "no site named {name} among {names:?}");
         }
     }
+}
+
+/// How many lines there are before the next store of a record.
+fn count_until_record(lines: &[&str]) -> usize {
+    lines
+        .iter()
+        .position(|line| line.contains("st.global.v2.u64"))
+        .expect("the region's record is stored")
 }

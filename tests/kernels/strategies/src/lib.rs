@@ -182,6 +182,22 @@ pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
     });
 }
 
+/// A division whose result a pinned region squares: the division belongs before the region, the
+/// multiplication into it.
+///
+/// # Safety
+///
+/// `output` must be valid for one number a thread of the grid.
+#[profiled]
+pub unsafe extern "ptx-kernel" fn pinned(output: *mut f32, dividend: f32, divisor: f32) {
+    let mut value = dividend / divisor;
+    profile_region!("square", pin = value, {
+        value *= value;
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = value };
+}
+
 /// A collective between two branches on a value that differs between the lanes of a warp, which
 /// tempts LLVM to put a copy of it into either arm.
 ///
