@@ -30,6 +30,12 @@ fn a_new_project_from_readme_alone() {
     let tour = folder.path().join("tour");
     let files = files(&readme);
     assert_eq!(files.len(), 6, "README shows six files");
+    // The kernel that README begins with is the one that is compiled here.
+    let opening = readme.split("```").nth(1).and_then(|block| block.split_once('\n'));
+    let opening = opening.expect("README begins with a kernel").1;
+    let shown =
+        files.iter().any(|(_, text)| text.ends_with(opening) && opening.contains("#[profiled]"));
+    assert!(shown, "{opening}");
     for (path, text) in files {
         let path = tour.join(path);
         fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
