@@ -67,7 +67,6 @@ pub mod offset {
     pub const SLOTS_PER_SM: u32 = 92;
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
-    pub const RESERVED: u32 = 108;
     pub const LOST: u32 = 112;
     pub const VOIDS: u32 = 120;
 }
