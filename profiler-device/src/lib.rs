@@ -66,8 +66,8 @@ mod calibration;
 
 pub use hardware::DescriptorPtr;
 pub use profiler_macros::{
-    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled, recorder,
-    region_end, region_start,
+    profile_anchor, profile_mark, profile_names, profile_region, profile_signal, profile_wait,
+    profiled, recorder, region_end, region_start,
 };
 pub use recorder::{Leader, Recorder, Region, RegionToken};
 pub use site::SiteId;

@@ -33,6 +33,20 @@ impl State {
     }
 }
 
+impl State {
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_attached(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub fn idle(_config: Config) -> Self {
+        Self(PhantomData)
+    }
+}
+
 /// A thread's handle to its records; with profiling off it is empty.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a>(PhantomData<&'a State>);
@@ -127,6 +141,9 @@ impl<'a> Leader<'a> {
 
     #[inline(always)]
     pub fn mark_value<V: Value>(self, _site: SiteId, _value: V) {}
+
+    #[inline(always)]
+    pub fn anchor(self) {}
 }
 
 /// A region; with profiling off it is empty.

@@ -2,8 +2,9 @@
 
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
-use profiler_wire::record::pack;
+use profiler_wire::record::{range_data, range_kind, tag};
 
+use crate::state::Place;
 pub use crate::state::State;
 
 use crate::hardware;
@@ -144,16 +145,25 @@ impl<'a> Leader<'a> {
 
     /// Appends a unit where the thread records.
     #[inline(always)]
-    fn append(self, words: [u64; 2]) {
+    fn append(self, place: Place, data: u64, tag: u32, ticks: u64) {
         // SAFETY: `leads` is true only where this very state records.
-        unsafe { self.state.append(self.leads, words) }
+        unsafe { self.state.append(self.leads, place, data, tag, ticks) }
     }
 
-    /// Likewise one that belongs to the unit before.
+    /// Appends a unit of this very moment.
     #[inline(always)]
-    fn append_attachment(self, words: [u64; 2]) {
+    fn append_now(self, data: u64, tag: u32) -> u64 {
+        let place = self.state.place();
+        let ticks = self.state.stamp();
+        self.append(place, data, tag, ticks);
+        ticks
+    }
+
+    /// Appends a unit that belongs to the one before.
+    #[inline(always)]
+    fn append_attachment(self, data: u64, tag: u32, ticks: u64) {
         // SAFETY: as above.
-        unsafe { self.state.append_attachment(self.leads, words) }
+        unsafe { self.state.append_attachment(self.leads, data, tag, ticks) }
     }
 
     /// Begins a region, which ends when the value is dropped. `track` is a
@@ -171,8 +181,7 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     pub fn start(self, site: SiteId, track: u32) -> RegionToken<'a> {
         if self.state.config.enabled {
-            let ticks = self.state.stamp();
-            self.append([pack(RecordKind::Begin, site.0, ticks), u64::from(track)]);
+            self.append_now(u64::from(track), tag(RecordKind::Begin, site.0));
         }
         RegionToken { leader: self, site, track }
     }
@@ -181,8 +190,7 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     pub fn mark(self, site: SiteId) {
         if self.state.config.enabled {
-            let ticks = self.state.stamp();
-            self.append([pack(RecordKind::Mark, site.0, ticks), 0]);
+            self.append_now(0, tag(RecordKind::Mark, site.0));
         }
     }
 
@@ -190,8 +198,18 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     pub fn mark_value<V: Value>(self, site: SiteId, value: V) {
         if self.state.config.enabled {
-            let ticks = self.state.stamp();
-            self.append([pack(V::KIND, site.0, ticks), value.bits()]);
+            self.append_now(value.bits(), tag(V::KIND, site.0));
+        }
+    }
+
+    /// Records what time it is on the axis of all SMs. A warp does so by itself when it enters and
+    /// leaves the kernel; where it runs for many milliseconds in between, its SM's clock may wander
+    /// from the straight line through those two moments.
+    #[inline(always)]
+    pub fn anchor(self) {
+        if self.state.config.enabled {
+            // SAFETY: as for `append`.
+            unsafe { self.state.append_anchor(self.leads) }
         }
     }
 }
@@ -217,18 +235,17 @@ impl<P: Attachment> Region<'_, P> {
         let this = core::mem::ManuallyDrop::new(self);
         let state = this.leader.state;
         if state.config.enabled {
-            this.record(state.stamp_after(value.fold()));
+            let place = state.place();
+            this.record(place, state.stamp_after(value.fold()));
         }
     }
 
     #[inline(always)]
-    fn record(&self, end: u64) {
-        self.leader.append([
-            pack(RecordKind::Range, self.site.0, self.start),
-            pack(RecordKind::End, self.track, end),
-        ]);
+    fn record(&self, place: Place, end: u64) {
+        let kind = tag(range_kind(self.track), self.site.0);
+        self.leader.append(place, range_data(self.track, self.start), kind, end);
         if let Some(kind) = P::KIND {
-            self.leader.append_attachment([pack(kind, self.site.0, end), self.payload.bits()]);
+            self.leader.append_attachment(self.payload.bits(), tag(kind, self.site.0), end);
         }
     }
 }
@@ -238,7 +255,8 @@ impl<P: Attachment> Drop for Region<'_, P> {
     fn drop(&mut self) {
         let state = self.leader.state;
         if state.config.enabled {
-            self.record(state.stamp());
+            let place = state.place();
+            self.record(place, state.stamp());
         }
     }
 }
@@ -262,7 +280,7 @@ impl RegionToken<'_> {
     #[inline(always)]
     pub fn end_with<V: Value>(self, value: V) {
         if let Some(end) = self.record() {
-            self.leader.append_attachment([pack(V::KIND, self.site.0, end), value.bits()]);
+            self.leader.append_attachment(value.bits(), tag(V::KIND, self.site.0), end);
         }
     }
 
@@ -272,8 +290,6 @@ impl RegionToken<'_> {
         if !state.config.enabled {
             return None;
         }
-        let end = state.stamp();
-        self.leader.append([pack(RecordKind::End, self.site.0, end), u64::from(self.track)]);
-        Some(end)
+        Some(self.leader.append_now(u64::from(self.track), tag(RecordKind::End, self.site.0)))
     }
 }

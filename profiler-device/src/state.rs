@@ -2,11 +2,9 @@
 
 use core::cell::Cell;
 
-use profiler_wire::descriptor::{
-    self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, LANE_ROOMS, VOID_BYTES, VOIDS, offset,
-};
+use profiler_wire::descriptor::{self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, offset};
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
-use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::record::{RecordKind, UNIT_BYTES, tag};
 use profiler_wire::{Strategy, WIRE_VERSION};
 
 use crate::config::Config;
@@ -22,20 +20,17 @@ const NO_SLOT: u32 = u32::MAX;
 #[doc(hidden)]
 pub struct State {
     pub(crate) config: Config,
+    /// Whether there is a session, selected or not.
+    attached: bool,
     /// Whether the session selected this warp (false as well where there is no session).
     pub(crate) recording: bool,
     /// Whether this thread records by the kernel's strategy.
     pub(crate) leader: bool,
     slot: u32,
-    /// Address of the thread's room, or of a void.
-    room: u64,
-    mask: u32,
-    guard: u32,
-    /// Address of the next unit.
-    pub(crate) next: Cell<u64>,
-    /// Units emitted so far, kept or not.
-    units: Cell<u32>,
-    /// How many of them were attachments.
+    room: Room,
+    /// Bytes of the units emitted so far, kept or not.
+    cursor: Cell<u32>,
+    /// How many of the units were attachments.
     attachments: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
@@ -54,7 +49,7 @@ impl State {
         if config.enabled && Constant.u32::<{ offset::VERSION }>() == WIRE_VERSION {
             return Self::enter_selected(kernel, config, Constant, None);
         }
-        Self::idle(config)
+        Self::silent(config, false)
     }
 
     /// Enters a kernel with a descriptor of its own.
@@ -69,22 +64,35 @@ impl State {
         if config.enabled && descriptor.u32::<{ offset::VERSION }>() == WIRE_VERSION {
             return Self::enter_selected(kernel, config, descriptor, Some(descriptor));
         }
-        Self::idle(config)
+        Self::silent(config, false)
+    }
+
+    /// Whether a session is attached to the kernel's module. It is the same for every thread of a
+    /// launch, so that a branch on it parts no warp.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_attached(&self) -> bool {
+        self.config.enabled && self.attached
+    }
+
+    /// A thread that records nothing, of which the compiler knows it: clocks are not even read.
+    #[inline(always)]
+    #[must_use]
+    pub fn idle(config: Config) -> Self {
+        Self::silent(Config { enabled: false, ..config }, false)
     }
 
     /// A thread that records nothing.
     #[inline(always)]
-    fn idle(config: Config) -> Self {
+    fn silent(config: Config, attached: bool) -> Self {
         Self {
             config,
+            attached,
             recording: false,
             leader: false,
             slot: NO_SLOT,
-            room: 0,
-            mask: 0,
-            guard: 0,
-            next: Cell::new(0),
-            units: Cell::new(0),
+            room: Room::NONE,
+            cursor: Cell::new(0),
             attachments: Cell::new(0),
             explicit: None,
         }
@@ -100,7 +108,7 @@ impl State {
         let lane = hardware::lane_id();
         let warp = hardware::warp_index();
         let Some(ordinal) = selected(descriptor, warp) else {
-            return Self::idle(config);
+            return Self::silent(config, true);
         };
         let flags = descriptor.u32::<{ offset::FLAGS }>();
         let mut slot = if flags & FLAG_CLAIMED == 0 {
@@ -136,13 +144,11 @@ impl State {
                 Strategy::Thread | Strategy::Elected => true,
             },
             slot,
-            room: room.address,
-            mask: room.mask,
-            guard: room.guard,
-            next: Cell::new(room.address),
-            units: Cell::new(0),
+            room,
+            cursor: Cell::new(0),
             attachments: Cell::new(0),
             explicit,
+            attached: true,
         }
     }
 
@@ -164,24 +170,37 @@ impl State {
         }
     }
 
-    /// Appends a unit where `leader` holds. Where the next unit goes is worked out after the
-    /// store, so that nothing but the store waits for the stamp.
+    /// Where the next unit goes. Asked for *before* the stamp that the unit holds, so that nothing
+    /// stands between stamp and store.
+    #[inline(always)]
+    pub(crate) fn place(&self) -> Place {
+        let byte = descriptor::room_byte(self.cursor.get(), self.room.mask);
+        Place { low: hardware::hold(self.room.low | byte) }
+    }
+
+    /// Appends a unit where `leads` holds.
     ///
     /// # Safety
     ///
-    /// Where `leader` holds, the state must be recording. An idle one has no room; that its address
-    /// is not looked at again here is what keeps a record at one predicated store.
+    /// Where `leads` holds, the state must be recording. An idle one has no room; that it is not
+    /// asked again here is what keeps a record at one predicated store.
     #[inline(always)]
-    pub(crate) unsafe fn append(&self, leader: bool, words: [u64; 2]) {
-        // SAFETY: the state records, so `next` is a unit of this lane's own room or of a void:
-        // `unit_index` never exceeds the guard, and the room has guard + 1 units. No other thread
-        // writes a room. Other threads do write a void, those of the same SM and of SMs whose
-        // numbers differ by a multiple of `VOIDS`, but nobody ever reads one.
-        unsafe { hardware::store_unit_if(leader, self.next.get(), words) };
-        let units = self.units.get().saturating_add(u32::from(leader));
-        self.units.set(units);
-        let index = descriptor::unit_index(units, self.mask, self.guard);
-        self.next.set(self.room + u64::from(index) * u64::from(UNIT_BYTES));
+    pub(crate) unsafe fn append(&self, leads: bool, place: Place, data: u64, tag: u32, ticks: u64) {
+        let cursor = self.cursor.get();
+        // SAFETY: the state records, so the room is this lane's own, or its limit is 0 and nothing
+        // is stored. Below the limit the cursor lies in the room by the descriptor's contract
+        // ("Slots"), `place` was made from the same cursor, and no other thread writes a room.
+        unsafe {
+            hardware::store_unit_if(
+                leads && cursor < self.room.limit,
+                [place.low, self.room.high],
+                data,
+                tag,
+                ticks,
+            );
+        }
+        let step = if leads { self.room.step } else { 0 };
+        self.cursor.set(descriptor::next_cursor(cursor, step));
     }
 
     /// Appends a unit that belongs to the one before.
@@ -190,16 +209,31 @@ impl State {
     ///
     /// As for [`State::append`].
     #[inline(always)]
-    pub(crate) unsafe fn append_attachment(&self, leader: bool, words: [u64; 2]) {
+    pub(crate) unsafe fn append_attachment(&self, leads: bool, data: u64, tag: u32, ticks: u64) {
         // SAFETY: the caller's.
-        unsafe { self.append(leader, words) };
-        self.attachments.set(self.attachments.get().saturating_add(u32::from(leader)));
+        unsafe { self.append(leads, self.place(), data, tag, ticks) };
+        self.attachments.set(self.attachments.get().saturating_add(u32::from(leads)));
+    }
+
+    /// Appends a reading of both clocks.
+    ///
+    /// # Safety
+    ///
+    /// As for [`State::append`].
+    #[inline(always)]
+    pub(crate) unsafe fn append_anchor(&self, leads: bool) {
+        let (clock, globaltimer) = anchor();
+        // SAFETY: the caller's.
+        unsafe {
+            self.append_attachment(leads, globaltimer, tag(RecordKind::Anchor, 0), clock);
+        }
     }
 
     #[inline(always)]
     fn exit_through(&self, descriptor: impl Descriptor) {
         let lane = hardware::lane_id();
-        let (units, attachments) = (self.units.get(), self.attachments.get());
+        let units = descriptor::units(self.cursor.get(), self.room.step);
+        let attachments = self.attachments.get();
         if lane == 0 && self.slot != NO_SLOT {
             let (clock, globaltimer) = anchor();
             let exit = ExitHeader { clock, globaltimer, units, attachments };
@@ -246,50 +280,62 @@ impl Drop for State {
     }
 }
 
-/// A lane's room, or the void that stands in for it.
+/// The low half of the address of a lane's next unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    low: u32,
+}
+
+/// A lane's room: see "Slots" in [`profiler_wire::descriptor`].
+#[derive(Clone, Copy)]
 struct Room {
-    address: u64,
+    /// The halves of its address. A room is aligned to its size, so that the high one holds for all
+    /// of it.
+    low: u32,
+    high: u32,
     mask: u32,
-    guard: u32,
+    /// Units whose cursor is not below it are counted and not stored.
+    limit: u32,
+    /// Bytes from one unit of the lane to the next.
+    step: u32,
 }
 
 impl Room {
+    /// No room. Its units are counted.
+    const NONE: Self = Self { low: 0, high: 0, mask: 0, limit: 0, step: UNIT_BYTES };
+
+    #[inline(always)]
+    fn at(address: u64, mask: u32, limit: u32, step: u32) -> Self {
+        Self { low: address as u32, high: (address >> 32) as u32, mask, limit, step }
+    }
+
     #[inline(always)]
     fn of_leader(descriptor: impl Descriptor, slot: u32) -> Self {
         if slot == NO_SLOT {
-            return Self::void(descriptor);
+            return Self::NONE;
         }
-        Self {
-            address: descriptor.u64::<{ offset::RECORDS }>()
+        Self::at(
+            descriptor.u64::<{ offset::RECORDS }>()
                 + (u64::from(slot) << descriptor.u32::<{ offset::RECORD_SHIFT }>()),
-            mask: descriptor.u32::<{ offset::RECORD_MASK }>(),
-            guard: descriptor.u32::<{ offset::RECORD_GUARD }>(),
-        }
+            descriptor.u32::<{ offset::RECORD_MASK }>(),
+            descriptor.u32::<{ offset::RECORD_LIMIT }>(),
+            UNIT_BYTES,
+        )
     }
 
     #[inline(always)]
     fn of_lane(descriptor: impl Descriptor, flags: u32, slot: u32, lane: u32) -> Self {
         if slot == NO_SLOT || flags & FLAG_LANES == 0 {
-            return Self::void(descriptor);
+            return Self::NONE;
         }
-        let index = u64::from(slot) * u64::from(LANE_ROOMS) + u64::from(lane - 1);
-        Self {
-            address: descriptor.u64::<{ offset::LANES }>()
-                + (index << descriptor.u32::<{ offset::LANE_SHIFT }>()),
-            mask: descriptor.u32::<{ offset::LANE_MASK }>(),
-            guard: descriptor.u32::<{ offset::LANE_GUARD }>(),
-        }
-    }
-
-    /// 16 bytes that nobody reads: units are counted and go nowhere.
-    #[inline(always)]
-    fn void(descriptor: impl Descriptor) -> Self {
-        let index = u64::from(hardware::sm_id() % VOIDS);
-        Self {
-            address: descriptor.u64::<{ offset::VOIDS }>() + index * u64::from(VOID_BYTES),
-            mask: 0,
-            guard: 0,
-        }
+        Self::at(
+            descriptor.u64::<{ offset::LANES }>()
+                + (u64::from(slot) << descriptor.u32::<{ offset::LANE_SHIFT }>())
+                + u64::from(lane * UNIT_BYTES),
+            descriptor.u32::<{ offset::LANE_MASK }>(),
+            descriptor.u32::<{ offset::LANE_LIMIT }>(),
+            LANE_STEP,
+        )
     }
 }
 
@@ -438,12 +484,8 @@ unsafe fn write_units<const N: usize>(address: u64, words: [u64; N]) {
     while index < N {
         // SAFETY: inside the N words.
         unsafe {
-            hardware::store_unit_if(
-                true,
-                address + 8 * index as u64,
-                [words[index], words[index + 1]],
-            );
-        }
+            hardware::store_unit(address + 8 * index as u64, [words[index], words[index + 1]])
+        };
         index += 2;
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use profiler_trace::{ModuleCapture, SiteTable};
-use profiler_wire::descriptor::{CLAIM_STRIDE, Descriptor, LANE_ROOMS, Lost};
+use profiler_wire::descriptor::{CLAIM_STRIDE, Descriptor, Lost};
 use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
 
@@ -107,7 +107,7 @@ impl Arrays {
             self.check_announced(memory, &capture)?;
         }
         for range in &in_use {
-            let units = units_to_read(&capture.headers, range, room.guard.saturating_add(1));
+            let units = units_to_read(&capture.headers, range, room.capacity());
             let pitch = 1 << room.shift;
             let rows = Rows {
                 count: range.len(),
@@ -121,7 +121,7 @@ impl Arrays {
             }
         }
         if let Some(room) = self.layout.lane_room {
-            let bytes_of_slot = (room.stride() * u64::from(LANE_ROOMS)) as usize;
+            let bytes_of_slot = room.stride() as usize;
             capture.lanes = vec![0; slots * bytes_of_slot];
             capture.lane_counts = vec![0; slots * 32 * 8];
             for range in &in_use {

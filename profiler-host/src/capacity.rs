@@ -1,11 +1,11 @@
 //! How much room a kernel needs, told from a run that only counted.
 
 use profiler_trace::{Capture, ModuleCapture};
-use profiler_wire::header::{self, COUNT_MAX, ExitHeader, SlotHeader, unpack_counts};
+use profiler_wire::header::{self, COUNT_MAX, ExitHeader, LANE_COUNT_MAX, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_WORDS;
 
 use crate::arrays::header_words;
-use crate::options::{WARPS_MAX, WORDS_MAX};
+use crate::options::{LANE_WORDS_MAX, WARPS_MAX, WORDS_MAX};
 
 /// What a session needs to lose nothing of the launches that were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,14 +82,14 @@ impl Capacity {
         if warps == 0 {
             return Err(CapacityError::NothingRecorded);
         }
-        let words = |units: u32| match units.checked_mul(UNIT_WORDS as u32) {
-            Some(words) if units != COUNT_MAX && words <= WORDS_MAX => Ok(words),
+        let words = |units: u32, stop: u32, limit: u32| match units.checked_mul(UNIT_WORDS as u32) {
+            Some(words) if units < stop && words <= limit => Ok(words),
             _ => Err(CapacityError::TooMuch(units)),
         };
         match u32::try_from(warps) {
             Ok(max_warps) if max_warps <= WARPS_MAX => Ok(Self {
-                words_per_warp: words(units)?,
-                words_per_lane: words(lane_units)?,
+                words_per_warp: words(units, COUNT_MAX, WORDS_MAX)?,
+                words_per_lane: words(lane_units, LANE_COUNT_MAX, LANE_WORDS_MAX)?,
                 max_warps,
             }),
             _ => Err(CapacityError::TooManyWarps(warps)),

@@ -7,19 +7,21 @@ use profiler_wire::WIRE_VERSION;
 use profiler_wire::record::UNIT_WORDS;
 use profiler_wire::symbol::DESCRIPTOR;
 
-use crate::options::{WARPS_MAX, WORDS_MAX};
+use crate::options::WARPS_MAX;
 
 /// Options that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// A room above the limit.
-    #[error("{what}({words}) is above {WORDS_MAX}; Keep::Last keeps the last records in less room")]
+    #[error("{what}({words}) is above {limit}; Keep::Last keeps the last records in less room")]
     TooManyWords {
         /// The builder's method.
         what: &'static str,
         /// What it was given.
         words: u32,
+        /// The most it takes.
+        limit: u32,
     },
     /// A room that does not consist of whole records.
     #[error(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use profiler_wire::descriptor::{
-    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_ROOMS, Lost, VOID_BYTES, VOIDS,
+    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, Lost,
 };
 use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
 use profiler_wire::{WIRE_VERSION, header};
@@ -24,30 +24,33 @@ const LANE_COUNT_BYTES: u64 = 32 * 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) mask: u32,
-    pub(crate) guard: u32,
+    pub(crate) limit: u32,
     /// Binary logarithm of the bytes between two rooms.
     pub(crate) shift: u32,
+    /// Bytes from one unit of a lane to its next.
+    pub(crate) step: u32,
 }
 
 impl Room {
-    /// A room for `words` words, see "Slots" in [`profiler_wire::descriptor`].
-    pub(crate) fn new(words: u32, keep: Keep) -> Self {
+    /// A room in which a lane has `words` words, `step` bytes from one unit to the next; see "Slots"
+    /// in [`profiler_wire::descriptor`].
+    pub(crate) fn new(words: u32, step: u32, keep: Keep) -> Self {
         let units = words / UNIT_WORDS as u32;
-        let (mask, guard, stride) = match keep {
+        let (mask, limit, stride) = match keep {
             Keep::Last if units > 0 => {
                 let ring = units.next_power_of_two();
-                (ring - 1, ring - 1, ring)
+                (ring * step - 1, u32::MAX, ring)
             }
             // A ring of no units does not exist; counting without keeping is the same for both.
-            _ => (u32::MAX, units, (units + 1).next_power_of_two()),
+            _ => (u32::MAX, units * step, units.next_power_of_two()),
         };
-        Self { mask, guard, shift: (stride * UNIT_BYTES).trailing_zeros() }
+        Self { mask, limit, shift: (stride * step).trailing_zeros(), step }
     }
 
-    /// Units that are kept.
-    #[cfg(test)]
+    /// Units of a lane that are kept.
     pub(crate) fn capacity(self) -> u32 {
-        if self.mask == u32::MAX { self.guard } else { self.guard + 1 }
+        let bytes = if self.mask == u32::MAX { self.limit } else { self.mask + 1 };
+        bytes / self.step
     }
 
     /// Bytes between two rooms.
@@ -94,7 +97,7 @@ impl Claims {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub(crate) room: Room,
-    /// Rooms of the other lanes, if they have any.
+    /// The room that the other lanes share, if they have one.
     pub(crate) lane_room: Option<Room>,
     pub(crate) slot_count: u32,
     /// `None` for linear slots.
@@ -106,7 +109,6 @@ pub(crate) struct Layout {
     pub(crate) lane_counts: u64,
     pub(crate) counters: u64,
     pub(crate) lost: u64,
-    pub(crate) voids: u64,
     /// Bytes from the aligned base to the end.
     pub(crate) bytes: u64,
     /// Alignment of the base.
@@ -123,11 +125,11 @@ impl Layout {
         sm_count: u32,
     ) -> Result<Self, OptionsError> {
         options.check()?;
-        let room = Room::new(options.words_per_warp, options.keep);
-        let lane_room = lanes.then(|| Room::new(options.words_per_lane, options.keep));
+        let room = Room::new(options.words_per_warp, UNIT_BYTES, options.keep);
+        let lane_room = lanes.then(|| Room::new(options.words_per_lane, LANE_STEP, options.keep));
         let slot_bytes = room.stride()
             + header::BYTES as u64
-            + lane_room.map_or(0, |room| room.stride() * u64::from(LANE_ROOMS) + LANE_COUNT_BYTES);
+            + lane_room.map_or(0, |room| room.stride() + LANE_COUNT_BYTES);
         let warps = options.max_warps.unwrap_or_else(|| {
             let fitting = (DEFAULT_BYTES / slot_bytes).clamp(1, DEFAULT_WARPS);
             u32::try_from(fitting).unwrap_or(WARPS_MAX)
@@ -155,13 +157,12 @@ impl Layout {
             start
         };
         let records = place(slots << room.shift, room.stride());
-        let lanes = place(slots * u64::from(LANE_ROOMS) * lane_stride, lane_stride);
+        let lanes = place(slots * lane_stride, lane_stride);
         let headers = place(slots * header::BYTES as u64, 1);
         let lane_counts = place(if lane_room.is_some() { slots * LANE_COUNT_BYTES } else { 0 }, 1);
         let counter_count = claims.map_or(0, |claims| u64::from(claims.sm_count) + 1);
         let counters = place(counter_count * u64::from(CLAIM_STRIDE), 1);
         let lost = place(Lost::BYTES as u64, 1);
-        let voids = place(u64::from(VOIDS) * u64::from(VOID_BYTES), 1);
         Ok(Self {
             room,
             lane_room,
@@ -173,7 +174,6 @@ impl Layout {
             lane_counts,
             counters,
             lost,
-            voids,
             bytes: end,
             alignment: room.stride().max(lane_stride).max(ALIGNMENT),
         })
@@ -197,7 +197,7 @@ impl Layout {
             headers: base + self.headers,
             records: base + self.records,
             record_mask: self.room.mask,
-            record_guard: self.room.guard,
+            record_limit: self.room.limit,
             record_shift: self.room.shift,
             slot_count: self.slot_count,
             warp_mask: options.warp_mask,
@@ -205,7 +205,6 @@ impl Layout {
             block_count: options.block_count,
             block_stride: options.block_stride,
             lost: base + self.lost,
-            voids: base + self.voids,
             ..Descriptor::default()
         };
         if let Some(claims) = self.claims {
@@ -220,7 +219,7 @@ impl Layout {
             descriptor.lanes = base + self.lanes;
             descriptor.lane_counts = base + self.lane_counts;
             descriptor.lane_mask = room.mask;
-            descriptor.lane_guard = room.guard;
+            descriptor.lane_limit = room.limit;
             descriptor.lane_shift = room.shift;
         }
         descriptor
@@ -228,7 +227,7 @@ impl Layout {
 
     /// Says, after "n bytes of memory are not to be had", what to lower when there is not enough memory.
     pub(crate) fn cure(&self) -> String {
-        let lanes = self.lane_room.map_or(0, |room| room.stride() * u64::from(LANE_ROOMS));
+        let lanes = self.lane_room.map_or(0, Room::stride);
         let mut cure = format!(
             "lower max_warps ({} slots here) or words_per_warp ({} bytes a slot)",
             self.slot_count,

@@ -1,4 +1,4 @@
-use profiler_wire::descriptor::unit_index;
+use profiler_wire::descriptor::CURSOR_MAX;
 use proptest::prelude::*;
 
 use super::*;
@@ -15,21 +15,30 @@ fn options(words: u32, lane_words: u32, keep: Keep, max_warps: u32) -> Options {
 
 #[test]
 fn rooms_are_as_the_wire_contract_says() {
-    assert_eq!(Room::new(20, Keep::First), Room { mask: u32::MAX, guard: 10, shift: 8 });
-    assert_eq!(Room::new(14, Keep::First), Room { mask: u32::MAX, guard: 7, shift: 7 });
-    assert_eq!(Room::new(16, Keep::First), Room { mask: u32::MAX, guard: 8, shift: 8 });
-    assert_eq!(Room::new(20, Keep::Last), Room { mask: 15, guard: 15, shift: 8 });
-    assert_eq!(Room::new(2, Keep::Last), Room { mask: 0, guard: 0, shift: 4 });
-    assert_eq!(Room::new(20, Keep::Last).capacity(), 16);
-    assert_eq!(Room::new(20, Keep::First).capacity(), 10);
+    assert_eq!(Room::new(20, UNIT_BYTES, Keep::First), Room { mask: u32::MAX, limit: 160, shift: 8, step: 16 });
+    assert_eq!(Room::new(14, UNIT_BYTES, Keep::First), Room { mask: u32::MAX, limit: 112, shift: 7, step: 16 });
+    assert_eq!(Room::new(16, UNIT_BYTES, Keep::First), Room { mask: u32::MAX, limit: 128, shift: 7, step: 16 });
+    assert_eq!(Room::new(20, UNIT_BYTES, Keep::Last), Room { mask: 255, limit: u32::MAX, shift: 8, step: 16 });
+    assert_eq!(Room::new(2, UNIT_BYTES, Keep::Last), Room { mask: 15, limit: u32::MAX, shift: 4, step: 16 });
+    assert_eq!(
+        Room::new(20, LANE_STEP, Keep::First),
+        Room { mask: u32::MAX, limit: 5120, shift: 13, step: 512 }
+    );
+    assert_eq!(
+        Room::new(20, LANE_STEP, Keep::Last),
+        Room { mask: 8191, limit: u32::MAX, shift: 13, step: 512 }
+    );
+    assert_eq!(Room::new(20, UNIT_BYTES, Keep::Last).capacity(), 16);
+    assert_eq!(Room::new(20, LANE_STEP, Keep::Last).capacity(), 16);
+    assert_eq!(Room::new(20, UNIT_BYTES, Keep::First).capacity(), 10);
 }
 
 #[test]
 fn a_room_of_nothing_counts_and_keeps_nothing() {
     for keep in [Keep::First, Keep::Last] {
-        let room = Room::new(0, keep);
+        let room = Room::new(0, UNIT_BYTES, keep);
         assert_eq!((room.capacity(), room.stride()), (0, 16));
-        assert_eq!(unit_index(7, room.mask, room.guard), 0);
+        assert_eq!(room.limit, 0);
     }
 }
 
@@ -56,10 +65,7 @@ fn the_slots_in_use_follow_from_the_counters() {
 
 /// Every stretch of memory that a slot's warp or all warps write: start and end.
 fn stretches(descriptor: &Descriptor, slots: &[u32]) -> Vec<Range<u64>> {
-    let mut all = vec![
-        descriptor.lost..descriptor.lost + Lost::BYTES as u64,
-        descriptor.voids..descriptor.voids + u64::from(VOIDS) * u64::from(VOID_BYTES),
-    ];
+    let mut all = vec![descriptor.lost..descriptor.lost + Lost::BYTES as u64];
     if descriptor.flags & FLAG_CLAIMED != 0 {
         let bytes = (u64::from(descriptor.sm_count) + 1) * u64::from(CLAIM_STRIDE);
         all.push(descriptor.claims..descriptor.claims + bytes);
@@ -69,22 +75,20 @@ fn stretches(descriptor: &Descriptor, slots: &[u32]) -> Vec<Range<u64>> {
         let header = descriptor.headers + slot * header::BYTES as u64;
         all.push(header..header + header::BYTES as u64);
         let room = descriptor.records + (slot << descriptor.record_shift);
-        let units =
-            u64::from(unit_index(u32::MAX, descriptor.record_mask, descriptor.record_guard));
-        all.push(room..room + (units + 1) * u64::from(UNIT_BYTES));
+        all.push(room..room + room_bytes(descriptor.record_mask, descriptor.record_limit));
         if descriptor.flags & FLAG_LANES != 0 {
             let counts = descriptor.lane_counts + slot * LANE_COUNT_BYTES;
             all.push(counts..counts + LANE_COUNT_BYTES);
-            for lane in 0..u64::from(LANE_ROOMS) {
-                let index = slot * u64::from(LANE_ROOMS) + lane;
-                let room = descriptor.lanes + (index << descriptor.lane_shift);
-                let units =
-                    u64::from(unit_index(u32::MAX, descriptor.lane_mask, descriptor.lane_guard));
-                all.push(room..room + (units + 1) * u64::from(UNIT_BYTES));
-            }
+            let room = descriptor.lanes + (slot << descriptor.lane_shift);
+            all.push(room..room + room_bytes(descriptor.lane_mask, descriptor.lane_limit));
         }
     }
     all
+}
+
+/// Bytes of a room that a lane may store to.
+fn room_bytes(mask: u32, limit: u32) -> u64 {
+    u64::from(limit.min(CURSOR_MAX).min(mask.saturating_add(1)))
 }
 
 proptest! {
@@ -164,10 +168,10 @@ proptest! {
     fn a_room_keeps_what_was_asked_for_and_wastes_less_than_half(
         units in 1_u32..100_000,
     ) {
-        let first = Room::new(units * 2, Keep::First);
+        let first = Room::new(units * 2, UNIT_BYTES, Keep::First);
         prop_assert_eq!(first.capacity(), units);
         prop_assert!(first.stride() <= 2 * 16 * u64::from(units + 1));
-        let last = Room::new(units * 2, Keep::Last);
+        let last = Room::new(units * 2, UNIT_BYTES, Keep::Last);
         prop_assert!(last.capacity() >= units && last.capacity() < 2 * units);
     }
 }

@@ -9,13 +9,14 @@ use crate::error::OptionsError;
 
 /// The most words of a room: 1 GiB, so that byte offsets within a room fit 32 bits.
 pub const WORDS_MAX: u32 = (1 << 27) - UNIT_WORDS as u32;
+/// The most words of the room of each lane but lane 0: the 32 of a warp together have 1 GiB, too.
+pub const LANE_WORDS_MAX: u32 = (1 << 22) - UNIT_WORDS as u32;
 /// The most slots of a session.
 pub const WARPS_MAX: u32 = 1 << 24;
-/// Words of a warp's room unless the builder is told otherwise: 511 units, which with the unit that
-/// absorbs what does not fit take 8 KiB.
-pub const DEFAULT_WORDS_PER_WARP: u32 = 1022;
-/// Words of the room of each lane but lane 0, likewise: 31 units, 512 bytes.
-pub const DEFAULT_WORDS_PER_LANE: u32 = 62;
+/// Words of a warp's room unless the builder is told otherwise: 512 units, 8 KiB.
+pub const DEFAULT_WORDS_PER_WARP: u32 = 1024;
+/// Words of the room of each lane but lane 0, likewise: 32 units, 512 bytes.
+pub const DEFAULT_WORDS_PER_LANE: u32 = 64;
 
 /// Blocks, from the first selected one on, of which a stride above 1 takes any: kernels divide by
 /// the stride in 32 bits.
@@ -113,11 +114,12 @@ impl Default for Options {
 
 impl Options {
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
-        for (what, words) in
-            [("words_per_warp", self.words_per_warp), ("words_per_lane", self.words_per_lane)]
-        {
-            if words > WORDS_MAX {
-                return Err(OptionsError::TooManyWords { what, words });
+        for (what, words, limit) in [
+            ("words_per_warp", self.words_per_warp, WORDS_MAX),
+            ("words_per_lane", self.words_per_lane, LANE_WORDS_MAX),
+        ] {
+            if words > limit {
+                return Err(OptionsError::TooManyWords { what, words, limit });
             }
             if !words.is_multiple_of(UNIT_WORDS as u32) {
                 return Err(OptionsError::OddWords { what, words });

@@ -190,7 +190,7 @@ fn capacity_is_inferred_from_a_first_run() {
     assert_eq!(lost(&trace), 0);
     assert_eq!(trace.recorded(), 3 * 2 * 37 + 2 * 40 * 9);
     let descriptor = capture.modules[0].descriptor;
-    assert_eq!((descriptor.record_guard, descriptor.lane_guard), (37, 9));
+    assert_eq!((descriptor.record_limit, descriptor.lane_limit), (37 * 16, 9 * 16));
     assert_eq!(descriptor.slot_count, 3 * 2 + 2 * 2);
 
     let nothing = profiler.infer_capacity(|profiler| backend.session(profiler)?.capture());

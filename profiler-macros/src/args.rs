@@ -22,6 +22,7 @@ pub(crate) enum Key {
     MaxThreads,
     MinBlocks,
     MaxRegisters,
+    SingleBody,
     Wait,
     Pin,
     Value,
@@ -42,6 +43,7 @@ impl Key {
             Self::MaxThreads => "max_threads",
             Self::MinBlocks => "min_blocks",
             Self::MaxRegisters => "max_registers",
+            Self::SingleBody => "single_body",
             Self::Wait => "wait",
             Self::Pin => "pin",
             Self::Value => "value",
@@ -86,6 +88,7 @@ pub(crate) struct Arguments {
     pub(crate) max_threads: Option<Argument<Expr>>,
     pub(crate) min_blocks: Option<Argument<Expr>>,
     pub(crate) max_registers: Option<Argument<Expr>>,
+    pub(crate) single_body: Option<Argument<()>>,
     pub(crate) wait: Option<Argument<()>>,
     pub(crate) pin: Option<Argument<Vec<Expr>>>,
     pub(crate) value: Option<Argument<Expr>>,
@@ -169,12 +172,13 @@ impl Arguments {
             return Ok(());
         }
         self.seen.push(key);
-        if key == Key::Wait {
+        if matches!(key, Key::Wait | Key::SingleBody) {
             if input.peek(Token![=]) {
-                errors.on(&word, "`wait` is a flag: write it alone");
+                errors.on(&word, format!("`{word}` is a flag: write it alone"));
                 skip_to_comma(input);
             }
-            self.wait = Some(Argument { key: word, value: () });
+            let flag = if key == Key::Wait { &mut self.wait } else { &mut self.single_body };
+            *flag = Some(Argument { key: word, value: () });
             return Ok(());
         }
         if !input.peek(Token![=]) || input.peek(Token![==]) {
@@ -232,8 +236,8 @@ impl Arguments {
             Key::Recorder => self.recorder = argument(word, Some(input.parse()?)),
             Key::Enabled => self.enabled = argument(word, Some(input.parse()?)),
             Key::Value => self.value = argument(word, Some(input.parse()?)),
-            // A flag: handled before its value is looked for.
-            Key::Wait => {}
+            // Flags: handled before a value is looked for.
+            Key::Wait | Key::SingleBody => {}
         }
         Ok(())
     }

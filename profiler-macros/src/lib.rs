@@ -437,6 +437,30 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
     mark::expand_wait(tokens.into()).into()
 }
 
+/// Records what time it is on the axis of all SMs, in the middle of a kernel.
+///
+/// Every warp does so when it enters and leaves the kernel, and its records lie on straight lines
+/// between those readings. The clocks of SMs wander by up to a few tenths of a percent, so where one
+/// warp runs for many milliseconds, put this into its outermost loop: once a millisecond is enough.
+/// It costs about as much as two regions. Arguments are `by`, `recorder` and `crate`, as in
+/// [`profile_region!`].
+///
+/// ```
+/// use profiler_device::{profile_anchor, profile_region, profiled};
+///
+/// #[profiled]
+/// pub extern "ptx-kernel" fn persistent(tiles: u32) {
+///     for _ in 0..tiles {
+///         profile_anchor!();
+///         profile_region!("tile", { /* the work */ });
+///     }
+/// }
+/// ```
+#[proc_macro]
+pub fn profile_anchor(tokens: TokenStream) -> TokenStream {
+    mark::expand_anchor(tokens.into()).into()
+}
+
 /* # Names */
 
 /// Lists names of which a region chooses one at run time.

@@ -60,6 +60,38 @@ pub(crate) fn expand_wait(tokens: TokenStream) -> TokenStream {
     WAIT.expand(tokens)
 }
 
+const ANCHOR: Grammar = Grammar {
+    subject: "profile_anchor!",
+    keys: &[Key::By, Key::Recorder, Key::Crate],
+    refused: &[
+        (Key::Name, "it records the time, and has no name"),
+        (Key::Value, "it records the time, and no value"),
+        (Key::Unit, "it records the time, and no value"),
+        (Key::Track, "it records the time, and is not shown"),
+        (Key::Wait, "it has no end that could wait"),
+        (Key::Pin, "it has no inside that could be held in place"),
+    ],
+};
+
+/// `profile_anchor!`.
+pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let mut arguments = Arguments::default();
+    parse_all(tokens, &mut errors, |input, errors| arguments.parse(input, &ANCHOR, errors));
+    let runtime = Runtime::new(given(arguments.runtime.as_ref()));
+    let private = runtime.private();
+    let recorder = recorder(&arguments, &runtime);
+    let local = Ident::new("__profiler_recorder", Span::mixed_site());
+    let leader = By::leader(given(arguments.by.as_ref()), &runtime, &local);
+    with_mistakes(
+        errors,
+        emit!({
+            let #local = #recorder;
+            #private::Leader::anchor(#leader)
+        }),
+    )
+}
+
 impl Instant {
     fn expand(&self, tokens: TokenStream) -> TokenStream {
         let mut errors = Errors::default();

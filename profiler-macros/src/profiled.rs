@@ -27,6 +27,7 @@ const KERNEL: Grammar = Grammar {
         Key::MaxThreads,
         Key::MinBlocks,
         Key::MaxRegisters,
+        Key::SingleBody,
         Key::Crate,
     ],
     refused: &[
@@ -51,6 +52,7 @@ const DEVICE: Grammar = Grammar {
         (Key::MaxThreads, LAUNCH_BOUND),
         (Key::MinBlocks, LAUNCH_BOUND),
         (Key::MaxRegisters, LAUNCH_BOUND),
+        (Key::SingleBody, OF_THE_KERNEL),
         (Key::Wait, "it is an option of `profile_region!`"),
         (Key::Pin, "it is an option of `profile_region!`"),
         (Key::Value, "it is an option of `profile_region!`"),

@@ -71,7 +71,7 @@ fn kernel_with_every_argument() {
             quote! {
                 name = "all", by = when(tile > 1), track = tile, clock = globaltimer,
                 buffer = global, recorder = prof, enabled = TUNING, max_threads = THREADS * 2,
-                min_blocks = 2, max_registers = 96, crate = ::renamed
+                min_blocks = 2, max_registers = 96, single_body, crate = ::renamed
             },
             quote! {
                 #[unsafe(export_name = "symbol")]
@@ -79,6 +79,21 @@ fn kernel_with_every_argument() {
             },
         ),
         expect_file!["tests/expected/kernel_with_every_argument.rs"],
+    );
+}
+
+#[test]
+fn body_compiled_twice() {
+    check(
+        profiled::expand(
+            quote!(),
+            quote! {
+                pub unsafe extern "ptx-kernel" fn kernel(data: &[f32], mut left: u32) {
+                    while left > 0 { left -= 1; }
+                }
+            },
+        ),
+        expect_file!["tests/expected/body_compiled_twice.rs"],
     );
 }
 
@@ -133,9 +148,11 @@ fn tokens_and_marks() {
     let value = mark::expand_mark(quote!("value", a == b, unit = "rows"));
     let signal = mark::expand_signal(quote!("full", key, by = elected));
     let wait = mark::expand_wait(quote!("full", key, recorder = prof));
+    let anchor = mark::expand_anchor(quote!(by = block));
     check_statements(
         quote!(
             let token = #start; #end; #end_with; let prof = #recorder; #mark; #value; #signal; #wait;
+            #anchor;
         ),
         expect_file!["tests/expected/tokens_and_marks.rs"],
     );
@@ -247,7 +264,7 @@ fn an_annotation_with_mistakes_still_expands() {
             &[
                 "unknown #[profiled] argument `nmae`; expected one of `name`, `by`, `track`, \
                  `clock`, `buffer`, `recorder`, `enabled`, `max_threads`, `min_blocks`, \
-                 `max_registers` or `crate`",
+                 `max_registers`, `single_body` or `crate`",
                 "unknown strategy `quad`; expected `block`, `warp`, `warp(n)`, `warp_group`, \
                  `elected`, `thread` or `when(condition)`",
                 "duplicate `by` argument in #[profiled]",

@@ -29,7 +29,7 @@ pub struct ModuleCapture {
     pub headers: Vec<u8>,
     /// Lane 0's rooms, `1 << record_shift` bytes each.
     pub records: Vec<u8>,
-    /// The other lanes' rooms, `31 << lane_shift` bytes a slot; empty if there are none.
+    /// The rooms that the other lanes share, `1 << lane_shift` bytes a slot; empty if there are none.
     pub lanes: Vec<u8>,
     /// 32 counts of 8 bytes a slot; empty if there are no rooms for other lanes.
     pub lane_counts: Vec<u8>,

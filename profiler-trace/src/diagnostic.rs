@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
 use profiler_wire::record::UNIT_WORDS;
 
 /// How much a diagnostic touches the numbers of the trace.
@@ -78,13 +79,16 @@ kinds! {
     RoomTooSmall "room-too-small" Warning,
     /// Records that did not fit the rooms of other lanes. Number: units a room would need.
     LaneRoomTooSmall "lane-room-too-small" Warning,
+    /// Lanes that filled a room for the first records and left no count, so that what did not fit is
+    /// not known. Number: units of a room of twice the size.
+    RoomFull "room-full" Warning,
     /// Warps that found no slot. Number: slots that would do.
     NoSlot "no-slot" Warning,
     /// Records of warps without a slot and of lanes without a room.
     RecordsWithoutRoom "records-without-room" Warning,
     /// Records of lanes without a room, where every warp had a slot.
     LanesWithoutRoom "lanes-without-room" Warning,
-    /// Values whose region was kept but that did not fit themselves.
+    /// Values and readings of both clocks that did not fit, though the record before them may have.
     ValuesLost "values-lost" Warning,
     /// Lanes whose count of units stopped at its largest value.
     CountSaturated "count-saturated" Error,
@@ -108,7 +112,8 @@ kinds! {
     UnknownSite "unknown-site" Error,
     /// Records whose kind does not go with their site, such as a mark at a region's site.
     KindMismatch "kind-mismatch" Error,
-    /// Units that were written earlier than the unit before them.
+    /// Units that were written earlier than the unit before them, and regions that would end after
+    /// their warp left the kernel.
     TimeNotMonotonic "time-not-monotonic" Error,
     /// Lanes in which a gap of 2^40 ticks or more may hide, between two records or within a region.
     AmbiguousWrap "ambiguous-wrap" Error,
@@ -189,6 +194,13 @@ impl fmt::Display for Diagnostic {
                  .words_per_lane({}) or more",
                 words(number)
             ),
+            Kind::RoomFull => write!(
+                f,
+                "{count} lanes filled their room and never left the kernel, so that more was lost \
+                 than is stated if they went on recording; build the profiler with \
+                 .words_per_warp({0}), or .words_per_lane({0}) for lanes other than 0, or more",
+                words(number)
+            ),
             Kind::NoSlot => write!(
                 f,
                 "{count} warps found no slot; build the profiler with .max_warps({number}) or more, \
@@ -206,12 +218,14 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::ValuesLost => write!(
                 f,
-                "the values of {count} regions did not fit the room; give the session more room"
+                "{count} values of regions, or readings of both clocks, did not fit the room; give the \
+                 session more room"
             ),
             Kind::CountSaturated => write!(
                 f,
-                "{count} lanes emitted 4294967295 units or more, where counting stops, so that more \
-                 was lost than is stated; record less, or split the launch"
+                "{count} lanes emitted so many units that counting stopped (at {COUNT_MAX} for lane 0, \
+                 at {LANE_COUNT_MAX} for others), so that more was lost than is stated; record \
+                 less, or split the launch"
             ),
             Kind::CountMismatch => write!(
                 f,
@@ -267,16 +281,16 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::TimeNotMonotonic => write!(
                 f,
-                "{count} units bear an earlier time than the unit before them; the capture is \
-                 damaged, or the warp moved to another SM while it ran (preemption)"
+                "{count} units bear an earlier time than the unit before them, or a later one than \
+                 the warp's exit; the capture is damaged, or the warp moved to another SM while it ran (preemption)"
             ),
             Kind::AmbiguousWrap => write!(
                 f,
                 "in {count} lanes 2^40 ticks or more may lie between two records, or between the \
                  begin and the end of a region, so that times may be off by a multiple of 2^40 \
                  ticks; let no launch last that long (549 s at 2 GHz), or give the session more \
-                 room, put marks into long stretches, and record regions with region_start! and \
-                 region_end!"
+                 room, put marks into long stretches, and record regions on tracks of their own \
+                 with region_start! and region_end!"
             ),
             Kind::StartBeforeEntry => write!(
                 f,
@@ -406,6 +420,7 @@ impl Diagnostics {
                     new.kind,
                     DiagnosticKind::RoomTooSmall
                         | DiagnosticKind::LaneRoomTooSmall
+                        | DiagnosticKind::RoomFull
                         | DiagnosticKind::NoSlot
                 ) {
                     known.number = known.number.max(new.number);

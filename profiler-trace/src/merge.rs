@@ -80,6 +80,7 @@ impl Trace {
                 site(&mut mark.site);
                 time(&mut mark.time);
             }
+            warp.anchors.iter_mut().for_each(time);
         }
         for Edge { from, to } in &mut self.edges {
             from.warp += warps;

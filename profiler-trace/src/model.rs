@@ -71,11 +71,22 @@ impl Value {
     }
 }
 
+/// How a region was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RegionForm {
+    /// By one record when it ended, as `profile_region!` does.
+    Block,
+    /// By a record for its begin and one for its end, as `region_start!` and `region_end!` do.
+    Token,
+}
+
 /// A region as one lane recorded it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
     /// Which region.
     pub site: SiteIndex,
+    /// How it was recorded.
+    pub form: RegionForm,
     /// The user's track, if not the warp's own.
     pub track: Option<u32>,
     /// The lane that recorded it.
@@ -134,6 +145,8 @@ pub struct Warp {
     pub regions: Vec<Region>,
     /// Marks in order of time.
     pub marks: Vec<Mark>,
+    /// When the warp read both clocks between its entry and its exit, in order of time.
+    pub anchors: Vec<Time>,
     /// Records that were decoded (units less attachments).
     pub recorded: u64,
     /// Records that the warp emitted and that were not kept.

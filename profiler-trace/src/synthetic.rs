@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use profiler_wire::descriptor::{FLAG_LANES, LANE_ROOMS, Lost, unit_index};
+use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
 use profiler_wire::header::{self, Clock, pack_counts};
-use profiler_wire::record::{UNIT_BYTES, pack, track_field};
+use profiler_wire::record::{UNIT_BYTES, range_data, range_kind, stamp, tag, track_field};
 use profiler_wire::site::{FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, MAGIC, fnv1a};
 use profiler_wire::{
     Descriptor, ExitHeader, RecordKind, SiteEntry, SiteKind, SlotHeader, Strategy, WIRE_VERSION,
@@ -108,16 +108,16 @@ impl SyntheticModule {
     ///
     /// Those of [`SiteTable::from_entries`].
     pub fn capture(&self) -> Result<ModuleCapture, SiteTableError> {
-        let layout = |capacity: u32| match self.keep {
-            Keep::First => (u32::MAX, capacity, room_shift(capacity + 1)),
-            Keep::Last => (capacity - 1, capacity - 1, room_shift(capacity)),
+        let layout = |capacity: u32, step: u32| match self.keep {
+            Keep::First => (u32::MAX, capacity * step, room_shift(capacity * step)),
+            Keep::Last => (capacity * step - 1, u32::MAX, room_shift(capacity * step)),
         };
         let slots = (self.warps.len() as u32).min(self.slots);
-        let (record_mask, record_guard, record_shift) = layout(self.capacity);
+        let (record_mask, record_limit, record_shift) = layout(self.capacity, UNIT_BYTES);
         let mut descriptor = Descriptor {
             version: WIRE_VERSION,
             record_mask,
-            record_guard,
+            record_limit,
             record_shift,
             slot_count: slots,
             block_count: u32::MAX,
@@ -132,11 +132,11 @@ impl SyntheticModule {
             ..ModuleCapture::default()
         };
         if let Some(capacity) = self.lane_capacity {
-            let (mask, guard, shift) = layout(capacity);
+            let (mask, limit, shift) = layout(capacity, LANE_STEP);
             descriptor.flags |= FLAG_LANES;
-            (descriptor.lane_mask, descriptor.lane_guard, descriptor.lane_shift) =
-                (mask, guard, shift);
-            module.lanes = vec![0; (slots as usize * LANE_ROOMS as usize) << shift];
+            (descriptor.lane_mask, descriptor.lane_limit, descriptor.lane_shift) =
+                (mask, limit, shift);
+            module.lanes = vec![0; (slots as usize) << shift];
             module.lane_counts = vec![0; slots as usize * 32 * 8];
         }
         module.descriptor = descriptor;
@@ -150,25 +150,29 @@ impl SyntheticModule {
             words[..header::ENTRY_WORDS].copy_from_slice(&warp.header.pack());
             for (&lane, recorded) in &warp.lanes {
                 let units = recorded.units.as_slice();
-                let (mask, guard, room) = if lane == 0 {
+                let (mask, limit, step, room) = if lane == 0 {
                     let from = slot << record_shift;
-                    (record_mask, record_guard, &mut module.records[from..])
+                    (record_mask, record_limit, UNIT_BYTES, &mut module.records[from..])
                 } else if self.lane_capacity.is_some() {
-                    let index = slot * LANE_ROOMS as usize + usize::from(lane) - 1;
-                    let from = index << descriptor.lane_shift;
+                    let from =
+                        (slot << descriptor.lane_shift) + usize::from(lane) * UNIT_BYTES as usize;
                     let counts = (slot * 32 + usize::from(lane)) * 8;
                     let count = pack_counts(units.len() as u32, recorded.attachments);
                     module.lane_counts[counts..counts + 8].copy_from_slice(&count.to_le_bytes());
-                    (descriptor.lane_mask, descriptor.lane_guard, &mut module.lanes[from..])
+                    let room = &mut module.lanes[from..];
+                    (descriptor.lane_mask, descriptor.lane_limit, LANE_STEP, room)
                 } else {
                     lose(&mut module.lost, recorded);
                     continue;
                 };
-                for (number, unit) in units.iter().enumerate() {
-                    let at = unit_index(number as u32, mask, guard) * UNIT_BYTES;
-                    let at = at as usize;
-                    room[at..at + 8].copy_from_slice(&unit[0].to_le_bytes());
-                    room[at + 8..at + 16].copy_from_slice(&unit[1].to_le_bytes());
+                let mut cursor = 0;
+                for unit in units {
+                    if cursor < limit {
+                        let at = room_byte(cursor, mask) as usize;
+                        room[at..at + 8].copy_from_slice(&unit[0].to_le_bytes());
+                        room[at + 8..at + 16].copy_from_slice(&unit[1].to_le_bytes());
+                    }
+                    cursor = next_cursor(cursor, step);
                 }
             }
             if let Some((clock, globaltimer)) = warp.exit {
@@ -208,9 +212,9 @@ fn lose(lost: &mut Lost, lane: &SyntheticLane) {
     lost.attachments += u64::from(lane.attachments);
 }
 
-/// The binary logarithm of the bytes of a room for this many units.
-fn room_shift(units: u32) -> u32 {
-    (units * UNIT_BYTES).next_power_of_two().trailing_zeros()
+/// The binary logarithm of the bytes between rooms of so many bytes.
+fn room_shift(bytes: u32) -> u32 {
+    bytes.next_power_of_two().trailing_zeros()
 }
 
 /// Encodes an entry whose strings are known only at run time; its key is computed.
@@ -308,7 +312,7 @@ impl SyntheticWarp {
     /// A whole region.
     pub fn range(&mut self, site: u32, track: Option<u32>, start: u64, end: u64) -> &mut Self {
         let track = track.map_or(0, track_field);
-        self.unit([pack(RecordKind::Range, site, start), pack(RecordKind::End, track, end)])
+        self.unit([range_data(track, start), stamp(tag(range_kind(track), site), end)])
     }
 
     /// The begin of a region.
@@ -333,12 +337,19 @@ impl SyntheticWarp {
             Value::Signed(value) => (RecordKind::ValueSigned, value.cast_unsigned()),
             Value::Float(value) => (RecordKind::ValueFloat, value.to_bits()),
         };
-        self.unit([pack(kind, site, ticks), word])
+        self.unit([word, stamp(tag(kind, site), ticks)])
     }
 
     /// The value of the region whose `range` or `end` was just recorded.
     pub fn attach(&mut self, site: u32, ticks: u64, value: Value) -> &mut Self {
         self.value(site, ticks, value);
+        self.lanes.entry(self.lane).or_default().attachments += 1;
+        self
+    }
+
+    /// A reading of both clocks.
+    pub fn anchor(&mut self, clock: u64, globaltimer: u64) -> &mut Self {
+        self.unit([globaltimer, stamp(tag(RecordKind::Anchor, 0), clock)]);
         self.lanes.entry(self.lane).or_default().attachments += 1;
         self
     }
@@ -350,6 +361,6 @@ impl SyntheticWarp {
     }
 
     fn plain(&mut self, kind: RecordKind, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
-        self.unit([pack(kind, site, ticks), u64::from(track.map_or(0, track_field))])
+        self.unit([u64::from(track.map_or(0, track_field)), stamp(tag(kind, site), ticks)])
     }
 }

@@ -51,36 +51,57 @@ fn inner_and_outer(warp: &mut SyntheticWarp, seconds: u64) {
 }
 
 #[test]
-fn a_long_region_encloses_those_that_it_would_cross() {
-    // One of them runs when the outer region would begin by the least reading, 554.7 s.
-    let trace = one(Keep::First, 700, |warp| inner_and_outer(warp, 7));
-    assert_eq!(ranges(&trace)[0], (at(5), at(695)));
-    assert_eq!(trace.warps[0].regions.iter().filter(|region| region.depth == 1).count(), 97);
-    let said = ambiguous(&trace).expect("it is not certain all the same");
-    // The first of which it is not certain is the first that begins later than 549.8 s.
-    let unit = said.place.and_then(|place| place.unit);
-    assert_eq!((said.count, unit), (1, Some((551 - 12_u32).div_ceil(7))));
+fn a_long_region_with_records_in_it_is_certain() {
+    for seconds in [1, 7] {
+        let trace = one(Keep::First, 700, |warp| inner_and_outer(warp, seconds));
+        assert_eq!(ranges(&trace)[0], (at(5), at(695)));
+        assert_eq!(trace.warps[0].regions.iter().filter(|region| region.depth == 1).count(), 97);
+        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    }
+    let trace = one(Keep::First, 700, |warp| {
+        warp.mark(MARK, None, at(300)).range(REGION, None, at(5), at(695));
+    });
+    assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(5), at(695))], None));
 }
 
 #[test]
-fn a_long_region_whose_begin_is_not_known_is_said() {
-    let trace = one(Keep::First, 700, |warp| inner_and_outer(warp, 1));
-    assert!(ranges(&trace).contains(&(at(5) + (1 << 40), at(695))));
+fn a_long_region_whose_end_is_not_known_is_said() {
+    let trace = one(Keep::First, 700, |warp| {
+        warp.range(REGION, None, at(5), at(695));
+    });
+    assert_eq!(ranges(&trace), [(at(5), at(695) - (1 << 40))]);
     assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
-    // Without another record, it is not even certain when it ended, and so of no unit of the lane.
-    let said = |between: Option<u64>| {
-        let trace = one(Keep::First, 700, |warp| {
-            if let Some(second) = between {
-                warp.mark(MARK, None, at(second));
-            }
-            warp.range(REGION, None, at(5), at(695));
-        });
-        ambiguous(&trace).expect("the begin is not certain")
+}
+
+#[test]
+fn of_a_region_with_a_track_the_begin_may_not_be_known() {
+    let tracked = |start: u64| {
+        one(Keep::First, 700, |warp| {
+            warp.mark(MARK, None, at(300)).range(REGION, Some(3), at(start), at(695));
+        })
     };
-    let unit = |between| said(between).place.and_then(|place| place.unit);
-    assert_eq!((unit(None), unit(Some(300))), (None, Some(1)));
-    let sentence = said(None).to_string();
+    let trace = tracked(5);
+    assert_eq!(ranges(&trace), [(at(5) + (1 << 40), at(695))]);
+    let said = ambiguous(&trace).expect("the begin is not certain");
+    assert_eq!(said.place.and_then(|place| place.unit), Some(1));
+    let sentence = said.to_string();
     assert!(sentence.contains("region_start!"), "{sentence}");
+    let trace = tracked(500);
+    assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(500), at(695))], None));
+}
+
+#[test]
+fn a_region_anchors_the_survivors_of_a_ring() {
+    // Nothing but the region tells that 600 s lie between the last two records and the exit.
+    let trace = one(Keep::Last, 700, |warp| {
+        for second in [10, 30] {
+            warp.mark(MARK, None, at(second));
+        }
+        warp.range(REGION, None, at(40), at(50)).mark(MARK, None, at(60));
+    });
+    assert_eq!((ranges(&trace), marks(&trace)), (vec![(at(40), at(50))], vec![at(60)]));
+    // That the mark was not written 2^40 ticks later, nothing tells.
+    assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
 }
 
 #[test]

@@ -6,18 +6,24 @@
 //!
 //! # Slots
 //!
-//! A slot is a [header](crate::header), lane 0's room for records, and, where `lanes` is set, a
-//! room for each of the other 31 lanes and a count for each of the 32 (index 0 is unused: lane 0's
-//! count is in the header). Rooms are `1 << *_shift` bytes apart.
+//! A slot is a [header](crate::header), lane 0's room for records, and, where `lanes` is set, one
+//! room of the other lanes and a count for each of the 32 (index 0 is unused: lane 0's count is in
+//! the header). Rooms of one kind are `1 << *_shift` bytes apart.
 //!
-//! A lane's unit number `n` (from 0) is stored in its room at unit `min(n & mask, guard)`:
+//! Lane 0's units follow each other; its *step* from one to the next is [`UNIT_BYTES`]. The other
+//! lanes share a room whose rows are [`LANE_STEP`] bytes: lane i has the 16 bytes at `16 i` of every
+//! row (those of lane 0 are unused), so that lanes that record together store together.
 //!
-//! * keep first, room for N units: `mask = u32::MAX`, `guard = N`; the room has N + 1 units, and the
-//!   last one absorbs what does not fit;
-//! * keep last, room for N = 2^k units: `mask = guard = N - 1`.
+//! A lane counts its units in bytes: its unit number `n` (from 0) has the *cursor* `step * n`, which
+//! stops at [`CURSOR_MAX`] and never wraps. A unit is stored if its cursor is below `limit`, at the
+//! byte `cursor & mask` of the room:
 //!
-//! A warp that finds no slot writes to a *void* instead (a 128-byte line that nobody reads), and
-//! adds its counts to [`Lost`] when it leaves.
+//! * keep first, room for N units: `mask = u32::MAX`, `limit = step * N`;
+//! * keep last, room for N = 2^k units: `mask = step * N - 1`, `limit = u32::MAX`.
+//!
+//! A room is aligned to the bytes between two of them, so that byte and base combine by a bitwise
+//! or, and only the low half of an address changes. A warp that finds no slot stores nothing (its
+//! limit is 0), and adds its counts to [`Lost`] when it leaves.
 //!
 //! # How a warp finds its slot
 //!
@@ -27,6 +33,8 @@
 //! `i * slots_per_sm .. (i + 1) * slots_per_sm`; when they are used up, one more atomic add on the
 //! counter behind the last SM's takes a slot of the common pool, which begins at `pool_start`.
 
+use crate::record::UNIT_BYTES;
+
 /// Bytes of a descriptor.
 pub const BYTES: usize = 128;
 /// Flag: slots are claimed with an atomic, not computed from the grid.
@@ -35,12 +43,10 @@ pub const FLAG_CLAIMED: u32 = 1;
 pub const FLAG_LANES: u32 = 2;
 /// Bytes between two claim counters, so that no two share a cache line.
 pub const CLAIM_STRIDE: u32 = 128;
-/// How many voids there are; a warp takes the one of its SM modulo this.
-pub const VOIDS: u32 = 64;
-/// Bytes of a void.
-pub const VOID_BYTES: u32 = 128;
-/// Lanes of a slot that have a room in `lanes`: all but lane 0.
-pub const LANE_ROOMS: u32 = 31;
+/// Where a cursor stops: a multiple of both steps, from which one more does not wrap.
+pub const CURSOR_MAX: u32 = u32::MAX - (2 * LANE_STEP - 1);
+/// Bytes of a row in the room of the other lanes.
+pub const LANE_STEP: u32 = 32 * UNIT_BYTES;
 
 /// Byte offsets of the fields, for the device's loads from constant memory.
 pub mod offset {
@@ -50,7 +56,7 @@ pub mod offset {
     pub const HEADERS: u32 = 8;
     pub const RECORDS: u32 = 16;
     pub const RECORD_MASK: u32 = 24;
-    pub const RECORD_GUARD: u32 = 28;
+    pub const RECORD_LIMIT: u32 = 28;
     pub const RECORD_SHIFT: u32 = 32;
     pub const SLOT_COUNT: u32 = 36;
     pub const SLOT_BASE: u32 = 40;
@@ -58,7 +64,7 @@ pub mod offset {
     pub const LANES: u32 = 48;
     pub const LANE_COUNTS: u32 = 56;
     pub const LANE_MASK: u32 = 64;
-    pub const LANE_GUARD: u32 = 68;
+    pub const LANE_LIMIT: u32 = 68;
     pub const LANE_SHIFT: u32 = 72;
     pub const WARP_MASK: u32 = 76;
     pub const BLOCK_FIRST: u32 = 80;
@@ -68,7 +74,6 @@ pub mod offset {
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
     pub const LOST: u32 = 112;
-    pub const VOIDS: u32 = 120;
 }
 
 /// The launch descriptor; see the module's documentation. Addresses are device addresses.
@@ -85,7 +90,7 @@ pub struct Descriptor {
     /// See "Slots".
     pub record_mask: u32,
     /// See "Slots".
-    pub record_guard: u32,
+    pub record_limit: u32,
     /// Binary logarithm of the bytes between two rooms of lane 0.
     pub record_shift: u32,
     /// How many slots there are.
@@ -94,15 +99,15 @@ pub struct Descriptor {
     pub slot_base: u32,
     /// Claimed slots: how many SMs have a counter.
     pub sm_count: u32,
-    /// The other lanes' rooms, [`LANE_ROOMS`] to a slot, aligned to `1 << lane_shift`.
+    /// The other lanes' rooms, one to a slot, aligned to `1 << lane_shift`.
     pub lanes: u64,
     /// 32 counts of 8 bytes ([`crate::header::pack_counts`]) to a slot.
     pub lane_counts: u64,
     /// See "Slots".
     pub lane_mask: u32,
     /// See "Slots".
-    pub lane_guard: u32,
-    /// Binary logarithm of the bytes between two rooms of other lanes.
+    pub lane_limit: u32,
+    /// Binary logarithm of the bytes between two slots' rooms of the other lanes.
     pub lane_shift: u32,
     /// Which warps of a block record; bit i for warp i.
     pub warp_mask: u32,
@@ -120,8 +125,6 @@ pub struct Descriptor {
     pub pool_start: u32,
     /// A [`Lost`].
     pub lost: u64,
-    /// [`VOIDS`] voids of [`VOID_BYTES`] each.
-    pub voids: u64,
 }
 
 /// What warps without a slot, and lanes without a room, emitted in vain: three counters of 8 bytes.
@@ -207,7 +210,7 @@ fields! {
     headers at HEADERS,
     records at RECORDS,
     record_mask at RECORD_MASK,
-    record_guard at RECORD_GUARD,
+    record_limit at RECORD_LIMIT,
     record_shift at RECORD_SHIFT,
     slot_count at SLOT_COUNT,
     slot_base at SLOT_BASE,
@@ -215,7 +218,7 @@ fields! {
     lanes at LANES,
     lane_counts at LANE_COUNTS,
     lane_mask at LANE_MASK,
-    lane_guard at LANE_GUARD,
+    lane_limit at LANE_LIMIT,
     lane_shift at LANE_SHIFT,
     warp_mask at WARP_MASK,
     block_first at BLOCK_FIRST,
@@ -225,13 +228,46 @@ fields! {
     claims at CLAIMS,
     pool_start at POOL_START,
     lost at LOST,
-    voids at VOIDS,
 }
 
-/// The unit of a lane's room that holds its unit number `n`; the device computes the same.
+/// The byte of a lane's room at which the unit with this cursor lies, if it is kept.
 #[must_use]
 #[inline(always)]
-pub const fn unit_index(n: u32, mask: u32, guard: u32) -> u32 {
-    let index = n & mask;
-    if index < guard { index } else { guard }
+pub const fn room_byte(cursor: u32, mask: u32) -> u32 {
+    cursor & mask
+}
+
+/// The cursor behind that of a unit; `step` is 0 where none was emitted.
+#[must_use]
+#[inline(always)]
+pub const fn next_cursor(cursor: u32, step: u32) -> u32 {
+    // Sum and minimum are one instruction from sm_90 on.
+    let next = cursor.wrapping_add(step);
+    if next < CURSOR_MAX { next } else { CURSOR_MAX }
+}
+
+/// How many units a lane emitted, from its cursor and its step, a power of two.
+#[must_use]
+#[inline(always)]
+pub const fn units(cursor: u32, step: u32) -> u32 {
+    cursor >> step.trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_stops_and_never_wraps() {
+        for step in [UNIT_BYTES, LANE_STEP] {
+            assert_eq!(next_cursor(2 * step, step), 3 * step);
+            assert_eq!(next_cursor(2 * step, 0), 2 * step);
+            let mut cursor = CURSOR_MAX - step;
+            for _ in 0..4 {
+                cursor = next_cursor(cursor, step);
+                assert_eq!(cursor, CURSOR_MAX);
+            }
+            assert_eq!(CURSOR_MAX % step, 0);
+        }
+    }
 }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | 0 | `%clock64` at entry |
 //! | 1 | `%globaltimer` at entry |
-//! | 2 | low: [`MAGIC`] plus the wire version; high: kernel site (bits 0..20), clock (bit 21) |
+//! | 2 | low: [`MAGIC`] plus the wire version; high: kernel site (bits 0..19), clock (bit 21) |
 //! | 3 | `%gridid` |
 //! | 4 | `%ctaid`: x in bits 0..31, y in 32..47, z in 48..63 |
 //! | 5 | `%nctaid`, likewise |
@@ -21,7 +21,8 @@
 //! | 12..15 | zero |
 
 use crate::WIRE_VERSION;
-use crate::record::SITE_MAX;
+use crate::descriptor::{CURSOR_MAX, LANE_STEP};
+use crate::record::{SITE_MAX, UNIT_BYTES};
 
 /// Bytes of a header.
 pub const BYTES: usize = 128;
@@ -37,8 +38,10 @@ pub const EXIT_WORDS: usize = 4;
 pub const MAGIC: u32 = 0x5052_0000;
 /// Word 11 of a slot whose warp has left the kernel.
 pub const EXIT_MARK: u64 = 0x5850_4f46_4c45_5821;
-/// Where a count stops: it never wraps to a small, wrong number.
-pub const COUNT_MAX: u32 = u32::MAX;
+/// Where lane 0's count of units stops: it never wraps to a small, wrong number.
+pub const COUNT_MAX: u32 = CURSOR_MAX / UNIT_BYTES;
+/// Where the count of another lane stops.
+pub const LANE_COUNT_MAX: u32 = CURSOR_MAX / LANE_STEP;
 
 /// Which clock the ticks of a slot's records are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

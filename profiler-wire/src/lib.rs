@@ -24,8 +24,8 @@ pub mod symbol;
 
 pub use descriptor::Descriptor;
 pub use header::{ExitHeader, SlotHeader};
-pub use record::{RecordKind, Word};
+pub use record::{RecordKind, Stamp};
 pub use site::{SiteEntry, SiteKind, Strategy};
 
 /// The version of everything in this crate.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;

@@ -3,25 +3,31 @@
 //! A record is one *unit* of two 64-bit words, 16 bytes, written by one 16-byte store:
 //!
 //! ```text
-//! word 0   63..61 kind | 60..40 site (21 bits) | 39..0 ticks
-//! word 1   depends on the kind
+//! word 0   data, by kind
+//! word 1   the stamp: 63..56 ticks[39:32] | 55..52 kind | 51..32 site (20 bits) | 31..0 ticks[31:0]
 //! ```
 //!
-//! | kind | word 1 | meaning |
+//! The stamp holds when the unit was written, and its halves are laid out for the GPU: the low one
+//! is the low half of the clock as it was read, the high one is the clock's high half shifted up by
+//! 24 bits, plus the *tag* (kind and site), one instruction.
+//!
+//! | kind | word 0 | meaning |
 //! |---|---|---|
-//! | `Range` | a word of kind `End` whose site field holds the track | a whole region, written when it ends; word 0 has the begin ticks, word 1 the end ticks |
+//! | `Range` | the begin's clock, all 64 bits | a whole region, written when it ends |
+//! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
 //! | `Begin` | the track | a region opened by a token |
 //! | `End` | the track | that region's end |
 //! | `Mark` | the track | an instant |
-//! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the `Range` or `End` just before it (an *attachment*); otherwise an instant with a value |
+//! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the range or `End` just before it (an *attachment*); otherwise an instant with a value |
+//! | `Anchor` | `%globaltimer` | what time it was when the cycle counter stood where the stamp says; its site is 0, and it counts as an attachment |
 //!
 //! A track is 0 for the warp's own track, otherwise the user's number plus one (see
-//! [`track_field`]). A unit whose word 0 is zero was never written.
+//! [`track_field`]). A unit whose stamp has kind 0 was never written.
 //!
-//! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the ticks at which units
-//! were *written* (the end ticks of a `Range`, the ticks of all others) never decrease, so the
-//! differences modulo 2^40 of successive units are exact as long as none exceeds 2^40 ticks
-//! (555 s at 1.98 GHz).
+//! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
+//! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as
+//! long as none exceeds 2^40 ticks (555 s at 1.98 GHz). A `Range` says both its times whole, as long
+//! as the region lasted less than that.
 
 /// Bytes of one unit.
 pub const UNIT_BYTES: u32 = 16;
@@ -31,100 +37,138 @@ pub const UNIT_WORDS: usize = 2;
 /// Width of the ticks field.
 pub const TICK_BITS: u32 = 40;
 /// Width of the site field.
-pub const SITE_BITS: u32 = 21;
-/// Selects the ticks of a word, and reduces a 64-bit clock to them.
+pub const SITE_BITS: u32 = 20;
+/// Reduces a 64-bit clock to the ticks of a stamp.
 pub const TICK_MASK: u64 = (1 << TICK_BITS) - 1;
 /// The largest site id. Ids begin at 1; 0 means "no site".
 pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
 /// The largest track number that a user may choose.
-pub const TRACK_MAX: u32 = SITE_MAX - 1;
+pub const TRACK_MAX: u32 = TAG_MAX - 1;
 
-const SITE_SHIFT: u32 = TICK_BITS;
-const KIND_SHIFT: u32 = TICK_BITS + SITE_BITS;
-const _: () = assert!(KIND_SHIFT + 3 == u64::BITS);
+/// Width of a tag: kind and site, or a track.
+const TAG_BITS: u32 = 24;
+const TAG_MAX: u32 = (1 << TAG_BITS) - 1;
+const _: () = assert!(SITE_BITS + 4 == TAG_BITS && TICK_BITS + TAG_BITS == u64::BITS);
 
-/// What a unit is; the top three bits of its word 0.
+/// What a unit is; four bits of its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordKind {
     /// A region, begin and end in one unit.
     Range = 1,
+    /// The same, with a track.
+    RangeTracked = 2,
     /// A region opened by a token.
-    Begin = 2,
+    Begin = 3,
     /// The end of a region opened by a token.
-    End = 3,
+    End = 4,
     /// An instant without a value.
-    Mark = 4,
+    Mark = 5,
     /// An unsigned value.
-    ValueUnsigned = 5,
+    ValueUnsigned = 6,
     /// A signed value.
-    ValueSigned = 6,
+    ValueSigned = 7,
     /// A floating-point value.
-    ValueFloat = 7,
+    ValueFloat = 8,
+    /// Both clocks at one moment.
+    Anchor = 9,
 }
 
 impl RecordKind {
-    /// The kind with this number, unless it is 0, the kind of a unit that was never written.
+    /// The kind with this number, unless it is 0, the kind of a unit that was never written, or one
+    /// that nobody writes.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Option<Self> {
         Some(match bits {
             1 => Self::Range,
-            2 => Self::Begin,
-            3 => Self::End,
-            4 => Self::Mark,
-            5 => Self::ValueUnsigned,
-            6 => Self::ValueSigned,
-            7 => Self::ValueFloat,
+            2 => Self::RangeTracked,
+            3 => Self::Begin,
+            4 => Self::End,
+            5 => Self::Mark,
+            6 => Self::ValueUnsigned,
+            7 => Self::ValueSigned,
+            8 => Self::ValueFloat,
+            9 => Self::Anchor,
             _ => return None,
         })
     }
 
-    /// Whether word 1 of the unit is a value.
+    /// Whether word 0 of the unit is a value.
     #[must_use]
     pub const fn is_value(self) -> bool {
         matches!(self, Self::ValueUnsigned | Self::ValueSigned | Self::ValueFloat)
     }
 }
 
-/// A tagged word, taken apart.
+/// Kind and site in one word, as a stamp holds them. `site` must not exceed [`SITE_MAX`].
+#[must_use]
+#[inline(always)]
+pub const fn tag(kind: RecordKind, site: u32) -> u32 {
+    ((kind as u32) << SITE_BITS) + site
+}
+
+/// Puts a tag, or a track field, and the low 40 bits of a clock together.
+///
+/// The sum is on purpose, as the summands have no bit in common: shift and sum are one instruction
+/// on the GPU.
+#[must_use]
+#[inline(always)]
+pub const fn stamp(tag: u32, ticks: u64) -> u64 {
+    let high = ((ticks >> 32) as u32) << TAG_BITS;
+    ((high.wrapping_add(tag) as u64) << 32) | (ticks & 0xffff_ffff)
+}
+
+/// A stamp, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Word {
+pub struct Stamp {
     /// What the unit is.
     pub kind: RecordKind,
-    /// The site id, or the track field in word 1 of a `Range`.
+    /// The site id.
     pub site: u32,
     /// The low 40 bits of the clock.
     pub ticks: u64,
 }
 
-impl Word {
-    /// Takes a word apart; `None` if it was never written.
+impl Stamp {
+    /// Takes a stamp apart; `None` if it was never written, or is damaged.
     #[must_use]
     #[inline]
     pub const fn unpack(word: u64) -> Option<Self> {
-        match RecordKind::from_bits((word >> KIND_SHIFT) as u8) {
+        let (tag, ticks) = unpack(word);
+        match RecordKind::from_bits((tag >> SITE_BITS) as u8) {
             None => None,
-            Some(kind) => Some(Self {
-                kind,
-                site: (word >> SITE_SHIFT) as u32 & SITE_MAX,
-                ticks: word & TICK_MASK,
-            }),
+            Some(kind) => Some(Self { kind, site: tag & SITE_MAX, ticks }),
         }
     }
 
-    /// Puts the word together; the inverse of [`Word::unpack`].
+    /// Puts the stamp together; the inverse of [`Stamp::unpack`].
     #[must_use]
     #[inline]
     pub const fn pack(self) -> u64 {
-        pack(self.kind, self.site, self.ticks)
+        stamp(tag(self.kind, self.site), self.ticks)
     }
 }
 
-/// Puts a word together. `site` must not exceed [`SITE_MAX`]; of `ticks` the low 40 bits are kept.
+/// The tag, or track field, and the ticks of a stamp: the inverse of [`stamp`].
+#[must_use]
+#[inline]
+pub const fn unpack(word: u64) -> (u32, u64) {
+    let high = (word >> 32) as u32;
+    (high & TAG_MAX, (word & 0xffff_ffff) | (((high >> TAG_BITS) as u64) << 32))
+}
+
+/// Word 0 of a region that began at `begin` (a 64-bit clock) on the track of `track_field`.
 #[must_use]
 #[inline(always)]
-pub const fn pack(kind: RecordKind, site: u32, ticks: u64) -> u64 {
-    ((kind as u64) << KIND_SHIFT) | ((site as u64) << SITE_SHIFT) | (ticks & TICK_MASK)
+pub const fn range_data(track_field: u32, begin: u64) -> u64 {
+    if track_field == 0 { begin } else { stamp(track_field, begin) }
+}
+
+/// The kind of a region on the track of `track_field`.
+#[must_use]
+#[inline(always)]
+pub const fn range_kind(track_field: u32) -> RecordKind {
+    if track_field == 0 { RecordKind::Range } else { RecordKind::RangeTracked }
 }
 
 /// The track field of a record on the user's track `number`. Numbers above [`TRACK_MAX`] share the
@@ -132,11 +176,46 @@ pub const fn pack(kind: RecordKind, site: u32, ticks: u64) -> u64 {
 #[must_use]
 #[inline(always)]
 pub const fn track_field(number: u32) -> u32 {
-    if number >= TRACK_MAX { SITE_MAX } else { number + 1 }
+    if number >= TRACK_MAX { TAG_MAX } else { number + 1 }
 }
 
 /// The user's track number in a track field; `None` for the warp's own track.
 #[must_use]
 pub const fn track_number(field: u32) -> Option<u32> {
     if field == 0 { None } else { Some(field - 1) }
+}
+
+/// The largest track field.
+pub const TRACK_FIELD_MAX: u32 = TAG_MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_come_apart_as_they_were_put_together() {
+        for kind in 1..=9 {
+            let kind = RecordKind::from_bits(kind).expect("a kind");
+            for site in [0, 1, 77, SITE_MAX] {
+                for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
+                    let stamp = Stamp { kind, site, ticks };
+                    assert_eq!(Stamp::unpack(stamp.pack()), Some(stamp));
+                }
+            }
+        }
+        assert_eq!(Stamp::unpack(0), None);
+        assert_eq!(Stamp::unpack(stamp(10 << SITE_BITS, 5)), None);
+        assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
+    }
+
+    #[test]
+    fn tracks_stay_in_their_field() {
+        assert_eq!(track_number(track_field(0)), Some(0));
+        assert_eq!(track_number(track_field(TRACK_MAX)), Some(TRACK_MAX));
+        assert_eq!(track_field(TRACK_MAX), TRACK_FIELD_MAX);
+        assert_eq!(track_field(u32::MAX), TRACK_FIELD_MAX);
+        assert_eq!(track_number(0), None);
+        assert_eq!(unpack(range_data(TRACK_FIELD_MAX, 7)), (TRACK_FIELD_MAX, 7));
+        assert_eq!(range_data(0, u64::MAX), u64::MAX);
+    }
 }

@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v1"
+        "__profiler_descriptor_v2"
     };
 }
 

@@ -10,9 +10,7 @@ use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, Session, Slots, launch,
 };
 use profiler_wire::WIRE_VERSION;
-use profiler_wire::descriptor::{
-    BYTES, Descriptor, FLAG_LANES, LANE_ROOMS, Lost, VOID_BYTES, VOIDS,
-};
+use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_BYTES;
 use test_kernels_rooms as kernels;
@@ -114,22 +112,22 @@ impl Room {
         Self { units, keep: Keep::Last, shift }
     }
 
-    fn mask(self) -> u32 {
-        if self.keep == Keep::Last { self.units - 1 } else { u32::MAX }
+    fn mask(self, step: u32) -> u32 {
+        if self.keep == Keep::Last { self.units * step - 1 } else { u32::MAX }
     }
 
-    fn guard(self) -> u32 {
-        if self.keep == Keep::Last { self.units - 1 } else { self.units }
+    fn limit(self, step: u32) -> u32 {
+        if self.keep == Keep::Last { u32::MAX } else { self.units * step }
     }
 }
 
-/// Rooms of lane 0 and of the other lanes: with and without unused space behind them, of a unit
-/// that absorbs everything, and rings.
+/// Rooms of lane 0 and of the other lanes: with and without unused space behind them, of nothing,
+/// and rings.
 const ROOMS: [(Room, Room); 4] = [
-    (Room::first(10, 8), Room::first(5, 7)),
-    (Room::first(7, 7), Room::first(0, 4)),
-    (Room::last(8, 7), Room::last(1, 4)),
-    (Room::last(8, 9), Room::last(4, 7)),
+    (Room::first(10, 8), Room::first(5, 12)),
+    (Room::first(8, 7), Room::first(0, 9)),
+    (Room::last(8, 7), Room::last(1, 9)),
+    (Room::last(8, 9), Room::last(4, 12)),
 ];
 
 /// The arrays of a session, laid out by the test with space between them that must stay as it is.
@@ -154,16 +152,34 @@ impl Arena {
         self.end = start + u64::from(count) * stride;
         assert!(self.index(self.end + GAP) <= ARENA_WORDS, "the arena is too small");
         for element in 0..u64::from(count) {
-            let first = self.index(start + element * stride);
-            self.writable[first..first + used as usize / 8].fill(true);
+            self.permit(start + element * stride, used);
         }
         start
     }
 
-    /// Places rooms.
-    fn rooms(&mut self, count: u32, room: Room) -> u64 {
+    /// Says that kernels may write so many bytes at an address.
+    fn permit(&mut self, address: u64, bytes: u64) {
+        let first = self.index(address);
+        self.writable[first..first + bytes as usize / 8].fill(true);
+    }
+
+    /// Places the rooms of lane 0.
+    fn rooms(&mut self, room: Room) -> u64 {
         let stride = 1 << room.shift;
-        self.place(count, stride, u64::from((room.guard() + 1) * UNIT_BYTES), stride)
+        self.place(SLOTS, stride, u64::from(room.units * UNIT_BYTES), stride)
+    }
+
+    /// Places those of the other lanes. In each row the unit of lane 0 must stay as it is.
+    fn lane_rooms(&mut self, room: Room) -> u64 {
+        let stride = 1 << room.shift;
+        let start = self.place(SLOTS, stride, 0, stride);
+        for slot in 0..u64::from(SLOTS) {
+            for row in 0..u64::from(room.units) {
+                let row = start + slot * stride + row * u64::from(LANE_STEP);
+                self.permit(row + u64::from(UNIT_BYTES), u64::from(LANE_STEP - UNIT_BYTES));
+            }
+        }
+        start
     }
 
     /// Places everything that the kernels need.
@@ -174,21 +190,20 @@ impl Arena {
             version: WIRE_VERSION,
             flags: FLAG_LANES,
             headers: self.place(SLOTS, header_bytes, written, 16),
-            records: self.rooms(SLOTS, room),
-            record_mask: room.mask(),
-            record_guard: room.guard(),
+            records: self.rooms(room),
+            record_mask: room.mask(UNIT_BYTES),
+            record_limit: room.limit(UNIT_BYTES),
             record_shift: room.shift,
             slot_count: SLOTS,
-            lanes: self.rooms(SLOTS * LANE_ROOMS, lane_room),
+            lanes: self.lane_rooms(lane_room),
             lane_counts: self.place(32 * SLOTS, 8, 8, 16),
-            lane_mask: lane_room.mask(),
-            lane_guard: lane_room.guard(),
+            lane_mask: lane_room.mask(LANE_STEP),
+            lane_limit: lane_room.limit(LANE_STEP),
             lane_shift: lane_room.shift,
             warp_mask: u32::MAX,
             block_count: u32::MAX,
             block_stride: 1,
             lost: self.place(1, Lost::BYTES as u64, Lost::BYTES as u64, 16),
-            voids: self.place(VOIDS, u64::from(VOID_BYTES), u64::from(UNIT_BYTES), 16),
             ..Descriptor::default()
         }
     }
@@ -199,10 +214,11 @@ impl Arena {
     }
 }
 
-/// Checks a lane's room, of which `units` units were emitted.
-fn check_room(words: &[u64], room: Room, units: u32, what: &str) {
-    let written = units.min(room.guard() + 1) as usize;
-    for (index, unit) in words.chunks_exact(2).enumerate() {
+/// Checks a lane's room of `words`, in which its units lie `step` bytes apart, and of which `units`
+/// were emitted.
+fn check_room(words: &[u64], step: u32, room: Room, units: u32, what: &str) {
+    let written = units.min(room.units) as usize;
+    for (index, unit) in words.chunks(step as usize / 8).enumerate() {
         assert_eq!(unit[0] != UNTOUCHED, index < written, "{what}, unit {index} of {units}");
     }
 }
@@ -253,7 +269,7 @@ fn guard_words_stay(choice: BackendChoice) {
             let exit = ExitHeader::unpack(header).expect("the warp left");
             let stride = 1 << room.shift;
             let records = descriptor.records + u64::from(slot) * stride;
-            check_room(array(records, stride as usize / 8), room, exit.units, name);
+            check_room(array(records, stride as usize / 8), UNIT_BYTES, room, exit.units, name);
             units += u64::from(exit.units);
             for lane in 1..32 {
                 let count = array(descriptor.lane_counts + u64::from(32 * slot + lane) * 8, 1)[0];
@@ -261,8 +277,10 @@ fn guard_words_stay(choice: BackendChoice) {
                 let (lane_units, _) =
                     if count == UNTOUCHED { (0, 0) } else { unpack_counts(count) };
                 let stride = 1 << lane_room.shift;
-                let records = descriptor.lanes + u64::from(slot * LANE_ROOMS + lane - 1) * stride;
-                check_room(array(records, stride as usize / 8), lane_room, lane_units, name);
+                let column = u64::from(lane * UNIT_BYTES);
+                let records = descriptor.lanes + u64::from(slot) * stride + column;
+                let length = (stride - column) as usize / 8;
+                check_room(array(records, length), LANE_STEP, lane_room, lane_units, name);
                 units += u64::from(lane_units);
             }
         }

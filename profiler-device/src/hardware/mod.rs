@@ -176,6 +176,6 @@ impl Descriptor for DescriptorPtr {
 
 #[cfg(feature = "enabled")]
 pub(crate) use imp::{
-    atomic_add_u64, broadcast, clock64_after, cluster_rank, globaltimer_after, store_unit_if,
-    store_word,
+    atomic_add_u64, broadcast, clock64_after, cluster_rank, globaltimer_after, hold, store_unit,
+    store_unit_if, store_word,
 };

@@ -154,8 +154,10 @@ macro_rules! stamps {
                 ticks
             }
 
-            /// The same, once `value` is there: both predicated reads depend on it, whatever it
-            /// is.
+            /// The same, once `value` is there. The predicate holds for every value (no magnitude
+            /// exceeds infinity, and a comparison with a NaN that is "or unordered" holds too), but
+            /// ptxas does not know that, also where it knows that the value is small. An integer
+            /// comparison does not do: of a `u8` ptxas 13.0 knows how it ends.
             #[cfg(feature = "enabled")]
             #[inline(always)]
             pub(crate) fn $after(value: u32) -> u64 {
@@ -163,10 +165,12 @@ macro_rules! stamps {
                 // SAFETY: as above.
                 unsafe {
                     asm!(
-                        "{{ .reg .pred %p_same;",
-                        "setp.eq.u32 %p_same, {value}, 0x7fc0dead;",
-                        concat!("@%p_same mov.u64 {ticks}, %", $register, ";"),
-                        concat!("@!%p_same mov.u64 {ticks}, %", $register, "; }}"),
+                        "{{ .reg .pred %p_there; .reg .f32 %f_value;",
+                        "mov.b32 %f_value, {value};",
+                        "abs.f32 %f_value, %f_value;",
+                        "setp.leu.f32 %p_there, %f_value, 0f7F800000;",
+                        "mov.u64 {ticks}, 0;",
+                        concat!("@%p_there mov.u64 {ticks}, %", $register, "; }}"),
                         value = in(reg32) value,
                         ticks = out(reg64) ticks,
                         options(nostack, preserves_flags),
@@ -247,24 +251,69 @@ pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
     value
 }
 
-/// One 16-byte store where `condition` holds, predicated and not branched around.
+/// Keeps the computation of a value before what is written behind this call, at no instruction.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn hold(mut value: u32) -> u32 {
+    // SAFETY: an empty template: the register keeps its value. Volatile, so that it keeps its place
+    // among clock reads and stores.
+    unsafe {
+        asm!("// {value}", value = inlateout(reg32) value, options(nomem, nostack, preserves_flags));
+    }
+    value
+}
+
+/// Stores a unit where `condition` holds: data, and the stamp of tag and ticks as
+/// [`profiler_wire::record::stamp`] puts it together. Predicated, and not branched around.
 ///
 /// # Safety
 ///
-/// Where `condition` holds, `address` must be that of 16 bytes of global memory, aligned to 16, and
-/// no other thread may write them, unless nobody ever reads them (a void): which value racing weak
-/// stores leave behind is not defined ("Conflict and Data-races"), and nobody asks; an aligned store
-/// to memory that is there does not trap.
+/// Where `condition` holds, the halves of `address` must be those of 16 bytes of global memory,
+/// aligned to 16, that no other thread writes.
 #[cfg(feature = "enabled")]
 #[inline(always)]
-pub(crate) unsafe fn store_unit_if(condition: bool, address: u64, words: [u64; 2]) {
+pub(crate) unsafe fn store_unit_if(
+    condition: bool,
+    address: [u32; 2],
+    data: u64,
+    tag: u32,
+    ticks: u64,
+) {
     // SAFETY: the caller's.
     unsafe {
         asm!(
-            "{{ .reg .pred %p_store;",
+            "{{ .reg .pred %p_store; .reg .b32 %r_stamp<5>; .reg .b64 %rd_unit;",
             "setp.ne.u32 %p_store, {condition}, 0;",
-            "@%p_store st.global.v2.u64 [{address}], {{{first}, {second}}}; }}",
+            "mov.b64 %rd_unit, {{{low}, {high}}};",
+            "mov.b64 {{%r_stamp0, %r_stamp1}}, {data};",
+            "mov.b64 {{%r_stamp2, %r_stamp3}}, {ticks};",
+            // Shift and sum, and not a bitwise or: ptxas makes one LEA of them.
+            "shl.b32 %r_stamp3, %r_stamp3, 24;",
+            "add.u32 %r_stamp4, %r_stamp3, {tag};",
+            "@%p_store st.global.v4.b32 [%rd_unit], {{%r_stamp0, %r_stamp1, %r_stamp2, %r_stamp4}}; }}",
             condition = in(reg32) u32::from(condition),
+            low = in(reg32) address[0],
+            high = in(reg32) address[1],
+            data = in(reg64) data,
+            tag = in(reg32) tag,
+            ticks = in(reg64) ticks,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// One 16-byte store.
+///
+/// # Safety
+///
+/// `address` must be that of 16 bytes of global memory, aligned to 16, that no other thread writes.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn store_unit(address: u64, words: [u64; 2]) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "st.global.v2.u64 [{address}], {{{first}, {second}}};",
             address = in(reg64) address,
             first = in(reg64) words[0],
             second = in(reg64) words[1],

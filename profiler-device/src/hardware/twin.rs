@@ -44,12 +44,31 @@ pub(super) fn constant_u64<const OFFSET: u32>() -> u64 {
 
 /// See the PTX side.
 #[cfg(feature = "enabled")]
-pub(crate) unsafe fn store_unit_if(condition: bool, address: u64, words: [u64; 2]) {
+pub(crate) fn hold(value: u32) -> u32 {
+    value
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) unsafe fn store_unit_if(
+    condition: bool,
+    [low, high]: [u32; 2],
+    data: u64,
+    tag: u32,
+    ticks: u64,
+) {
     if condition {
-        // SAFETY: the caller's: 16 bytes, aligned. That other threads write them too, if they are
-        // a void, is no race: the emulator runs one thread at a time.
-        unsafe { (address as *mut [u64; 2]).write(words) }
+        let address = u64::from(low) | (u64::from(high) << 32);
+        // SAFETY: the caller's.
+        unsafe { store_unit(address, [data, profiler_wire::record::stamp(tag, ticks)]) }
     }
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) unsafe fn store_unit(address: u64, words: [u64; 2]) {
+    // SAFETY: the caller's: 16 bytes, aligned, that no other thread writes.
+    unsafe { (address as *mut [u64; 2]).write(words) }
 }
 
 /// See the PTX side.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use profiler_wire::descriptor::{CLAIM_STRIDE, FLAG_CLAIMED, offset};
 use profiler_wire::header::{EXIT_MARK, MAGIC};
-use profiler_wire::record::{TICK_MASK, pack};
+use profiler_wire::record::tag;
 use profiler_wire::site::{ID_OFFSET, SiteEntry, SiteKind};
 use profiler_wire::symbol::{DESCRIPTOR, SITE_STATIC};
 use profiler_wire::{RecordKind, WIRE_VERSION};
@@ -43,8 +43,8 @@ pub(crate) fn ptx() -> String {
         text,
         r"
 .visible .entry record(.param .u64 p_out, .param .u32 p_regions) {{
-    .reg .pred p;
-    .reg .b32 a, b, sm, block, slot, count, n, regions;
+    .reg .pred p, q;
+    .reg .b32 a, b, c, sm, block, slot, count, n, regions;
     .reg .b64 x, y, z, t, room, header, unit;
     mov.u32 a, %tid.x;
     setp.ne.u32 p, a, 0;
@@ -130,18 +130,19 @@ LOOP:
     setp.ge.u32 p, n, regions;
     @p bra DONE;
     ld.const.u32 a, [{mask}];
-    and.b32 a, n, a;
-    ld.const.u32 b, [{guard}];
-    min.u32 a, a, b;
-    mul.wide.u32 unit, a, 16;
+    shl.b32 c, n, 4;
+    and.b32 a, c, a;
+    ld.const.u32 b, [{limit}];
+    setp.lt.u32 q, c, b;
+    cvt.u64.u32 unit, a;
     add.u64 unit, room, unit;
     mov.u64 x, %clock64;
     mov.u64 y, %clock64;
-    and.b64 x, x, {TICK_MASK};
-    and.b64 y, y, {TICK_MASK};
-    or.b64 x, x, {range};
-    or.b64 y, y, {end};
-    st.global.v2.u64 [unit], {{x, y}};
+    mov.b64 {{a, b}}, y;
+    shl.b32 b, b, 24;
+    add.u32 b, b, {tag};
+    mov.b64 y, {{a, b}};
+    @q st.global.v2.u64 [unit], {{x, y}};
     add.u32 n, n, 1;
     bra LOOP;
 DONE:
@@ -162,7 +163,7 @@ DONE:
         headers = field(offset::HEADERS),
         records = field(offset::RECORDS),
         mask = field(offset::RECORD_MASK),
-        guard = field(offset::RECORD_GUARD),
+        limit = field(offset::RECORD_LIMIT),
         shift = field(offset::RECORD_SHIFT),
         slot_count = field(offset::SLOT_COUNT),
         slot_base = field(offset::SLOT_BASE),
@@ -174,8 +175,7 @@ DONE:
         identity = u64::from(MAGIC | WIRE_VERSION) | u64::from(KERNEL_SITE) << 32,
         one_by_one = (1_u64 << 32) | (1 << 48),
         shape = (1_u32 << 11) | (1 << 22),
-        range = pack(RecordKind::Range, REGION_SITE, 0),
-        end = pack(RecordKind::End, 0, 0),
+        tag = tag(RecordKind::Range, REGION_SITE),
     )
     .expect("to a string");
     text

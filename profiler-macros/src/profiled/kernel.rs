@@ -1,9 +1,9 @@
 //! Kernels: the recorder's state lives as long as the body.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Group, Ident, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, ExprLit, GenericParam, Lit, Meta, Signature};
+use syn::{Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, Meta, Pat, Signature};
 
 use super::device::plain_variable;
 use super::{
@@ -51,8 +51,12 @@ pub(super) fn expand(
     let Function { attributes, visibility, signature, body } = function;
     let private = runtime.private();
     check(signature, arguments, errors);
-    let state = enter(function, kind, arguments, runtime, errors);
-    let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(&__profiler_state)));
+    let entry = enter(function, kind, arguments, runtime, errors);
+    let apart = (kind == Kind::PtxKernel && arguments.single_body.is_none())
+        .then(|| Apart::new(signature))
+        .flatten();
+    let state = if apart.is_some() { emit!(__profiler_state) } else { emit!(&__profiler_state) };
+    let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(#state)));
     let inner = &body.inner_attributes;
     let statements = &body.statements;
     // The braces around the statements are the macro's: what its last expression borrows is
@@ -62,7 +66,41 @@ pub(super) fn expand(
     } else {
         emit!(#hidden #statements)
     };
-    let body = body.with(emit!(#inner let __profiler_state = #state; #run));
+    let Entry { site, config, enter } = entry;
+    let mut signature = signature.clone();
+    let body = match apart {
+        None => body.with(emit! {
+            #inner
+            let __profiler_state = {
+                let __profiler_site = #site;
+                let __profiler_config = #config;
+                #enter
+            };
+            #run
+        }),
+        Some(apart) => {
+            // The body need not mention the descriptor, which is used above it.
+            let used = given(arguments.recorder.as_ref()).map(|name| emit!(let _ = #name;));
+            let inside = body.with(emit!(#inner #used #run));
+            apart.name_arguments(&mut signature);
+            let inside = apart.function(&inside, runtime);
+            let call = apart.call();
+            body.with(emit! {
+                #inner
+                #inside
+                let __profiler_site = #site;
+                let __profiler_config = #config;
+                let __profiler_state = #enter;
+                if __profiler_state.is_attached() {
+                    #call
+                } else {
+                    let __profiler_state = #private::State::idle(__profiler_config);
+                    #call
+                }
+            })
+        }
+    };
+    let signature = &signature;
     if kind == Kind::RustCuda {
         return item(attributes, visibility, signature, &body);
     }
@@ -96,14 +134,87 @@ fn check(signature: &Signature, arguments: &Arguments, errors: &mut Errors) {
     }
 }
 
-/// The expression that enters the kernel and gives the recorder's state.
+/// A body that is compiled twice: once with a state that records, once with one of which the
+/// compiler knows that it does not. The second one runs while no session is attached, and nothing
+/// of profiling is left in it: a clock read is `asm!`, which no compiler takes away, and ptxas 13.0
+/// makes an unconditional one of one under a predicate.
+struct Apart {
+    signature: Signature,
+    arguments: Vec<Ident>,
+}
+
+impl Apart {
+    /// `None` where the parameters cannot be handed on by name, or the function is generic (its own
+    /// generics do not reach the function inside).
+    fn new(signature: &Signature) -> Option<Self> {
+        if is_generic(signature) || signature.generics.where_clause.is_some() {
+            return None;
+        }
+        let mut arguments = Vec::new();
+        for input in &signature.inputs {
+            let FnArg::Typed(typed) = input else { return None };
+            let Pat::Ident(pattern) = &*typed.pat else { return None };
+            if pattern.by_ref.is_some() || pattern.subpat.is_some() {
+                return None;
+            }
+            arguments.push(pattern.ident.clone());
+        }
+        Some(Self { signature: Signature { abi: None, ..signature.clone() }, arguments })
+    }
+
+    /// What is `mut` is so in the function inside.
+    fn name_arguments(&self, signature: &mut Signature) {
+        for input in &mut signature.inputs {
+            if let FnArg::Typed(typed) = input
+                && let Pat::Ident(pattern) = &mut *typed.pat
+            {
+                pattern.mutability = None;
+            }
+        }
+    }
+
+    /// The function inside the kernel.
+    fn function(&self, body: &Group, runtime: &Runtime) -> TokenStream {
+        let private = runtime.private();
+        let Signature { safety, generics, inputs, output, .. } = &self.signature;
+        emit! {
+            #[inline(always)]
+            #[allow(clippy::too_many_arguments, reason = "the state is the macro's")]
+            #safety fn __profiler_body #generics (
+                __profiler_state: &#private::State, #inputs
+            ) #output #body
+        }
+    }
+
+    /// The call of it.
+    fn call(&self) -> TokenStream {
+        let arguments = &self.arguments;
+        let call = emit!(__profiler_body(&__profiler_state, #(#arguments),*));
+        if matches!(self.signature.safety, syn::Safety::Unsafe(_)) {
+            // SAFETY: the kernel's own contract is the function's.
+            emit!(unsafe { #call })
+        } else {
+            call
+        }
+    }
+}
+
+/// What stands at the beginning of a kernel.
+struct Entry {
+    site: TokenStream,
+    config: TokenStream,
+    /// The expression that gives the state; it uses the other two as locals.
+    enter: TokenStream,
+}
+
+/// What enters the kernel and gives the recorder's state.
 fn enter(
     function: &Function,
     kind: Kind,
     arguments: &Arguments,
     runtime: &Runtime,
     errors: &mut Errors,
-) -> TokenStream {
+) -> Entry {
     let signature = &function.signature;
     let private = runtime.private();
     let name = signature.ident.unraw().to_string();
@@ -146,7 +257,7 @@ fn enter(
         // only a twin can be, it runs on the emulator, where a collective that not all lanes reach
         // is an error that is reported, and threads that share a room run one at a time.)
         None => emit!(unsafe { #private::State::enter(__profiler_site, __profiler_config) }),
-        Some(descriptor) => emit! {
+        Some(descriptor) => emit!({
             let __profiler_launch = #descriptor;
             // SAFETY: as above, and the caller of this `unsafe fn` vouches for its parameters.
             unsafe {
@@ -154,14 +265,10 @@ fn enter(
                     __profiler_site, __profiler_config, __profiler_launch,
                 )
             }
-        },
+        }),
     };
     // What the user wrote is evaluated outside the unsafe block.
-    emit!({
-        let __profiler_site = #site;
-        let __profiler_config = #config;
-        #enter
-    })
+    Entry { site, config, enter }
 }
 
 /// The parameter that holds the descriptor, from `recorder = prof`.

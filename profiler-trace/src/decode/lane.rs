@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use profiler_wire::Word;
-use profiler_wire::header::COUNT_MAX;
-use profiler_wire::record::{RecordKind, SITE_MAX, track_number};
+use profiler_wire::record::{self, RecordKind, TICK_MASK, track_number};
 
-use super::begins::{Begin, Ranges};
 use super::depth::{self, Ended};
-use super::rooms::{Room, Survivors, write_ticks};
-use super::ticks::{self, Bounds};
+use super::rooms::{Room, Survivors};
+use super::ticks::{self, Bounds, Implausible, Written};
+use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
-use crate::model::{Mark, Region, SiteIndex, Time, Value, Warp};
+use crate::model::{Mark, Region, RegionForm, SiteIndex, Time, Warp};
 use crate::site_table::SiteTable;
 
 /// Decodes the lanes of one warp into it.
@@ -28,28 +26,6 @@ pub(super) struct Decoder<'a> {
     pub regions: Vec<Ended>,
 }
 
-/// A unit that is a record or an attachment of a known site.
-struct Unit {
-    index: u32,
-    kind: RecordKind,
-    /// Index into the module's sites.
-    site: usize,
-    /// Ticks of word 0: of a `Range` its begin.
-    ticks: u64,
-    word: u64,
-}
-
-impl Unit {
-    fn value(&self) -> Option<Value> {
-        Some(match self.kind {
-            RecordKind::ValueUnsigned => Value::Unsigned(self.word),
-            RecordKind::ValueSigned => Value::Signed(self.word.cast_signed()),
-            RecordKind::ValueFloat => Value::Float(f64::from_bits(self.word)),
-            _ => return None,
-        })
-    }
-}
-
 /// The record that an attachment may follow.
 #[derive(Clone, Copy)]
 struct Owner {
@@ -63,7 +39,8 @@ struct Owner {
 struct Paired {
     /// How many of them are attachments.
     attachments: usize,
-    /// The first range, by its place in the room, of which it is not certain when it began.
+    /// The first region with a track, by its place in the room, of which it is not certain when it
+    /// began.
     ambiguous: Option<u32>,
 }
 
@@ -87,8 +64,9 @@ impl Decoder<'_> {
         if survivors.cut > 0 {
             self.diagnostics.note(Kind::TruncatedCapture, Some(place));
         }
-        let (units, mut times) = self.read(room, survivors, place);
         let bounds = Bounds { entry: self.entry, exit: self.exit, leader };
+        let (units, mut times) =
+            units::read(room, survivors, self.sites, &bounds, place, self.diagnostics);
         let odd = ticks::widen(&mut times, bounds, survivors.oldest_lost);
         let unit = odd.first_backward.map(|index| units[index].index);
         self.diagnostics.add(Diagnostic {
@@ -97,7 +75,7 @@ impl Decoder<'_> {
             number: 0,
             place: Some(Place { unit, ..place }),
         });
-        let Paired { attachments, ambiguous } = self.pair(&units, &times, place);
+        let Paired { attachments, ambiguous } = self.pair(&units, &times, &bounds, place);
         if odd.ambiguous || ambiguous.is_some() {
             let unit = ambiguous.filter(|_| !odd.ambiguous);
             self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
@@ -105,10 +83,15 @@ impl Decoder<'_> {
         let recorded = (units.len() - attachments) as u64;
         self.warp.recorded += recorded;
         match counts {
-            Some(counts) => self.settle(counts, recorded, attachments as u64, survivors, place),
-            None if room.overflowed() => {
-                self.warp.lost += 1;
-                self.note_small_room(1, survivors.count.saturating_mul(2), place);
+            Some(counts) => {
+                if counts.0 >= room.count_max() {
+                    self.diagnostics.note(Kind::CountSaturated, Some(place));
+                }
+                self.settle(counts, recorded, attachments as u64, survivors, place);
+            }
+            None if room.is_full(survivors.count) => {
+                let number = u64::from(survivors.count.max(1)).saturating_mul(2);
+                self.diagnostics.note_number(Kind::RoomFull, number, Some(place));
             }
             None => {}
         }
@@ -123,68 +106,30 @@ impl Decoder<'_> {
         });
         self.warp.regions = self.regions.drain(..).map(|ended| ended.region).collect();
         self.warp.marks.sort_by_key(|mark| mark.time.ticks);
-    }
-
-    /// Takes the surviving units apart; also gives the ticks at which each was written.
-    fn read(
-        &mut self,
-        room: &Room<'_>,
-        survivors: Survivors,
-        place: Place,
-    ) -> (Vec<Unit>, Vec<u64>) {
-        let mut units = Vec::new();
-        let mut times = Vec::new();
-        let held = survivors.indices().filter(|_| survivors.cut < survivors.count);
-        for index in held {
-            let place = Some(Place { unit: Some(index), ..place });
-            let words = room.unit(index);
-            let (Some(word), Some(time)) = (Word::unpack(words[0]), write_ticks(words)) else {
-                let kind = if words[0] == 0 { Kind::UnwrittenUnit } else { Kind::DamagedUnit };
-                self.diagnostics.note(kind, place);
-                continue;
-            };
-            let Word { kind, site: id, ticks } = word;
-            if !tail_is_whole(kind, words[1]) {
-                self.diagnostics.note(Kind::DamagedUnit, place);
-                continue;
-            }
-            let Some(site) = self.sites.index_of(id) else {
-                self.diagnostics.note_number(Kind::UnknownSite, u64::from(id), place);
-                continue;
-            };
-            let fits = match kind {
-                RecordKind::Mark => !self.is_region(site),
-                kind => kind.is_value() || self.is_region(site),
-            };
-            if !fits {
-                self.diagnostics.note(Kind::KindMismatch, place);
-                continue;
-            }
-            units.push(Unit { index, kind, site, ticks, word: words[1] });
-            times.push(time);
-        }
-        (units, times)
-    }
-
-    fn is_region(&self, site: usize) -> bool {
-        self.sites.sites()[site].kind.is_region()
+        self.warp.anchors.sort_by_key(|anchor| anchor.ticks);
     }
 
     /// Makes regions and marks of a lane's units.
-    fn pair(&mut self, units: &[Unit], times: &[u64], place: Place) -> Paired {
+    fn pair(&mut self, units: &[Unit], times: &[Written], bounds: &Bounds, place: Place) -> Paired {
         let lane = place.lane.unwrap_or_default();
         let mut regions: Vec<Ended> = Vec::new();
         // Begins without an end so far, the latest last.
         let mut open: HashMap<(Option<u32>, usize), Vec<usize>> = HashMap::new();
         let mut owner: Option<Owner> = None;
-        let mut ranges = Ranges::default();
         let mut paired = Paired::default();
-        for (number, (unit, &ticks)) in (0..u32::MAX).zip(units.iter().zip(times)) {
+        for (number, (unit, written)) in (0..u32::MAX).zip(units.iter().zip(times)) {
+            let ticks = written.time;
             let place = Some(Place { unit: Some(unit.index), ..place });
-            let site = SiteIndex(self.first_site + unit.site as u32);
-            let region = |track, start: u64, end: Option<u64>| Ended {
+            let Some(of_site) = unit.site else {
+                paired.attachments += 1;
+                self.warp.anchors.push((self.to_time)(ticks));
+                continue;
+            };
+            let site = SiteIndex(self.first_site + of_site as u32);
+            let region = |form, track, start: u64, end: Option<u64>| Ended {
                 region: Region {
                     site,
+                    form,
                     track,
                     lane,
                     depth: 0,
@@ -197,34 +142,44 @@ impl Decoder<'_> {
             let mark =
                 |track, value| Mark { site, track, lane, time: (self.to_time)(ticks), value };
             match unit.kind {
-                RecordKind::Range => {
-                    let field = Word::unpack(unit.word).map_or(0, |end| end.site);
-                    let start = match ranges.begin(self.entry, unit.ticks, ticks) {
-                        Begin::Certain(start) => start,
-                        Begin::Likely(start) => {
+                RecordKind::Range | RecordKind::RangeTracked => {
+                    let tracked = unit.kind == RecordKind::RangeTracked;
+                    let (track, start) = if tracked {
+                        let (field, begin) = record::unpack(unit.data);
+                        let length = ticks.wrapping_sub(begin) & TICK_MASK;
+                        let start = ticks.checked_sub(length).filter(|start| *start >= self.entry);
+                        if start.is_some_and(|start| start - self.entry > TICK_MASK) {
                             paired.ambiguous = paired.ambiguous.or(Some(unit.index));
-                            start
                         }
-                        Begin::BeforeEntry => {
-                            self.diagnostics.note(Kind::StartBeforeEntry, place);
-                            self.entry.min(ticks)
-                        }
+                        (track_number(field), start.ok_or(Implausible::BeforeEntry))
+                    } else {
+                        let end = bounds.end_of_range(unit.data, ticks);
+                        (None, end.map(|_| unit.data))
                     };
-                    let ended = region(track_number(field), start, Some(ticks));
-                    owner = Some(Owner { site: unit.site, region: Some(regions.len()) });
+                    let start = start.unwrap_or_else(|why| {
+                        let kind = match why {
+                            Implausible::BeforeEntry => Kind::StartBeforeEntry,
+                            Implausible::BehindExit => Kind::TimeNotMonotonic,
+                        };
+                        self.diagnostics.note(kind, place);
+                        self.entry
+                    });
+                    let start = start.min(ticks);
+                    let ended = region(RegionForm::Block, track, start, Some(ticks));
+                    owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     regions.push(ended);
                 }
                 RecordKind::Begin => {
-                    let track = track_number(unit.word as u32);
-                    open.entry((track, unit.site)).or_default().push(regions.len());
-                    let ended = region(track, ticks, None);
+                    let track = track_number(unit.data as u32);
+                    open.entry((track, of_site)).or_default().push(regions.len());
+                    let ended = region(RegionForm::Token, track, ticks, None);
                     regions.push(ended);
                     owner = None;
                 }
                 RecordKind::End => {
-                    let track = track_number(unit.word as u32);
-                    let begun = open.get_mut(&(track, unit.site)).and_then(Vec::pop);
-                    owner = Some(Owner { site: unit.site, region: begun });
+                    let track = track_number(unit.data as u32);
+                    let begun = open.get_mut(&(track, of_site)).and_then(Vec::pop);
+                    owner = Some(Owner { site: of_site, region: begun });
                     match begun {
                         None => self.diagnostics.note(Kind::UnmatchedEnd, place),
                         Some(index) => {
@@ -236,15 +191,15 @@ impl Decoder<'_> {
                     }
                 }
                 RecordKind::Mark => {
-                    let mark = mark(track_number(unit.word as u32), None);
+                    let mark = mark(track_number(unit.data as u32), None);
                     self.warp.marks.push(mark);
                     owner = None;
                 }
-                _ if self.is_region(unit.site) => {
+                _ if self.sites.sites()[of_site].kind.is_region() => {
                     paired.attachments += 1;
                     let region = owner
                         .take()
-                        .filter(|owner| owner.site == unit.site)
+                        .filter(|owner| owner.site == of_site)
                         .and_then(|owner| owner.region);
                     match region {
                         None => self.diagnostics.note(Kind::OrphanedValue, place),
@@ -284,9 +239,6 @@ impl Decoder<'_> {
             self.diagnostics.note(Kind::CountMismatch, Some(place));
         }
         self.warp.lost += emitted.saturating_sub(recorded);
-        if units == COUNT_MAX {
-            self.diagnostics.note(Kind::CountSaturated, Some(place));
-        }
         if units > survivors.count {
             // Of what did not fit, damaged units are no part.
             let beyond = u64::from(units - survivors.count);
@@ -305,14 +257,5 @@ impl Decoder<'_> {
         let kind = if place.lane == Some(0) { Kind::RoomTooSmall } else { Kind::LaneRoomTooSmall };
         let number = u64::from(needed);
         self.diagnostics.add(Diagnostic { kind, count, number, place: Some(place) });
-    }
-}
-
-/// Whether word 1 of a unit is what its kind asks for.
-fn tail_is_whole(kind: RecordKind, word: u64) -> bool {
-    match kind {
-        RecordKind::Range => Word::unpack(word).is_some_and(|end| end.kind == RecordKind::End),
-        RecordKind::Begin | RecordKind::End | RecordKind::Mark => word <= u64::from(SITE_MAX),
-        _ => true,
     }
 }

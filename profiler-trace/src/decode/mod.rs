@@ -1,19 +1,20 @@
 //! From what lay in device memory to a [`Trace`].
 //!
-//! [`rooms`] says which units of a room survived and in which order, [`ticks`] and [`begins`] widen
-//! their ticks, [`lane`] pairs begins with ends, [`launches`] sorts warps into launches.
+//! [`rooms`] says which units of a room survived and in which order, [`units`] takes them apart,
+//! [`ticks`] widens their ticks, [`lane`] pairs begins with ends, [`launches`] sorts warps into
+//! launches.
 
-mod begins;
 mod depth;
 mod lane;
 mod launches;
 mod rooms;
 mod ticks;
+mod units;
 
-use profiler_wire::descriptor::{FLAG_LANES, LANE_ROOMS};
+use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP};
 use profiler_wire::header::{self, Clock, unpack_counts};
-use profiler_wire::record::track_number;
-use profiler_wire::{ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
+use profiler_wire::record::{UNIT_BYTES, track_number};
+use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
 use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{Anchor, ClockMap};
@@ -53,6 +54,9 @@ pub fn decode(capture: &Capture) -> Trace {
     trace
 }
 
+/// Lanes of a warp but for lane 0.
+const OTHER_LANES: usize = 31;
+
 /// A slot in use.
 struct Slot {
     module: usize,
@@ -69,7 +73,7 @@ struct Slot {
 #[derive(Clone, Copy)]
 struct Layouts {
     leader: Layout,
-    /// Of the other lanes, where they have rooms.
+    /// Of the other lanes, where they have one.
     lanes: Option<Layout>,
 }
 
@@ -94,10 +98,11 @@ fn read_slots(
         return;
     }
     let place = Place { module: index, ..Place::default() };
-    let leader =
-        Layout::new(descriptor.record_mask, descriptor.record_guard, descriptor.record_shift);
+    let Descriptor { record_mask, record_limit, record_shift, .. } = *descriptor;
+    let leader = Layout::new(record_mask, record_limit, record_shift, UNIT_BYTES);
+    let Descriptor { lane_mask, lane_limit, lane_shift, .. } = *descriptor;
     let lanes = (descriptor.flags & FLAG_LANES != 0)
-        .then(|| Layout::new(descriptor.lane_mask, descriptor.lane_guard, descriptor.lane_shift));
+        .then(|| Layout::new(lane_mask, lane_limit, lane_shift, LANE_STEP));
     let (Some(leader), false, WIRE_VERSION) =
         (leader, matches!(lanes, Some(None)), descriptor.version)
     else {
@@ -133,7 +138,7 @@ fn read_slots(
         let Some(kernel) = kernel else {
             trace.diagnostics.note_number(Kind::UnknownKernel, u64::from(header.kernel), place);
             let leader = exit.map(|exit| (exit.units, exit.attachments));
-            let lanes = if layouts.lanes.is_some() { LANE_ROOMS as usize } else { 0 };
+            let lanes = if layouts.lanes.is_some() { OTHER_LANES } else { 0 };
             let others: Vec<_> =
                 (1..=lanes).filter_map(|lane| lane_counts(module, slot, lane)).collect();
             if others.len() < lanes {
@@ -252,6 +257,7 @@ fn decode_slot(
         exit: exit.map(|exit| moment(clocks, header, exit)),
         regions: Vec::new(),
         marks: Vec::new(),
+        anchors: Vec::new(),
         recorded: 0,
         lost: 0,
     };
@@ -266,17 +272,16 @@ fn decode_slot(
         regions: Vec::new(),
     };
     let counts = slot.exit.map(|exit| (exit.units, exit.attachments));
-    let room = slot.layouts.leader.room(&module.records, slot.slot as usize);
+    let room = slot.layouts.leader.room(&module.records, slot.slot as usize, 0);
     decoder.lane(&room, counts, Place { lane: Some(0), ..place });
     if let Some(layout) = slot.layouts.lanes {
-        let lanes = LANE_ROOMS as usize;
-        for lane in 1..=lanes {
+        for lane in 1..=OTHER_LANES {
             let place = Place { lane: Some(lane as u8), ..place };
             let counts = lane_counts(module, slot.slot, lane);
             if counts.is_none() {
                 decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
             }
-            let room = layout.room(&module.lanes, slot.slot as usize * lanes + lane - 1);
+            let room = layout.room(&module.lanes, slot.slot as usize, lane);
             // A lane that recorded nothing writes no count; one that never left did not either,
             // and its records tell the two apart.
             decoder.lane(&room, counts.filter(|counts| *counts != (0, 0)), place);

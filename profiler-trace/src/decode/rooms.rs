@@ -1,59 +1,64 @@
 //! Which units of a room survived, and in which order they were written.
 
-use profiler_wire::Word;
-use profiler_wire::header::COUNT_MAX;
-use profiler_wire::record::{RecordKind, TICK_MASK, UNIT_BYTES};
+use profiler_wire::Stamp;
+use profiler_wire::descriptor::{CURSOR_MAX, units};
+use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
 
 /// How the rooms of a module lie, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Units that a room keeps.
+    /// Units of a lane that a room keeps.
     capacity: u32,
     /// Whether the last units are kept, not the first.
     ring: bool,
     /// Binary logarithm of the bytes between two rooms.
     shift: u32,
+    /// Bytes from one unit of a lane to its next.
+    step: u32,
 }
 
 impl Layout {
-    /// `None` if no host lays out rooms so (see [`profiler_wire::descriptor`]).
-    pub(super) fn new(mask: u32, guard: u32, shift: u32) -> Option<Self> {
+    /// Of the descriptor's mask and limit; `None` if no host lays out rooms so (see
+    /// [`profiler_wire::descriptor`]).
+    pub(super) fn new(mask: u32, limit: u32, shift: u32, step: u32) -> Option<Self> {
         let ring = mask != u32::MAX;
-        let (capacity, units) = if ring {
-            let capacity = mask + 1;
-            if guard != mask || !capacity.is_power_of_two() {
-                return None;
-            }
-            (capacity, u64::from(capacity))
+        let bytes = if ring { mask + 1 } else { limit };
+        let fits = if ring {
+            bytes.is_power_of_two() && bytes >= step && limit == u32::MAX
         } else {
-            (guard, u64::from(guard) + 1)
+            bytes.is_multiple_of(step) && bytes <= CURSOR_MAX
         };
-        // A shift of more than 37 bits would be a room of more units than a count can tell.
-        (shift < 37 && units * u64::from(UNIT_BYTES) <= 1 << shift).then_some(Self {
-            capacity,
+        // No cursor reaches beyond 2^32 bytes.
+        (fits && shift <= u32::BITS && u64::from(bytes) <= 1 << shift).then_some(Self {
+            capacity: bytes / step,
             ring,
             shift,
+            step,
         })
     }
 
-    /// The room with this index; as much of it as there is.
-    pub(super) fn room<'a>(&self, rooms: &'a [u8], index: usize) -> Room<'a> {
+    /// What the room with this index holds of the units at `column` of its rows, the first bytes of
+    /// each being column 0; as much of it as there is.
+    pub(super) fn room<'a>(&self, rooms: &'a [u8], index: usize, column: usize) -> Room<'a> {
         let bytes = 1_usize.checked_shl(self.shift);
-        let from = bytes.and_then(|bytes| bytes.checked_mul(index));
+        let from = bytes
+            .and_then(|bytes| bytes.checked_mul(index))
+            .and_then(|from| from.checked_add(column * UNIT_BYTES as usize));
         let bytes = from.and_then(|from| rooms.get(from..)).unwrap_or_default();
-        let units = bytes.as_chunks::<{ UNIT_BYTES as usize }>().0;
-        let kept = units.len().min(self.capacity as usize);
-        Room { units: &units[..kept], behind: units.get(kept), layout: *self }
+        let unit = UNIT_BYTES as usize;
+        let held = bytes.len().checked_sub(unit).map_or(0, |rest| rest / self.step as usize + 1);
+        Room { bytes, held: held.min(self.capacity as usize) as u32, layout: *self }
     }
 }
 
-/// One lane's room.
+/// One lane's units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room<'a> {
-    /// At most the room's capacity; fewer where the capture is cut short.
-    units: &'a [[u8; UNIT_BYTES as usize]],
-    /// The unit that absorbs what does not fit.
-    behind: Option<&'a [u8; UNIT_BYTES as usize]>,
+    /// From the lane's first unit on.
+    bytes: &'a [u8],
+    /// How many units of the lane's are there: at most the capacity, fewer where the capture is cut
+    /// short.
+    held: u32,
     layout: Layout,
 }
 
@@ -82,8 +87,14 @@ impl Survivors {
 impl Room<'_> {
     /// The words of a unit; zero if it is not in the capture.
     pub(super) fn unit(&self, index: u32) -> [u64; 2] {
-        let Some(bytes) = self.units.get(index as usize) else { return [0; 2] };
-        words(bytes)
+        let at = index as usize * self.layout.step as usize;
+        let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<{ UNIT_BYTES as usize }>);
+        bytes.map_or([0; 2], words)
+    }
+
+    /// Where the lane's count of units stops.
+    pub(super) fn count_max(&self) -> u32 {
+        units(CURSOR_MAX, self.layout.step)
     }
 
     /// Which units survived of so many that were emitted.
@@ -91,9 +102,9 @@ impl Room<'_> {
         let Layout { capacity, ring, .. } = self.layout;
         let count = emitted.min(capacity);
         let wrapped = ring && emitted > capacity;
-        let mut first = if wrapped { emitted % capacity } else { 0 };
-        if emitted == COUNT_MAX && wrapped {
-            // From here on every unit goes where unit number `COUNT_MAX` belongs. If that
+        let mut first = if wrapped { emitted.min(self.count_max()) % capacity } else { 0 };
+        if emitted >= self.count_max() && wrapped {
+            // From here on every unit goes where the unit of that number belongs. If that
             // happened, this unit is the newest; otherwise it is the oldest. It lies nearer in
             // time to its true neighbour.
             let last = first;
@@ -104,7 +115,7 @@ impl Room<'_> {
                 first = behind;
             }
         }
-        let cut = match (ring && wrapped, self.units.len() as u32) {
+        let cut = match (wrapped, self.held) {
             (_, held) if held >= capacity => 0,
             (true, held) => capacity - held,
             (false, held) => count.saturating_sub(held),
@@ -113,10 +124,10 @@ impl Room<'_> {
     }
 
     /// Which units survived in a lane that left no count: those that were written, as rooms are
-    /// cleared before a session. Also says whether any were lost at the end.
+    /// cleared before a session.
     pub(super) fn scan(&self) -> Survivors {
         let Layout { capacity, ring, .. } = self.layout;
-        let written = self.units.iter().take_while(|unit| words(unit)[0] != 0).count() as u32;
+        let written = (0..self.held).take_while(|index| self.unit(*index) != [0; 2]).count() as u32;
         let full = written == capacity && capacity > 0;
         let mut first = 0;
         if ring && full {
@@ -134,15 +145,15 @@ impl Room<'_> {
         Survivors { first, count: written, oldest_lost: first != 0, cut: 0, capacity }
     }
 
-    /// Whether, in a lane without a count, something was written to the unit that absorbs what
-    /// does not fit.
-    pub(super) fn overflowed(&self) -> bool {
-        !self.layout.ring && self.behind.is_some_and(|unit| words(unit)[0] != 0)
+    /// Whether, in a lane that left no count and `kept` so many units, later ones may have found no
+    /// room.
+    pub(super) fn is_full(&self, kept: u32) -> bool {
+        !self.layout.ring && kept == self.layout.capacity
     }
 
-    /// Whether nothing was ever written.
+    /// Whether nothing was ever written, as far as the room tells.
     pub(super) fn is_blank(&self) -> bool {
-        self.unit(0)[0] == 0 && !self.overflowed()
+        self.unit(0) == [0; 2]
     }
 }
 
@@ -151,13 +162,9 @@ fn words(bytes: &[u8; UNIT_BYTES as usize]) -> [u64; 2] {
     [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
 }
 
-/// The ticks at which a unit was written: of a `Range` those of its end.
+/// The ticks at which a unit was written.
 pub(super) fn write_ticks(unit: [u64; 2]) -> Option<u64> {
-    let word = Word::unpack(unit[0])?;
-    match word.kind {
-        RecordKind::Range => Word::unpack(unit[1]).map(|end| end.ticks),
-        _ => Some(word.ticks),
-    }
+    Stamp::unpack(unit[1]).map(|stamp| stamp.ticks)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use profiler_trace::{
-    DeviceInfo, Edge, Launch, Mark, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp,
+    DeviceInfo, Edge, Launch, Mark, MarkIndex, Region, RegionForm, Site, SiteIndex, Time, Trace,
+    Value, Warp,
 };
 use profiler_wire::header::{Clock, Dim3};
 use profiler_wire::{SiteKind, Strategy};
@@ -82,6 +83,7 @@ pub(crate) fn warp(trace: &mut Trace, block: Dim3, warp: u32, entry: f64, exit: 
         exit: Some(time(exit)),
         regions: Vec::new(),
         marks: Vec::new(),
+        anchors: Vec::new(),
         recorded: 0,
         lost: 0,
     });
@@ -101,6 +103,7 @@ pub(crate) fn region(
     let warp = &mut trace.warps[warp];
     warp.regions.push(Region {
         site,
+        form: RegionForm::Block,
         track: None,
         lane: 0,
         depth,

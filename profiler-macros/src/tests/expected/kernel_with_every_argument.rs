@@ -20,13 +20,15 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
             clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let __profiler_launch = prof;
-        unsafe {
-            ::renamed::__private::State::enter_with(
-                __profiler_site,
-                __profiler_config,
-                __profiler_launch,
-            )
+        {
+            let __profiler_launch = prof;
+            unsafe {
+                ::renamed::__private::State::enter_with(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_launch,
+                )
+            }
         }
     };
     let _: () = {
@@ -63,13 +65,15 @@ unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
             clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        let __profiler_launch = prof;
-        unsafe {
-            ::renamed::__private::State::enter_with(
-                __profiler_site,
-                __profiler_config,
-                __profiler_launch,
-            )
+        {
+            let __profiler_launch = prof;
+            unsafe {
+                ::renamed::__private::State::enter_with(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_launch,
+                )
+            }
         }
     };
     let _: () = {

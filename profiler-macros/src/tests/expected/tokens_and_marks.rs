@@ -78,4 +78,12 @@ fn enclosing() {
             key,
         )
     };
+    {
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
+        ::profiler_device::__private::Leader::anchor(
+            ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
+        )
+    };
 }

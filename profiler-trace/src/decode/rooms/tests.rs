@@ -1,21 +1,37 @@
-use profiler_wire::descriptor::unit_index;
-use profiler_wire::record::pack;
+use profiler_wire::RecordKind;
+use profiler_wire::descriptor::{LANE_STEP, next_cursor, room_byte};
+use profiler_wire::header::COUNT_MAX;
 
 use super::*;
 
-/// A ring of 2^k units, or the first `capacity` ones, after `emitted` units whose ticks count up.
-fn filled(ring: bool, capacity: u32, emitted: u32) -> (Layout, Vec<u8>) {
-    let (mask, guard) = if ring { (capacity - 1, capacity - 1) } else { (u32::MAX, capacity) };
-    let units = if ring { capacity } else { capacity + 1 };
-    let bytes = (units * UNIT_BYTES).next_power_of_two();
-    let mut room = vec![0; bytes as usize];
-    for number in 0..emitted {
-        let at = (unit_index(number, mask, guard) * UNIT_BYTES) as usize;
-        let word = pack(RecordKind::Mark, 1, u64::from(number) + 1);
-        room[at..at + 8].copy_from_slice(&word.to_le_bytes());
-    }
-    (Layout::new(mask, guard, bytes.trailing_zeros()).expect("as hosts lay it out"), room)
+/// The bytes of a mark at a time.
+fn mark(ticks: u64) -> [u8; 16] {
+    let stamp = Stamp { kind: RecordKind::Mark, site: 1, ticks }.pack();
+    let mut bytes = [0; 16];
+    bytes[8..].copy_from_slice(&stamp.to_le_bytes());
+    bytes
 }
+
+/// A ring of 2^k units, or the first `capacity` ones, after `emitted` units whose ticks count up;
+/// the units lie at a column of rows of `step` bytes.
+fn filled(ring: bool, capacity: u32, emitted: u32, step: u32, column: usize) -> (Layout, Vec<u8>) {
+    let bytes = capacity * step;
+    let (mask, limit) = if ring { (bytes - 1, u32::MAX) } else { (u32::MAX, bytes) };
+    let shift = bytes.next_power_of_two().trailing_zeros();
+    let mut room = vec![0; 1 << shift];
+    let mut cursor = 0;
+    for number in 0..emitted {
+        if cursor < limit {
+            let at = room_byte(cursor, mask) as usize + 16 * column;
+            room[at..at + 16].copy_from_slice(&mark(u64::from(number) + 1));
+        }
+        cursor = next_cursor(cursor, step);
+    }
+    (Layout::new(mask, limit, shift, step).expect("as hosts lay it out"), room)
+}
+
+/// Steps and columns: lane 0, and other lanes.
+const PLACES: [(u32, usize); 3] = [(UNIT_BYTES, 0), (LANE_STEP, 1), (LANE_STEP, 31)];
 
 fn order(room: &Room<'_>, survivors: Survivors) -> Vec<u64> {
     survivors.indices().filter_map(|index| write_ticks(room.unit(index))).collect()
@@ -23,27 +39,30 @@ fn order(room: &Room<'_>, survivors: Survivors) -> Vec<u64> {
 
 #[test]
 fn every_fill_level_with_and_without_a_count() {
-    for capacity in [1, 2, 4, 8] {
-        for emitted in 0..5 * capacity {
-            let (layout, bytes) = filled(true, capacity, emitted);
-            let room = layout.room(&bytes, 0);
-            let kept = emitted.min(capacity);
-            let expected: Vec<u64> = (emitted - kept..emitted).map(|n| u64::from(n) + 1).collect();
-            let survivors = room.survivors(emitted);
-            assert_eq!(order(&room, survivors), expected, "{capacity} {emitted}");
-            assert_eq!(survivors.oldest_lost, emitted > capacity);
-            assert_eq!(order(&room, room.scan()), expected, "{capacity} {emitted} without a count");
+    for (step, column) in PLACES {
+        for capacity in [1, 2, 4, 8] {
+            for emitted in 0..5 * capacity {
+                let (layout, bytes) = filled(true, capacity, emitted, step, column);
+                let room = layout.room(&bytes, 0, column);
+                let kept = emitted.min(capacity);
+                let expected: Vec<u64> =
+                    (emitted - kept..emitted).map(|n| u64::from(n) + 1).collect();
+                let survivors = room.survivors(emitted);
+                assert_eq!(order(&room, survivors), expected, "{capacity} {emitted}");
+                assert_eq!(survivors.oldest_lost, emitted > capacity);
+                assert_eq!(order(&room, room.scan()), expected, "{capacity} {emitted} no count");
+            }
         }
-    }
-    for capacity in [0, 1, 3, 7] {
-        for emitted in 0..3 * capacity + 2 {
-            let (layout, bytes) = filled(false, capacity, emitted);
-            let room = layout.room(&bytes, 0);
-            let expected: Vec<u64> = (1..=u64::from(emitted.min(capacity))).collect();
-            assert_eq!(order(&room, room.survivors(emitted)), expected);
-            assert_eq!(order(&room, room.scan()), expected);
-            assert_eq!(room.overflowed(), emitted > capacity);
-            assert_eq!(room.is_blank(), emitted == 0);
+        for capacity in [0, 1, 3, 7] {
+            for emitted in 0..3 * capacity + 2 {
+                let (layout, bytes) = filled(false, capacity, emitted, step, column);
+                let room = layout.room(&bytes, 0, column);
+                let expected: Vec<u64> = (1..=u64::from(emitted.min(capacity))).collect();
+                assert_eq!(order(&room, room.survivors(emitted)), expected);
+                assert_eq!(order(&room, room.scan()), expected);
+                assert_eq!(room.is_full(room.scan().count), emitted >= capacity);
+                assert_eq!(room.is_blank(), emitted == 0 || capacity == 0);
+            }
         }
     }
 }
@@ -51,38 +70,50 @@ fn every_fill_level_with_and_without_a_count() {
 #[test]
 fn a_saturated_count_finds_the_newest_by_its_time() {
     let set = |bytes: &mut [u8], index: usize, ticks: u64| {
-        let word = pack(RecordKind::Mark, 1, ticks);
-        bytes[index * 16..index * 16 + 8].copy_from_slice(&word.to_le_bytes());
+        bytes[index * 16..index * 16 + 16].copy_from_slice(&mark(ticks));
     };
-    let (layout, mut bytes) = filled(true, 4, 0);
-    for (index, ticks) in [(0, 1010), (1, 1020), (2, 1030)] {
+    let (layout, mut bytes) = filled(true, 4, 0, UNIT_BYTES, 0);
+    for (index, ticks) in [(1, 1010), (2, 1020), (3, 1030)] {
         set(&mut bytes, index, ticks);
     }
-    // Exactly as many as can be counted: the last place holds the oldest unit.
-    set(&mut bytes, 3, 1000);
-    let room = layout.room(&bytes, 0);
+    // Exactly as many as can be counted: the place where the next one belongs, the first, holds the
+    // oldest unit.
+    assert_eq!(COUNT_MAX % 4, 0);
+    set(&mut bytes, 0, 1000);
+    let room = layout.room(&bytes, 0, 0);
     assert_eq!(order(&room, room.survivors(COUNT_MAX)), [1000, 1010, 1020, 1030]);
     // One more, and it holds the newest.
-    set(&mut bytes, 3, 1040);
-    let room = layout.room(&bytes, 0);
+    set(&mut bytes, 0, 1040);
+    let room = layout.room(&bytes, 0, 0);
     assert_eq!(order(&room, room.survivors(COUNT_MAX)), [1010, 1020, 1030, 1040]);
 }
 
 #[test]
 fn layouts_that_no_host_makes_are_refused() {
-    assert!(Layout::new(6, 6, 10).is_none());
-    assert!(Layout::new(7, 3, 10).is_none());
-    assert!(Layout::new(7, 7, 6).is_none());
-    assert!(Layout::new(u32::MAX, 4, 6).is_none());
-    assert!(Layout::new(u32::MAX, 3, 6).is_some());
-    assert!(Layout::new(u32::MAX, u32::MAX, 63).is_none());
-    assert!(Layout::new(0, 0, 4).is_some());
+    let ring = |units: u32, shift| Layout::new(units * 16 - 1, u32::MAX, shift, 16);
+    assert!(ring(8, 7).is_some() && ring(1, 4).is_some());
+    assert!(ring(8, 6).is_none(), "the room is too short");
+    assert!(ring(6, 10).is_none(), "no power of two");
+    assert!(Layout::new(7, u32::MAX, 10, 16).is_none(), "less than a unit");
+    assert!(Layout::new(255, u32::MAX, 10, LANE_STEP).is_none(), "less than a row");
+    assert!(Layout::new(127, 128, 10, 16).is_none(), "a ring has no limit");
+    let first = |units: u32, shift| Layout::new(u32::MAX, units * 16, shift, 16);
+    assert!(first(4, 6).is_some() && first(3, 6).is_some() && first(0, 0).is_some());
+    assert!(first(5, 6).is_none(), "the room is too short");
+    assert!(Layout::new(u32::MAX, 40, 6, 16).is_none(), "half a unit");
+    assert!(Layout::new(u32::MAX, CURSOR_MAX, 32, 16).is_some());
+    assert!(Layout::new(u32::MAX, CURSOR_MAX + 16, 32, 16).is_none(), "cursors stop before");
+    assert!(Layout::new(u32::MAX, 16, 33, 16).is_none(), "no cursor reaches so far");
 }
 
 #[test]
 fn a_room_that_is_cut_short_says_so() {
-    let (layout, bytes) = filled(true, 4, 6);
-    assert_eq!(layout.room(&bytes[..40], 0).survivors(6).cut, 2);
-    assert_eq!(layout.room(&bytes, 1).survivors(2).cut, 2);
-    assert_eq!(layout.room(&bytes, usize::MAX).survivors(0).cut, 0);
+    let (layout, bytes) = filled(true, 4, 6, UNIT_BYTES, 0);
+    assert_eq!(layout.room(&bytes[..40], 0, 0).survivors(6).cut, 2);
+    assert_eq!(layout.room(&bytes, 1, 0).survivors(2).cut, 2);
+    assert_eq!(layout.room(&bytes, usize::MAX, 0).survivors(0).cut, 0);
+    let (layout, bytes) = filled(true, 4, 6, LANE_STEP, 5);
+    for (length, cut) in [(512 + 95, 3), (512 + 96, 2), (2048, 0)] {
+        assert_eq!(layout.room(&bytes[..length], 0, 5).survivors(6).cut, cut, "{length}");
+    }
 }

@@ -1,0 +1,96 @@
+//! Takes the units of one lane's room apart.
+
+use profiler_wire::Stamp;
+use profiler_wire::record::{RecordKind, TRACK_FIELD_MAX};
+
+use super::rooms::{Room, Survivors};
+use super::ticks::{Bounds, Written};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
+use crate::model::Value;
+use crate::site_table::SiteTable;
+
+/// A unit that is a record or an attachment of a known site, or an anchor.
+pub(super) struct Unit {
+    /// Its place in the room.
+    pub index: u32,
+    pub kind: RecordKind,
+    /// Index into the module's sites; `None` for an anchor.
+    pub site: Option<usize>,
+    /// Word 0.
+    pub data: u64,
+}
+
+impl Unit {
+    pub(super) fn value(&self) -> Option<Value> {
+        Some(match self.kind {
+            RecordKind::ValueUnsigned => Value::Unsigned(self.data),
+            RecordKind::ValueSigned => Value::Signed(self.data.cast_signed()),
+            RecordKind::ValueFloat => Value::Float(f64::from_bits(self.data)),
+            _ => return None,
+        })
+    }
+}
+
+/// The whole units among the survivors, and when each was written as far as it says that itself;
+/// what is no unit is noted.
+pub(super) fn read(
+    room: &Room<'_>,
+    survivors: Survivors,
+    sites: &SiteTable,
+    bounds: &Bounds,
+    place: Place,
+    diagnostics: &mut Diagnostics,
+) -> (Vec<Unit>, Vec<Written>) {
+    let mut units = Vec::new();
+    let mut times = Vec::new();
+    let held = survivors.indices().filter(|_| survivors.cut < survivors.count);
+    for index in held {
+        let place = Some(Place { unit: Some(index), ..place });
+        let words @ [data, stamp] = room.unit(index);
+        let Some(Stamp { kind, site: id, ticks }) = Stamp::unpack(stamp) else {
+            let kind = if words == [0; 2] { Kind::UnwrittenUnit } else { Kind::DamagedUnit };
+            diagnostics.note(kind, place);
+            continue;
+        };
+        if !is_whole(kind, id, data) {
+            diagnostics.note(Kind::DamagedUnit, place);
+            continue;
+        }
+        let site = if kind == RecordKind::Anchor {
+            None
+        } else {
+            let Some(site) = sites.index_of(id) else {
+                diagnostics.note_number(Kind::UnknownSite, u64::from(id), place);
+                continue;
+            };
+            let is_region = sites.sites()[site].kind.is_region();
+            let fits = match kind {
+                RecordKind::Mark => !is_region,
+                kind => kind.is_value() || is_region,
+            };
+            if !fits {
+                diagnostics.note(Kind::KindMismatch, place);
+                continue;
+            }
+            Some(site)
+        };
+        let whole = match kind {
+            RecordKind::Range => bounds.end_of_range(data, ticks).ok(),
+            _ => None,
+        };
+        units.push(Unit { index, kind, site, data });
+        times.push(Written { time: whole.unwrap_or(ticks), whole: whole.is_some() });
+    }
+    (units, times)
+}
+
+/// Whether a unit is as its kind asks for.
+fn is_whole(kind: RecordKind, site: u32, data: u64) -> bool {
+    match kind {
+        RecordKind::Begin | RecordKind::End | RecordKind::Mark => {
+            data <= u64::from(TRACK_FIELD_MAX)
+        }
+        RecordKind::Anchor => site == 0,
+        _ => true,
+    }
+}
