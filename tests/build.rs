@@ -11,16 +11,23 @@ enum Profiling {
 }
 
 use Profiling::{Both, Off, On};
+use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 6] = [
+const TESTS: [(&str, Profiling); 8] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
     ("collectives", On),
     ("rooms", On),
     ("thousand", On),
+    ("barriers", On),
+    ("stamps", Both),
 ];
+
+/// A newer target and the version of PTX that has its instructions, for which the kernels of
+/// `stamps` are compiled too.
+const STAMPS_TARGETS: [(&str, u32); 2] = [("sm_90", 80), ("sm_90a", 80)];
 
 /// The kernels of an example.
 const EXAMPLES: [&str; 5] = ["quickstart", "softmax", "gemm", "pipeline", "persistent"];
@@ -32,12 +39,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let examples = EXAMPLES.map(|name| (name, format!("../examples/{name}/kernels"), Both));
     let mut compiles = true;
     for (name, folder, profiling) in tests.iter().chain(&examples) {
+        let kernels = Kernels::new(folder);
         if matches!(profiling, On | Both) {
-            compiles &= compile(folder, name, true)?;
+            compiles &= compile(&kernels, name, true)?;
         }
         if matches!(profiling, Off | Both) {
-            compiles &= compile(folder, &format!("{name}_off"), false)?;
+            compiles &= compile(&kernels, &format!("{name}_off"), false)?;
         }
+    }
+    for (target, version) in STAMPS_TARGETS {
+        let kernels = Kernels::new("kernels/stamps").target(target).ptx_version(version);
+        compiles &= compile(&kernels, &format!("stamps_{target}"), true)?;
+        compiles &= compile(&kernels, &format!("stamps_{target}_off"), false)?;
     }
     if !compiles {
         println!("cargo::rustc-cfg=no_nvptx_compiler");
@@ -46,8 +59,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Whether there is a compiler; none is an error where tools are required.
-fn compile(folder: &str, name: &str, enabled: bool) -> Result<bool, profiler_build::Error> {
-    let kernels = profiler_build::Kernels::new(folder).name(name).profile_enabled(enabled);
+fn compile(kernels: &Kernels, name: &str, enabled: bool) -> Result<bool, profiler_build::Error> {
+    let kernels = kernels.clone().name(name).profile_enabled(enabled);
     if std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1") {
         return kernels.build().map(|_| true);
     }

@@ -66,8 +66,21 @@ pub struct Kernels {
     ptx_version: u32,
     features: Vec<String>,
     profile_enabled: bool,
+    launch_bounds: Vec<(String, LaunchBounds)>,
     out_dir: Option<PathBuf>,
     target_dir: Option<PathBuf>,
+}
+
+/// Launch bounds of a kernel; 0 is none. They mean what the arguments of `#[profiled]` mean that
+/// bear the same names (PTX ISA, "Performance-Tuning Directives").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchBounds {
+    /// Threads of a block (`.maxntid`).
+    pub max_threads: u32,
+    /// Blocks that an SM holds at once (`.minnctapersm`).
+    pub min_blocks: u32,
+    /// Registers of a thread (`.maxnreg`).
+    pub max_registers: u32,
 }
 
 impl Kernels {
@@ -80,6 +93,7 @@ impl Kernels {
             ptx_version: DEFAULT_PTX_VERSION,
             features: Vec::new(),
             profile_enabled: true,
+            launch_bounds: Vec::new(),
             out_dir: None,
             target_dir: None,
         }
@@ -112,6 +126,14 @@ impl Kernels {
     /// the device crate's manifest switches the feature on itself.
     pub fn profile_enabled(mut self, enabled: bool) -> Self {
         self.profile_enabled = enabled;
+        self
+    }
+
+    /// Launch bounds of a kernel, by its name in PTX, for one that has none by `#[profiled]`. That
+    /// includes kernels compiled without [profiling](Kernels::profile_enabled): the attribute's
+    /// bounds are a part of what it then does not leave behind.
+    pub fn launch_bounds(mut self, kernel: impl Into<String>, bounds: LaunchBounds) -> Self {
+        self.launch_bounds.push((kernel.into(), bounds));
         self
     }
 
@@ -202,7 +224,7 @@ impl Kernels {
             assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
         }
         .run()?;
-        let processed = process::process(&outcome.text)
+        let processed = process::process(&outcome.text, &self.launch_bounds)
             .map_err(|source| Error::Process { name: name.clone(), source })?;
         let text = process::raise_version(processed.text, self.ptx_version);
         let path = self.write(&name, &text)?;
@@ -307,7 +329,7 @@ impl Ptx {
     ///
     /// See [`ProcessError`]: each names the site, the kernel or the line.
     pub fn process(text: &str) -> Result<String, ProcessError> {
-        process::process(text).map(|processed| processed.text)
+        process::process(text, &[]).map(|processed| processed.text)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_build::{Error, Kernels, Ptx};
+use profiler_build::{Error, Kernels, LaunchBounds, Ptx};
 
 type Outcome = Result<(), Failed>;
 type Test = (&'static str, fn() -> Outcome);
@@ -58,12 +58,13 @@ fn main() -> ExitCode {
         let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));
         return libtest_mimic::run(&arguments, vec![trial]).exit_code();
     }
-    let tests: [Test; 5] = [
+    let tests: [Test; 6] = [
         ("sites_of_a_real_module_are_numbered", sites_of_a_real_module_are_numbered),
         ("a_thousand_sites_just_work", a_thousand_sites_just_work),
         ("errors_of_the_device_crate_are_forwarded", errors_of_the_device_crate_are_forwarded),
         ("enabled_follows_the_builder_also_when_renamed", enabled_follows_the_builder),
         ("build_scripts_are_told_what_to_watch", build_scripts_are_told_what_to_watch),
+        ("target_version_and_bounds_are_the_build_scripts", target_version_and_bounds),
     ];
     let trials = tests
         .into_iter()
@@ -129,9 +130,13 @@ fn ids(text: &str) -> (Vec<u32>, Vec<u32>) {
 
 /// Assembles the text where ptxas is at hand: PROFILER_PTXAS names it.
 fn assemble(ptx: &Ptx) -> Outcome {
+    assemble_for(ptx, "sm_80")
+}
+
+fn assemble_for(ptx: &Ptx, target: &str) -> Outcome {
     let Some(ptxas) = std::env::var_os("PROFILER_PTXAS") else { return Ok(()) };
     let output = Command::new(ptxas)
-        .args(["-arch=sm_80", "-v", "-o"])
+        .args(["-arch", target, "-v", "-o"])
         .arg(ptx.path.with_extension("cubin"))
         .arg(&ptx.path)
         .output()
@@ -171,6 +176,27 @@ pub unsafe extern "ptx-kernel" fn twice(p: *mut u32, n: u32) {{
     assert_eq!((code, statics), (vec![1, 2, 3, 4], vec![1, 2, 3, 4]));
     assert!(text.contains(")\n.maxntid 256\n{"), "{text}");
     assemble(&ptx)
+}
+
+fn target_version_and_bounds() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let source = format!(
+        "{PRELUDE}\n#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn fence() {{\n    \
+         unsafe {{ core::arch::asm!(\"wgmma.fence.sync.aligned;\") }}\n}}\n"
+    );
+    let folder = device_crate(root.path(), "hopper", &wire_dependency(), &source);
+    let bounds = LaunchBounds { max_threads: 384, min_blocks: 1, max_registers: 0 };
+    let ptx = Kernels::new(&folder)
+        .target("sm_90a")
+        .ptx_version(83)
+        .launch_bounds("fence", bounds)
+        .out_dir(folder.join("out"))
+        .target_dir(env!("CARGO_TARGET_TMPDIR"))
+        .build()?;
+    let text = std::fs::read_to_string(&ptx.path)?;
+    assert!(text.contains(".version 8.3\n.target sm_90a"), "{text}");
+    assert!(text.contains("\n.maxntid 384\n.minnctapersm 1\n{"), "{text}");
+    assemble_for(&ptx, "sm_90a")
 }
 
 fn a_thousand_sites_just_work() -> Outcome {

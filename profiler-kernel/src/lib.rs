@@ -12,6 +12,9 @@
 //! `#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]`, since the macro expands
 //! to `asm!` there.
 //!
+//! [`wgmma`] and [`warp_group`] need the target `sm_90a`, whose PTX runs on compute capability 9.0
+//! and no other; [`tma`] and what else says so needs `sm_90`.
+//!
 //! Pointers are generic addresses, as everywhere in Rust; what needs the address of a state space
 //! converts it, which ptxas folds away where it sees where the pointer comes from.
 //!
@@ -28,6 +31,9 @@
 //! the GPU punishes with a hang or a wrong result (threads that disagree on a barrier, a lane
 //! outside its mask, an asynchronous copy that is never waited for) is an error of the launch or
 //! shows in the result.
+//!
+//! [`tma`], [`wgmma`] and [`warp_group`] have no twin: a kernel that comes to them fails its launch,
+//! with an error that says so.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -42,7 +48,10 @@ pub mod mbarrier;
 pub mod mma;
 pub mod shared;
 pub mod thread;
+pub mod tma;
 pub mod warp;
+pub mod warp_group;
+pub mod wgmma;
 
 #[cfg(target_arch = "nvptx64")]
 #[path = "platform/ptx.rs"]
@@ -50,6 +59,13 @@ mod platform;
 #[cfg(not(target_arch = "nvptx64"))]
 #[path = "platform/twin.rs"]
 mod platform;
+
+#[cfg(target_arch = "nvptx64")]
+#[path = "platform/hopper_ptx.rs"]
+mod hopper;
+#[cfg(not(target_arch = "nvptx64"))]
+#[path = "platform/hopper_twin.rs"]
+mod hopper;
 
 /// What the macros of this crate expand to.
 #[doc(hidden)]

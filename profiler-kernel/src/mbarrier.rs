@@ -13,7 +13,7 @@
 //! these functions access it.
 
 use crate::atomic::spin_until;
-use crate::platform;
+use crate::{hopper, platform};
 
 /// The most arrivals that a phase can expect.
 pub const MAX_ARRIVALS: u32 = (1 << 20) - 1;
@@ -61,6 +61,33 @@ pub unsafe fn try_wait_parity(barrier: *mut u64, parity: u32) -> bool {
 pub unsafe fn wait_parity(barrier: *mut u64, parity: u32) {
     // SAFETY: the caller's promise.
     spin_until(|| unsafe { try_wait_parity(barrier, parity) });
+}
+
+/// [`wait_parity`] that ends the kernel (`trap`) when the phase is not complete after `limit_ns`
+/// nanoseconds: a mistake in a pipeline is then an error of the launch, and not a GPU that hangs.
+/// The time is asked for only by threads that have to wait. On the twin the emulator finds out
+/// when no thread gets on any more, and the limit does nothing.
+///
+/// # Safety
+///
+/// See [the module](self).
+#[inline(always)]
+pub unsafe fn wait_parity_or_trap(barrier: *mut u64, parity: u32, limit_ns: u64) {
+    // SAFETY: the caller's promise.
+    platform::spin_until_or_trap(limit_ns, || unsafe { try_wait_parity(barrier, parity) });
+}
+
+/// Arrives, and lets the current phase wait for `bytes` bytes of asynchronous copies besides
+/// (`mbarrier.arrive.expect_tx`). Copies such as [`tma::load_2d`](crate::tma::load_2d) report their
+/// bytes to it. Needs `sm_90`; not on the twin, where it fails the launch.
+///
+/// # Safety
+///
+/// See [the module](self); at most 2^20 - 1 bytes are outstanding at a time.
+#[inline(always)]
+pub unsafe fn arrive_expecting_bytes(barrier: *mut u64, bytes: u32) {
+    // SAFETY: the caller's promise.
+    unsafe { hopper::mbarrier_arrive_expecting_bytes(barrier, bytes) };
 }
 
 /// Ends the use as an mbarrier, so that the memory may serve for something else.

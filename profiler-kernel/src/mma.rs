@@ -78,3 +78,17 @@ pub unsafe fn ldmatrix_x4_trans(row: *const u8) -> [u32; 4] {
     // SAFETY: the caller's promise.
     unsafe { platform::ldmatrix_x4_trans(row) }
 }
+
+/// Stores four 8 x 8 matrices of 16-bit elements to shared memory
+/// (`stmatrix.sync.aligned.m8n8.x4.shared.b16`): the counterpart of [`ldmatrix_x4`], with the same
+/// rows and the same words. Needs `sm_90`.
+///
+/// # Safety
+///
+/// See [the module](self); each lane's row is 16 bytes of shared memory, aligned to 16, which nobody
+/// else accesses.
+#[inline(always)]
+pub unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
+    // SAFETY: the caller's promise.
+    unsafe { platform::stmatrix_x4(row, parts) };
+}

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::command::Run;
-use crate::{Error, cargo, target, tools};
+use crate::{Error, cargo, root, target, tools};
 
 /// The package whose examples are bundled.
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 6] = ["end_to_end", "stress", "rooms", "thousand", "gpu", "gpu_failure"];
+const GPU_TESTS: [&str; 7] =
+    ["end_to_end", "barriers", "stress", "rooms", "thousand", "gpu", "gpu_failure"];
 /// What a bundle may weigh.
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -75,6 +76,8 @@ pub(crate) fn make() -> Result<(), Error> {
         }
         std::fs::copy(ptx, bundle.join("ptx").join(ptx.file_name().unwrap_or_default()))?;
     }
+    // What an example is compared with; run.sh runs it where Python has what it needs.
+    std::fs::copy(root().join("examples/hopper_gemm/cublas.py"), bundle.join("cublas.py"))?;
     std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;
     Run::new("chmod").arg("755").arg(bundle.join("run.sh")).run()?;
     std::fs::write(bundle.join("VERSION"), version()?)?;

@@ -5,10 +5,12 @@
     reason = "a command-line program talks to its user there"
 )]
 
+mod bench;
 mod bundle;
 mod command;
 mod tidy;
 mod tools;
+mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,6 +31,12 @@ Commands:
   tidy        The repository's own rules: length of files, names of the wire format, licences
   gpu-bundle  Collect the examples with their PTX in target/gpu-bundle, for a machine with an
               NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
+  gpu-truth   Collect in target/gpu-truth the program that compares recorded times with true ones:
+              `run.sh OUT_DIR` on a machine with an NVIDIA GPU runs it
+  gpu-bench   Collect in target/gpu-bench the programs that measure what one recorded region costs,
+              here and in other profilers: `run.sh OUT_DIR` on a machine with an NVIDIA GPU
+  cost-table  Write the table of RECORD_COST_JSONL, which that made, into README.md and
+              docs/measurements/record-cost.md, and draw docs/images/record-cost.svg
   help        Show this text
 
 Further arguments of `test` go to `cargo test`.
@@ -50,7 +58,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
-    if command != "test" && !rest.is_empty() {
+    if !matches!(command, "test" | "cost-table") && !rest.is_empty() {
         return Err(format!("`cargo xtask {command}` takes no arguments, see --help").into());
     }
     match command {
@@ -59,6 +67,9 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "check" => check(),
         "tidy" => tidy(),
         "gpu-bundle" => bundle::make(),
+        "gpu-truth" => truth::make(),
+        "gpu-bench" => bench::make(),
+        "cost-table" => bench::table(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -3,6 +3,7 @@
 #
 #   run.sh [--sanitize] OUT_DIR
 #
+# Where Python has PyTorch, cuBLAS computes the product of hopper_gemm beside it (OUT_DIR/cublas).
 # Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
 # runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
 # room for all records and with a tenth of it, tests without those that assert times.
@@ -53,6 +54,9 @@ fi
 for program in "$bundle"/bin/*; do
     run "$(basename "$program")" "$program" --backend gpu --size full
 done
+if python3 -c 'import torch' 2>/dev/null; then
+    run cublas python3 "$bundle/cublas.py"
+fi
 for program in "$bundle"/tests/*; do
     run "test.$(basename "$program")" "$program" --ignored --test-threads=1
 done

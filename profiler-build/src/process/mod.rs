@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use profiler_wire::record::SITE_MAX;
-use profiler_wire::site::SiteEntry;
+use profiler_wire::site::{SiteEntry, SiteKind};
 use profiler_wire::{WIRE_VERSION, symbol};
 
+use crate::LaunchBounds;
 use crate::error::ProcessError;
 use statics::Static;
 
@@ -43,8 +44,11 @@ fn describe(entry: &SiteEntry<'_>) -> String {
     format!("the {} \"{name}\" ({file}:{line}:{column})", format!("{kind:?}").to_lowercase())
 }
 
-/// See [`crate::Ptx::process`].
-pub(crate) fn process(text: &str) -> Result<Processed, ProcessError> {
+/// See [`crate::Ptx::process`]; `bounds` are launch bounds of kernels besides those of their sites.
+pub(crate) fn process(
+    text: &str,
+    bounds: &[(String, LaunchBounds)],
+) -> Result<Processed, ProcessError> {
     if text.starts_with(symbol::BUILD_STAMP) {
         return Err(ProcessError::AlreadyProcessed);
     }
@@ -56,7 +60,9 @@ pub(crate) fn process(text: &str) -> Result<Processed, ProcessError> {
         edits.push((found.values.clone(), found.numbered(site.id)));
     }
     mark(text, &sites, &mut edits)?;
-    entries::write_launch_bounds(text, sites.values().map(|site| &site.entry), &mut edits)?;
+    let bounded: Vec<SiteEntry<'_>> = bounds.iter().map(entry_with_bounds).collect();
+    let entries = sites.values().map(|site| &site.entry).chain(&bounded);
+    entries::write_launch_bounds(text, entries, &mut edits)?;
     let enabled = !statics.is_empty() || text.contains(symbol::DESCRIPTOR_PREFIX);
     if enabled {
         barriers::complete(text, &mut edits);
@@ -71,6 +77,16 @@ pub(crate) fn process(text: &str) -> Result<Processed, ProcessError> {
     );
     apply(text, edits, &mut out);
     Ok(Processed { text: out, sites: sites.len() })
+}
+
+/// Stands for the entry of a kernel whose bounds the build script gives.
+fn entry_with_bounds((kernel, bounds): &(String, LaunchBounds)) -> SiteEntry<'_> {
+    let mut entry = SiteEntry::new(SiteKind::Kernel, kernel, "the build script", "", 0, 0);
+    entry.symbol = kernel;
+    entry.max_threads = bounds.max_threads;
+    entry.min_blocks = bounds.min_blocks;
+    entry.max_registers = bounds.max_registers;
+    entry
 }
 
 /// Gives each site its id, in the order of the source: file, line, column.

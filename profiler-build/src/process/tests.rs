@@ -5,8 +5,13 @@ use std::fmt::Write as _;
 use profiler_wire::site::{Names, SiteEntry, SiteKind, hashed_id, key_of};
 use proptest::prelude::*;
 
-use super::process;
+use super::Processed;
+use crate::LaunchBounds;
 use crate::error::ProcessError;
+
+fn process(text: &str) -> Result<Processed, ProcessError> {
+    super::process(text, &[])
+}
 
 fn site(kind: SiteKind, name: &'static str, line: u32) -> SiteEntry<'static> {
     SiteEntry::new(kind, name, "src/lib.rs", "kernels", line, 5)
@@ -266,6 +271,26 @@ fn impossible_launch_bounds_are_refused() {
         let error = process(&format!("{statics}{entry}")).err().expect("an error").to_string();
         assert!(error.contains(words) && error.contains("the kernel \"k\""), "{error}");
     }
+}
+
+#[test]
+fn bounds_of_the_build_script_are_written_once() {
+    let given = |kernel: &str| {
+        let bounds = LaunchBounds { max_threads: 384, min_blocks: 1, max_registers: 0 };
+        [(kernel.to_owned(), bounds)]
+    };
+    let body = ".visible .entry gemm()\n{\n}\n";
+    let out = super::process(body, &given("gemm")).expect("processed").text;
+    assert!(out.contains(".entry gemm()\n.maxntid 384\n.minnctapersm 1\n{"), "{out}");
+    assert!(out.starts_with("// profiler-build: wire=1 sites=0 enabled=false\n"), "{out}");
+    let refused = |text: &str, kernel: &str| {
+        let error = super::process(text, &given(kernel)).err().expect("an error").to_string();
+        assert!(error.contains("the kernel \"gem"), "{error}");
+        error
+    };
+    assert!(refused(body, "gemv").contains("no kernel entry `gemv`"));
+    let twice = format!("{}{body}", bounded("gemm", 256, 2, 0));
+    assert!(refused(&twice, "gemm").contains("bounds the same entry `gemm`"));
 }
 
 proptest! {

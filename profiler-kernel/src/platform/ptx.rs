@@ -16,7 +16,7 @@ unsafe extern "C" {
 /// branch if that saves a jump. It knows this intrinsic to be convergent and does not copy or move
 /// code that contains it. ptxas removes it, since its result is unused.
 #[inline(always)]
-fn convergent() {
+pub(crate) fn convergent() {
     // SAFETY: reads which lanes are active; no operands, no effect.
     unsafe { llvm_active_mask() };
 }
@@ -62,7 +62,6 @@ pub(crate) fn lane_id() -> u32 {
     constant_register!("laneid")
 }
 
-#[cfg(feature = "panic-handler")]
 #[inline(always)]
 pub(crate) fn trap() -> ! {
     // SAFETY: ends the kernel.
@@ -318,6 +317,29 @@ pub(crate) unsafe fn store_release_u32(address: *mut u32, value: u32) {
 #[inline(always)]
 pub(crate) fn spin_hint() {}
 
+/// Asks for the time only once the condition has turned out not to hold.
+#[inline(always)]
+pub(crate) fn spin_until_or_trap(limit_ns: u64, mut condition: impl FnMut() -> bool) {
+    if condition() {
+        return;
+    }
+    let begin = global_timer();
+    while !condition() {
+        if global_timer() - begin > limit_ns {
+            trap();
+        }
+    }
+}
+
+/// Nanoseconds of the GPU's own timer.
+#[inline(always)]
+fn global_timer() -> u64 {
+    let now: u64;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {}, %globaltimer;", out(reg64) now, options(nomem, nostack)) };
+    now
+}
+
 #[inline(always)]
 pub(crate) unsafe fn cp_async_16(target: *mut u8, source: *const u8) {
     // SAFETY: the caller vouches for both addresses; memory is taken to change.
@@ -500,6 +522,25 @@ macro_rules! ldmatrix {
 ldmatrix! {
     ldmatrix_x4: "";
     ldmatrix_x4_trans: ".trans";
+}
+
+#[inline(always)]
+pub(crate) unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
+    convergent();
+    // SAFETY: the caller vouches for the warp and the address; memory is taken to change.
+    unsafe {
+        asm!(
+            "{{ .reg .u64 row;",
+            "cvta.to.shared.u64 row, {0};",
+            "stmatrix.sync.aligned.m8n8.x4.shared.b16 [row], {{{1}, {2}, {3}, {4}}}; }}",
+            in(reg64) row,
+            in(reg32) parts[0],
+            in(reg32) parts[1],
+            in(reg32) parts[2],
+            in(reg32) parts[3],
+            options(nostack),
+        );
+    }
 }
 
 macro_rules! unary {

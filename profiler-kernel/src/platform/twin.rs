@@ -149,6 +149,13 @@ pub(crate) fn spin_hint() {
     emulator::yield_now();
 }
 
+/// The emulator itself finds out when no thread gets on any more.
+pub(crate) fn spin_until_or_trap(_limit_ns: u64, mut condition: impl FnMut() -> bool) {
+    while !condition() {
+        emulator::yield_now();
+    }
+}
+
 /// A copy of 16 bytes that has been started.
 struct PendingCopy {
     target: *mut u8,
@@ -355,6 +362,18 @@ pub(crate) unsafe fn ldmatrix_x4_trans(row: *const u8) -> [u32; 4] {
     core::array::from_fn(|matrix| {
         pair(rows[matrix * 8 + 2 * t][g], rows[matrix * 8 + 2 * t + 1][g])
     })
+}
+
+pub(crate) unsafe fn stmatrix_x4(row: *mut u8, parts: [u32; 4]) {
+    assert!(row.addr().is_multiple_of(16), "a row of stmatrix at {row:?} must be aligned to 16");
+    let given = [join(parts[0], parts[1]), join(parts[2], parts[3])];
+    let lanes = emulator::warp_exchange_words(u32::MAX, given);
+    // This lane's row is row `lane % 8` of matrix `lane / 8`, which four lanes hold.
+    let lane = lane_id() as usize;
+    let (matrix, first) = (lane / 8, lane % 8 * 4);
+    let pairs: [u32; 4] = core::array::from_fn(|t| split(lanes[first + t][matrix / 2])[matrix % 2]);
+    // SAFETY: the caller gives 16 writable bytes, aligned, which only this lane writes.
+    unsafe { row.cast::<[u32; 4]>().write(pairs) };
 }
 
 pub(crate) fn exp2(x: f32) -> f32 {

@@ -1,0 +1,497 @@
+//! Other forms of a record, each in a room of its warp's own.
+//!
+//! A form is a [`Form`]; most are a [`Range`]: a record written at its end, by a [`Store`], at a
+//! [`Cursor`]. To add one, name it in `kernels!` below and say in the host's `schemes` module what
+//! it leaves in memory.
+
+use core::marker::PhantomData;
+
+use crate::format::{self, RING_RECORDS};
+use crate::instructions::{
+    Global8All, Global8Leader, Global16All, Global16L2, Global16Leader, Global16NoAllocate,
+    Global16Streaming, Global16Through, Shared8All, Shared16All, Shared16Leader, Store, clock64,
+    lane, load_shared, thread,
+};
+use crate::template::{Scheme, kernels, warp_of_grid};
+use crate::{REGIONS, WARP};
+
+/// What a warp may write to: `bytes` bytes, a power of two, at a multiple of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    /// Where the buffer of all rooms begins.
+    pub(crate) buffer: u64,
+    /// Where this warp's begins.
+    pub(crate) address: u64,
+    /// Bytes of a room.
+    pub(crate) bytes: u32,
+}
+
+impl Room {
+    /// The calling warp's.
+    #[inline(always)]
+    pub(crate) fn new(buffer: *mut u8, bytes: u32) -> Self {
+        let buffer = buffer as u64;
+        Self { buffer, address: buffer + u64::from(warp_of_grid()) * u64::from(bytes), bytes }
+    }
+}
+
+/// A form of a record.
+pub(crate) trait Form {
+    /// What is known from a region's begin to its end.
+    type Start;
+
+    /// The form in a room. Its writes then go to that room, or to the warp's own shared memory.
+    fn new(room: Room) -> Self;
+
+    /// Begins the region with this number, from 1.
+    fn begin<const NUMBER: u32>(&mut self) -> Self::Start;
+
+    /// Ends it.
+    fn end<const NUMBER: u32>(&mut self, start: Self::Start);
+
+    /// See [`Scheme::leave`].
+    #[inline(always)]
+    fn leave(self) -> u64
+    where
+        Self: Sized,
+    {
+        0
+    }
+}
+
+impl<F: Form> Scheme for F {
+    #[inline(always)]
+    fn region<const NUMBER: u32>(&mut self, body: impl FnOnce() -> f32) {
+        let start = self.begin::<NUMBER>();
+        body();
+        self.end::<NUMBER>(start);
+    }
+
+    #[inline(always)]
+    fn leave(self) -> u64 {
+        Form::leave(self)
+    }
+}
+
+/// Where the next record goes.
+pub(crate) trait Cursor {
+    /// The first place.
+    fn new(room: Room) -> Self;
+    /// The place.
+    fn address(&self) -> u64;
+    /// Goes on behind a record of `BYTES` bytes.
+    fn advance<const BYTES: u32>(&mut self);
+    /// What is to be done at the end.
+    fn leave<const BYTES: u32>(self);
+}
+
+/// A pointer into the room that nothing bounds.
+pub(crate) struct Unbounded(u64);
+
+impl Cursor for Unbounded {
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        Self(room.address)
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn advance<const BYTES: u32>(&mut self) {
+        self.0 += u64::from(BYTES);
+    }
+
+    #[inline(always)]
+    fn leave<const BYTES: u32>(self) {}
+}
+
+/// A pointer into the room whose low half stops at the room's last 16 bytes. Rooms are aligned to
+/// their size, so the high half never changes.
+pub(crate) struct Bounded {
+    base: u64,
+    offset: u32,
+    slot: u32,
+    guard: u32,
+}
+
+impl Cursor for Bounded {
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        let low = room.address as u32;
+        Self {
+            base: room.address & !0xffff_ffff,
+            offset: low,
+            slot: low,
+            guard: low + room.bytes - 16,
+        }
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.base | u64::from(self.slot)
+    }
+
+    #[inline(always)]
+    fn advance<const BYTES: u32>(&mut self) {
+        // A room is far smaller than what it takes to wrap.
+        self.offset = self.offset.wrapping_add(BYTES);
+        self.slot = self.offset.min(self.guard);
+    }
+
+    #[inline(always)]
+    fn leave<const BYTES: u32>(self) {}
+}
+
+/// Bytes of all rings of a block.
+const RING_BYTES: u32 = RING_RECORDS * 16 * 32;
+
+core::arch::global_asm!(
+    ".shared .align 16 .b8 profiler_bench_rings[{bytes}];",
+    bytes = const RING_BYTES,
+);
+
+/// A ring in shared memory of [`RING_RECORDS`] records, which the room gets a copy of at the end.
+pub(crate) struct Ring {
+    room: Room,
+    base: u32,
+    offset: u32,
+}
+
+impl Cursor for Ring {
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        let rings: u32;
+        // SAFETY: moves an address into a register.
+        unsafe {
+            core::arch::asm!(
+                "mov.u32 {rings}, profiler_bench_rings;",
+                rings = out(reg32) rings,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        let base = rings + thread() / WARP * (RING_RECORDS * 16);
+        // So that all of the ring may be read at the end, whatever was recorded.
+        let mut index = lane();
+        while index < RING_RECORDS {
+            // SAFETY: this lane's records of the warp's own ring.
+            unsafe { Shared16All::store(true, u64::from(base + 16 * index), [0; 2]) };
+            index += WARP;
+        }
+        Self { room, base, offset: 0 }
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        u64::from(self.base + self.offset)
+    }
+
+    #[inline(always)]
+    fn advance<const BYTES: u32>(&mut self) {
+        self.offset = (self.offset + BYTES) % (RING_RECORDS * BYTES);
+    }
+
+    #[inline(always)]
+    fn leave<const BYTES: u32>(self) {
+        profiler_kernel::thread::sync_threads();
+        let mut word = lane();
+        while word < RING_RECORDS * BYTES / 8 {
+            // SAFETY: within the warp's own ring, which holds zeros or records, and its own room.
+            unsafe {
+                let value = load_shared(u64::from(self.base + 8 * word));
+                Global8All::store(true, self.room.address + u64::from(8 * word), value);
+            }
+            word += WARP;
+        }
+    }
+}
+
+/// How a region becomes the words of one record.
+pub(crate) trait Words {
+    /// Whether the words leave out the high halves of the clock's readings.
+    const LOW_HALVES: bool;
+
+    /// The words of a region.
+    fn of(region: u32, start: u64, end: u64) -> Self;
+}
+
+impl Words for [u64; 2] {
+    const LOW_HALVES: bool = false;
+
+    #[inline(always)]
+    fn of(region: u32, start: u64, end: u64) -> Self {
+        [format::pack(format::BEGIN, region, start), format::pack(format::END, 0, end)]
+    }
+}
+
+impl Words for u64 {
+    const LOW_HALVES: bool = true;
+
+    #[inline(always)]
+    fn of(region: u32, start: u64, end: u64) -> Self {
+        format::pack_short(region, start, end)
+    }
+}
+
+/// Keeps the high halves of readings in use, by one instruction a region: the assembler turns a read
+/// of which the low half alone is used into one of 32 bits, which costs more than that.
+#[derive(Default)]
+pub(crate) struct HighHalves(u32);
+
+impl HighHalves {
+    #[inline(always)]
+    pub(crate) fn fold(&mut self, start: u64, end: u64) {
+        self.0 ^= (start >> 32) as u32 ^ (end >> 32) as u32;
+    }
+
+    #[inline(always)]
+    pub(crate) fn folded(&self) -> u64 {
+        u64::from(self.0)
+    }
+}
+
+/// One record, written at the region's end.
+pub(crate) struct Range<S, C> {
+    leader: bool,
+    high_halves: HighHalves,
+    cursor: C,
+    store: PhantomData<S>,
+}
+
+impl<S: Store<Words: Words>, C: Cursor> Form for Range<S, C> {
+    type Start = u64;
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        let high_halves = HighHalves::default();
+        Self { leader: lane() == 0, high_halves, cursor: C::new(room), store: PhantomData }
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) -> u64 {
+        clock64()
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, start: u64) {
+        let end = clock64();
+        if S::Words::LOW_HALVES {
+            self.high_halves.fold(start, end);
+        }
+        let words = S::Words::of(NUMBER, start, end);
+        // SAFETY: the host gives rooms that take all records of an unbounded cursor; the others
+        // stay in the room or ring that is this warp's own. All lanes have one cursor, and read
+        // the clock in one instruction.
+        unsafe { S::store(self.leader, self.cursor.address(), words) };
+        match S::BYTES {
+            8 => self.cursor.advance::<8>(),
+            _ => self.cursor.advance::<16>(),
+        }
+    }
+
+    #[inline(always)]
+    fn leave(self) -> u64 {
+        match S::BYTES {
+            8 => self.cursor.leave::<8>(),
+            _ => self.cursor.leave::<16>(),
+        }
+        self.high_halves.folded()
+    }
+}
+
+/// Nothing at all: the kernel that the others are compared with.
+pub(crate) struct Unannotated;
+
+impl Form for Unannotated {
+    type Start = ();
+
+    #[inline(always)]
+    fn new(_room: Room) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) {}
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, (): ()) {}
+}
+
+/// Two clock reads, folded into a register by one instruction.
+pub(crate) struct Floor(HighHalves);
+
+impl Form for Floor {
+    type Start = u64;
+
+    #[inline(always)]
+    fn new(_room: Room) -> Self {
+        Self(HighHalves::default())
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) -> u64 {
+        clock64()
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, start: u64) {
+        self.0.fold(start, clock64());
+    }
+
+    #[inline(always)]
+    fn leave(self) -> u64 {
+        self.0.folded()
+    }
+}
+
+/// A word of 8 bytes at each begin and each end.
+pub(crate) struct TwoWords<S, C> {
+    leader: bool,
+    cursor: C,
+    store: PhantomData<S>,
+}
+
+impl<S: Store<Words = u64>, C: Cursor> TwoWords<S, C> {
+    #[inline(always)]
+    fn append(&mut self, word: u64) {
+        // SAFETY: as for `Range`.
+        unsafe { S::store(self.leader, self.cursor.address(), word) };
+        self.cursor.advance::<8>();
+    }
+}
+
+impl<S: Store<Words = u64>, C: Cursor> Form for TwoWords<S, C> {
+    type Start = ();
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        Self { leader: lane() == 0, cursor: C::new(room), store: PhantomData }
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) {
+        self.append(format::pack(format::BEGIN, NUMBER, clock64()));
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, (): ()) {
+        self.append(format::pack(format::END, NUMBER, clock64()));
+    }
+
+    #[inline(always)]
+    fn leave(self) -> u64 {
+        self.cursor.leave::<8>();
+        0
+    }
+}
+
+/// A word of 8 bytes at each begin and each end, behind the branches that one writes first: is this
+/// the leader, and is there room?
+pub(crate) struct TwoWordsBranched {
+    leader: bool,
+    room: Room,
+    used: u32,
+}
+
+impl TwoWordsBranched {
+    #[inline(always)]
+    fn append(&mut self, kind: u64, number: u32) {
+        if self.leader {
+            if self.used < self.room.bytes {
+                let word = format::pack(kind, number, clock64());
+                // SAFETY: within the room, which this lane alone writes.
+                unsafe { Global8All::store(true, self.room.address + u64::from(self.used), word) };
+            }
+            self.used += 8;
+        }
+    }
+}
+
+impl Form for TwoWordsBranched {
+    type Start = ();
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        Self { leader: lane() == 0, room, used: 0 }
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) {
+        self.append(format::BEGIN, NUMBER);
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, (): ()) {
+        self.append(format::END, NUMBER);
+    }
+
+    #[inline(always)]
+    fn leave(self) -> u64 {
+        u64::from(self.used)
+    }
+}
+
+/// Record i stays in a register of lane i mod 32; each 32 records the warp stores all of them.
+pub(crate) struct Gather {
+    lane: u32,
+    room: Room,
+    records: u32,
+    words: [u64; 2],
+}
+
+impl Form for Gather {
+    type Start = u64;
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        Self { lane: lane(), room, records: 0, words: [0; 2] }
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) -> u64 {
+        clock64()
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, start: u64) {
+        let words = <[u64; 2]>::of(NUMBER, start, clock64());
+        if self.records % WARP == self.lane {
+            self.words = words;
+        }
+        self.records += 1;
+        if self.records.is_multiple_of(WARP) {
+            let index = self.records - WARP + self.lane;
+            // SAFETY: the host gives rooms that take all records, and each lane has its own.
+            unsafe {
+                Global16All::store(true, self.room.address + 16 * u64::from(index), self.words)
+            };
+        }
+    }
+}
+
+kernels! {
+    unannotated => |room| Unannotated::new(room);
+    floor => |room| Floor::new(room);
+    global_16b_predicated_unbounded => |room| Range::<Global16Leader, Unbounded>::new(room);
+    global_16b_predicated_bounded => |room| Range::<Global16Leader, Bounded>::new(room);
+    global_16b_all_lanes_unbounded => |room| Range::<Global16All, Unbounded>::new(room);
+    global_16b_streaming => |room| Range::<Global16Streaming, Unbounded>::new(room);
+    global_16b_l2 => |room| Range::<Global16L2, Unbounded>::new(room);
+    global_16b_through => |room| Range::<Global16Through, Unbounded>::new(room);
+    global_16b_no_allocate => |room| Range::<Global16NoAllocate, Unbounded>::new(room);
+    global_8b_predicated_bounded => |room| Range::<Global8Leader, Bounded>::new(room);
+    global_8b_predicated_unbounded => |room| Range::<Global8Leader, Unbounded>::new(room);
+    global_8b_all_lanes_unbounded => |room| Range::<Global8All, Unbounded>::new(room);
+    global_two_8b_predicated_unbounded => |room| TwoWords::<Global8Leader, Unbounded>::new(room);
+    global_two_8b_branched => |room| TwoWordsBranched::new(room);
+    shared_ring_16b_all_lanes => |room| Range::<Shared16All, Ring>::new(room);
+    shared_ring_16b_predicated => |room| Range::<Shared16Leader, Ring>::new(room);
+    shared_ring_8b_all_lanes => |room| Range::<Shared8All, Ring>::new(room);
+    shared_ring_two_8b_all_lanes => |room| TwoWords::<Shared8All, Ring>::new(room);
+    register_gather_16b => |room| Gather::new(room);
+}
+
+/// The number of bodies that are recorded fits the number of a region.
+const _: () = assert!(REGIONS < 1 << 8);

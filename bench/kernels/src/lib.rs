@@ -1,0 +1,50 @@
+//! Kernels that measure what one recorded region costs.
+//!
+//! All are one template (`template`), made anew for each *scheme*: the profiler's own macros
+//! (`ours`), other forms of a record (`forms`), and the way that other profilers record (`peers`).
+//! `launch` has kernels for what entering and leaving a profiled kernel costs.
+//!
+//! They are about machine code, so there are no CPU twins: on the host this crate is what the
+//! kernels and the program that launches them must agree on.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+
+pub mod format;
+
+#[cfg(target_arch = "nvptx64")]
+mod forms;
+#[cfg(target_arch = "nvptx64")]
+mod instructions;
+#[cfg(target_arch = "nvptx64")]
+mod launch;
+#[cfg(target_arch = "nvptx64")]
+mod ours;
+#[cfg(target_arch = "nvptx64")]
+mod peers;
+#[cfg(target_arch = "nvptx64")]
+mod template;
+
+/// Dependent multiply-adds in a body: each scheme has kernels for both.
+pub const BODIES: [u32; 2] = [8, 128];
+
+/// Bodies of an iteration.
+pub const REGIONS: u32 = 4;
+
+/// How many of the bodies of an iteration are recorded: each scheme has kernels for all.
+pub const RECORDED: [u32; 4] = [0, 1, 2, REGIONS];
+
+/// Multiply-adds of an iteration outside of the bodies: eight at either end and one behind each
+/// body.
+pub const FILLING: u32 = 8 + REGIONS + 8;
+
+/// Names of the regions in the kernels of the profiler's own schemes, in order.
+pub const REGION_NAMES: [&str; REGIONS as usize] = ["first", "second", "third", "fourth"];
+
+/// The name of a scheme's kernel; hyphens in the scheme's name are underscores in the kernel's.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn kernel_name(scheme: &str, body: u32, recorded: u32) -> String {
+    format!("{}_n{body}_e{recorded}", scheme.replace('-', "_"))
+}
+
+/// Threads of a warp.
+pub const WARP: u32 = 32;

@@ -1,0 +1,224 @@
+use profiler_bench_kernels::format::{
+    BEGIN, END, RING_RECORDS, pack, pack_compact, pack_short, pack_tagged,
+};
+use profiler_device::{profile_region, profiled};
+use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, launch};
+
+use super::{Expected, rooms, trace};
+use crate::schemes::{Format, Plan, Recorded, Recorders};
+
+const EXPECTED: Expected = Expected { warps: 2, blocks: 1, iterations: 32, recorded: 2 };
+const ROOM: usize = 8192;
+
+/// Begin and end of a region of these tests, close to where the clock's bits wrap.
+fn times(region: u64) -> (u64, u64) {
+    let start = (1 << 40) - 100 + 20 * region;
+    (start, start + 7)
+}
+
+fn number(region: u64) -> u32 {
+    (region % 2) as u32 + 1
+}
+
+fn put(room: &mut [u8], index: u64, word: u64) {
+    let at = 8 * index as usize;
+    room[at..at + 8].copy_from_slice(&word.to_le_bytes());
+}
+
+/// Two rooms as a kernel leaves them that writes in this format.
+fn written(format: Format) -> Vec<u8> {
+    let mut bytes = vec![0; 2 * ROOM];
+    for (warp, room) in (0..).zip(bytes.chunks_exact_mut(ROOM)) {
+        for region in 0..64 {
+            write(room, format, region, warp);
+        }
+        if matches!(format, Format::Slices | Format::Events40) {
+            room[..4].copy_from_slice(&64_u32.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+fn write(room: &mut [u8], format: Format, region: u64, warp: u32) {
+    let ((start, end), number) = (times(region), number(region));
+    let ring = u64::from(RING_RECORDS);
+    match format {
+        Format::Range16 | Format::Ring16 => {
+            let at = if format == Format::Ring16 { region % ring } else { region };
+            put(room, 2 * at, pack(BEGIN, number, start));
+            put(room, 2 * at + 1, pack(END, 0, end));
+        }
+        Format::TwoWords | Format::RingTwoWords => {
+            let at = if format == Format::RingTwoWords { region % (ring / 2) } else { region };
+            put(room, 2 * at, pack(BEGIN, number, start));
+            put(room, 2 * at + 1, pack(END, number, end));
+        }
+        Format::Range8 => put(room, region, pack_short(number, start, end)),
+        Format::Ring8 => put(room, region % ring, pack_short(number, start, end)),
+        Format::Compact8 => put(room, region, pack_compact(number, start, end)),
+        Format::Tagged => {
+            put(room, 2 * region, pack_tagged(warp, number, false, start as u32));
+            put(room, 2 * region + 1, pack_tagged(warp, number, true, end as u32));
+        }
+        Format::Slices => {
+            let words = [start, end - start, u64::from(number), u64::from(warp)];
+            for (part, word) in (1..).zip(words) {
+                put(room, 4 * region + part, word);
+            }
+        }
+        Format::Events40 => {
+            let at = 5 + 5 * region;
+            let words = [start, end, u64::from(number) | region << 32, 0, 0];
+            for (part, word) in (0..).zip(words) {
+                put(room, at + part, word);
+            }
+        }
+        Format::GridCounter => {}
+    }
+}
+
+const IN_ROOMS: [Format; 10] = [
+    Format::Range16,
+    Format::Range8,
+    Format::Compact8,
+    Format::TwoWords,
+    Format::Tagged,
+    Format::Slices,
+    Format::Events40,
+    Format::Ring16,
+    Format::Ring8,
+    Format::RingTwoWords,
+];
+
+#[test]
+fn whole_rooms_pass() {
+    for format in IN_ROOMS {
+        assert_eq!(rooms(&written(format), ROOM, format, &EXPECTED), Ok(()), "{format:?}");
+    }
+}
+
+#[test]
+fn a_missing_region_is_found_in_every_format() {
+    for format in IN_ROOMS {
+        let mut bytes = written(format);
+        let bytes_per_region = format.bytes_per_region() as usize;
+        let head = match format {
+            Format::Slices => 8,
+            Format::Events40 => 40,
+            _ => 0,
+        };
+        bytes[ROOM + head..ROOM + head + 20 * bytes_per_region].fill(0);
+        let wrong = rooms(&bytes, ROOM, format, &EXPECTED).expect_err("regions are missing");
+        assert!(wrong.starts_with("warp 1 of the grid: region "), "{format:?}: {wrong}");
+    }
+}
+
+#[test]
+fn one_region_too_many_is_found() {
+    for format in [Format::Range16, Format::Range8, Format::TwoWords, Format::Tagged] {
+        let mut bytes = written(format);
+        write(&mut bytes[..ROOM], format, 64, 0);
+        let wrong = rooms(&bytes, ROOM, format, &EXPECTED).expect_err("there is one more");
+        assert!(wrong.contains("behind the last region is written"), "{format:?}: {wrong}");
+    }
+    let mut bytes = written(Format::Slices);
+    bytes[0] = 65;
+    let wrong = rooms(&bytes, ROOM, Format::Slices, &EXPECTED).expect_err("the counter is wrong");
+    assert_eq!(wrong, "warp 0 of the grid: its counter says 65 regions, not 64");
+}
+
+#[test]
+fn regions_out_of_order_are_found() {
+    let mut bytes = written(Format::Range16);
+    let (start, end) = times(3);
+    // The fifth region again where the seventh was; both have the same number.
+    put(&mut bytes, 2 * 6, pack(BEGIN, 1, start - 20));
+    put(&mut bytes, 2 * 6 + 1, pack(END, 0, end - 20));
+    let wrong = rooms(&bytes, ROOM, Format::Range16, &EXPECTED).expect_err("out of order");
+    assert!(wrong.contains("region 6 is out of order"), "{wrong}");
+}
+
+#[test]
+fn a_counter_of_the_grid_counts_all_warps() {
+    let mut bytes = vec![0; 3 * ROOM];
+    bytes[..4].copy_from_slice(&128_u32.to_le_bytes());
+    for index in 0..128 {
+        let (region, warp) = (index / 2, (index % 2) as u32);
+        let (start, end) = times(region);
+        put(&mut bytes[ROOM..], 2 * index, pack(BEGIN, number(region), start));
+        put(&mut bytes[ROOM..], 2 * index + 1, pack(END, warp, end));
+    }
+    assert_eq!(rooms(&bytes, ROOM, Format::GridCounter, &EXPECTED), Ok(()));
+    put(&mut bytes[ROOM..], 1, pack(END, 1, times(0).1));
+    let wrong = rooms(&bytes, ROOM, Format::GridCounter, &EXPECTED).expect_err("of another warp");
+    assert_eq!(wrong, "warp 0 has 63 regions");
+}
+
+/// Records as the kernels of the bench do.
+#[profiled]
+pub(super) extern "ptx-kernel" fn two_regions(iterations: u32) {
+    for _ in 0..iterations {
+        profile_region!("first");
+        profile_region!("second", {});
+    }
+}
+
+/// Two regions an iteration that do not enclose each other.
+#[profiled]
+pub(super) extern "ptx-kernel" fn regions_in_order(iterations: u32) {
+    for _ in 0..iterations {
+        profile_region!("first", {});
+        profile_region!("second", {});
+    }
+}
+
+fn plan(keep: Keep, words: Option<u32>) -> Plan {
+    Plan { recorders: Recorders::Warp, recorded: Recorded::Region, keep, words }
+}
+
+fn run(plan: &Plan, kernel: fn(u32), iterations: u32) -> profiler_host::Trace {
+    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
+    let profiler = Profiler::builder()
+        .words_per_warp(plan.words.unwrap_or(4096))
+        .lane_rooms(LaneRooms::Never)
+        .keep(plan.keep)
+        .build()
+        .expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    // SAFETY: the kernels touch no memory.
+    unsafe { launch!(session, kernel<<<1, 64>>>(iterations)) }.expect("it runs");
+    session.finish().expect("a trace")
+}
+
+#[test]
+fn a_whole_trace_passes() {
+    let plan = plan(Keep::First, None);
+    assert_eq!(trace(&run(&plan, regions_in_order, 32), &plan, &EXPECTED), Ok(()));
+}
+
+#[test]
+fn the_last_regions_and_the_count_of_the_others_pass() {
+    let plan = plan(Keep::Last, Some(16));
+    let found = run(&plan, regions_in_order, 32);
+    assert!(found.lost() > 0);
+    assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
+    let whole = Plan { words: None, ..plan };
+    let wrong = trace(&found, &whole, &EXPECTED).expect_err("there was to be room");
+    assert!(wrong.contains("lost, though there was room"), "{wrong}");
+}
+
+#[test]
+fn a_wrong_trace_is_found() {
+    let plan = plan(Keep::First, None);
+    let wrong = trace(&run(&plan, regions_in_order, 31), &plan, &EXPECTED).expect_err("too few");
+    assert_eq!(wrong, "block 0 warp 0: 62 kept and 0 lost of 64");
+    let wrong = trace(&run(&plan, two_regions, 32), &plan, &EXPECTED).expect_err("they nest");
+    assert!(wrong.contains("out of order"), "{wrong}");
+    let mut found = run(&plan, regions_in_order, 32);
+    found.warps[1].regions.remove(10);
+    let wrong = trace(&found, &plan, &EXPECTED).expect_err("one is missing");
+    assert!(wrong.starts_with("block 0 warp 1"), "{wrong}");
+    let block = Plan { recorders: Recorders::Block, ..plan };
+    let wrong = trace(&run(&plan, regions_in_order, 32), &block, &EXPECTED).expect_err("all warps");
+    assert_eq!(wrong, "block 0 warp 1 lane 0: 64 regions");
+}

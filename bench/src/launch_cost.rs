@@ -1,0 +1,320 @@
+//! What it costs to enter and leave a profiled kernel, and to launch many.
+//!
+//! Kernel times are those between two CUDA events around one launch, so that they include what a
+//! launch takes at least; differences are what is to be read. A kernel cannot time its own entry:
+//! what claiming a slot takes is the difference between claimed and linear slots, and said to be so.
+
+use std::ffi::c_void;
+use std::time::Instant;
+
+use cust::function::Function;
+use cust::memory::DeviceBuffer;
+use profiler_bench_kernels::WARP;
+use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::gpu::{Blocks, Gpu, microseconds};
+use crate::statistics::{median, spread};
+
+/// How often a kernel's time is taken.
+const TIMED: usize = 50;
+/// Launches back to back.
+const BACK_TO_BACK: u32 = 1000;
+/// Rounds of the kernels' work where their time is taken.
+const ROUNDS: u32 = 300;
+/// Words of a room: one record.
+const WORDS: u32 = 2;
+
+/// Blocks of an SM and threads of a block, of the launches whose time is taken.
+const SHAPES: [(u32, u32); 4] = [(1, 32), (1, 1024), (8, 256), (16, 1024)];
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    /// A kernel that is not annotated.
+    Unannotated,
+    /// A profiled kernel, and no session.
+    NoSession,
+    /// A session whose warps find their slots by their index.
+    Linear,
+    /// The same, and one region.
+    LinearRegion,
+    /// A session whose warps claim their slots.
+    Claimed,
+}
+
+impl Variant {
+    /// In the order in which they are measured: the first once more at the end shows the drift.
+    const ALL: [Self; 6] = [
+        Self::Unannotated,
+        Self::NoSession,
+        Self::Linear,
+        Self::LinearRegion,
+        Self::Claimed,
+        Self::Unannotated,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unannotated => "unannotated",
+            Self::NoSession => "no session",
+            Self::Linear => "linear slots",
+            Self::LinearRegion => "linear slots, one region",
+            Self::Claimed => "claimed slots",
+        }
+    }
+
+    fn kernel(self) -> &'static str {
+        match self {
+            Self::Unannotated => "launch_unannotated",
+            Self::NoSession | Self::Linear | Self::Claimed => "launch_profiled",
+            Self::LinearRegion => "launch_region",
+        }
+    }
+
+    fn slots(self) -> Option<Slots> {
+        match self {
+            Self::Unannotated | Self::NoSession => None,
+            Self::Linear | Self::LinearRegion => Some(Slots::Linear),
+            Self::Claimed => Some(Slots::Claimed),
+        }
+    }
+}
+
+/// One line of results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaunchPoint {
+    /// `kernel time` or `back to back`.
+    pub measurement: String,
+    /// How the kernel was launched.
+    pub variant: String,
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Microseconds of one launch on the GPU: the median by events around each, or, back to back,
+    /// the mean by events around all.
+    pub gpu_us: f64,
+    /// The same less that of the kernel that is not annotated, measured first.
+    pub added_us: f64,
+    /// The largest of the times less the smallest, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_us: Option<f64>,
+    /// Microseconds that the host takes for one launch, back to back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_us: Option<f64>,
+    /// With claimed slots, the time less that with linear slots, in nanoseconds: what claiming adds
+    /// to the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claiming_adds_ns: Option<f64>,
+}
+
+/// Takes all times of launches.
+///
+/// # Errors
+///
+/// What the driver or a session says; warps that are missing in a session.
+pub fn measure(gpu: &Gpu) -> Result<Vec<LaunchPoint>, Error> {
+    let mut points = Vec::new();
+    for (blocks_per_sm, threads) in SHAPES {
+        let blocks = Blocks { warps: threads / WARP, count: gpu.sm_count * blocks_per_sm };
+        let of_shape = Variant::ALL.map(|variant| kernel_time(gpu, variant, blocks));
+        append(&mut points, of_shape)?;
+    }
+    let blocks = Blocks { warps: 1, count: gpu.sm_count };
+    append(&mut points, Variant::ALL.map(|variant| back_to_back(gpu, variant, blocks)))?;
+    Ok(points)
+}
+
+/// Fills in what is known from several variants of one shape.
+fn append(
+    points: &mut Vec<LaunchPoint>,
+    of_shape: [Result<LaunchPoint, Error>; Variant::ALL.len()],
+) -> Result<(), Error> {
+    let first = points.len();
+    for point in of_shape {
+        points.push(point?);
+    }
+    let [unannotated, linear] = [Variant::Unannotated, Variant::Linear].map(|variant| {
+        points[first..].iter().find(|point| point.variant == variant.name()).map(|p| p.gpu_us)
+    });
+    for point in &mut points[first..] {
+        point.added_us = point.gpu_us - unannotated.unwrap_or(f64::NAN);
+        if point.variant == Variant::Claimed.name() {
+            point.claiming_adds_ns = linear.map(|linear| 1e3 * (point.gpu_us - linear));
+        }
+    }
+    Ok(())
+}
+
+/// What a variant's launches need.
+struct Launches<'g> {
+    gpu: &'g Gpu,
+    function: Function<'g>,
+    session: Option<ModuleSession<'g>>,
+    output: DeviceBuffer<f32>,
+    blocks: Blocks,
+    rounds: u32,
+    /// How many were made.
+    made: u32,
+}
+
+impl<'g> Launches<'g> {
+    /// Attaches a session for so many launches, where the variant has one.
+    fn new(
+        gpu: &'g Gpu,
+        variant: Variant,
+        blocks: Blocks,
+        rounds: u32,
+        launches: u32,
+    ) -> Result<Self, Error> {
+        let session = match variant.slots() {
+            None => None,
+            Some(slots) => {
+                let profiler = Profiler::builder()
+                    .words_per_warp(WORDS)
+                    .slots(slots)
+                    .lane_rooms(profiler_host::LaneRooms::Never)
+                    .for_grid(blocks.count, blocks.threads(), launches)?
+                    .build()?;
+                Some(profiler.attach(&gpu.module, gpu.ptx)?)
+            }
+        };
+        let threads = blocks.warps_of_grid() * WARP as usize;
+        let output =
+            DeviceBuffer::zeroed(threads).map_err(Error::cuda("taking memory for the output"))?;
+        let function = gpu.function(variant.kernel())?;
+        Ok(Self { gpu, function, session, output, blocks, rounds, made: 0 })
+    }
+
+    /// Announces the next launch, in the stream's order.
+    fn prepare(&mut self) -> Result<(), Error> {
+        if let Some(session) = &mut self.session {
+            session.prepare(&self.gpu.stream, self.blocks.count, self.blocks.threads())?;
+        }
+        Ok(())
+    }
+
+    /// Makes the launch that was announced.
+    fn launch(&mut self) -> Result<(), Error> {
+        let mut output = self.output.as_device_ptr().as_raw();
+        let mut arguments = [(&raw mut output).cast::<c_void>(), (&raw mut self.rounds).cast()];
+        // SAFETY: the kernels take these two; the output has a number for each thread.
+        unsafe { self.gpu.launch(&self.function, self.blocks, &mut arguments) }?;
+        self.made += 1;
+        Ok(())
+    }
+
+    /// Checks that every warp of every launch is in the session.
+    fn finish(mut self) -> Result<(), Error> {
+        self.gpu.synchronize()?;
+        let Some(session) = &mut self.session else { return Ok(()) };
+        let capture = session.capture(&self.gpu.stream)?;
+        let expected = self.blocks.warps_of_grid() as u64 * u64::from(self.made);
+        let found = Capacity::needed(&capture).map_err(|error| Error::Check(error.to_string()))?;
+        if u64::from(found.max_warps) == expected {
+            return Ok(());
+        }
+        let found = found.max_warps;
+        Err(Error::Check(format!("{found} warps of {expected} are in the session")))
+    }
+}
+
+fn point(measurement: &str, variant: Variant, blocks: Blocks) -> LaunchPoint {
+    LaunchPoint {
+        measurement: measurement.to_owned(),
+        variant: variant.name().to_owned(),
+        blocks: blocks.count,
+        threads: blocks.threads(),
+        ..LaunchPoint::default()
+    }
+}
+
+fn kernel_time(gpu: &Gpu, variant: Variant, blocks: Blocks) -> Result<LaunchPoint, Error> {
+    let mut launches = Launches::new(gpu, variant, blocks, ROUNDS, TIMED as u32 + 1)?;
+    let (begin, end) = (gpu.event()?, gpu.event()?);
+    let mut times = Vec::with_capacity(TIMED);
+    // Once more than is timed: the first launch fetches the kernel's code.
+    for launch in 0..=TIMED {
+        launches.prepare()?;
+        gpu.record(&begin)?;
+        launches.launch()?;
+        gpu.record(&end)?;
+        let time = microseconds(&begin, &end)?;
+        if launch > 0 {
+            times.push(time);
+        }
+    }
+    launches.finish()?;
+    Ok(LaunchPoint {
+        gpu_us: median(&times).unwrap_or(f64::NAN),
+        spread_us: Some(spread(&times)),
+        ..point("kernel time", variant, blocks)
+    })
+}
+
+fn back_to_back(gpu: &Gpu, variant: Variant, blocks: Blocks) -> Result<LaunchPoint, Error> {
+    let mut launches = Launches::new(gpu, variant, blocks, 1, BACK_TO_BACK + 1)?;
+    let (begin, end) = (gpu.event()?, gpu.event()?);
+    launches.prepare()?;
+    launches.launch()?;
+    gpu.synchronize()?;
+    let start = Instant::now();
+    gpu.record(&begin)?;
+    for _ in 0..BACK_TO_BACK {
+        launches.prepare()?;
+        launches.launch()?;
+    }
+    gpu.record(&end)?;
+    let host = start.elapsed();
+    let time = microseconds(&begin, &end)?;
+    launches.finish()?;
+    Ok(LaunchPoint {
+        gpu_us: time / f64::from(BACK_TO_BACK),
+        host_us: Some(host.as_secs_f64() * 1e6 / f64::from(BACK_TO_BACK)),
+        ..point("back to back", variant, blocks)
+    })
+}
+
+/// A line of the table on standard output.
+#[must_use]
+pub fn row(point: &LaunchPoint) -> String {
+    let mut row = format!(
+        "{:<13} {:>5} x {:>4} {:<25} {:>9.2} us  {:>+8.2} us",
+        point.measurement, point.blocks, point.threads, point.variant, point.gpu_us, point.added_us
+    );
+    if let Some(host) = point.host_us {
+        row += &format!("  host {host:.2} us a launch");
+    }
+    if let Some(claiming) = point.claiming_adds_ns {
+        row += &format!("  claiming adds {claiming:.0} ns");
+    }
+    row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LaunchPoint, Variant, append, row};
+
+    #[test]
+    fn differences_are_to_the_first_of_a_shape() {
+        let times = [10.0, 10.2, 10.5, 10.75, 11.0, 10.5];
+        let mut index = 0;
+        let of_shape = Variant::ALL.map(|variant| {
+            let gpu_us = times[index];
+            index += 1;
+            let variant = variant.name().to_owned();
+            Ok(LaunchPoint { variant, gpu_us, ..LaunchPoint::default() })
+        });
+        let mut points = vec![LaunchPoint { gpu_us: 99.0, ..LaunchPoint::default() }];
+        append(&mut points, of_shape).expect("no launch failed");
+        let added: Vec<f64> = points[1..].iter().map(|point| point.added_us).collect();
+        assert_eq!(added[0], 0.0);
+        assert!((added[4] - 1.0).abs() < 1e-9 && (added[5] - 0.5).abs() < 1e-9, "{added:?}");
+        let claiming = points[5].claiming_adds_ns.expect("slots are claimed");
+        assert!((claiming - 500.0).abs() < 1e-6, "{claiming}");
+        assert!(row(&points[5]).ends_with("+1.00 us  claiming adds 500 ns"));
+        assert_eq!(points[0].added_us, 0.0, "points of other shapes stay as they are");
+    }
+}

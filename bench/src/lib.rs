@@ -1,0 +1,23 @@
+//! What one recorded region costs: the measurement, its checks, and what is made of its figures.
+//!
+//! The program `record-cost` launches the kernels of `profiler-bench-kernels` on a GPU and writes
+//! `record-cost.jsonl` and `launch.jsonl`; `cargo xtask cost-table` makes a table and a picture of
+//! the first. `docs/measurements/record-cost.md` says how the figures are to be read.
+
+pub mod check;
+pub mod error;
+pub mod gpu;
+pub mod launch_cost;
+pub mod measure;
+pub mod plot;
+pub mod point;
+pub mod report;
+pub mod results;
+pub mod schemes;
+pub mod statistics;
+pub mod table;
+
+pub use error::Error;
+
+/// The kernels' PTX; `None` where no compiler for the GPU was found when this was built.
+pub const PTX: Option<&str> = profiler_host::include_ptx!("bench_kernels");

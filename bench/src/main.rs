@@ -1,0 +1,108 @@
+//! Measures on a GPU what one recorded region costs; `--help` says how.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program talks to its user there"
+)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use profiler_bench::gpu::Gpu;
+use profiler_bench::point::Header;
+use profiler_bench::report::{JsonLines, head, row};
+use profiler_bench::{Error, launch_cost, measure, schemes};
+
+/// Measures on a GPU what one recorded region costs, and what a profiled kernel's launch does.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Schemes to measure, with commas between [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    schemes: Vec<String>,
+
+    /// Measure fewer launches: bodies of 8, 1, 8 and 32 warps, one block an SM
+    #[arg(long)]
+    quick: bool,
+
+    /// Folder that record-cost.jsonl and launch.jsonl are written to
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    out: PathBuf,
+
+    /// Give up after so many seconds
+    #[arg(long, default_value_t = 240, value_name = "SECONDS")]
+    limit: u64,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    give_up_after(Duration::from_secs(arguments.limit));
+    match run(&arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(failed) => {
+            eprintln!("{failed} measurements failed; their rows say why");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Ends the program, whatever a kernel does; what was measured is in the files.
+fn give_up_after(limit: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(limit);
+        eprintln!("error: not done after {} s, see --limit", limit.as_secs());
+        std::process::exit(124);
+    });
+}
+
+/// Measures everything that was asked for; gives how many measurements failed.
+fn run(arguments: &Arguments) -> Result<usize, Error> {
+    let selected = schemes::select(&arguments.schemes)?;
+    let configurations = measure::configurations(arguments.quick);
+    let begin = Instant::now();
+    let gpu = Gpu::open()?;
+    println!("{}, kernels loaded in {:.1} s", gpu.name, begin.elapsed().as_secs_f64());
+    let mut memory = measure::memory(&gpu, &selected, &configurations)?;
+    let header = Header::new("record-cost", &gpu.name, gpu.sm_count);
+    let mut lines = JsonLines::create(arguments.out.join("record-cost.jsonl"), &header)?;
+    println!("{}", head());
+    let mut failed = 0;
+    for scheme in selected {
+        for configuration in &configurations {
+            if !measure::fits(&gpu, scheme, configuration)? {
+                println!(
+                    "{}: {} blocks of {} warps do not fit an SM, left out",
+                    scheme.name, configuration.blocks_per_sm, configuration.warps
+                );
+                continue;
+            }
+            let point = measure::measure(&gpu, &mut memory, scheme, configuration);
+            println!("{}", row(&point));
+            lines.push(&point)?;
+            failed += usize::from(point.failed.is_some());
+        }
+    }
+    // Frees the memory before sessions for many launches ask for theirs.
+    drop(memory);
+    let header = Header::new("launch", &gpu.name, gpu.sm_count);
+    let mut lines = JsonLines::create(arguments.out.join("launch.jsonl"), &header)?;
+    match launch_cost::measure(&gpu) {
+        Ok(points) => {
+            for point in points {
+                println!("{}", launch_cost::row(&point));
+                lines.push(&point)?;
+            }
+        }
+        Err(error) => {
+            println!("launches: FAILED: {error}");
+            failed += 1;
+        }
+    }
+    println!("done in {:.1} s", begin.elapsed().as_secs_f64());
+    Ok(failed)
+}

@@ -1,0 +1,319 @@
+//! What one region costs: slopes over the number of recorded bodies.
+
+use profiler_bench_kernels::{RECORDED, REGIONS};
+use profiler_host::trace::decode;
+use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
+
+use crate::Error;
+use crate::check::{self, Expected};
+use crate::gpu::{Blocks, Gpu, Memory, Rooms, blocks_that_fit, registers};
+use crate::point::Point;
+use crate::schemes::{Format, Scheme, Writes};
+use crate::statistics::{line, median, spread};
+
+/// Iterations of a timed launch.
+pub const ITERATIONS: u32 = 1024;
+/// How often each kernel is timed.
+const LAUNCHES: usize = 7;
+/// So many regions, about, are checked one by one: a launch of more iterations than that takes is
+/// made anew with fewer, in the same shape.
+const REGIONS_CHECKED: u32 = 1 << 18;
+/// What is checked has a multiple of so many iterations, as one form stores so many records at once.
+const ITERATIONS_STEP: u32 = 32;
+/// Bytes of a room besides its regions: counters at its begin, and a record that a bounded cursor
+/// never passes.
+const ROOM_SPARE: usize = 64;
+
+/// A launch that is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configuration {
+    /// Warps of a block.
+    pub warps: u32,
+    /// Blocks of an SM.
+    pub blocks_per_sm: u32,
+    /// FMAs of a body.
+    pub body: u32,
+}
+
+/// All configurations, or a few.
+#[must_use]
+pub fn configurations(quick: bool) -> Vec<Configuration> {
+    let (warps, blocks, bodies): (&[u32], &[u32], &[u32]) =
+        if quick { (&[1, 8, 32], &[1], &[8]) } else { (&[1, 4, 8, 16, 32], &[1, 4], &[8, 128]) };
+    let mut all = Vec::new();
+    for &body in bodies {
+        for &blocks_per_sm in blocks {
+            // An SM holds 64 warps.
+            for &warps in warps.iter().filter(|&&warps| warps * blocks_per_sm <= 64) {
+                all.push(Configuration { warps, blocks_per_sm, body });
+            }
+        }
+    }
+    all
+}
+
+/// Bytes of a room that takes all regions of so many iterations.
+fn room_bytes(format: Format, iterations: u32) -> usize {
+    let regions = (iterations * REGIONS) as usize;
+    (regions * format.bytes_per_region() as usize + ROOM_SPARE).next_power_of_two()
+}
+
+fn rooms(scheme: &Scheme, blocks: Blocks, iterations: u32) -> Rooms {
+    match scheme.writes {
+        Writes::Rooms(format) => Rooms {
+            bytes: room_bytes(format, iterations),
+            // One more for the counter of a grid.
+            count: blocks.warps_of_grid() + usize::from(format == Format::GridCounter),
+        },
+        Writes::Nothing | Writes::Session(_) => Rooms { bytes: 0, count: 0 },
+    }
+}
+
+/// Memory that takes every launch of these schemes in these configurations.
+///
+/// # Errors
+///
+/// Too little memory.
+pub fn memory(
+    gpu: &Gpu,
+    schemes: &[&Scheme],
+    configurations: &[Configuration],
+) -> Result<Memory, Error> {
+    let (mut warps, mut bytes, mut room) = (0, 0, 0);
+    for configuration in configurations {
+        let blocks = blocks(gpu, configuration);
+        warps = warps.max(blocks.warps_of_grid());
+        for scheme in schemes {
+            let rooms = rooms(scheme, blocks, ITERATIONS);
+            bytes = bytes.max(rooms.bytes * rooms.count);
+            room = room.max(rooms.bytes);
+        }
+    }
+    Memory::new(warps, bytes, room)
+}
+
+fn blocks(gpu: &Gpu, configuration: &Configuration) -> Blocks {
+    Blocks { warps: configuration.warps, count: gpu.sm_count * configuration.blocks_per_sm }
+}
+
+/// Whether an SM holds as many blocks of the scheme's kernel as the configuration has.
+///
+/// # Errors
+///
+/// What the driver says.
+pub fn fits(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Result<bool, Error> {
+    let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
+    Ok(blocks_that_fit(&busiest, configuration.warps)? >= configuration.blocks_per_sm)
+}
+
+/// Measures a scheme in a configuration. What goes wrong is in the point, never lost.
+pub fn measure(
+    gpu: &Gpu,
+    memory: &mut Memory,
+    scheme: &Scheme,
+    configuration: &Configuration,
+) -> Point {
+    let mut point = Point {
+        scheme: scheme.name.to_owned(),
+        warps: configuration.warps,
+        body: configuration.body,
+        blocks_per_sm: configuration.blocks_per_sm,
+        ..Point::default()
+    };
+    if let Err(error) = fill(gpu, memory, scheme, configuration, &mut point) {
+        point.failed = Some(error.to_string());
+    }
+    point
+}
+
+fn fill(
+    gpu: &Gpu,
+    memory: &mut Memory,
+    scheme: &Scheme,
+    configuration: &Configuration,
+    point: &mut Point,
+) -> Result<(), Error> {
+    let blocks = blocks(gpu, configuration);
+    let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
+    point.registers = Some(registers(&busiest)?);
+    let mut times = Vec::new();
+    {
+        let mut session = session(gpu, scheme, blocks, ITERATIONS)?;
+        for recorded in RECORDED {
+            let function = gpu.kernel(scheme, configuration.body, recorded)?;
+            let rooms = rooms(scheme, blocks, ITERATIONS);
+            let mut of_launches = Times { recorded, ..Times::default() };
+            // Once more than is timed: the first launch fetches the kernel's code.
+            for launch in 0..=LAUNCHES {
+                if let Some(session) = &mut session {
+                    session.reset(&gpu.stream)?;
+                }
+                memory.zero(gpu, rooms)?;
+                // SAFETY: a kernel of the template; the rooms are for so many iterations.
+                unsafe {
+                    memory.launch(gpu, session.as_mut(), &function, blocks, rooms, ITERATIONS)
+                }?;
+                if launch > 0 {
+                    let cycles = memory.cycles(gpu, blocks.warps_of_grid())?;
+                    of_launches.push(&cycles);
+                }
+            }
+            times.push(of_launches);
+        }
+    }
+    summarise(&times, point);
+    point.bytes_per_region = check_all(gpu, memory, scheme, configuration, blocks)?;
+    Ok(())
+}
+
+/// Times of the launches of one kernel, in cycles of an iteration.
+#[derive(Debug, Default)]
+struct Times {
+    /// Recorded bodies of an iteration.
+    recorded: u32,
+    /// Means over warps.
+    means: Vec<f64>,
+    /// The longest of each launch.
+    longest: Vec<f64>,
+}
+
+impl Times {
+    fn push(&mut self, cycles: &[u64]) {
+        let iterations = f64::from(ITERATIONS);
+        let sum: f64 = cycles.iter().map(|&cycles| cycles as f64).sum();
+        self.means.push(sum / cycles.len() as f64 / iterations);
+        self.longest.push(cycles.iter().max().map_or(0.0, |&cycles| cycles as f64) / iterations);
+    }
+}
+
+/// Puts the lines through the medians into the point.
+fn summarise(times: &[Times], point: &mut Point) {
+    let medians = |of: fn(&Times) -> &Vec<f64>| -> Vec<(f64, f64)> {
+        times
+            .iter()
+            .filter_map(|times| Some((f64::from(times.recorded), median(of(times))?)))
+            .collect()
+    };
+    let means = medians(|times| &times.means);
+    if let Some(line) = line(&means) {
+        point.cycles_per_region = Some(line.slope);
+        point.r2 = line.r2;
+    }
+    point.cycles_per_region_longest = line(&medians(|times| &times.longest)).map(|line| line.slope);
+    point.baseline_cycles = means.first().map(|point| point.1);
+    point.spread = times.iter().map(|times| spread(&times.means)).reduce(f64::max);
+}
+
+/// A session for launches of so many iterations, where the scheme needs one.
+fn session<'g>(
+    gpu: &'g Gpu,
+    scheme: &Scheme,
+    blocks: Blocks,
+    iterations: u32,
+) -> Result<Option<ModuleSession<'g>>, Error> {
+    let Writes::Session(plan) = scheme.writes else { return Ok(None) };
+    let words = plan.words.unwrap_or(iterations * REGIONS * plan.recorded.words());
+    let profiler = Profiler::builder()
+        .words_per_warp(words)
+        .words_per_lane(words)
+        .lane_rooms(plan.lane_rooms())
+        .keep(plan.keep)
+        .slots(Slots::Linear)
+        .for_grid(blocks.count, blocks.threads(), 1)?
+        .build()?;
+    Ok(Some(profiler.attach(&gpu.module, gpu.ptx)?))
+}
+
+/// Launches each kernel that records once more, checks every region that it left, and gives the
+/// bytes that a region took.
+fn check_all(
+    gpu: &Gpu,
+    memory: &mut Memory,
+    scheme: &Scheme,
+    configuration: &Configuration,
+    blocks: Blocks,
+) -> Result<Option<f64>, Error> {
+    let regions_of_iteration = blocks.warps_of_grid() as u32 * REGIONS;
+    let iterations = (REGIONS_CHECKED / regions_of_iteration / ITERATIONS_STEP * ITERATIONS_STEP)
+        .clamp(ITERATIONS_STEP, ITERATIONS);
+    let mut bytes = None;
+    let mut session = session(gpu, scheme, blocks, iterations)?;
+    for recorded in RECORDED.into_iter().filter(|&recorded| recorded > 0) {
+        let expected = Expected { warps: blocks.warps, blocks: blocks.count, iterations, recorded };
+        let function = gpu.kernel(scheme, configuration.body, recorded)?;
+        let rooms = rooms(scheme, blocks, iterations);
+        if let Some(session) = &mut session {
+            session.reset(&gpu.stream)?;
+        }
+        memory.zero(gpu, rooms)?;
+        // SAFETY: a kernel of the template; the rooms are for so many iterations.
+        unsafe { memory.launch(gpu, session.as_mut(), &function, blocks, rooms, iterations) }?;
+        let wrong = |wrong| Error::Check(format!("{recorded} bodies recorded: {wrong}"));
+        match (scheme.writes, &mut session) {
+            (Writes::Rooms(format), _) => {
+                let content = memory.read(gpu, rooms)?;
+                check::rooms(&content, rooms.bytes, format, &expected).map_err(wrong)?;
+                bytes = Some(f64::from(format.bytes_per_region()));
+            }
+            (Writes::Session(plan), Some(session)) => {
+                let capture = session.capture(&gpu.stream)?;
+                check::trace(&decode(&capture), &plan, &expected).map_err(wrong)?;
+                let needed =
+                    Capacity::needed(&capture).map_err(|error| wrong(error.to_string()))?;
+                let regions = f64::from(iterations) * f64::from(recorded);
+                bytes = Some(8.0 * f64::from(needed.words_per_warp) / regions);
+            }
+            _ => gpu.synchronize()?,
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Point, Times, configurations, room_bytes, summarise};
+    use crate::schemes::Format;
+
+    #[test]
+    fn no_configuration_has_more_warps_than_an_sm_holds() {
+        let all = configurations(false);
+        assert_eq!(all.len(), 2 * (5 + 4));
+        assert!(all.iter().all(|one| one.warps * one.blocks_per_sm <= 64));
+        assert!(configurations(true).iter().all(|one| all.contains(one)));
+    }
+
+    #[test]
+    fn rooms_take_all_regions() {
+        assert_eq!(room_bytes(Format::Range16, 1024), 128 << 10);
+        assert_eq!(room_bytes(Format::Range8, 1024), 64 << 10);
+        assert!(room_bytes(Format::Events40, 32) >= 40 + 40 * 128);
+    }
+
+    #[test]
+    fn the_slope_is_that_of_the_medians() {
+        let times = [
+            (0, [200.0, 201.0, 250.0]),
+            (1, [221.0, 221.0, 221.0]),
+            (2, [241.0, 240.0, 300.0]),
+            (4, [281.0, 281.0, 280.0]),
+        ]
+        .map(|(recorded, means)| Times {
+            recorded,
+            means: means.to_vec(),
+            longest: means.map(|mean| 2.0 * mean).to_vec(),
+        });
+        let mut point = Point::default();
+        summarise(&times, &mut point);
+        assert!((point.cycles_per_region.expect("a slope") - 20.0).abs() < 1e-9, "{point:?}");
+        let longest = point.cycles_per_region_longest.expect("a slope");
+        assert!((longest - 40.0).abs() < 1e-9, "{point:?}");
+        assert_eq!((point.baseline_cycles, point.spread), (Some(201.0), Some(60.0)));
+    }
+
+    #[test]
+    fn times_are_those_of_an_iteration() {
+        let mut times = Times::default();
+        times.push(&[1024, 2048, 3072]);
+        assert_eq!((times.means, times.longest), (vec![2.0], vec![3.0]));
+    }
+}

@@ -1,0 +1,274 @@
+//! All schemes that are measured: names, kernels, and what each leaves in memory.
+
+use profiler_host::{Keep, LaneRooms};
+
+use crate::Error;
+
+/// A way to record regions.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    /// Its name in results.
+    pub name: &'static str,
+    /// The name of its kernels, before body and number of recorded bodies.
+    pub kernel: &'static str,
+    /// What it writes, and where.
+    pub writes: Writes,
+}
+
+/// What a scheme writes.
+#[derive(Clone, Copy, Debug)]
+pub enum Writes {
+    /// Nothing: there is nothing to check.
+    Nothing,
+    /// Records into the room of each warp.
+    Rooms(Format),
+    /// Records into a session's rooms.
+    Session(Plan),
+}
+
+/// What a room holds; see `profiler_bench_kernels::format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// 16 bytes a region: two packed words.
+    Range16,
+    /// 8 bytes a region: a short word.
+    Range8,
+    /// 8 bytes a region: a compact word.
+    Compact8,
+    /// A packed word at each begin and end.
+    TwoWords,
+    /// A tagged word at each begin and end.
+    Tagged,
+    /// A counter, then four numbers of 64 bits a region.
+    Slices,
+    /// A counter in the first room, then the regions of all warps, 16 bytes each.
+    GridCounter,
+    /// A counter and the active events, then 40 bytes an event.
+    Events40,
+    /// The last regions, 16 bytes each.
+    Ring16,
+    /// The last regions, 8 bytes each.
+    Ring8,
+    /// The last begins and ends, 8 bytes each.
+    RingTwoWords,
+}
+
+impl Format {
+    /// Bytes that a region takes.
+    #[must_use]
+    pub fn bytes_per_region(self) -> u32 {
+        match self {
+            Self::Range8 | Self::Compact8 | Self::Ring8 => 8,
+            Self::Range16
+            | Self::TwoWords
+            | Self::Tagged
+            | Self::GridCounter
+            | Self::Ring16
+            | Self::RingTwoWords => 16,
+            Self::Slices => 32,
+            Self::Events40 => 40,
+        }
+    }
+}
+
+/// Which lanes record in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorders {
+    /// Lane 0 of each warp.
+    Warp,
+    /// Lane 0 of warp 0.
+    Block,
+    /// Lane 0 of every fourth warp.
+    WarpGroup,
+    /// All lanes.
+    Thread,
+}
+
+impl Recorders {
+    /// How many lanes of this warp of a block record.
+    #[must_use]
+    pub fn lanes_of(self, warp: u32) -> u64 {
+        match self {
+            Self::Warp => 1,
+            Self::Block => u64::from(warp == 0),
+            Self::WarpGroup => u64::from(warp.is_multiple_of(4)),
+            Self::Thread => 32,
+        }
+    }
+}
+
+/// What is recorded for each body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// A region.
+    Region,
+    /// A region with a value.
+    RegionWithValue,
+    /// A region begun and ended by a token.
+    Token,
+    /// A mark behind the body.
+    Mark,
+}
+
+impl Recorded {
+    /// Words of a room that it takes.
+    #[must_use]
+    pub fn words(self) -> u32 {
+        match self {
+            Self::Region | Self::Mark => 2,
+            Self::RegionWithValue | Self::Token => 4,
+        }
+    }
+}
+
+/// A session's options, and what its trace must then hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Who records.
+    pub recorders: Recorders,
+    /// What is recorded.
+    pub recorded: Recorded,
+    /// What is kept, if the rooms are too small.
+    pub keep: Keep,
+    /// Words of a lane's room; `None` for all records of the run.
+    pub words: Option<u32>,
+}
+
+impl Plan {
+    /// Which lanes need rooms.
+    #[must_use]
+    pub fn lane_rooms(&self) -> LaneRooms {
+        match self.recorders {
+            Recorders::Thread => LaneRooms::Always,
+            _ => LaneRooms::Never,
+        }
+    }
+}
+
+/// Words of a ring that keeps the last records of a warp.
+const RING_WORDS: u32 = 512;
+/// Words of each lane's ring where all lanes record.
+const LANE_RING_WORDS: u32 = 8;
+
+const fn first(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
+    recorded(name, kernel, recorders, Recorded::Region)
+}
+
+const fn recorded(
+    name: &'static str,
+    kernel: &'static str,
+    recorders: Recorders,
+    recorded: Recorded,
+) -> Scheme {
+    let plan = Plan { recorders, recorded, keep: Keep::First, words: None };
+    Scheme { name, kernel, writes: Writes::Session(plan) }
+}
+
+const fn last(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
+    let words = match recorders {
+        Recorders::Thread => LANE_RING_WORDS,
+        _ => RING_WORDS,
+    };
+    let plan = Plan { recorders, recorded: Recorded::Region, keep: Keep::Last, words: Some(words) };
+    Scheme { name, kernel, writes: Writes::Session(plan) }
+}
+
+const fn rooms(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
+    Scheme { name, kernel, writes: Writes::Rooms(format) }
+}
+
+const fn nothing(name: &'static str, kernel: &'static str) -> Scheme {
+    Scheme { name, kernel, writes: Writes::Nothing }
+}
+
+/// All schemes, in the order in which they are measured.
+pub const SCHEMES: &[Scheme] = &[
+    nothing("unannotated", "unannotated"),
+    nothing("floor", "floor"),
+    // The profiler's own.
+    nothing("idle", "default"),
+    first("default", "default", Recorders::Warp),
+    last("default-keep-last", "default", Recorders::Warp),
+    first("globaltimer", "globaltimer", Recorders::Warp),
+    last("globaltimer-keep-last", "globaltimer", Recorders::Warp),
+    first("elected", "elected", Recorders::Warp),
+    last("elected-keep-last", "elected", Recorders::Warp),
+    last("thread-keep-last", "thread", Recorders::Thread),
+    first("block", "block", Recorders::Block),
+    last("block-keep-last", "block", Recorders::Block),
+    first("warp-group", "warp-group", Recorders::WarpGroup),
+    last("warp-group-keep-last", "warp-group", Recorders::WarpGroup),
+    first("when", "when", Recorders::Warp),
+    last("when-keep-last", "when", Recorders::Warp),
+    first("wait", "wait", Recorders::Warp),
+    recorded("value", "value", Recorders::Warp, Recorded::RegionWithValue),
+    recorded("token", "token", Recorders::Warp, Recorded::Token),
+    recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
+    // Other forms of a record.
+    rooms("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
+    rooms("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),
+    rooms("global-16B-all-lanes-unbounded", "global-16b-all-lanes-unbounded", Format::Range16),
+    rooms("global-16B-streaming", "global-16b-streaming", Format::Range16),
+    rooms("global-16B-l2", "global-16b-l2", Format::Range16),
+    rooms("global-16B-through", "global-16b-through", Format::Range16),
+    rooms("global-16B-no-allocate", "global-16b-no-allocate", Format::Range16),
+    rooms("global-8B-predicated-bounded", "global-8b-predicated-bounded", Format::Range8),
+    rooms("global-8B-predicated-unbounded", "global-8b-predicated-unbounded", Format::Range8),
+    rooms("global-8B-all-lanes-unbounded", "global-8b-all-lanes-unbounded", Format::Range8),
+    rooms(
+        "global-two-8B-predicated-unbounded",
+        "global-two-8b-predicated-unbounded",
+        Format::TwoWords,
+    ),
+    rooms("global-two-8B-branched", "global-two-8b-branched", Format::TwoWords),
+    rooms("shared-ring-16B-all-lanes", "shared-ring-16b-all-lanes", Format::Ring16),
+    rooms("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
+    rooms("shared-ring-8B-all-lanes", "shared-ring-8b-all-lanes", Format::Ring8),
+    rooms("shared-ring-two-8B-all-lanes", "shared-ring-two-8b-all-lanes", Format::RingTwoWords),
+    rooms("register-gather-16B", "register-gather-16b", Format::Range16),
+    // Other profilers.
+    rooms("flashinfer", "flashinfer", Format::Tagged),
+    rooms("triton-distributed", "triton-distributed", Format::Tagged),
+    rooms("nuggets-compact", "nuggets-compact", Format::Compact8),
+    rooms("cute-dsl-atomic", "cute-dsl-atomic", Format::Slices),
+    rooms("grid-atomic", "grid-atomic", Format::GridCounter),
+    rooms("sm-profiler", "sm-profiler", Format::Events40),
+];
+
+/// The schemes of these names, in the order of [`SCHEMES`]; all where none is named.
+///
+/// # Errors
+///
+/// [`Error::NoScheme`].
+pub fn select(names: &[String]) -> Result<Vec<&'static Scheme>, Error> {
+    if let Some(unknown) =
+        names.iter().find(|name| SCHEMES.iter().all(|scheme| scheme.name != name.as_str()))
+    {
+        let available: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        return Err(Error::NoScheme { name: unknown.clone(), available: available.join(", ") });
+    }
+    let named = |scheme: &&Scheme| names.iter().any(|name| name == scheme.name);
+    Ok(SCHEMES.iter().filter(|scheme| names.is_empty() || named(scheme)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{SCHEMES, select};
+
+    #[test]
+    fn names_are_distinct() {
+        let names: BTreeSet<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        assert_eq!(names.len(), SCHEMES.len());
+    }
+
+    #[test]
+    fn schemes_are_selected_by_name() {
+        assert_eq!(select(&[]).expect("all").len(), SCHEMES.len());
+        let two = select(&["default".to_owned(), "floor".to_owned()]).expect("two");
+        assert_eq!(two.iter().map(|scheme| scheme.name).collect::<Vec<_>>(), ["floor", "default"]);
+        let error = select(&["flor".to_owned()]).expect_err("there is none").to_string();
+        assert!(error.starts_with("there is no scheme `flor`; there are unannotated, floor"));
+    }
+}

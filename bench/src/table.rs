@@ -1,0 +1,190 @@
+//! The table of results, in Markdown, between two marks of a text.
+
+use std::fmt::Write as _;
+
+use crate::results::{Column, Results, figure};
+
+/// Below this the points do not lie on a line, and the slope says little.
+const R2_MIN: f64 = 0.9;
+/// Slopes of less than this many cycles need no straight line: what varies is noise.
+const CYCLES_OF_NOISE: f64 = 3.0;
+/// Schemes whose difference is what bounds, masks and the count of losses cost.
+pub const BOUNDS: (&str, &str) = ("default", "global-16B-predicated-unbounded");
+
+/// Schemes of a summary, where they were measured.
+pub const SUMMARY: [&str; 15] = [
+    "floor",
+    "idle",
+    "default",
+    "default-keep-last",
+    "elected",
+    "thread-keep-last",
+    "global-16B-predicated-unbounded",
+    "shared-ring-16B-all-lanes",
+    "proton-shared",
+    "proton-global",
+    "nuggets-compact",
+    "flashinfer",
+    "triton-distributed",
+    "cute-dsl-atomic",
+    "sm-profiler",
+];
+
+/// The committed results, from the repository's root.
+pub const RESULTS: &str = "docs/measurements/record-cost.jsonl";
+/// The texts that show a table, likewise.
+pub const TEXTS: [&str; 2] = ["README.md", "docs/measurements/record-cost.md"];
+/// The picture, likewise.
+pub const PICTURE: &str = "docs/images/record-cost.svg";
+
+/// Which table stands between two marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Few schemes, short bodies, one block on an SM.
+    Summary,
+    /// Everything.
+    All,
+}
+
+const EXTENTS: [(Extent, &str); 2] = [
+    (Extent::Summary, "<!-- record-cost table: summary -->"),
+    (Extent::All, "<!-- record-cost table: all -->"),
+];
+const MARK_END: &str = "<!-- record-cost table: end -->";
+
+/// The table of some results.
+#[must_use]
+pub fn table(results: &Results, extent: Extent) -> String {
+    let schemes: Vec<&str> = match extent {
+        Extent::All => results.schemes(),
+        Extent::Summary => {
+            let measured = results.schemes();
+            SUMMARY.into_iter().filter(|scheme| measured.contains(scheme)).collect()
+        }
+    };
+    let columns = results.columns();
+    let mut text = match extent {
+        Extent::Summary => {
+            let short = columns.iter().map(|column| column.1).min();
+            let one_block = |column: &&Column| column.0 == 1 && Some(column.1) == short;
+            part(results, &schemes, &columns.iter().filter(one_block).copied().collect::<Vec<_>>())
+        }
+        Extent::All => {
+            let mut blocks: Vec<u32> = columns.iter().map(|column| column.0).collect();
+            blocks.dedup();
+            let mut parts = Vec::new();
+            for blocks in blocks {
+                let of_blocks: Vec<Column> =
+                    columns.iter().filter(|column| column.0 == blocks).copied().collect();
+                parts.push(part(results, &schemes, &of_blocks));
+            }
+            parts.join("\n")
+        }
+    };
+    let header = &results.header;
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "\n{}, driver {}, {}, sources {}.",
+        header.gpu, header.driver, header.date, header.commit
+    );
+    text
+}
+
+/// The table of launches with the same number of blocks.
+fn part(results: &Results, schemes: &[&str], columns: &[Column]) -> String {
+    let blocks = columns.first().map_or(0, |column| column.0);
+    let mut text = match blocks {
+        1 => "| cycles a region, 1 block an SM |".to_owned(),
+        _ => format!("| cycles a region of the warp that takes longest, {blocks} blocks an SM |"),
+    };
+    for (_, body, warps) in columns {
+        let _ = write!(text, " {warps} w, {body} FMAs |");
+    }
+    text += " bytes | registers |\n|---|";
+    text += &"---:|".repeat(columns.len() + 2);
+    text += "\n";
+    for scheme in schemes {
+        let of_scheme: Vec<_> =
+            columns.iter().map(|column| results.point(scheme, *column)).collect();
+        if of_scheme.iter().all(Option::is_none) {
+            continue;
+        }
+        let _ = write!(text, "| `{scheme}` |");
+        for point in &of_scheme {
+            let cell = match point {
+                None => "-".to_owned(),
+                Some(point) if point.failed.is_some() => "failed".to_owned(),
+                // R2 is that of the means.
+                Some(point) => cell(figure(point), point.r2.filter(|_| blocks == 1)),
+            };
+            let _ = write!(text, " {cell} |");
+        }
+        let bytes = of_scheme.iter().flatten().find_map(|point| point.bytes_per_region);
+        let registers = of_scheme.iter().flatten().filter_map(|point| point.registers).max();
+        let _ = writeln!(
+            text,
+            " {} | {} |",
+            bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
+            registers.map_or_else(|| "-".to_owned(), |registers| registers.to_string()),
+        );
+    }
+    let difference = |column: &Column| {
+        Some(results.cycles(BOUNDS.0, *column)? - results.cycles(BOUNDS.1, *column)?)
+    };
+    if columns.iter().any(|column| difference(column).is_some()) {
+        let _ =
+            write!(text, "| bounds, mask, count of losses: `{}` less `{}` |", BOUNDS.0, BOUNDS.1);
+        for column in columns {
+            let _ = write!(text, " {} |", cell(difference(column), None));
+        }
+        text += " - | - |\n";
+    }
+    if text.contains("\\*") {
+        let _ = writeln!(text, "\n\\* The points do not lie on a line: R² below {R2_MIN}.");
+    }
+    text
+}
+
+fn cell(cycles: Option<f64>, r2: Option<f64>) -> String {
+    let Some(cycles) = cycles else { return "-".to_owned() };
+    let doubtful = cycles > CYCLES_OF_NOISE && r2.is_some_and(|r2| r2 < R2_MIN);
+    // A negative number that rounds to zero would be written as -0.
+    let rounded = cycles.round() + 0.0;
+    format!("{rounded:.0}{}", if doubtful { "\\*" } else { "" })
+}
+
+/// The text with the table between its marks.
+///
+/// # Errors
+///
+/// A text without marks, or with a mark that has no end: which lines it must hold.
+pub fn insert(text: &str, results: &Results) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut inserted = 0;
+    while let Some((extent, mark, at)) = EXTENTS
+        .iter()
+        .filter_map(|(extent, mark)| rest.find(mark).map(|at| (*extent, *mark, at)))
+        .min_by_key(|(_, _, at)| *at)
+    {
+        let behind = at + mark.len();
+        let end = rest[behind..]
+            .find(MARK_END)
+            .ok_or_else(|| format!("behind `{mark}` the line `{MARK_END}` is missing"))?;
+        out += &rest[..behind];
+        out += "\n\n";
+        out += &table(results, extent);
+        out += "\n";
+        rest = &rest[behind + end..];
+        inserted += 1;
+    }
+    if inserted == 0 {
+        let [(_, summary), (_, all)] = EXTENTS;
+        return Err(format!(
+            "there is no place for the table: put the lines `{summary}` or `{all}`, and \
+             `{MARK_END}`, where it belongs"
+        ));
+    }
+    Ok(out + rest)
+}

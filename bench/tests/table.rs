@@ -1,0 +1,126 @@
+//! The table and the picture of results that a GPU gave.
+
+use std::path::Path;
+
+use profiler_bench::plot;
+use profiler_bench::results::Results;
+use profiler_bench::table::{Extent, PICTURE, RESULTS, TEXTS, insert, table};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// A few lines of a run on an H200.
+fn sample() -> Results {
+    let text = include_str!("../testdata/record-cost.jsonl");
+    Results::parse(text, "testdata/record-cost.jsonl").expect("results")
+}
+
+#[test]
+fn the_summary_has_short_bodies_and_one_block() {
+    let expected = "\
+| cycles a region, 1 block an SM | 1 w, 8 FMAs | 8 w, 8 FMAs | 32 w, 8 FMAs | bytes | registers |
+|---|---:|---:|---:|---:|---:|
+| `floor` | 0 | 2 | 28 | - | 25 |
+| `default` | 29 | 42 | 140 | 16 | 30 |
+| `elected` | 85 | 107 | - | 16 | 30 |
+| `global-16B-predicated-unbounded` | 13 | 17 | 81 | 16 | 16 |
+| `proton-shared` | 11 | 16 | 61 | 16 | 36 |
+| `cute-dsl-atomic` | 484 | 495 | 528 | 32 | 23 |
+| bounds, mask, count of losses: `default` less `global-16B-predicated-unbounded` | 16 | 25 | 59 | - | - |
+
+NVIDIA H200, driver 580.159.04, 2026-11-21T07:07:39Z, sources cab234a8e61a2841415079b0dc7791589160c6db (with changes).
+";
+    assert_eq!(table(&sample(), Extent::Summary), expected);
+}
+
+#[test]
+fn the_whole_table_says_what_failed_and_what_is_doubtful() {
+    let mut results = sample();
+    for point in results.points.iter_mut().filter(|point| point.scheme == "default") {
+        point.cycles_per_region_longest = point.cycles_per_region.map(|cycles| 2.0 * cycles);
+        if point.warps == 32 {
+            point.r2 = Some(0.5);
+        }
+    }
+    let text = table(&results, Extent::All);
+    let lines = |begin: &str| -> Vec<&str> {
+        text.lines().filter(|line| line.starts_with(begin)).collect()
+    };
+    assert_eq!(
+        lines("| cycles a region"),
+        [
+            "| cycles a region, 1 block an SM | 1 w, 8 FMAs | 8 w, 8 FMAs | 32 w, 8 FMAs | \
+             8 w, 128 FMAs | bytes | registers |",
+            "| cycles a region of the warp that takes longest, 4 blocks an SM | 4 w, 8 FMAs | \
+             8 w, 128 FMAs | bytes | registers |",
+        ]
+    );
+    let globaltimer = lines("| `globaltimer`");
+    assert_eq!(globaltimer[0], "| `globaltimer` | failed | failed | 140 | 43 | 16 | 30 |");
+    let default = lines("| `default`");
+    assert_eq!(default[0], "| `default` | 29 | 42 | 140\\* | 43 | 16 | 30 |");
+    assert_eq!(default[1], "| `default` | 139 | 337 | 16 | 30 |");
+    assert_eq!(lines("\\* The points do not lie on a line: R² below 0.9.").len(), 1);
+    assert_eq!(lines("| bounds, mask").len(), 1, "of the four blocks one half is missing");
+}
+
+#[test]
+fn tables_stand_between_their_marks() {
+    let text = "before\n<!-- record-cost table: summary -->\nold\n<!-- record-cost table: end -->\n\
+        between\n<!-- record-cost table: all -->\n<!-- record-cost table: end -->\nbehind\n";
+    let results = sample();
+    let once = insert(text, &results).expect("there are marks");
+    assert!(!once.contains("old"));
+    assert!(once.starts_with("before\n") && once.contains("\nbetween\n"), "{once}");
+    assert!(once.ends_with("\n<!-- record-cost table: end -->\nbehind\n"), "{once}");
+    let [summary, all] =
+        [Extent::Summary, Extent::All].map(|extent| once.find(&table(&results, extent)));
+    assert!(summary.expect("the summary") < all.expect("the whole table"));
+    assert_eq!(
+        insert(&once, &results).expect("marks are kept"),
+        once,
+        "a second time changes nothing"
+    );
+}
+
+#[test]
+fn a_text_without_marks_is_refused() {
+    let error = insert("nothing", &sample()).expect_err("no marks");
+    assert!(error.contains("put the lines `<!-- record-cost table: summary -->`"), "{error}");
+    let error = insert("<!-- record-cost table: all -->", &sample()).expect_err("no end");
+    assert!(error.contains("`<!-- record-cost table: end -->` is missing"), "{error}");
+}
+
+#[test]
+fn the_picture_has_a_line_for_each_scheme() {
+    let svg = plot::svg(&sample()).expect("a picture");
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    for scheme in ["floor", "default", "proton-shared", "cute-dsl-atomic"] {
+        assert!(svg.contains(scheme), "{scheme} is in the legend");
+    }
+    assert!(!svg.contains("globaltimer"), "only the summary is drawn");
+    assert_eq!(plot::svg(&sample()), Ok(svg), "the picture of the same results is the same");
+    let none = Results { points: Vec::new(), ..sample() };
+    assert_eq!(plot::svg(&none), Err("there is no point to draw".to_owned()));
+}
+
+/// Committed tables and picture are those of the committed results. While there are none, there must
+/// be no table either.
+#[test]
+fn what_is_committed_is_of_the_committed_results() {
+    let path = root().join(RESULTS);
+    if !path.is_file() {
+        assert!(!root().join(PICTURE).is_file(), "{PICTURE} is there without {RESULTS}");
+        return;
+    }
+    let results = Results::read(&path).expect("results");
+    let cure = "run `cargo xtask cost-table docs/measurements/record-cost.jsonl`";
+    for text in TEXTS {
+        let committed = std::fs::read_to_string(root().join(text)).expect(text);
+        let made = insert(&committed, &results).expect(text);
+        assert!(made == committed, "{text} is not of {RESULTS}: {cure}");
+    }
+    let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
+    assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {cure}");
+}

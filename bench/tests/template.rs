@@ -1,0 +1,198 @@
+//! What ptxas makes of the template: the loop has as many FMAs as were written, and between the two
+//! stamps of a recorded body are as many as the body has.
+//!
+//! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
+//! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_bench::schemes::SCHEMES;
+use profiler_bench_kernels::{BODIES, FILLING, RECORDED, REGIONS, kernel_name};
+
+/// The GPU that the published figures are from.
+const TARGET: &str = "sm_90";
+
+/// Clock reads of a recorded body.
+fn stamps_of_region(scheme: &str) -> usize {
+    match scheme {
+        "unannotated" => 0,
+        "mark" => 1,
+        // The end is read under a predicate and its opposite, so that it waits for the predicate.
+        "wait" => 3,
+        _ => 2,
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let found = disassembly();
+    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    if let Err(missing) = &found {
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "tests with ptxas are ignored: {missing}");
+    }
+    let is_ignored = found.is_err() && !required;
+    let found = Arc::new(found);
+    let mut trials = vec![Trial::test("the_output_of_nvdisasm_is_understood", || {
+        understands();
+        Ok(())
+    })];
+    let mut kernels: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.kernel).collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    for kernel in kernels {
+        let found = Arc::clone(&found);
+        let trial = Trial::test(format!("fmas_of_{}", kernel.replace('-', "_")), move || {
+            let text = found.as_ref().as_ref().map_err(String::clone)?;
+            for body in BODIES {
+                for recorded in RECORDED {
+                    check(text, kernel, body, recorded)?;
+                }
+            }
+            Ok(())
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Checks one kernel.
+fn check(text: &str, scheme: &str, body: u32, recorded: u32) -> Result<(), Failed> {
+    let name = kernel_name(scheme, body, recorded);
+    let steps = steps(text, &name)?;
+    let fmas: usize = steps.iter().filter(|step| **step == Step::Fma).count();
+    let expected = (FILLING + REGIONS * body) as usize;
+    if fmas != expected {
+        return Err(format!("{name}: {fmas} FMAs in the loop, not {expected}").into());
+    }
+    let stamps: Vec<usize> =
+        (0..steps.len()).filter(|&index| steps[index] == Step::Stamp).collect();
+    let of_region = stamps_of_region(scheme);
+    if stamps.len() != of_region * recorded as usize {
+        return Err(format!("{name}: {} stamps of {recorded} regions", stamps.len()).into());
+    }
+    if of_region < 2 {
+        return Ok(());
+    }
+    for (region, pair) in stamps.chunks_exact(of_region).enumerate() {
+        let inside = steps[pair[0]..pair[1]].iter().filter(|step| **step == Step::Fma).count();
+        if inside != body as usize {
+            let region = region + 1;
+            return Err(format!("{name}: {inside} FMAs in region {region}, not {body}").into());
+        }
+    }
+    Ok(())
+}
+
+/// An instruction of the loop, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Fma,
+    Stamp,
+    Other,
+}
+
+/// The instructions of a kernel's timed loop, from its first FMA to its last.
+fn steps(text: &str, kernel: &str) -> Result<Vec<Step>, Failed> {
+    let head = format!(".text.{kernel}:");
+    let begin = text.find(&head).ok_or_else(|| format!("no {kernel} in the disassembly"))?;
+    let rest = &text[begin + head.len()..];
+    let code = &rest[..rest.find("\n.text.").unwrap_or(rest.len())];
+    let steps: Vec<Step> = code.lines().filter_map(step).collect();
+    // The loop begins with eight FMAs and ends with eight: what stands around it, as the stamps of the
+    // whole loop, has none.
+    let first = steps.iter().position(|step| *step == Step::Fma);
+    let last = steps.iter().rposition(|step| *step == Step::Fma);
+    match (first, last) {
+        (Some(first), Some(last)) => Ok(steps[first..=last].to_vec()),
+        _ => Err(format!("no FMA in {kernel}").into()),
+    }
+}
+
+/// The instruction of a line; `None` if it has none.
+fn step(line: &str) -> Option<Step> {
+    let (_, instruction) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    let instruction = instruction.trim();
+    let mut words = instruction.split_whitespace();
+    let mut operation = words.next()?;
+    if operation.starts_with('@') {
+        operation = words.next()?;
+    }
+    Some(if operation == "FFMA" && instruction.contains(", -2, ") {
+        Step::Fma
+    } else if instruction.contains("SR_CLOCKLO") || instruction.contains("SR_GLOBALTIMERLO") {
+        Step::Stamp
+    } else {
+        Step::Other
+    })
+}
+
+/// Assembles the kernels and takes them apart.
+fn disassembly() -> Result<String, String> {
+    let ptx = profiler_bench::PTX
+        .ok_or("needs a compiler for nvptx64; `cargo xtask tools` installs one")?;
+    let [ptxas, nvdisasm] = ["ptxas", "nvdisasm"].map(find);
+    let (ptxas, nvdisasm) = (ptxas?, nvdisasm?);
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let [input, cubin] = ["kernels.ptx", "kernels.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
+    run(Command::new(ptxas).args(["--gpu-name", TARGET, "--output-file"]).arg(&cubin).arg(&input))?;
+    run(Command::new(nvdisasm).arg("--print-code").arg(&cubin))
+}
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    String::from_utf8(output.stdout).map_err(|error| error.to_string())
+}
+
+/// Finds a tool: the one that `PROFILER_PTXAS` or `PROFILER_NVDISASM` names, that of
+/// `cargo xtask tools`, or the one in `PATH`.
+fn find(tool: &str) -> Result<PathBuf, String> {
+    let variable = format!("PROFILER_{}", tool.to_uppercase());
+    if let Some(named) = std::env::var_os(&variable) {
+        let named = PathBuf::from(named);
+        if named.is_file() {
+            return Ok(named);
+        }
+        return Err(format!("{variable}={} is no file", named.display()));
+    }
+    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
+    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
+    let installed = pythons
+        .map(|python| python.path().join("site-packages/nvidia/cu13/bin").join(tool))
+        .find(|path| path.is_file());
+    if let Some(path) = installed {
+        return Ok(path);
+    }
+    match Command::new(tool).arg("--version").output() {
+        Ok(output) if output.status.success() => Ok(PathBuf::from(tool)),
+        _ => Err(format!("{tool} is missing: run `cargo xtask tools`, or let {variable} name it")),
+    }
+}
+
+fn understands() {
+    let text = "\
+.text.a_n8_e1:
+.L_x_0:
+        /*0000*/                   CS2R R2, SR_CLOCKLO ;
+        /*0010*/                   FFMA R4, R4, -2, R4 ;
+        /*0020*/              @!P0 CS2R.32 R5, SR_GLOBALTIMERLO ;
+        /*0030*/                   FFMA R4, R4, -2, R4 ;
+        /*0040*/                   FFMA R4, R4, R6, R4 ;
+        /*0050*/                   FFMA R4, R4, -2, R4 ;
+        /*0060*/                   CS2R R6, SR_CLOCKLO ;
+
+.text.other:
+        /*0000*/                   FFMA R4, R4, -2, R4 ;
+";
+    let found = steps(text, "a_n8_e1").expect("understood");
+    assert_eq!(found, [Step::Fma, Step::Stamp, Step::Fma, Step::Other, Step::Fma]);
+    assert!(steps(text, "b_n8_e1").is_err(), "there is no such kernel");
+}

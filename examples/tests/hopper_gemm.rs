@@ -1,0 +1,122 @@
+//! The Hopper gemm without a Hopper GPU: what the program says, and what ptxas makes of its kernel.
+//!
+//! Where a compiler for nvptx64 or ptxas is missing, the tests that need it are listed as ignored;
+//! with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use hopper_gemm_kernels::BLOCK;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The kernel's PTX with and without annotations.
+const MODULES: [(&str, &str); 2] = [
+    ("annotated", include_str!(concat!(env!("OUT_DIR"), "/hopper_gemm_kernels.ptx"))),
+    ("plain", include_str!(concat!(env!("OUT_DIR"), "/hopper_gemm_kernels_off.ptx"))),
+];
+/// The quickstart as a binary; the other examples lie in a folder beside it.
+const QUICKSTART: &str = env!("CARGO_BIN_EXE_quickstart");
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let ptxas = find();
+    let missing = if MODULES.iter().any(|(_, ptx)| ptx.is_empty()) {
+        Some("needs a compiler for nvptx64; `cargo xtask tools` installs one".to_owned())
+    } else {
+        ptxas.clone().err()
+    };
+    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    if let Some(missing) = &missing {
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ =
+            writeln!(std::io::stderr(), "tests of the Hopper gemm's PTX are ignored: {missing}");
+    }
+    let mut trials = vec![Trial::test("elsewhere_it_says_what_it_needs", || {
+        elsewhere_it_says_what_it_needs();
+        Ok(())
+    })];
+    for (name, ptx) in MODULES {
+        let (ptxas, missing) = (ptxas.clone(), missing.clone());
+        let is_ignored = missing.is_some() && !required;
+        let trial = Trial::test(format!("{name}_kernel_is_assembled_as_it_should"), move || {
+            missing.map_or(Ok(()), |missing| Err(Failed::from(missing)))?;
+            has_what_makes_it_fast(ptx);
+            assembles_cleanly(&ptxas?, ptx)
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn elsewhere_it_says_what_it_needs() {
+    let program = Path::new(QUICKSTART).with_file_name("examples").join("hopper_gemm");
+    let output = Command::new(program)
+        .args(["--backend", "emulator"])
+        .output()
+        .expect("cargo test builds the examples");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("compute capability 9.0"), "{printed}");
+    assert!(printed.contains("the emulator has none of what it uses"), "{printed}");
+}
+
+/// The build script states the plain kernel's bounds; they must be those of the annotated one.
+fn has_what_makes_it_fast(ptx: &str) {
+    let bounds = format!(".maxntid {BLOCK}\n.minnctapersm 1\n");
+    assert!(ptx.contains(&bounds), "without its launch bounds `setmaxnreg` is ignored");
+    let count = |text: &str| ptx.matches(text).count();
+    assert_eq!(count("wgmma.mma_async.sync.aligned.m64n256k16"), 4, "one for each 16 of K");
+    assert_eq!(count("setmaxnreg.inc"), 1);
+    assert_eq!(count("setmaxnreg.dec"), 1);
+    assert!(!ptx.contains(".local"), "sums are in registers");
+}
+
+/// Nothing is spilled, and no `wgmma` waits for the one before it: ptxas reports that as an `info`
+/// with a code from C7510 on.
+fn assembles_cleanly(ptxas: &Path, ptx: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let input = folder.path().join("module.ptx");
+    std::fs::write(&input, ptx)?;
+    let output = Command::new(ptxas)
+        .args(["--verbose", "--gpu-name", "sm_90a", "--output-file"])
+        .arg(folder.path().join("module.cubin"))
+        .arg(&input)
+        .output()?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("ptxas refuses it:\n{log}").into());
+    }
+    let kernel = log.split("Compiling entry function 'hopper_gemm'").nth(1);
+    let kernel = kernel.ok_or_else(|| format!("ptxas says nothing of the kernel:\n{log}"))?;
+    let stack = kernel.lines().find(|line| line.contains("spill stores")).unwrap_or_default();
+    assert_eq!(
+        stack.trim(),
+        "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads",
+        "{log}"
+    );
+    assert!(!log.contains("(C75"), "{log}");
+    Ok(())
+}
+
+/// Finds ptxas: the one that `PROFILER_PTXAS` names, that of `cargo xtask tools`, or the one in
+/// `PATH`.
+fn find() -> Result<PathBuf, String> {
+    if let Some(named) = std::env::var_os("PROFILER_PTXAS") {
+        let named = PathBuf::from(named);
+        let wrong = format!("PROFILER_PTXAS={} is no file", named.display());
+        return if named.is_file() { Ok(named) } else { Err(wrong) };
+    }
+    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
+    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
+    let installed = pythons
+        .map(|python| python.path().join("site-packages/nvidia/cu13/bin/ptxas"))
+        .find(|path| path.is_file());
+    if let Some(path) = installed {
+        return Ok(path);
+    }
+    match Command::new("ptxas").arg("--version").output() {
+        Ok(output) if output.status.success() => Ok(PathBuf::from("ptxas")),
+        _ => Err("ptxas is missing: run `cargo xtask tools`, or let PROFILER_PTXAS name it".into()),
+    }
+}

@@ -1,0 +1,37 @@
+//! Warp groups: four warps that follow each other, the first of which is a multiple of four.
+//!
+//! Warp groups of a block may share its registers unevenly: those that only copy hand some back, and
+//! those that multiply take them. The kernel must be bounded (`max_threads` with `min_blocks`, or
+//! `max_registers`): the block begins with an even share, and without bounds ptxas ignores both
+//! instructions.
+//!
+//! Needs `sm_90a`. There is no twin: on the CPU these functions fail the launch.
+
+use crate::hopper;
+
+/// Hands registers back, down to `COUNT` for each thread of the warp group
+/// (`setmaxnreg.dec.sync.aligned`).
+///
+/// # Safety
+///
+/// All threads of the warp group come to the same call together; `COUNT` is a multiple of 8 from 24
+/// to 256 and not more than they have (PTX ISA, "setmaxnreg").
+#[inline(always)]
+pub unsafe fn release_registers<const COUNT: u32>() {
+    const { assert!(COUNT.is_multiple_of(8) && COUNT >= 24 && COUNT <= 256) };
+    // SAFETY: the caller's promise.
+    unsafe { hopper::release_registers::<COUNT>() };
+}
+
+/// Takes registers, up to `COUNT` for each thread of the warp group; waits until so many have been
+/// handed back (`setmaxnreg.inc.sync.aligned`).
+///
+/// # Safety
+///
+/// As for [`release_registers`], with `COUNT` not less than they have.
+#[inline(always)]
+pub unsafe fn take_registers<const COUNT: u32>() {
+    const { assert!(COUNT.is_multiple_of(8) && COUNT >= 24 && COUNT <= 256) };
+    // SAFETY: the caller's promise.
+    unsafe { hopper::take_registers::<COUNT>() };
+}

@@ -1,0 +1,303 @@
+//! Where a region's work lies in the machine code: between its two clock reads, whose second waits
+//! for the work's result where `wait` asks for it and does not where it is not given. What stands
+//! outside of the region is as it is without the annotation.
+//!
+//! A clock is read when the instruction is issued, and a warp's instructions are issued in order.
+//! So the end stamp is behind the completion of a load if an instruction in front of it waits for
+//! the load's scoreboard; which ones do is in their encoding.
+//!
+//! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
+//! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+
+#[path = "stamps/cases.rs"]
+mod cases;
+#[path = "stamps/sass.rs"]
+mod sass;
+#[path = "stamps/tools.rs"]
+mod tools;
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::ops::Range;
+use std::process::ExitCode;
+use std::sync::{Arc, LazyLock};
+
+use cases::{Case, End, MODULES, Module};
+use libtest_mimic::{Arguments, Failed, Trial};
+use sass::{Instruction, Kernel, Kernels};
+use tools::Tools;
+
+const CYCLES: &str = "SR_CLOCKLO";
+const NANOSECONDS: &str = "SR_GLOBALTIMERLO";
+
+/// Instructions that move data; stores are not among them, since records are stores.
+const MEMORY: [&str; 7] = ["LDG", "LDS", "STS", "LDGSTS", "LDSM", "UBLKCP", "SYNCS"];
+/// Instructions that hold a warp up.
+const BARRIERS: [&str; 6] = ["BAR", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "WARPGROUP"];
+/// Instructions that all lanes execute together.
+const ALIGNED: [&str; 5] = ["BAR", "LDSM", "HMMA", "HGMMA", "WARPGROUP"];
+/// How many instructions lie between the two clocks of an anchor at most.
+const ANCHOR: usize = 4;
+
+/// A module's kernels for one target, annotated and not.
+type Both = Result<(Kernels, Kernels), String>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    let has_ptx = MODULES.iter().all(|module| !module.on.is_empty() && !module.off.is_empty());
+    let tools = Tools::find().and_then(|tools| {
+        let cure = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
+        if has_ptx { Ok(tools) } else { Err(cure.to_owned()) }
+    });
+    if let Err(missing) = &tools {
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "tests with nvdisasm are ignored: {missing}");
+    }
+    let is_ignored = tools.is_err() && !required;
+    let mut trials = vec![Trial::test("the_output_of_nvdisasm_is_understood", || {
+        sass::understands().map_err(Failed::from)
+    })];
+    for module in &MODULES {
+        for &target in module.targets {
+            let tools = tools.clone();
+            // Assembled by the first of the tests that need it.
+            let both = Arc::new(LazyLock::new(move || assemble(tools, module, target)));
+            for case in module.cases {
+                let both = Arc::clone(&both);
+                let name = format!("{target}::{}", case.name());
+                let trial = Trial::test(name, move || {
+                    let (on, off) = (**both).as_ref().map_err(Clone::clone)?;
+                    check(case, kernel(on, case)?, kernel(off, case)?).map_err(Failed::from)
+                });
+                trials.push(trial.with_ignored_flag(is_ignored));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn assemble(tools: Result<Tools, String>, module: &Module, target: &str) -> Both {
+    let tools = tools?;
+    let on = tools.disassemble(module.on, target)?;
+    Ok((on, tools.disassemble(module.off, target)?))
+}
+
+fn kernel<'a>(kernels: &'a Kernels, case: &Case) -> Result<&'a Kernel, String> {
+    kernels.get(case.kernel).ok_or_else(|| format!("no kernel {}", case.kernel))
+}
+
+/// A region: its begin stamp, and the first and the last clock read of its end stamp.
+#[derive(Clone, Copy)]
+struct Region {
+    begin: usize,
+    end: usize,
+    last: usize,
+}
+
+impl Region {
+    fn inside(self) -> Range<usize> {
+        self.begin + 1..self.end
+    }
+}
+
+fn check(case: &Case, on: &Kernel, off: &Kernel) -> Result<(), String> {
+    let region = region(case, on)?;
+    let fails = |what: String| {
+        let listing = on.listing(region.begin.saturating_sub(8)..region.last + 12);
+        format!("{what}; the region at {:04x}:\n{listing}", on.code[region.begin].offset)
+    };
+    let work = work(case, on, off, region).map_err(fails)?;
+    match case.end {
+        End::Any => {}
+        End::Issued => is_issued(on, region, &work).map_err(fails)?,
+        End::Complete => is_complete(on, region, &work).map_err(fails)?,
+        End::Barrier => {
+            if !follows(on, &work, region, |later| later.is("NOP")) {
+                return Err(fails("nothing completes the barrier".to_owned()));
+            }
+        }
+        End::Branch => {
+            if !follows(on, &work, region, |later| later.is("BRA") && later.guard.is_some()) {
+                return Err(fails("no branch in front of the end stamp".to_owned()));
+            }
+        }
+    }
+    for family in case.before {
+        if on.of(&[family]).iter().all(|at| *at > region.begin) {
+            return Err(fails(format!("{family} is not before the region")));
+        }
+        if on.of(&[family]).iter().any(|at| region.inside().contains(at)) {
+            return Err(fails(format!("{family} is in the region")));
+        }
+    }
+    outside(case, on, off, region).map_err(fails)
+}
+
+/// Finds the case's region by its clock reads. The readings of both clocks on entry to and exit from
+/// the kernel are none of a region's.
+fn region(case: &Case, kernel: &Kernel) -> Result<Region, String> {
+    let (own, other) = if case.nanoseconds { (NANOSECONDS, CYCLES) } else { (CYCLES, NANOSECONDS) };
+    let anchors = reads(kernel, other);
+    let is_anchor = |read: usize| anchors.iter().any(|anchor| anchor.abs_diff(read) <= ANCHOR);
+    let mut stamps = reads(kernel, own);
+    stamps.retain(|read| !is_anchor(*read));
+    let ends = match (case.regions, case.end, stamps.len()) {
+        // The stamp that waits may be two reads, each for one value of a predicate.
+        (1, End::Complete, 2 | 3) => 1..stamps.len(),
+        (regions, _, count) if count == 2 * regions => 2 * case.region + 1..2 * case.region + 2,
+        (regions, _, count) => {
+            return Err(format!("{count} clock reads for {regions} regions of {}", case.kernel));
+        }
+    };
+    let (begin, end) = (stamps[2 * case.region], stamps[ends.start]);
+    Ok(Region { begin, end, last: stamps[ends.end - 1] })
+}
+
+fn reads(kernel: &Kernel, register: &str) -> Vec<usize> {
+    (0..kernel.code.len()).filter(|at| kernel.code[*at].reads_special(register)).collect()
+}
+
+/// The instructions of the region's work. All of it, as much as there is without the annotation, must
+/// be in the region; a loop may be unrolled differently, but must be in it too.
+fn work(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<Vec<usize>, String> {
+    let mut work = Vec::new();
+    for family in case.work {
+        let all = on.of(&[family]);
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            all.into_iter().partition(|at| region.inside().contains(at));
+        let out_of_line = outside.iter().filter(|at| returns_into(on, **at, region)).count();
+        let expected = if case.is_loop {
+            inside.len() + outside.len()
+        } else {
+            off.of(&[family]).len() - case.work_outside
+        };
+        if inside.is_empty() || inside.len() + out_of_line != expected {
+            let found = inside.len() + out_of_line;
+            return Err(format!("{found} of {expected} {family} are in the region"));
+        }
+        work.extend(inside);
+    }
+    work.sort_unstable();
+    Ok(work)
+}
+
+/// Whether there is such an instruction between the last of the work and the end stamp.
+fn follows(
+    kernel: &Kernel,
+    work: &[usize],
+    region: Region,
+    is_one: impl Fn(&Instruction) -> bool,
+) -> bool {
+    let last = work.last().copied().unwrap_or(region.begin);
+    kernel.code[last..region.end].iter().any(is_one)
+}
+
+/// Whether an instruction stands in a part behind the kernel's exit that goes back into the region:
+/// ptxas puts there what it expects to be rarely executed.
+fn returns_into(kernel: &Kernel, at: usize, region: Region) -> bool {
+    let back = (at..kernel.code.len())
+        .find(|at| kernel.code[*at].is("BRA") && kernel.code[*at].guard.is_none());
+    let target = back.and_then(|back| kernel.target(back));
+    at > region.last
+        && target.is_some_and(|target| (region.begin + 1..=region.end).contains(&target))
+}
+
+/// Nothing up to the end stamp waits for the work's results, and nothing reads them.
+fn is_issued(kernel: &Kernel, region: Region, work: &[usize]) -> Result<(), String> {
+    for &at in work {
+        let own = &kernel.code[at];
+        for later in &kernel.code[at + 1..=region.last] {
+            let waits = own.releases.is_some_and(|scoreboard| later.waits_for(scoreboard));
+            if waits || !later.read().is_disjoint(&own.written()) {
+                return Err(format!("{} waits for {}", later.opcode, own.opcode));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A predicate is made in front of the end stamp from all that the work gives, and what has a
+/// scoreboard is waited for.
+fn is_complete(kernel: &Kernel, region: Region, work: &[usize]) -> Result<(), String> {
+    let predicates = region.inside().filter(|at| kernel.code[*at].writes_predicate());
+    let needed: BTreeSet<usize> =
+        predicates.flat_map(|at| kernel.sources(region.inside(), at)).collect();
+    for &at in work {
+        let own = &kernel.code[at];
+        if !needed.contains(&at) {
+            return Err(format!("the end stamp is not behind a use of what {} gives", own.opcode));
+        }
+        let mut rest = kernel.code[at + 1..=region.end].iter();
+        if own.releases.is_some_and(|scoreboard| !rest.any(|later| later.waits_for(scoreboard))) {
+            return Err(format!("nothing in front of the end stamp waits for {}", own.opcode));
+        }
+    }
+    Ok(())
+}
+
+/// Outside of the stamps the same memory is accessed in the same order as without the annotation,
+/// and a warp is held up no more often.
+fn outside(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<(), String> {
+    if case.nanoseconds {
+        // Anchors cannot be told from stamps here; the other kernels show it.
+        return Ok(());
+    }
+    let anchors = reads(on, NANOSECONDS);
+    let entered = anchors.iter().rfind(|at| **at < region.begin).map_or(0, |at| *at);
+    let left = anchors.iter().find(|at| **at > region.last).map_or(on.code.len(), |at| *at);
+    let exit = (0..off.code.len()).find(|at| off.code[*at].is("EXIT")).unwrap_or(off.code.len());
+    let names = |kernel: &Kernel, range: Range<usize>, families: &[&str]| -> Vec<String> {
+        let found = kernel.of(families).into_iter().filter(|at| range.contains(at));
+        // On some targets ptxas puts instructions that are never executed before a copy.
+        let executed = found.filter(|at| kernel.code[*at].guard.as_deref() != Some("!PT"));
+        executed.map(|at| kernel.code[at].opcode.clone()).collect()
+    };
+    for families in [&MEMORY[..], &BARRIERS[..]] {
+        let (annotated, plain) =
+            (names(on, entered..left, families), names(off, 0..exit, families));
+        let differs = if case.is_loop {
+            let set = |names: Vec<String>| BTreeSet::from_iter(names);
+            set(annotated.clone()) != set(plain.clone())
+        } else {
+            annotated != plain
+        };
+        if differs {
+            return Err(format!("annotated {annotated:?}, without {plain:?}"));
+        }
+    }
+    // Where lanes may have diverged, ptxas lets them come together before an instruction that needs
+    // all of them. On entry to an annotated kernel they may have; nothing else may ask for it.
+    let aligned = on.of(&ALIGNED);
+    let mut syncs = on.of(&["WARPSYNC"]);
+    syncs.retain(|at| (entered..left).contains(at));
+    for (index, sync) in syncs.iter().enumerate() {
+        let next = syncs.get(index + 1).map_or(left, |next| *next);
+        if !aligned.iter().any(|at| (*sync..next).contains(at)) {
+            return Err(String::from("a WARPSYNC that no instruction needs"));
+        }
+    }
+    is_batched(case, on, entered..region.begin)?;
+    is_batched(case, on, region.last + 1..left)
+}
+
+/// All of a side's loads are issued before the first of them is waited for.
+fn is_batched(case: &Case, kernel: &Kernel, side: Range<usize>) -> Result<(), String> {
+    if !case.batched {
+        return Ok(());
+    }
+    let mut loads = kernel.of(&["LDG"]);
+    loads.retain(|at| side.contains(at));
+    let (Some(&first), Some(&last), 4) = (loads.first(), loads.last(), loads.len()) else {
+        return Err(format!("{} loads on one side", loads.len()));
+    };
+    let own = loads.iter().filter_map(|at| kernel.code[*at].releases);
+    let scoreboards: BTreeSet<u8> = own.collect();
+    match kernel.code[first..=last]
+        .iter()
+        .find(|one| scoreboards.iter().any(|scoreboard| one.waits_for(*scoreboard)))
+    {
+        Some(waits) => Err(format!("{} waits between the loads", waits.opcode)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,162 @@
+//! Spins of a known number of cycles, in regions nested 1, 2, 4 and 8 deep, by every strategy, with
+//! both clocks and in every form.
+
+use profiler_device::hardware::{clock64, globaltimer};
+use profiler_device::{profile_region, profiled, recorder, region_end, region_start};
+use profiler_kernel::thread;
+
+use crate::{thread_of_grid, threads_of_grid};
+
+/// Form: `profile_region!` with a block.
+pub const RANGE: u32 = 0;
+/// Form: `region_start!` and `region_end!`.
+pub const TOKEN: u32 = 1;
+/// Form: `profile_region!` with a block and a value.
+pub const VALUE: u32 = 2;
+
+/// Names of the regions, from the outermost in.
+pub const LEVELS: [&str; 8] =
+    ["level 1", "level 2", "level 3", "level 4", "level 5", "level 6", "level 7", "level 8"];
+
+/// How long the spin of repeat 0 is, in cycles: it brings the code into the instruction cache.
+pub const WARM_UP_CYCLES: u64 = 64;
+/// The thread of a block that records by the strategy `when`.
+pub const WHEN_THREAD: u32 = 5;
+
+/// Work in nested regions of a form, one for each name of the list.
+macro_rules! nest {
+    ($form:ident, $recorder:ident, $value:ident, $work:expr, []) => {
+        $work
+    };
+    (range, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
+        profile_region!($name, recorder = $recorder, {
+            nest!(range, $recorder, $value, $work, [$($inner)*])
+        })
+    };
+    (value, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
+        profile_region!($name, recorder = $recorder, value = $value, {
+            nest!(value, $recorder, $value, $work, [$($inner)*])
+        })
+    };
+    (token, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {{
+        let token = region_start!($name, recorder = $recorder);
+        let readings = nest!(token, $recorder, $value, $work, [$($inner)*]);
+        region_end!(token);
+        readings
+    }};
+}
+
+/// A loop over the repeats of work in nested regions. The two readings are stored as they are: ptxas
+/// would place their subtraction, which waits for the second one, before the end stamp.
+macro_rules! repeat {
+    (
+        $truth:ident, $cycles:ident, $repeats:ident, $form:ident, $recorder:ident, $now:path, $names:tt
+    ) => {{
+        let mut repeat = 0;
+        while repeat <= $repeats {
+            let cycles = if repeat == 0 { WARM_UP_CYCLES } else { $cycles };
+            let readings = nest!($form, $recorder, cycles, spin!($now, cycles), $names);
+            // SAFETY: repeat <= repeats.
+            unsafe { *$truth.add(repeat as usize * threads_of_grid()) = readings };
+            repeat += 1;
+        }
+    }};
+}
+
+/// The same at each of the depths; 8 is also what any other depth means. Each depth of each form
+/// has a loop of its own: the compiler would hoist the begin stamp, with which all of them begin,
+/// above a branch on form or depth within a common loop.
+macro_rules! at_depth {
+    ($depth:ident, $($repeat:tt)*) => {
+        match $depth {
+            1 => repeat!($($repeat)*, ["level 1"]),
+            2 => repeat!($($repeat)*, ["level 1" "level 2"]),
+            4 => repeat!($($repeat)*, ["level 1" "level 2" "level 3" "level 4"]),
+            _ => repeat!($($repeat)*, [
+                "level 1" "level 2" "level 3" "level 4" "level 5" "level 6" "level 7" "level 8"
+            ]),
+        }
+    };
+}
+
+/// Spins for at least `cycles` cycles. Gives readings of the clock of the records, which are the
+/// first and the last thing that is done.
+macro_rules! spin {
+    ($now:path, $cycles:expr) => {{
+        let begin = $now();
+        let loop_begin = clock64();
+        while clock64() - loop_begin < $cycles {}
+        let end = $now();
+        [begin, end]
+    }};
+}
+
+macro_rules! known_work {
+    ($($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+) => {
+        $(
+            /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
+            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`] or [`VALUE`], `depth` 1, 2, 4 or
+            /// 8. Thread `t` of the grid writes what the clock of the records showed at the begin
+            /// and at the end of the spin of repeat `r` to `truth[r * threads + t]`.
+            ///
+            /// # Safety
+            ///
+            /// `truth` must be valid for `repeats + 1` pairs a thread of the grid.
+            #[profiled(by = $($by)+, clock = $clock)]
+            pub unsafe extern "ptx-kernel" fn $name(
+                truth: *mut [u64; 2],
+                form: u32,
+                depth: u32,
+                cycles: u64,
+                repeats: u32,
+            ) {
+                let recorder = recorder!();
+                // SAFETY: each thread has pairs of its own.
+                let truth = unsafe { truth.add(thread_of_grid()) };
+                match form {
+                    RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
+                    TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
+                    _ => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
+                }
+            }
+        )+
+
+        /// All kernels of known work.
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub const KNOWN_WORK: &[KnownWorkKernel] = &[$(KnownWorkKernel {
+            name: stringify!($name),
+            strategy: $strategy,
+            clock: stringify!($clock),
+            function: $name,
+        }),+];
+    };
+}
+
+known_work! {
+    work_warp_cycles: "warp", [warp], cycles, clock64;
+    work_warp_timer: "warp", [warp], globaltimer, globaltimer;
+    work_block_cycles: "block", [block], cycles, clock64;
+    work_block_timer: "block", [block], globaltimer, globaltimer;
+    work_elected_cycles: "elected", [elected], cycles, clock64;
+    work_elected_timer: "elected", [elected], globaltimer, globaltimer;
+    work_thread_cycles: "thread", [thread], cycles, clock64;
+    work_thread_timer: "thread", [thread], globaltimer, globaltimer;
+    work_warp_group_cycles: "warp_group", [warp_group], cycles, clock64;
+    work_warp_group_timer: "warp_group", [warp_group], globaltimer, globaltimer;
+    work_when_cycles: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], cycles, clock64;
+    work_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, globaltimer;
+}
+
+/// A kernel of known work, for the host to launch.
+#[cfg(not(target_arch = "nvptx64"))]
+#[derive(Clone, Copy, Debug)]
+pub struct KnownWorkKernel {
+    /// Its symbol in the PTX.
+    pub name: &'static str,
+    /// Who records: the argument `by` of `#[profiled]`.
+    pub strategy: &'static str,
+    /// The clock of the records: the argument `clock` of `#[profiled]`.
+    pub clock: &'static str,
+    /// Its twin.
+    pub function: unsafe fn(*mut [u64; 2], u32, u32, u64, u32),
+}

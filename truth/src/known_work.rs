@@ -1,0 +1,452 @@
+//! Spins whose length the kernel measures, against the regions around them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use profiler_host::trace::{DiagnosticKind, Warp};
+use profiler_host::{Profiler, RecordCost, Shape, Trace};
+use serde_json::json;
+use truth_kernels::{KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WHEN_THREAD};
+
+use crate::{Failure, Report, Run, Summary};
+
+const GRID: u32 = 2;
+const BLOCK: u32 = 128;
+const THREADS: usize = (GRID * BLOCK) as usize;
+const DEPTHS: [u32; 4] = [1, 2, 4, 8];
+const FORMS: [(&str, u32); 3] = [("range", RANGE), ("token", TOKEN), ("value", VALUE)];
+/// Requested lengths of the spins in cycles, and how often each is repeated.
+const SMALL: [(u64, u32); 2] = [(64, 3), (1000, 3)];
+const FULL: [(u64, u32); 8] = [
+    (64, 12),
+    (128, 12),
+    (256, 12),
+    (1000, 12),
+    (10_000, 12),
+    (100_000, 12),
+    (1_000_000, 4),
+    (20_000_000, 2),
+];
+/// The part of its length by which a region may be wrong, where that is more than the ticks below.
+const PART_MAX: f64 = 0.01;
+const CYCLES_MAX: f64 = 8.0;
+/// The step of `%globaltimer`.
+const TIMER_NS_MAX: f64 = 32.0;
+
+/// A launch: one form, depth and length.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    depth: u32,
+    cycles: u64,
+    repeats: u32,
+}
+
+/// What the regions of one level of one case show.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// Recorded length less true length, in ticks, and the same after subtraction of the cost.
+    raw: Summary,
+    subtracted: Summary,
+    /// The median of the true lengths.
+    truth: f64,
+}
+
+/// A kernel and a form.
+#[derive(Clone, Copy, Debug)]
+struct Subject {
+    kernel: &'static KnownWorkKernel,
+    form: &'static str,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}, {}", self.kernel.strategy, self.kernel.clock, self.form)
+    }
+}
+
+impl Subject {
+    /// What the regions of a true length may be wrong by, in ticks.
+    fn limit(&self, truth: f64) -> f64 {
+        let least = if self.kernel.clock == "cycles" { CYCLES_MAX } else { TIMER_NS_MAX };
+        (PART_MAX * truth).max(least)
+    }
+}
+
+/// The largest errors of a depth, in ticks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worst {
+    raw_median: f64,
+    subtracted_median: f64,
+    raw: f64,
+    subtracted: f64,
+}
+
+impl Worst {
+    fn add(&mut self, level: &Level) {
+        let larger = |left: f64, right: f64| if right.abs() > left.abs() { right } else { left };
+        self.raw_median = larger(self.raw_median, level.raw.median);
+        self.subtracted_median = larger(self.subtracted_median, level.subtracted.median);
+        self.raw = larger(self.raw, level.raw.worst());
+        self.subtracted = larger(self.subtracted, level.subtracted.worst());
+    }
+}
+
+pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
+    let lengths = run.pick(&SMALL[..], &FULL[..]);
+    let cases: Vec<Case> = DEPTHS
+        .into_iter()
+        .flat_map(|depth| {
+            lengths.iter().map(move |&(cycles, repeats)| Case { depth, cycles, repeats })
+        })
+        .collect();
+    let (mut rows, mut costs) = (Vec::new(), Vec::new());
+    for kernel in KNOWN_WORK {
+        for (form, number) in FORMS {
+            let subject = Subject { kernel, form };
+            let (trace, truths) = launch(run, kernel, number, &cases)?;
+            report.diagnostics(&subject.to_string(), &trace)?;
+            if trace.lost() > 0 || trace.launches.len() != cases.len() {
+                report.broken(format!(
+                    "{subject}: {} records lost, {} of {} launches in the trace",
+                    trace.lost(),
+                    trace.launches.len(),
+                    cases.len()
+                ));
+                continue;
+            }
+            let compared = compare(report, subject, &cases, &trace, &truths)?;
+            let ticks =
+                |ticks: Option<f64>| ticks.map_or("-".into(), |ticks| format!("{ticks:.1}"));
+            costs.push(vec![
+                subject.to_string(),
+                ticks(compared.inside),
+                ticks(compared.calibrated.map(|cost| cost.inside_ticks)),
+                ticks(compared.total),
+                ticks(compared.calibrated.map(|cost| cost.total_ticks)),
+            ]);
+            for (depth, worst) in compared.worst {
+                let worst =
+                    [worst.raw_median, worst.subtracted_median, worst.raw, worst.subtracted];
+                let mut row = vec![subject.to_string(), depth.to_string()];
+                row.extend(worst.map(|ticks| format!("{ticks:+.1}")));
+                rows.push(row);
+            }
+        }
+    }
+    report.say(
+        "error = recorded - true length, in ticks of the clock (cycles, or ns of globaltimer); of \
+         all lengths and levels the worst",
+    );
+    report.table(
+        &["case", "depth", "median, raw", "median, less cost", "any, raw", "any, less cost"],
+        &rows,
+    );
+    report.say(
+        "\ncost of a record in ticks of the clock, as these regions show it (medians: what the \
+         innermost region lasts too long; what each of 7 nested regions adds), and as calibrated",
+    );
+    report.table(&["case", "inside", "calibrated", "total", "calibrated"], &costs);
+    Ok(())
+}
+
+/// Holds the regions of all launches against what the kernels measured.
+fn compare(
+    report: &mut Report,
+    subject: Subject,
+    cases: &[Case],
+    trace: &Trace,
+    truths: &[Vec<u64>],
+) -> Result<Compared, Failure> {
+    let mut subtracted = trace.clone();
+    subtracted.subtract_record_cost();
+    let mut all: BTreeMap<u32, Worst> = BTreeMap::new();
+    let mut seen = SeenCost::default();
+    for (launch, (case, truth)) in cases.iter().zip(truths).enumerate() {
+        let levels = |trace| lengths(trace, launch, case, truth, subject.kernel);
+        let (raw, less) = match (levels(trace), levels(&subtracted)) {
+            (Ok(raw), Ok(less)) => (raw, less),
+            (Err(wrong), _) | (_, Err(wrong)) => {
+                report.broken(format!("{subject}, depth {}: {wrong}", case.depth));
+                continue;
+            }
+        };
+        for (index, (raw, less)) in raw.into_iter().zip(less).enumerate() {
+            let Some(level) = summarize(&raw, &less) else { continue };
+            all.entry(case.depth).or_default().add(&level);
+            seen.add(case.depth as usize - 1 - index, level.raw.median);
+            let limit = subject.limit(level.truth);
+            report.require(level.subtracted.median.abs() <= limit, || {
+                format!(
+                    "{subject}, depth {}, level {}, spin of {} cycles: {:+.1} ticks off after \
+                     subtraction (true length {:.0}, limit {limit:.1})",
+                    case.depth,
+                    index + 1,
+                    case.cycles,
+                    level.subtracted.median,
+                    level.truth
+                )
+            });
+            report.line(
+                "case",
+                json!({
+                    "strategy": subject.kernel.strategy,
+                    "clock": subject.kernel.clock,
+                    "form": subject.form,
+                    "depth": case.depth,
+                    "level": index + 1,
+                    "cycles": case.cycles,
+                    "truth_ticks": level.truth,
+                    "error_ticks": level.raw.json(),
+                    "subtracted_error_ticks": level.subtracted.json(),
+                    "limit_ticks": limit,
+                }),
+            )?;
+        }
+    }
+    let (inside, total) = (seen.inside_ticks(), seen.total_ticks());
+    report.line(
+        "cost",
+        json!({
+            "strategy": subject.kernel.strategy,
+            "clock": subject.kernel.clock,
+            "form": subject.form,
+            "inside_ticks": trace.record_cost.map(|cost| cost.inside_ticks),
+            "total_ticks": trace.record_cost.map(|cost| cost.total_ticks),
+            "seen_inside_ticks": inside,
+            "seen_total_ticks": total,
+            "cost_exceeds_duration": exceeding(&subtracted),
+            "clock_mhz": trace.clock_mhz,
+        }),
+    )?;
+    Ok(Compared { worst: all, inside, total, calibrated: trace.record_cost })
+}
+
+/// How often less time passed than recording was said to cost.
+fn exceeding(subtracted: &Trace) -> u64 {
+    let all = subtracted.diagnostics.list.iter();
+    let of_kind = all.filter(|found| found.kind == DiagnosticKind::CostExceedsDuration);
+    of_kind.map(|found| found.count).sum()
+}
+
+/// What one kernel and form show.
+#[derive(Clone, Debug)]
+struct Compared {
+    /// By depth.
+    worst: BTreeMap<u32, Worst>,
+    /// What recording costs as these regions show it, in ticks.
+    inside: Option<f64>,
+    total: Option<f64>,
+    /// What the calibration says.
+    calibrated: Option<RecordCost>,
+}
+
+/// Raw errors by how many regions lie within.
+#[derive(Clone, Debug, Default)]
+struct SeenCost(BTreeMap<usize, Vec<f64>>);
+
+impl SeenCost {
+    fn add(&mut self, inner: usize, error: f64) {
+        self.0.entry(inner).or_default().push(error);
+    }
+
+    fn median(&self, inner: usize) -> Option<f64> {
+        Some(Summary::of(self.0.get(&inner)?.iter().copied())?.median)
+    }
+
+    /// What a region without others in it lasts too long.
+    fn inside_ticks(&self) -> Option<f64> {
+        self.median(0)
+    }
+
+    /// What each region within adds to that, of the most regions.
+    fn total_ticks(&self) -> Option<f64> {
+        let (&inner, _) = self.0.last_key_value().filter(|&(&inner, _)| inner > 0)?;
+        Some((self.median(inner)? - self.median(0)?) / inner as f64)
+    }
+}
+
+/// Launches all cases of a form in one session; gives the trace, and for each case what the threads
+/// measured, `[repeat * THREADS + thread]`.
+fn launch(
+    run: &Run,
+    kernel: &KnownWorkKernel,
+    form: u32,
+    cases: &[Case],
+) -> Result<(Trace, Vec<Vec<u64>>), Failure> {
+    let regions = |case: &Case| (case.repeats + 1) * case.depth;
+    // A region takes at most two records or a record and its value, of at most 16 bytes each.
+    let words = cases.iter().map(|case| 4 * regions(case)).max().unwrap_or(0) + 8;
+    let profiler = Profiler::builder()
+        .words_per_warp(words)
+        .words_per_lane(words)
+        .for_grid(GRID, BLOCK, cases.len() as u32)?
+        .measure_record_cost()
+        .build()?;
+    let pairs = |case: &Case| (case.repeats as usize + 1) * THREADS;
+    let mut truths = Vec::new();
+    for case in cases {
+        truths.push(run.backend.zeroed::<[u64; 2]>(pairs(case))?);
+    }
+    let mut session = run.backend.session(&profiler)?;
+    for (case, truth) in cases.iter().zip(&mut truths) {
+        let arguments = (truth.as_mut_ptr(), form, case.depth, case.cycles, case.repeats);
+        // SAFETY: one pair a thread and repeat, and one more for the warm-up.
+        unsafe {
+            session.launch_kernel(
+                kernel.name,
+                Shape::new(GRID, BLOCK, 0),
+                kernel.function,
+                arguments,
+            )
+        }?;
+    }
+    let trace = session.finish()?;
+    let mut lengths = Vec::new();
+    for truth in &truths {
+        let pairs = truth.read()?;
+        lengths.push(pairs.iter().map(|[begin, end]| end.wrapping_sub(*begin)).collect());
+    }
+    Ok((trace, lengths))
+}
+
+/// Recorded and true length of a region.
+type Lengths = (f64, f64);
+
+/// The lengths of all regions of a launch but those of the warm-up, level by level.
+fn lengths(
+    trace: &Trace,
+    launch: usize,
+    case: &Case,
+    truth: &[u64],
+    kernel: &KnownWorkKernel,
+) -> Result<Vec<Vec<Lengths>>, String> {
+    let mut levels = vec![Vec::new(); case.depth as usize];
+    let mut recorders = 0;
+    for warp in &trace.warps[trace.launches[launch].warps.clone()] {
+        for lane in 0..32_u8 {
+            let thread_of_block = warp.warp * 32 + u32::from(lane);
+            let thread = (warp.block[0] * BLOCK + thread_of_block) as usize;
+            let truth: Vec<u64> = truth.chunks(THREADS).map(|repeat| repeat[thread]).collect();
+            if !lengths_of_lane(trace, warp, lane, &truth, &mut levels)? {
+                continue;
+            }
+            recorders += 1;
+            if kernel.strategy == "when" && thread_of_block != WHEN_THREAD {
+                return Err(format!("thread {thread_of_block} of a block recorded"));
+            }
+        }
+    }
+    let expected = recorders_of(kernel.strategy);
+    if recorders != expected {
+        return Err(format!("{recorders} threads recorded, not {expected}"));
+    }
+    Ok(levels)
+}
+
+/// Those of one lane, for each repeat of which there is a true length; whether it recorded at all.
+fn lengths_of_lane(
+    trace: &Trace,
+    warp: &Warp,
+    lane: u8,
+    truth: &[u64],
+    levels: &mut [Vec<Lengths>],
+) -> Result<bool, String> {
+    let mut repeats = vec![0; levels.len()];
+    for region in warp.regions.iter().filter(|region| region.lane == lane) {
+        let name = &trace.site(region.site).name;
+        let level = LEVELS.iter().take(levels.len()).position(|level| level == name);
+        let level = level.ok_or_else(|| format!("a region \"{name}\" is in the trace"))?;
+        if usize::from(region.depth) != level {
+            return Err(format!("\"{name}\" is nested {} deep", region.depth));
+        }
+        let end = region.end.ok_or_else(|| format!("\"{name}\" has no end"))?;
+        let repeat: usize = repeats[level];
+        repeats[level] += 1;
+        let truth = *truth.get(repeat).ok_or_else(|| format!("too many regions \"{name}\""))?;
+        if repeat > 0 {
+            let recorded = end.ticks.saturating_sub(region.start.ticks);
+            levels[level].push((recorded as f64, truth as f64));
+        }
+    }
+    let recorded = repeats.iter().any(|&count| count > 0);
+    if recorded && repeats.iter().any(|&count| count != truth.len()) {
+        return Err(format!(
+            "lane {lane} of warp {} recorded {repeats:?} regions of the levels, not {} of each",
+            warp.warp,
+            truth.len()
+        ));
+    }
+    Ok(recorded)
+}
+
+/// How many threads of a launch record.
+fn recorders_of(strategy: &str) -> u32 {
+    match strategy {
+        "block" | "when" => GRID,
+        "warp_group" => GRID * BLOCK / 128,
+        "thread" => GRID * BLOCK,
+        _ => GRID * BLOCK / 32,
+    }
+}
+
+fn summarize(raw: &[Lengths], subtracted: &[Lengths]) -> Option<Level> {
+    let truth = Summary::of(raw.iter().map(|&(_, truth)| truth))?.median;
+    let errors = |lengths: &[Lengths]| {
+        Summary::of(lengths.iter().map(|&(recorded, truth)| recorded - truth))
+    };
+    Some(Level { raw: errors(raw)?, subtracted: errors(subtracted)?, truth })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_a_part_or_some_ticks() {
+        let of_clock = |clock: &str| Subject {
+            kernel: KNOWN_WORK.iter().find(|kernel| kernel.clock == clock).expect("there is one"),
+            form: "range",
+        };
+        let limits = |clock| [90.0, 20_000.0].map(|truth| of_clock(clock).limit(truth));
+        assert_eq!(limits("cycles"), [8.0, 200.0]);
+        assert_eq!(limits("globaltimer"), [32.0, 200.0]);
+        assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
+    }
+
+    #[test]
+    fn every_strategy_has_both_clocks() {
+        for clock in ["cycles", "globaltimer"] {
+            let strategies: Vec<&str> = KNOWN_WORK
+                .iter()
+                .filter(|kernel| kernel.clock == clock)
+                .map(|kernel| kernel.strategy)
+                .collect();
+            assert_eq!(strategies, ["warp", "block", "elected", "thread", "warp_group", "when"]);
+        }
+    }
+
+    #[test]
+    fn costs_are_told_from_errors() {
+        let mut seen = SeenCost::default();
+        assert_eq!((seen.inside_ticks(), seen.total_ticks()), (None, None));
+        for (inner, error) in [(0, 4.0), (0, 6.0), (0, 5.0), (1, 40.0)] {
+            seen.add(inner, error);
+        }
+        assert_eq!((seen.inside_ticks(), seen.total_ticks()), (Some(5.0), Some(35.0)));
+        seen.add(7, 75.0);
+        assert_eq!(seen.total_ticks(), Some(10.0));
+    }
+
+    #[test]
+    fn the_worst_is_farthest_from_zero() {
+        let level = |raw: f64, subtracted: f64| {
+            summarize(&[(100.0 + raw, 100.0)], &[(100.0 + subtracted, 100.0)]).expect("one region")
+        };
+        let mut worst = Worst::default();
+        worst.add(&level(20.0, 3.0));
+        worst.add(&level(10.0, -7.0));
+        assert_eq!((worst.raw_median, worst.subtracted_median), (20.0, -7.0));
+        assert_eq!((worst.raw, worst.subtracted), (20.0, 7.0));
+        assert!(summarize(&[], &[]).is_none());
+    }
+}

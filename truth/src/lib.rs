@@ -1,0 +1,122 @@
+//! Are the recorded times true? Kernels that measure their own work, launched with profiling, and
+//! what the profiler says of them compared with what they say themselves.
+//!
+//! Each test of [`TESTS`] appends its findings as lines of JSON to `truth.jsonl` in a folder, prints
+//! a table, and holds them against its limits. [`plot`] draws the lines.
+
+mod arguments;
+mod density;
+mod known_work;
+mod latency;
+mod plot;
+mod releases;
+mod report;
+mod schedule;
+mod statistics;
+
+use profiler_host::{Backend, include_ptx};
+
+pub use arguments::{Arguments, Command, RunArguments, Size};
+pub use plot::plot;
+pub use report::{LINES, Report};
+pub use statistics::Summary;
+
+/// Anything that ends a test early; its text is shown to the user.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// A test: its name, what it asks, and what runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Test {
+    /// Its name on the command line and in the lines.
+    pub name: &'static str,
+    /// What it finds out.
+    pub purpose: &'static str,
+    run: fn(&Run, &mut Report) -> Result<(), Failure>,
+}
+
+/// All tests.
+pub const TESTS: [Test; 7] = [
+    Test {
+        name: "known-work",
+        purpose: "regions of known length, by every strategy, clock and form, nested up to 8 deep",
+        run: known_work::run,
+    },
+    Test {
+        name: "mapping",
+        purpose: "marks of all SMs at one moment, at the ends and in the middle of long kernels",
+        run: releases::run,
+    },
+    Test {
+        name: "latency",
+        purpose: "the latency of dependent loads in regions, and without regions",
+        run: latency::run,
+    },
+    Test {
+        name: "frequency",
+        purpose: "regions of 1 ms from idle to boost",
+        run: schedule::frequency,
+    },
+    Test {
+        name: "density",
+        purpose: "regions beside more and beside fewer others",
+        run: density::run,
+    },
+    Test {
+        name: "idle",
+        purpose: "a kernel without a session, and the same with profiling compiled out",
+        run: density::idle,
+    },
+    Test { name: "long", purpose: "a kernel of 9 seconds", run: schedule::long },
+];
+
+/// What a test is run with.
+#[derive(Debug)]
+pub struct Run {
+    backend: Backend,
+    size: Size,
+}
+
+impl Run {
+    /// A back end with the kernels of all tests.
+    ///
+    /// # Errors
+    ///
+    /// See [`Backend::choose`].
+    pub fn new(arguments: &RunArguments) -> Result<Self, Failure> {
+        let backend = Backend::choose(arguments.backend, PTX)?;
+        let default = if backend.is_gpu() { Size::Full } else { Size::Small };
+        Ok(Self { backend, size: arguments.size.unwrap_or(default) })
+    }
+
+    /// Where the kernels run.
+    #[must_use]
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// The value for the size in use.
+    fn pick<T>(&self, small: T, full: T) -> T {
+        match self.size {
+            Size::Small => small,
+            Size::Full => full,
+        }
+    }
+
+    fn sm_count(&self) -> u32 {
+        self.backend.device_info().sm_count
+    }
+}
+
+/// The kernels, where there was a compiler for them.
+const PTX: Option<&str> = include_ptx!("truth_kernels");
+
+impl Test {
+    /// Runs the test; limits that do not hold are noted in the report.
+    ///
+    /// # Errors
+    ///
+    /// What kept the test from coming to its end.
+    pub fn run(&self, run: &Run, report: &mut Report) -> Result<(), Failure> {
+        (self.run)(run, report)
+    }
+}

@@ -1,0 +1,65 @@
+//! Where the marks of all SMs lie beside the readings of `%globaltimer`, over the time in a kernel.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+use serde_json::Value;
+
+use super::{Area, number, panels, range};
+use crate::Failure;
+
+/// A release: milliseconds since the entry; least, middle and largest error in nanoseconds.
+type Point = (f64, [f64; 3]);
+
+pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
+    let mut kernels: Vec<(f64, Vec<Point>)> = Vec::new();
+    for line in lines {
+        let kernel = number(line, &["kernel_ns"])?;
+        let at = number(line, &["since_entry_ns"])? / 1e6;
+        let error = |name| number(line, &["error_ns", name]);
+        let point = (at, [error("min")?, error("median")?, error("max")?]);
+        match kernels.iter_mut().find(|(other, _)| *other == kernel) {
+            Some((_, points)) => points.push(point),
+            None => kernels.push((kernel, vec![point])),
+        }
+    }
+    panels(file, kernels.len(), |areas| {
+        for (area, (kernel, points)) in areas.iter().zip(&kernels) {
+            panel(area, kernel / 1e6, points)?;
+        }
+        Ok(())
+    })
+}
+
+fn panel(area: &Area<'_>, milliseconds: f64, points: &[Point]) -> Result<(), Failure> {
+    let colour = RGBColor(0, 114, 178);
+    let errors = points.iter().flat_map(|(_, errors)| *errors).chain([-32.0, 32.0]);
+    let times = range(points.iter().map(|&(at, _)| at).chain([0.0]));
+    let mut chart = ChartBuilder::on(area)
+        .caption(
+            format!("Releases of the whole grid in a kernel of {milliseconds} ms"),
+            ("sans-serif", 18),
+        )
+        .margin(12)
+        .x_label_area_size(42)
+        .y_label_area_size(64)
+        .build_cartesian_2d(times.clone(), range(errors))?;
+    chart
+        .configure_mesh()
+        .x_desc("ms since the first entry")
+        .y_desc("mark - globaltimer in ns")
+        .light_line_style(WHITE)
+        .draw()?;
+    for limit in [-16.0, 16.0] {
+        // What a reading leaves open: half a step to either side.
+        let line = [(times.start, limit), (times.end, limit)];
+        chart.draw_series(LineSeries::new(line, BLACK.mix(0.5)))?;
+    }
+    chart.draw_series(points.iter().map(|&(at, [least, _, largest])| {
+        PathElement::new([(at, least), (at, largest)], colour.stroke_width(2))
+    }))?;
+    chart.draw_series(
+        points.iter().map(|&(at, [_, median, _])| Circle::new((at, median), 3, colour.filled())),
+    )?;
+    Ok(())
+}

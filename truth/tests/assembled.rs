@@ -1,0 +1,111 @@
+//! What ptxas makes of the kernels: nothing is spilled, and the loads of a region lie between its
+//! stamps.
+//!
+//! Where ptxas, nvdisasm or the PTX is missing, every test is listed as ignored; with
+//! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/truth_kernels.ptx"));
+/// Targets that the PTX, which is for sm_80, is assembled for.
+const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    let missing = PTX.is_empty() || find("ptxas").is_err() || find("nvdisasm").is_err();
+    let ignored = missing && !required;
+    let spills = TARGETS.into_iter().map(|target| {
+        Trial::test(format!("nothing_is_spilled_on_{target}"), move || spills_nothing(target))
+            .with_ignored_flag(ignored)
+    });
+    let loads = Trial::test("loads_lie_between_the_stamps", loads_lie_between_the_stamps)
+        .with_ignored_flag(ignored);
+    libtest_mimic::run(&arguments, spills.chain([loads]).collect()).exit_code()
+}
+
+/// A tool of `cargo xtask tools`, or one in `PATH`; an error that says what installs it.
+fn find(tool: &str) -> Result<PathBuf, Failed> {
+    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
+    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
+    let mut installed = pythons
+        .map(|python| python.path().join("site-packages/nvidia/cu13/bin").join(tool))
+        .filter(|path| path.is_file());
+    if let Some(path) = installed.next() {
+        return Ok(path);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(tool))
+        .find(|path| path.is_file())
+        .ok_or_else(|| format!("{tool} is missing; `cargo xtask tools` installs it").into())
+}
+
+/// Runs a tool; gives what it wrote to both outputs.
+fn output(command: &mut Command) -> Result<String, Failed> {
+    let output = command.output()?;
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if output.status.success() { Ok(text.concat()) } else { Err(text.concat().into()) }
+}
+
+/// Assembles the kernels into a file in `folder`; gives the file and what ptxas says.
+fn assemble(target: &str, folder: &Path) -> Result<(PathBuf, String), Failed> {
+    if PTX.is_empty() {
+        return Err("there is no PTX; `cargo xtask tools` installs a compiler".into());
+    }
+    let (ptx, cubin) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
+    std::fs::write(&ptx, PTX)?;
+    let mut ptxas = Command::new(find("ptxas")?);
+    ptxas.args(["--verbose", "--gpu-name", target]).arg(&ptx).arg("--output-file").arg(&cubin);
+    Ok((cubin, output(&mut ptxas)?))
+}
+
+fn spills_nothing(target: &str) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (_, said) = assemble(target, folder.path())?;
+    let lines: Vec<&str> =
+        said.lines().filter(|line| line.contains("bytes spill stores")).collect();
+    // The kernels of known work alone are twelve.
+    if lines.len() < 12 {
+        return Err(format!("ptxas speaks of {} kernels only:\n{said}", lines.len()).into());
+    }
+    match lines.iter().find(|line| !line.contains(" 0 bytes spill stores, 0 bytes spill loads")) {
+        Some(line) => Err(format!("registers are spilled: {line}\n{said}").into()),
+        None => Ok(()),
+    }
+}
+
+/// In the kernel that follows pointers, between two readings of the clock lie the loads of a region
+/// "chain", that of a region "load", those of the plain loop, or none.
+fn loads_lie_between_the_stamps() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (cubin, _) = assemble("sm_90", folder.path())?;
+    let sass = output(Command::new(find("nvdisasm")?).arg("-c").arg(&cubin))?;
+    let kernel: Vec<&str> = sass
+        .lines()
+        .skip_while(|line| !line.starts_with(".text.chase:"))
+        .skip(1)
+        .take_while(|line| !line.starts_with(".text."))
+        .collect();
+    let mut between = Vec::new();
+    let mut loads = 0;
+    for line in kernel {
+        if line.contains("SR_CLOCKLO") {
+            between.push(loads);
+            loads = 0;
+        } else if line.contains(" LD.E.64 ") {
+            loads += 1;
+        }
+    }
+    let chains = between.iter().filter(|&&loads| loads == truth_kernels::CHAIN).count();
+    let singles = between.iter().filter(|&&loads| loads == 1).count();
+    if chains == 1 && singles >= 1 {
+        Ok(())
+    } else {
+        Err(format!("loads between the readings of the clock: {between:?}").into())
+    }
+}

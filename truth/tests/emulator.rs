@@ -1,0 +1,156 @@
+//! Every test runs on the emulator: all regions and marks are there, named and nested as they were
+//! written, and the lines and drawings are written. The emulator's times are not a GPU's, so limits
+//! on times are not asked for, but for those that hold with its exact clocks.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn truth(arguments: &[&str], out: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_truth"))
+        .args(arguments)
+        .arg("--out")
+        .arg(out)
+        .output()
+        .expect("the program starts")
+}
+
+/// Runs one test; gives whether its limits held, its output and its lines.
+fn run(test: &str) -> (bool, String, Vec<Value>) {
+    let out = tempfile::tempdir().expect("a folder");
+    let output = truth(&["run", "--backend", "emulator", test], out.path());
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.is_empty(), "{printed}{errors}");
+    let text = std::fs::read_to_string(out.path().join("truth.jsonl")).expect("written");
+    let lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(lines.iter().all(|line| line["test"] == test));
+    let result = lines.last().expect("a result");
+    assert_eq!(result["kind"], "result");
+    assert_eq!(result["holds"].as_bool(), Some(output.status.success()), "{printed}");
+    (output.status.success(), printed, lines)
+}
+
+/// Runs one test whose limits hold on the emulator too.
+fn passes(test: &str) -> Vec<Value> {
+    let (holds, printed, lines) = run(test);
+    assert!(holds, "{printed}");
+    assert!(printed.contains(&format!("passed {test}")), "{printed}");
+    lines
+}
+
+fn of_kind<'l>(lines: &'l [Value], kind: &str) -> Vec<&'l Value> {
+    lines.iter().filter(|line| line["kind"] == kind).collect()
+}
+
+#[test]
+fn known_work() {
+    let (_, printed, lines) = run("known-work");
+    let result = lines.last().expect("a result");
+    for broken in result["broken"].as_array().expect("a list") {
+        let broken = broken.as_str().expect("text");
+        // A reading costs 8 cycles here, which nested regions add up.
+        let is_length = broken.contains("ticks off after subtraction");
+        // The lanes of a warp run one after the other, lane 0 not always first.
+        let is_order = ["thread, ", "when, "].iter().any(|lanes| broken.starts_with(lanes))
+            && (broken.contains("begin before their warp entered")
+                || broken.contains("an earlier time than the unit before"));
+        assert!(is_length || is_order, "{broken}\n{printed}");
+    }
+    let cases = of_kind(&lines, "case");
+    // 6 strategies, 2 clocks, 3 forms, 2 lengths, 1 + 2 + 4 + 8 levels.
+    assert_eq!(cases.len(), 6 * 2 * 3 * 2 * 15);
+    for case in cases {
+        let recorders = match case["strategy"].as_str().expect("text") {
+            "block" | "when" | "warp_group" => 2,
+            "warp" | "elected" => 8,
+            "thread" => 256,
+            other => panic!("an unknown strategy {other}"),
+        };
+        let error = &case["error_ticks"];
+        assert_eq!(error["count"], recorders * 3, "3 repeats: {case}");
+        let (depth, level) = (case["depth"].as_i64(), case["level"].as_i64());
+        let inner = depth.expect("a number") - level.expect("a number") + 1;
+        if case["clock"] == "cycles" {
+            // Each stamp within a region and its own two are readings of 8 cycles.
+            assert_eq!(error["min"], 16.0 * inner as f64, "{case}");
+            assert_eq!(error["max"], 16.0 * inner as f64, "{case}");
+        }
+    }
+}
+
+#[test]
+fn mapping() {
+    let lines = passes("mapping");
+    let releases = of_kind(&lines, "release");
+    assert_eq!(releases.len(), 3);
+    for pair in releases.windows(2) {
+        let at = |release: &Value| release["since_entry_ns"].as_f64().expect("a number");
+        assert!(at(pair[1]) > at(pair[0]) + 4_000.0, "releases are 5 µs apart");
+    }
+}
+
+#[test]
+fn latency() {
+    let lines = passes("latency");
+    let [found] = of_kind(&lines, "latency")[..] else { panic!("one footprint") };
+    assert_eq!(found["single_cycles"]["count"], 2 * 1024, "two rounds");
+    assert_eq!(found["chain_cycles"]["count"], 2);
+}
+
+#[test]
+fn frequency() {
+    let lines = passes("frequency");
+    let found = of_kind(&lines, "millisecond");
+    assert_eq!(found.len(), 10);
+    for region in found {
+        let mhz = region["mhz"]["median"].as_f64().expect("a number");
+        assert!((mhz - 2000.0).abs() < 20.0, "{region}");
+    }
+}
+
+#[test]
+fn long() {
+    let lines = passes("long");
+    assert_eq!(of_kind(&lines, "step").len(), 2 * 51, "both clocks");
+}
+
+#[test]
+fn density() {
+    let lines = passes("density");
+    let parts: Vec<&str> = of_kind(&lines, "part")
+        .into_iter()
+        .map(|part| part["part"].as_str().expect("text"))
+        .collect();
+    assert_eq!(parts, ["part 1", "part 3", "part 5", "part 7"]);
+}
+
+#[test]
+fn idle() {
+    let lines = passes("idle");
+    let kernels = of_kind(&lines, "kernel");
+    assert_eq!(kernels.len(), 3);
+    assert!(kernels.iter().all(|kernel| kernel["registers"].is_null()), "only a GPU has any");
+}
+
+#[test]
+fn what_was_found_is_drawn() {
+    let out = tempfile::tempdir().expect("a folder");
+    let output = truth(&["run", "--backend", "emulator", "mapping", "frequency"], out.path());
+    assert!(output.status.success(), "{output:?}");
+    let output = truth(&["plot"], out.path());
+    assert!(output.status.success(), "{output:?}");
+    for (file, there) in [("mapping.svg", true), ("frequency.svg", true), ("long.svg", false)] {
+        assert_eq!(out.path().join(file).exists(), there, "{file}");
+    }
+}
+
+#[test]
+fn an_unknown_test_is_an_error_that_names_the_tests() {
+    let out = tempfile::tempdir().expect("a folder");
+    let output = truth(&["run", "maping"], out.path());
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("mapping, latency"));
+}
