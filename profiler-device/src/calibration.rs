@@ -4,10 +4,11 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::STRATEGY_OF_KERNEL;
-use profiler_wire::symbol::{CALIBRATION, CALIBRATION_COUNTS, CALIBRATION_EMPTY};
+use profiler_wire::symbol::CALIBRATION;
 
 use crate::config::Config;
 use crate::recorder::{Recorder, State};
+use crate::value::Payload;
 
 macro_rules! site {
     ($kind:ident, $name:expr, $symbol:expr) => {
@@ -25,17 +26,51 @@ macro_rules! site {
     };
 }
 
-/// A region around as many empty regions as there are arguments behind the first.
+/// One record of a form, by a leader.
+macro_rules! record {
+    (region, $leader:expr, $name:expr) => {
+        $leader.region(site!(Region, $name, ""), 0, ()).end()
+    };
+    (token, $leader:expr, $name:expr) => {
+        $leader.start(site!(Region, $name, ""), 0).end()
+    };
+    (value, $leader:expr, $name:expr) => {
+        $leader.region(site!(Region, $name, ""), 0, Payload(1_u32)).end()
+    };
+    (mark, $leader:expr, $name:expr) => {
+        $leader.mark(site!(Mark, $name, ""))
+    };
+    (anchor, $leader:expr, $name:expr) => {
+        $leader.anchor()
+    };
+}
+
+/// A region around as many records as there are arguments behind the count.
 macro_rules! enclose {
-    ($recorder:ident, $index:literal $(, $empty:tt)*) => {{
-        let outer =
-            $recorder.leader().region(site!(Region, CALIBRATION_COUNTS[$index].0, ""), 0, ());
+    ($leader:expr, $election:literal, $form:ident, $count:literal $(, $unit:tt)*) => {{
+        let outer = $leader.region(
+            site!(Region, concat!($election, " ", stringify!($form), " x", $count), ""),
+            0,
+            (),
+        );
         $(
-            let () = $empty;
-            $recorder.leader().region(site!(Region, CALIBRATION_EMPTY, ""), 0, ()).end();
+            let () = $unit;
+            record!($form, $leader, concat!($election, " ", stringify!($form)));
         )*
         outer.end();
     }};
+}
+
+/// All patterns of one election.
+macro_rules! patterns {
+    ($leader:expr, $election:literal, $($form:ident)*) => {
+        $(
+            enclose!($leader, $election, $form, 0);
+            enclose!($leader, $election, $form, 1, ());
+            enclose!($leader, $election, $form, 2, (), ());
+            enclose!($leader, $election, $form, 4, (), (), (), ());
+        )*
+    };
 }
 
 #[inline(always)]
@@ -52,22 +87,20 @@ fn calibrate(rounds: u32) {
     let state = unsafe { State::enter(site, config) };
     let recorder = Recorder::new(&state);
     for _ in 0..rounds {
-        enclose!(recorder, 0);
-        enclose!(recorder, 1, ());
-        enclose!(recorder, 2, (), ());
-        enclose!(recorder, 3, (), (), (), ());
+        patterns!(recorder.leader(), "one-lane", region token value mark anchor);
+        patterns!(recorder.leader_elected(), "elected", region token value mark anchor);
     }
 }
 
 /// See [`CALIBRATION`].
 #[cfg(target_arch = "nvptx64")]
 #[unsafe(no_mangle)]
-pub extern "ptx-kernel" fn __profiler_calibrate_v1(rounds: u32) {
+pub extern "ptx-kernel" fn __profiler_calibrate_v2(rounds: u32) {
     calibrate(rounds);
 }
 
 /// See [`CALIBRATION`].
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn __profiler_calibrate_v1(rounds: u32) {
+pub fn __profiler_calibrate_v2(rounds: u32) {
     calibrate(rounds);
 }

@@ -83,7 +83,7 @@ pub mod __private {
     pub use profiler_wire as wire;
 
     #[cfg(feature = "enabled")]
-    pub use crate::calibration::__profiler_calibrate_v1;
+    pub use crate::calibration::__profiler_calibrate_v2;
     pub use crate::config::Config;
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::site::{SiteId, entry, site_id};

@@ -96,7 +96,11 @@ impl<'a> Recorder<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn leader_elected(self) -> Leader<'a> {
-        self.leads_if(self.is_recording() && hardware::elect())
+        if !self.state.config.enabled {
+            return self.leads_if(false);
+        }
+        // Both sides are always evaluated: a branch around the vote costs more than the vote.
+        self.leads_if(self.state.recording & hardware::elect())
     }
 
     /// This thread, if its warp records.

@@ -184,6 +184,8 @@ impl State {
     ///
     /// Where `leads` holds, the state must be recording. An idle one has no room; that it is not
     /// asked again here is what keeps a record at one predicated store.
+    // Neither condition is a branch, also not to LLVM: it would make one of the store's predicate
+    // too, and a branch around a record costs more than twice the record.
     #[inline(always)]
     pub(crate) unsafe fn append(&self, leads: bool, place: Place, data: u64, tag: u32, ticks: u64) {
         let cursor = self.cursor.get();
@@ -192,14 +194,14 @@ impl State {
         // ("Slots"), `place` was made from the same cursor, and no other thread writes a room.
         unsafe {
             hardware::store_unit_if(
-                leads && cursor < self.room.limit,
+                leads & (cursor < self.room.limit),
                 [place.low, self.room.high],
                 data,
                 tag,
                 ticks,
             );
         }
-        let step = if leads { self.room.step } else { 0 };
+        let step = self.room.step & u32::from(leads).wrapping_neg();
         self.cursor.set(descriptor::next_cursor(cursor, step));
     }
 

@@ -1,7 +1,9 @@
 //! How much room a kernel needs, told from a run that only counted.
 
 use profiler_trace::{Capture, ModuleCapture};
-use profiler_wire::header::{self, COUNT_MAX, ExitHeader, LANE_COUNT_MAX, SlotHeader, unpack_counts};
+use profiler_wire::header::{
+    self, COUNT_MAX, ExitHeader, LANE_COUNT_MAX, SlotHeader, unpack_counts,
+};
 use profiler_wire::record::UNIT_WORDS;
 
 use crate::arrays::header_words;

@@ -15,11 +15,26 @@ fn options(words: u32, lane_words: u32, keep: Keep, max_warps: u32) -> Options {
 
 #[test]
 fn rooms_are_as_the_wire_contract_says() {
-    assert_eq!(Room::new(20, UNIT_BYTES, Keep::First), Room { mask: u32::MAX, limit: 160, shift: 8, step: 16 });
-    assert_eq!(Room::new(14, UNIT_BYTES, Keep::First), Room { mask: u32::MAX, limit: 112, shift: 7, step: 16 });
-    assert_eq!(Room::new(16, UNIT_BYTES, Keep::First), Room { mask: u32::MAX, limit: 128, shift: 7, step: 16 });
-    assert_eq!(Room::new(20, UNIT_BYTES, Keep::Last), Room { mask: 255, limit: u32::MAX, shift: 8, step: 16 });
-    assert_eq!(Room::new(2, UNIT_BYTES, Keep::Last), Room { mask: 15, limit: u32::MAX, shift: 4, step: 16 });
+    assert_eq!(
+        Room::new(20, UNIT_BYTES, Keep::First),
+        Room { mask: u32::MAX, limit: 160, shift: 8, step: 16 }
+    );
+    assert_eq!(
+        Room::new(14, UNIT_BYTES, Keep::First),
+        Room { mask: u32::MAX, limit: 112, shift: 7, step: 16 }
+    );
+    assert_eq!(
+        Room::new(16, UNIT_BYTES, Keep::First),
+        Room { mask: u32::MAX, limit: 128, shift: 7, step: 16 }
+    );
+    assert_eq!(
+        Room::new(20, UNIT_BYTES, Keep::Last),
+        Room { mask: 255, limit: u32::MAX, shift: 8, step: 16 }
+    );
+    assert_eq!(
+        Room::new(2, UNIT_BYTES, Keep::Last),
+        Room { mask: 15, limit: u32::MAX, shift: 4, step: 16 }
+    );
     assert_eq!(
         Room::new(20, LANE_STEP, Keep::First),
         Room { mask: u32::MAX, limit: 5120, shift: 13, step: 512 }

@@ -101,7 +101,8 @@ pub use export::{export_enabled, set_export, write_trace};
 pub use gpu::ModuleSession;
 pub use launch::{Extent, Kernel, Shape, non_empty};
 pub use options::{
-    DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots, WARPS_MAX, WORDS_MAX,
+    DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots,
+    WARPS_MAX, WORDS_MAX,
 };
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use profiler_device::__private::{Config, Recorder, State};
 use profiler_emulator::{Emulator, LaunchConfig};
+use profiler_host::trace::RegionForm;
 use profiler_host::{
     Backend, BackendChoice, CapacityError, Error, Keep, LaneRooms, Profiler, Session, Slots, Trace,
     launch, set_export,
@@ -190,7 +191,7 @@ fn capacity_is_inferred_from_a_first_run() {
     assert_eq!(lost(&trace), 0);
     assert_eq!(trace.recorded(), 3 * 2 * 37 + 2 * 40 * 9);
     let descriptor = capture.modules[0].descriptor;
-    assert_eq!((descriptor.record_limit, descriptor.lane_limit), (37 * 16, 9 * 16));
+    assert_eq!((descriptor.record_limit, descriptor.lane_limit), (37 * 16, 9 * 512));
     assert_eq!(descriptor.slot_count, 3 * 2 + 2 * 2);
 
     let nothing = profiler.infer_capacity(|profiler| backend.session(profiler)?.capture());
@@ -216,7 +217,12 @@ fn the_cost_of_a_record_is_measured_and_subtracted() {
     let mut session = backend.session(&profiler).expect("a session");
     add_one(&mut session, 1, 4);
     let cost = session.record_cost().expect("it was measured");
-    assert!(cost.total_ticks >= cost.inside_ticks, "{cost:?}");
+    for costs in [cost.one_lane, cost.elected] {
+        for form in [RegionForm::Block, RegionForm::Token] {
+            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
+            assert!(total >= inside && inside > 0.0, "{cost:?}");
+        }
+    }
     let trace = session.finish().expect("a trace");
     assert!(trace.cost_subtracted);
     assert_eq!(trace.record_cost, Some(cost));

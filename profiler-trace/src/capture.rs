@@ -3,7 +3,8 @@
 use profiler_wire::Descriptor;
 use profiler_wire::descriptor::Lost;
 
-use crate::model::{DeviceInfo, RecordCost};
+use crate::model::DeviceInfo;
+use crate::record_cost::RecordCost;
 use crate::site_table::SiteTable;
 
 /// All that a session read back.
@@ -13,7 +14,7 @@ pub struct Capture {
     pub device: DeviceInfo,
     /// What each module of the session recorded.
     pub modules: Vec<ModuleCapture>,
-    /// What a record costs on that device, if it was measured.
+    /// What recording costs on that device, if it was measured.
     pub record_cost: Option<RecordCost>,
 }
 

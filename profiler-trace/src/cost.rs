@@ -4,38 +4,48 @@ use std::cmp::Reverse;
 
 use profiler_wire::header::Clock;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind};
-use crate::model::{RecordCost, Time, Trace, Warp};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
+use crate::model::{Site, SiteIndex, Time, Trace, Warp};
+use crate::record_cost::{Election, FormCosts, RecordCost, StampCost};
 
 impl Trace {
-    /// Takes out of the times what recording cost: each region then lasts its own
-    /// [`RecordCost::inside_ticks`] less, and [`RecordCost::total_ticks`] less for every region and
-    /// mark nested in it.
+    /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`]: at every
+    /// stamp, what it cost ahead of it and what it cost behind it. A region then lasts less by all
+    /// that its own stamps and those of everything nested in it cost between its begin and its end.
     ///
-    /// Each lane gets a compressed time axis of its own: at every record its cost is cut out, and
-    /// all that follows moves forward by it, so that order and nesting stay. Times of one lane can
-    /// therefore be compared, but two lanes or warps drift apart by what each recorded. A warp's exit
-    /// moves with its lane 0, but not ahead of what another lane recorded before it. Launches keep
-    /// their extent.
+    /// The lanes of a warp take turns, so what one of them records holds up all: each warp gets a
+    /// compressed time axis of its own, on which order and nesting stay. (On the emulator each
+    /// lane has a clock of its own, hence an axis of its own.) Times of one warp can therefore be
+    /// compared, but two warps drift apart by what each recorded. A warp's exit moves with the rest;
+    /// launches keep their extent.
     ///
-    /// Times never cross: where less time passed than a record costs, they fall together, and
-    /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing, and so does
-    /// one without [`Trace::record_cost`], which is noted.
+    /// Times never cross: where less time passed than recording costs, they fall together, and
+    /// [`DiagnosticKind::CostExceedsDuration`] counts it. Of warps in which several lanes recorded
+    /// at once the cost is not known; their times stay as they were recorded, which
+    /// [`DiagnosticKind::CostOfLanes`] counts. A second call does nothing, and so does one without
+    /// [`Trace::record_cost`], which is noted.
     pub fn subtract_record_cost(&mut self) {
         if self.cost_subtracted {
             return;
         }
-        let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
-        let cost =
-            self.record_cost.filter(|cost| usable(cost.inside_ticks) && usable(cost.total_ticks));
-        let Some(cost) = cost else {
+        let Some(cost) = self.record_cost.filter(RecordCost::is_usable) else {
             self.diagnostics.note(DiagnosticKind::CostUnknown, None);
             return;
         };
-        let ns_per_cycle = self.clock_mhz.map_or(1.0, |mhz| 1000.0 / mhz);
+        let ns_per_cycle = self.clock_mhz.map(|mhz| 1000.0 / mhz);
+        let device = Device {
+            emulated: self.device.emulated,
+            ns_per_cycle,
+            // Two readings of the timer tell a time no better than by a step.
+            timer_step: self.alignment_ns,
+        };
         let mut clamped = 0;
         for warp in &mut self.warps {
-            clamped += compress(warp, cost, ns_per_cycle);
+            let place = Some(Place { slot: Some(warp.slot), ..Place::default() });
+            match compress(warp, &self.sites, &cost, &device) {
+                Ok(crossed) => clamped += crossed,
+                Err(kind) => self.diagnostics.note(kind, place),
+            }
         }
         self.diagnostics.add(Diagnostic {
             kind: DiagnosticKind::CostExceedsDuration,
@@ -47,13 +57,22 @@ impl Trace {
     }
 }
 
-/// A moment that moves. Sorted by lane and time, then by what comes first of things at one time.
+/// What all warps have in common.
+struct Device {
+    emulated: bool,
+    ns_per_cycle: Option<f64>,
+    timer_step: f64,
+}
+
+/// A moment that moves. Sorted by axis and time, then by what comes first of things at one time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Moment {
-    lane: u8,
+    /// The lane, where each has an axis of its own.
+    axis: u8,
     ticks: u64,
     order: Order,
     what: What,
+    lane: u8,
 }
 
 /// What comes first of things at one time: what ends there, then what begins and ends there, then
@@ -74,12 +93,16 @@ enum What {
     End(usize),
     /// Index into the warp's marks.
     Mark(usize),
+    /// Index into the warp's anchors.
+    Anchor(usize),
 }
 
-/// How far a lane's axis has been compressed.
+/// How far a time axis has been compressed.
 struct Axis {
     entry: Time,
     ns_per_tick: f64,
+    /// How far two stamps may be off each other.
+    step: f64,
     /// Ticks cut out so far.
     shift: f64,
     /// The last moved time, in ticks since the entry; none may come before it.
@@ -92,100 +115,154 @@ impl Axis {
     fn moved(&mut self, time: Time) -> Time {
         // Counted from the entry, ticks are small enough to be exact.
         let since = time.ticks.saturating_sub(self.entry.ticks) as f64;
-        if since - self.shift < self.last {
-            // Half a tick is rounding, not a region that is too short.
-            self.clamped += u64::from(self.last - (since - self.shift) > 0.5);
-            self.shift = since - self.last;
+        let at = since - self.shift;
+        if at < self.last {
+            // Half a tick is rounding, not a region that is too short, and so is a step of the
+            // clock. That much remains to be cut; what is more cannot have passed.
+            self.clamped += u64::from(self.last - at > self.step.max(0.5));
+            self.shift = self.shift.min(since - self.last + self.step);
         }
-        self.last = since - self.shift;
-        let cut = self.shift.round().max(0.0) as u64;
-        let ns = time.ns - self.shift * self.ns_per_tick;
+        self.last = at.max(self.last);
+        let ticks = self.entry.ticks.saturating_add(self.last.round() as u64);
+        let cut = since - self.last;
+        let ns = time.ns - cut * self.ns_per_tick;
         self.last_time = Time {
-            ticks: time.ticks.saturating_sub(cut).max(self.last_time.ticks),
+            // A lane may have recorded before lane 0 entered.
+            ticks: ticks.min(time.ticks).max(self.last_time.ticks),
             ns: ns.max(self.last_time.ns),
         };
         self.last_time
     }
+
+    /// Cuts out what a stamp cost, and moves the stamp.
+    fn stamp(&mut self, cost: StampCost, time: Time) -> Time {
+        self.shift += cost.before_ticks;
+        let moved = self.moved(time);
+        self.shift += cost.after_ticks;
+        moved
+    }
 }
 
-/// Moves the times of a warp; returns how often they would have crossed.
-fn compress(warp: &mut Warp, cost: RecordCost, ns_per_cycle: f64) -> u64 {
-    let ns_per_tick = match warp.exit {
-        _ if warp.clock == Clock::GlobalTimer => 1.0,
-        Some(exit) if exit.ticks > warp.entry.ticks && exit.ns > warp.entry.ns => {
-            (exit.ns - warp.entry.ns) / (exit.ticks - warp.entry.ticks) as f64
+/// Moves the times of a warp; returns how often they would have crossed, or why it cannot be done.
+fn compress(
+    warp: &mut Warp,
+    sites: &[Site],
+    cost: &RecordCost,
+    device: &Device,
+) -> Result<u64, DiagnosticKind> {
+    // The cost is known in cycles.
+    let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
+        (Clock::GlobalTimer, _) => {
+            let ns_per_cycle = device.ns_per_cycle.ok_or(DiagnosticKind::CostUnknown)?;
+            (ns_per_cycle, 1.0, device.timer_step)
         }
-        _ => ns_per_cycle,
+        (Clock::Cycles, Some(exit)) if exit.ticks > warp.entry.ticks && exit.ns > warp.entry.ns => {
+            let ns = exit.ns - warp.entry.ns;
+            (1.0, ns / (exit.ticks - warp.entry.ticks) as f64, 0.0)
+        }
+        (Clock::Cycles, _) => (1.0, device.ns_per_cycle.unwrap_or(1.0), 0.0),
     };
-    let after = (cost.total_ticks - cost.inside_ticks).max(0.0);
-    let moments = moments(warp);
+    let strategy = warp.strategy;
+    let costs_at = |site: SiteIndex| -> Result<&FormCosts, DiagnosticKind> {
+        let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
+        cost.of(Election::from(of_site.unwrap_or(strategy))).ok_or(DiagnosticKind::CostOfLanes)
+    };
+    let recorded = warp.regions.iter().map(|region| region.site);
+    for site in recorded.chain(warp.marks.iter().map(|mark| mark.site)) {
+        costs_at(site)?;
+    }
+    let moments = moments(warp, device.emulated);
+    // What lanes stamp in the same cycle they stamp by the same instruction.
+    let together = |pair: &[Moment]| pair[0].ticks == pair[1].ticks && pair[0].lane != pair[1].lane;
+    if !device.emulated && warp.clock == Clock::Cycles && moments.windows(2).any(together) {
+        return Err(DiagnosticKind::CostOfLanes);
+    }
     let original = warp.exit;
     let mut clamped = 0;
-    for lane in moments.chunk_by(|left, right| left.lane == right.lane) {
+    for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let mut axis = Axis {
             entry: warp.entry,
             ns_per_tick,
+            step,
             shift: 0.0,
             last: 0.0,
-            // A lane may have recorded before lane 0 entered.
             last_time: Time { ticks: 0, ns: f64::NEG_INFINITY },
             clamped: 0,
         };
-        for moment in lane {
+        for moment in moments {
+            let scaled = |cost: StampCost| StampCost {
+                before_ticks: cost.before_ticks * ticks_per_cycle,
+                after_ticks: cost.after_ticks * ticks_per_cycle,
+            };
             match moment.what {
                 What::Start(index) => {
                     let region = &mut warp.regions[index];
-                    region.start = axis.moved(region.start);
+                    let (begin, _) = costs_at(region.site)?.of_region(region.form);
+                    region.start = axis.stamp(scaled(begin), region.start);
                 }
                 What::End(index) => {
                     let region = &mut warp.regions[index];
-                    axis.shift += cost.inside_ticks;
-                    region.end = region.end.map(|end| axis.moved(end));
-                    axis.shift += after;
+                    let costs = costs_at(region.site)?;
+                    let (_, end) = costs.of_region(region.form);
+                    region.end = region.end.map(|time| axis.stamp(scaled(end), time));
+                    if region.value.is_some() {
+                        axis.shift += scaled(costs.value).total_ticks();
+                    }
                 }
                 What::Mark(index) => {
                     let mark = &mut warp.marks[index];
-                    mark.time = axis.moved(mark.time);
-                    axis.shift += cost.total_ticks;
+                    mark.time = axis.stamp(scaled(costs_at(mark.site)?.mark), mark.time);
+                }
+                What::Anchor(index) => {
+                    let anchor = &mut warp.anchors[index];
+                    anchor.time = axis.stamp(scaled(cost.one_lane.anchor), anchor.time);
                 }
             }
         }
         let last = axis.last_time;
         clamped += axis.clamped;
         if let (Some(exit), Some(original)) = (&mut warp.exit, original) {
-            if lane[0].lane == 0 {
+            if moments[0].axis == 0 {
                 // What the last record cost may lie behind the exit's stamp: no clamp to count.
-                *exit = axis.moved(original);
+                // A lane may have recorded after lane 0 left.
+                let moved = axis.moved(original);
+                *exit = if moved.ns < original.ns { moved } else { original };
             } else if last.ns > exit.ns {
                 *exit = if last.ns < original.ns { last } else { original };
             }
         }
     }
-    clamped
+    Ok(clamped)
 }
 
-/// All moments of a warp's records, lane by lane, in order.
-fn moments(warp: &Warp) -> Vec<Moment> {
-    let mut moments = Vec::with_capacity(2 * warp.regions.len() + warp.marks.len());
+/// All moments of a warp's records, axis by axis, in order.
+fn moments(warp: &Warp, axis_of_each_lane: bool) -> Vec<Moment> {
+    let count = 2 * warp.regions.len() + warp.marks.len() + warp.anchors.len();
+    let mut moments = Vec::with_capacity(count);
+    let mut add = |lane: u8, ticks, order, what| {
+        let axis = if axis_of_each_lane { lane } else { 0 };
+        moments.push(Moment { axis, ticks, order, what, lane });
+    };
     for (index, region) in warp.regions.iter().enumerate() {
         let (lane, start) = (region.lane, region.start.ticks);
-        let mut add = |ticks, order, what| moments.push(Moment { lane, ticks, order, what });
         match region.end.map(|end| end.ticks) {
             Some(end) if end == start => {
-                add(start, Order::Instant(index, false), What::Start(index));
-                add(end, Order::Instant(index, true), What::End(index));
+                add(lane, start, Order::Instant(index, false), What::Start(index));
+                add(lane, end, Order::Instant(index, true), What::End(index));
             }
             end => {
-                add(start, Order::Start(index), What::Start(index));
+                add(lane, start, Order::Start(index), What::Start(index));
                 if let Some(end) = end {
-                    add(end, Order::End(Reverse(index)), What::End(index));
+                    add(lane, end, Order::End(Reverse(index)), What::End(index));
                 }
             }
         }
     }
     for (index, mark) in warp.marks.iter().enumerate() {
-        let (lane, ticks, what) = (mark.lane, mark.time.ticks, What::Mark(index));
-        moments.push(Moment { lane, ticks, order: Order::Mark, what });
+        add(mark.lane, mark.time.ticks, Order::Mark, What::Mark(index));
+    }
+    for (index, anchor) in warp.anchors.iter().enumerate() {
+        add(anchor.lane, anchor.time.ticks, Order::Mark, What::Anchor(index));
     }
     moments.sort_unstable();
     moments

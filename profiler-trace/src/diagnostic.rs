@@ -137,12 +137,14 @@ kinds! {
     ClockPooled "clock-pooled" Info,
     /// Too little was recorded to know the clock's frequency well. Number: the MHz that were taken.
     ClockUncertain "clock-uncertain" Error,
-    /// The clock changed its frequency during the session. Count: stretches of constant frequency.
+    /// The SMs did not run at one steady frequency. Count: lines of the map of the SM that needed most.
     ClockChanged "clock-changed" Info,
     /// Waits without a signal before them.
     WaitWithoutSignal "wait-without-signal" Info,
     /// Regions whose recording cost exceeds what they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
+    /// Warps in which several lanes recorded at once, so that no cost was subtracted from their times.
+    CostOfLanes "cost-of-lanes" Warning,
     /// The cost of a record was to be subtracted but is not known.
     CostUnknown "cost-unknown" Warning,
     /// Traces of different devices were merged.
@@ -352,7 +354,7 @@ impl fmt::Display for Diagnostic {
             Kind::ClockChanged => write!(
                 f,
                 "the SMs did not run at one steady frequency; each SM was mapped by its own clock \
-                 readings, in {count} stretches of time: compare cycles only within an SM, and \
+                 readings, along {count} lines at most: compare cycles only within an SM, and \
                  lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers"
             ),
             Kind::WaitWithoutSignal => write!(
@@ -365,10 +367,17 @@ impl fmt::Display for Diagnostic {
                 "{count} times lay closer together than recording costs and were moved onto each \
                  other; regions this short are better measured in a loop"
             ),
+            Kind::CostOfLanes => write!(
+                f,
+                "in {count} warps several lanes recorded at once, whose stores follow each other as \
+                 the memory takes them: what that cost is not known, and nothing was subtracted \
+                 from their times; record by = warp or by = elected to have it subtracted"
+            ),
             Kind::CostUnknown => write!(
                 f,
-                "the cost of a record is not known, so nothing was subtracted ({count} times asked); \
-                 calibrate the session first"
+                "the cost of a record is not known in the units of the clock, so nothing was \
+                 subtracted ({count} times asked); calibrate the session first, and where records \
+                 are stamped by the timer, let it run for longer"
             ),
             Kind::DevicesDiffer => write!(
                 f,

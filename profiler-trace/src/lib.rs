@@ -17,6 +17,7 @@ mod edges;
 mod export;
 mod merge;
 pub mod model;
+mod record_cost;
 mod site_table;
 mod stats;
 #[doc(hidden)]
@@ -27,5 +28,6 @@ pub use decode::decode;
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping};
 pub use model::*;
+pub use record_cost::{Election, FormCosts, RecordCost, StampCost};
 pub use site_table::{SiteTable, SiteTableError};
 pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, Summary, Throughput};

@@ -80,7 +80,7 @@ impl Trace {
                 site(&mut mark.site);
                 time(&mut mark.time);
             }
-            warp.anchors.iter_mut().for_each(time);
+            warp.anchors.iter_mut().for_each(|anchor| time(&mut anchor.time));
         }
         for Edge { from, to } in &mut self.edges {
             from.warp += warps;

@@ -7,6 +7,7 @@ use profiler_wire::header::{Clock, Dim3};
 use profiler_wire::{SiteKind, Strategy};
 
 use crate::diagnostic::Diagnostics;
+use crate::record_cost::RecordCost;
 
 /// An index into [`Trace::sites`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -116,6 +117,15 @@ pub struct Mark {
     pub value: Option<Value>,
 }
 
+/// A moment at which a lane read both clocks, between its warp's entry and exit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockReading {
+    /// The lane that recorded it.
+    pub lane: u8,
+    /// When.
+    pub time: Time,
+}
+
 /// What one warp recorded in one launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warp {
@@ -146,7 +156,7 @@ pub struct Warp {
     /// Marks in order of time.
     pub marks: Vec<Mark>,
     /// When the warp read both clocks between its entry and its exit, in order of time.
-    pub anchors: Vec<Time>,
+    pub anchors: Vec<ClockReading>,
     /// Records that were decoded (units less attachments).
     pub recorded: u64,
     /// Records that the warp emitted and that were not kept.
@@ -222,15 +232,6 @@ pub struct DeviceInfo {
     pub clock_mhz: Option<f64>,
 }
 
-/// What recording costs, as the calibration kernel measured it on the device in use.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RecordCost {
-    /// Ticks that an empty region lasts: what a region's own duration is too long by.
-    pub inside_ticks: f64,
-    /// Ticks by which one record in it lengthens an enclosing region.
-    pub total_ticks: f64,
-}
-
 /// A decoded session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
@@ -246,16 +247,18 @@ pub struct Trace {
     pub edges: Vec<Edge>,
     /// The `%globaltimer` reading that is nanosecond 0 of the trace.
     pub origin_ns: u64,
-    /// What a record costs, if it was measured.
+    /// What recording costs, if it was measured.
     pub record_cost: Option<RecordCost>,
     /// Whether [`Trace::subtract_record_cost`] was applied.
     pub cost_subtracted: bool,
     /// The finest step of the record clock that was seen, in nanoseconds.
     pub resolution_ns: f64,
-    /// How well two SMs agree where warps enter and leave, in nanoseconds: the step of
-    /// `%globaltimer`, or more where the SMs' frequencies wandered.
+    /// How well two SMs agree where warps read their clocks, at entry, at exit and at
+    /// [`Warp::anchors`], in nanoseconds: the step of `%globaltimer`, or more where the SMs'
+    /// frequencies wandered.
     pub alignment_ns: f64,
-    /// Frequency of the SM clock over the whole session, where records hold its cycles.
+    /// Frequency of the SM clock over the whole session; where records hold its cycles, as well as it
+    /// can be told, elsewhere only if it is known well.
     pub clock_mhz: Option<f64>,
     /// Records that belong to no warp here: of warps without a slot, of lanes without a room, of
     /// slots that could not be read.

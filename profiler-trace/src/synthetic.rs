@@ -347,7 +347,7 @@ impl SyntheticWarp {
         self
     }
 
-    /// A reading of both clocks.
+    /// A reading of `%clock64` and `%globaltimer`.
     pub fn anchor(&mut self, clock: u64, globaltimer: u64) -> &mut Self {
         self.unit([globaltimer, stamp(tag(RecordKind::Anchor, 0), clock)]);
         self.lanes.entry(self.lane).or_default().attachments += 1;

@@ -23,6 +23,7 @@ fn whole(keep: Keep) -> Capture {
                 warp.range(region, None, start, start + 5);
                 warp.attach(region, start + 5, Value::Float(1.5));
             }
+            warp.range(region, Some(3), 1_030, 1_090).anchor(1_095, 64_096);
             warp.end(region, Some(2), 1_100).value(signal, 1_110, Value::Unsigned(1));
             warp.value(wait, 1_120, Value::Signed(1));
         }
@@ -41,6 +42,7 @@ fn check(mut trace: Trace) {
     for warp in &trace.warps {
         let times = warp.regions.iter().flat_map(|region| [Some(region.start), region.end]);
         let times = times.flatten().chain(warp.marks.iter().map(|mark| mark.time));
+        let times = times.chain(warp.anchors.iter().map(|anchor| anchor.time));
         assert!(times.chain([warp.entry]).all(|time| time.ns.is_finite() && time.ns >= 0.0));
         for region in &warp.regions {
             let end = region.end.unwrap_or(region.start);
@@ -54,7 +56,7 @@ fn check(mut trace: Trace) {
     assert!(trace.resolution_ns > 0.0);
     let sentences = trace.diagnostics.to_string();
     assert_eq!(sentences.lines().count(), trace.diagnostics.list.len());
-    trace.record_cost = Some(profiler_trace::RecordCost { inside_ticks: 5.0, total_ticks: 20.0 });
+    trace.record_cost = Some(profiler_trace::RecordCost::uniform(5.0, 20.0));
     let merged = Trace::merge([trace.clone(), trace.clone()]);
     assert_eq!(merged.recorded(), 2 * trace.recorded());
     trace.subtract_record_cost();

@@ -85,7 +85,8 @@ fn records_of_the_timer_need_no_map() {
     let (mut module, ids) = module(Keep::First, 8);
     let mut warp = SyntheticWarp::new(ids.kernel, 77, 1 << 41);
     warp.header.record_clock = Clock::GlobalTimer;
-    warp.range(ids.region, None, (1 << 41) + 32, (1 << 41) + 96);
+    // The stamp of an anchor is of the cycle counter all the same.
+    warp.anchor(88, (1 << 41) + 32).range(ids.region, None, (1 << 41) + 32, (1 << 41) + 96);
     warp.leave(99, (1 << 41) + 128);
     module.warps.push(warp);
     let trace = decode(&capture(module));
@@ -438,4 +439,63 @@ fn a_lane_that_never_left_is_read_all_the_same() {
         trace.warps[0].marks.iter().map(|mark| (mark.lane, mark.time.ticks)).collect();
     assert_eq!(seen, [(31, 6_000), (31, 6_010)]);
     assert_eq!(kinds(&trace), [Kind::LaneNeverLeft]);
+}
+
+/// Decodes a warp of 10 ms whose clock runs at 2 GHz for the first half and at 1 GHz then; it reads
+/// both clocks, or not, when that changes, and a region lies around that moment.
+fn slowing_down(with_anchors: bool, lane: u8) -> Trace {
+    let (mut module, ids) = module(Keep::First, 8);
+    module.lane_capacity = Some(8);
+    let mut warp = SyntheticWarp::new(ids.kernel, 5_000, 64_000);
+    warp.lane(lane);
+    if with_anchors {
+        for (cycles, ns) in
+            [(5_000_000, 2_500_000), (10_000_000, 5_000_000), (12_000_000, 7_000_000)]
+        {
+            warp.anchor(5_000 + cycles, 64_000 + ns);
+        }
+    }
+    warp.range(ids.region, None, 5_000 + 9_000_000, 5_000 + 12_000_000);
+    warp.attach(ids.region, 5_000 + 12_000_000, Value::Unsigned(1));
+    warp.leave(5_000 + 15_000_000, 64_000 + 10_000_000);
+    module.warps.push(warp);
+    decode(&capture(module))
+}
+
+#[test]
+fn anchors_in_the_middle_bend_the_map_of_their_sm() {
+    for lane in [0, 3] {
+        let ns = |trace: &Trace| {
+            let region = &trace.warps[0].regions[0];
+            (region.start.ns, region.end.map_or(0.0, |end| end.ns))
+        };
+        let trace = slowing_down(true, lane);
+        let (start, end) = ns(&trace);
+        assert!((start - 4.5e6).abs() < 100.0 && (end - 7e6).abs() < 100.0, "{start} {end}");
+        assert_eq!(trace.warps[0].anchors.len(), 3);
+        assert_eq!((trace.recorded(), trace.lost()), (1, 0), "anchors are no records");
+        assert_eq!(trace.warps[0].regions[0].value, Some(Value::Unsigned(1)));
+        assert_eq!(kinds(&trace), [Kind::ClockChanged]);
+        let (start, _) = ns(&slowing_down(false, lane));
+        assert!((start - 6e6).abs() < 100.0, "a straight line from entry to exit: {start}");
+    }
+}
+
+#[test]
+fn an_anchor_that_is_not_of_its_warp_is_left_out() {
+    let trace = one(Keep::First, 8, |warp, ids| {
+        warp.anchor(105_000, 1 << 60).range(ids.region, None, 105_000, 205_000);
+    });
+    let region = &trace.warps[0].regions[0];
+    assert!((region.start.ns - 50_000.0).abs() <= 32.0, "{}", region.start.ns);
+    assert_eq!(kinds(&trace), [Kind::DamagedUnit]);
+}
+
+#[test]
+fn anchors_and_values_that_did_not_fit_are_said() {
+    let trace = one(Keep::First, 1, |warp, ids| {
+        warp.range(ids.region, None, 105_000, 205_000).anchor(205_000, 164_000);
+    });
+    assert_eq!((trace.recorded(), trace.lost()), (1, 0));
+    assert_eq!(kinds(&trace), [Kind::ValuesLost]);
 }

@@ -35,14 +35,19 @@ pub const SITE_MARKER: &str = crate::site_marker!();
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
-/// device in use: one parameter, the number of rounds (`u32`); one block of one warp. Each round
-/// records one region named after each of [`CALIBRATION_COUNTS`] ("0 empty regions", and so on) that
-/// encloses as many regions named [`CALIBRATION_EMPTY`].
-pub const CALIBRATION: &str = "__profiler_calibrate_v1";
+/// device in use: one parameter, the number of rounds (`u32`); one block of one warp.
+///
+/// Each round records, for each of [`CALIBRATION_ELECTIONS`] and [`CALIBRATION_FORMS`], one region
+/// for each of [`CALIBRATION_COUNTS`] around so many records of that form, back to back. The region
+/// around is named "election form xCOUNT" (`elected token x2`), the records in it "election form".
+pub const CALIBRATION: &str = "__profiler_calibrate_v2";
 
-/// The name of the empty regions of the calibration kernel.
-pub const CALIBRATION_EMPTY: &str = "empty region";
+/// How the lane that records is chosen in the calibration kernel: known beforehand, or elected.
+pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 
-/// How many empty regions the enclosing regions of the calibration kernel hold, by their names.
-pub const CALIBRATION_COUNTS: [(&str, u32); 4] =
-    [("0 empty regions", 0), ("1 empty region", 1), ("2 empty regions", 2), ("4 empty regions", 4)];
+/// What the calibration kernel records: a region, a region opened by a token, a region with a value,
+/// a mark, a reading of both clocks (which has no name).
+pub const CALIBRATION_FORMS: [&str; 5] = ["region", "token", "value", "mark", "anchor"];
+
+/// How many records the enclosing regions of the calibration kernel hold.
+pub const CALIBRATION_COUNTS: [u32; 4] = [0, 1, 2, 4];

@@ -5,7 +5,7 @@
 use profiler_host::{
     Backend, BackendChoice, Keep, Profiler, ProfilerBuilder, Session, Trace, launch,
 };
-use profiler_trace::{Region, Value, Warp};
+use profiler_trace::{Region, RegionForm, Value, Warp};
 use test_kernels_strategies as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("strategies");
@@ -380,5 +380,10 @@ fn stamps_by_the_global_timer(bench: &Bench) {
         assert!(end.ns <= warp.exit.expect("left").ns + 64.0);
     }
     let cost = trace.record_cost.expect("it was measured");
-    assert!(cost.inside_ticks > 0.0 && cost.total_ticks >= cost.inside_ticks, "{cost:?}");
+    for costs in [cost.one_lane, cost.elected] {
+        for form in [RegionForm::Block, RegionForm::Token] {
+            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
+            assert!(inside > 0.0 && total >= inside, "{cost:?}");
+        }
+    }
 }

@@ -107,7 +107,7 @@ pub fn active_mask() -> u32 {
 #[must_use]
 #[track_caller]
 pub fn elect() -> bool {
-    lane_id() == active_mask().trailing_zeros()
+    active_mask() & imp::lane_mask_lt() == 0
 }
 
 /// Where a kernel finds its launch descriptor.

@@ -53,6 +53,7 @@ macro_rules! special_register {
 
 special_register! {
     lane_id: "laneid";
+    lane_mask_lt: "lanemask_lt";
     tid_x: "tid.x";
     tid_y: "tid.y";
     tid_z: "tid.z";

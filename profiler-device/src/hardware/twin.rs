@@ -7,6 +7,11 @@ pub(super) use emulator::{
 };
 
 #[inline(always)]
+pub(super) fn lane_mask_lt() -> u32 {
+    (1 << lane_id()) - 1
+}
+
+#[inline(always)]
 #[track_caller]
 pub(super) fn active_mask() -> u32 {
     emulator::active_mask()

@@ -204,3 +204,166 @@ fn a_frequency_that_the_device_says_is_taken() {
     assert!((map.slope - 0.5).abs() < 1e-12);
     assert!((map.cycles_to_ns(0, 3_000) - map.cycles_to_ns(0, 1_000) - 1_000.0).abs() < 1e-6);
 }
+
+/// Numbers below 1 that look random, and independent of each other, but are always the same.
+fn random(sm: u32, number: u32) -> f64 {
+    let mut bits = (u64::from(sm) << 32 | u64::from(number)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
+        bits = (bits ^ bits >> 29).wrapping_mul(factor);
+    }
+    (bits >> 32) as f64 / 4_294_967_296.0
+}
+
+/// SMs whose frequencies wander: every 10 µs, an SM's time steps off that of its mean frequency by
+/// up to `wander` nanoseconds to either side.
+struct Wandering {
+    gpu: Gpu,
+    /// Of each SM: by how much its clock is ahead at every multiple of 10 µs.
+    ahead: Vec<Vec<f64>>,
+}
+
+impl Wandering {
+    const PIECE: f64 = 10_000.0;
+
+    fn new(sms: u32, ns: f64, wander: f64) -> Self {
+        let pieces = (ns / Self::PIECE) as u32 + 2;
+        let ahead = (0..sms).map(|sm| {
+            let mut at = 0.0;
+            let step = |piece: u32| {
+                // The SMs' mean frequencies differ by up to 0.2 %.
+                at += wander * (2.0 * random(sm, piece) - 1.0);
+                at + 0.002 * jitter(sm + 5_555) * Self::PIECE * f64::from(piece)
+            };
+            (0..pieces).map(step).collect()
+        });
+        Self { gpu: Gpu::steady(1.98), ahead: ahead.collect() }
+    }
+
+    fn clock(&self, sm: u32, ns: f64) -> u64 {
+        let pieces = &self.ahead[sm as usize];
+        let piece = (ns / Self::PIECE) as usize;
+        let part = ns / Self::PIECE - piece as f64;
+        let ahead = pieces[piece] + (pieces[piece + 1] - pieces[piece]) * part;
+        self.gpu.clock(sm, ns + ahead)
+    }
+
+    fn anchor(&self, sm: u32, ns: f64) -> Anchor {
+        Anchor { clock: self.clock(sm, ns), ..self.gpu.anchor(sm, ns) }
+    }
+
+    fn time(&self, map: &ClockMap, sm: u32, ns: f64) -> f64 {
+        map.cycles_to_ns(sm, self.clock(sm, ns)) - difference(self.gpu.base, map.origin)
+    }
+
+    /// The worst error of the map, and the worst relative error of a duration of 1 µs.
+    fn errors(&self, map: &ClockMap, from: f64, to: f64) -> (f64, f64) {
+        let (mut worst, mut worst_length) = (0.0_f64, 0.0_f64);
+        for sm in 0..self.ahead.len() as u32 {
+            for probe in 0..20_000_u32 {
+                let ns = from + (to - from - 1_000.0) * f64::from(probe) / 20_000.0;
+                let start = self.time(map, sm, ns);
+                worst = worst.max((start - ns).abs());
+                let length = self.time(map, sm, ns + 1_000.0) - start;
+                worst_length = worst_length.max((length / 1_000.0 - 1.0).abs());
+            }
+        }
+        (worst, worst_length)
+    }
+}
+
+/// Anchors as warps take them: at entry and exit, and every so many nanoseconds, by `warps` warps
+/// one after the other.
+fn long_launch(gpu: &Wandering, ns: f64, every: f64, warps: u32) -> Vec<Anchor> {
+    let mut anchors = Vec::new();
+    for sm in 0..gpu.ahead.len() as u32 {
+        let mut number = 0;
+        let mut at = 1_000.0;
+        while at < ns {
+            for _ in 0..warps {
+                number += 1;
+                let late = 2_000.0 * random(sm + 1_000, number);
+                anchors.push(gpu.anchor(sm, at + late));
+            }
+            at += every;
+        }
+        anchors.push(gpu.anchor(sm, ns));
+    }
+    anchors
+}
+
+#[test]
+fn a_wandering_clock_is_followed_from_anchor_to_anchor() {
+    // The frequency of a piece of 10 µs is off by up to 0.02 %.
+    const LENGTH: f64 = 1e8;
+    let gpu = Wandering::new(8, LENGTH, 1.5);
+    for (every, warps) in [(1e6, 1), (2e6, 4), (3e6, 1), (3e6, 16)] {
+        let (map, diagnostics) = gpu.gpu.fit(&long_launch(&gpu, LENGTH, every, warps));
+        let (worst, length) = gpu.errors(&map, 3_000.0, LENGTH);
+        assert!(worst <= 40.0, "{worst} ns with an anchor every {every} ns of {warps} warps");
+        assert!(length <= 0.001, "{length} of 1 µs, every {every} ns, {warps} warps");
+        assert!(map.alignment <= 64.0, "{}", map.alignment);
+        assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 0);
+        assert!(diagnostics.count(DiagnosticKind::ClockChanged) >= 1);
+    }
+    // With anchors at entry and exit alone, the middle is off by more.
+    let (map, _) = gpu.gpu.fit(&long_launch(&gpu, LENGTH, LENGTH, 1));
+    assert!(gpu.errors(&map, 3_000.0, LENGTH).0 > 64.0);
+}
+
+#[test]
+fn anchors_close_to_each_other_do_not_disturb_durations() {
+    const LENGTH: f64 = 2e7;
+    let steady = Wandering::new(4, LENGTH, 0.0);
+    let wandering = Wandering::new(4, LENGTH, 2.0);
+    for gpu in [&steady, &wandering] {
+        for every in [2_500.0, 10_000.0, 100_000.0] {
+            let (map, _) = gpu.gpu.fit(&long_launch(gpu, LENGTH, every, 1));
+            let (worst, length) = gpu.errors(&map, 3_000.0, LENGTH);
+            assert!(worst <= 32.0, "{worst} ns with an anchor every {every} ns");
+            // A duration of 1 µs is known to a cycle anyway.
+            assert!(length <= 0.001, "{length} of 1 µs with an anchor every {every} ns");
+        }
+    }
+}
+
+#[test]
+fn late_reads_do_not_disturb_durations() {
+    const LENGTH: f64 = 5e6;
+    let gpu = Wandering::new(4, LENGTH, 2.0);
+    let mut anchors = long_launch(&gpu, LENGTH, 50_000.0, 8);
+    for (index, anchor) in (0..).zip(&mut anchors) {
+        // Of every fifth anchor, the timer was read up to 20 ns after the counter.
+        let late = if index % 5 == 0 { (40.0 * jitter(index)) as u64 } else { 0 };
+        anchor.clock -= late;
+    }
+    let (map, diagnostics) = gpu.gpu.fit(&anchors);
+    let (worst, length) = gpu.errors(&map, 3_000.0, LENGTH);
+    assert!(worst <= 48.0 && length <= 0.002, "{worst} ns, {length} of 1 µs");
+    assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 0);
+}
+
+#[test]
+fn a_change_of_frequency_in_the_middle_of_a_launch_is_followed() {
+    let gpu = Gpu { frequencies: vec![(0.0, 1.98), (3e6, 1.41)], ..Gpu::steady(1.0) };
+    let anchors: Vec<Anchor> =
+        (0..600).map(|number| gpu.anchor(0, 1_000.0 + 1e4 * f64::from(number))).collect();
+    let (map, diagnostics) = gpu.fit(&anchors);
+    assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 0);
+    for (at, length) in [(1e6, 1e6), (3.2e6, 1e6)] {
+        let clocks = |ns| map.cycles_to_ns(0, gpu.clock(0, ns));
+        let measured = clocks(at + length) - clocks(at);
+        assert!((measured / length - 1.0).abs() < 1e-4, "{measured}");
+        assert!(gpu.error(&map, 0, at).abs() <= 40.0);
+    }
+}
+
+#[test]
+fn a_million_anchors_take_no_quadratic_work() {
+    const LENGTH: f64 = 1e9;
+    let gpu = Wandering::new(1, LENGTH, 2.0);
+    let anchors: Vec<Anchor> =
+        (0..1_000_000).map(|number| gpu.anchor(0, 1_000.0 + 990.0 * f64::from(number))).collect();
+    let (map, _) = gpu.gpu.fit(&anchors);
+    let (worst, _) = gpu.errors(&map, 1_000.0, 9.9e8);
+    assert!(worst <= 40.0, "{worst}");
+}

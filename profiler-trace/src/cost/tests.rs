@@ -1,8 +1,12 @@
 use profiler_wire::SiteKind;
 
+use profiler_wire::{SiteEntry, Strategy};
+use proptest::prelude::{Just, any, prop_oneof};
+use proptest::strategy::Strategy as _;
+
 use super::*;
 use crate::diagnostic::DiagnosticKind;
-use crate::model::Region;
+use crate::model::{Region, RegionForm, Value};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -15,7 +19,7 @@ fn trace(inside: f64, total: f64, record: impl Fn(&mut SyntheticWarp, u32, u32))
     warp.leave(65_000, 128_000);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
-    capture.record_cost = Some(RecordCost { inside_ticks: inside, total_ticks: total });
+    capture.record_cost = Some(RecordCost::uniform(inside, total));
     let mut trace = crate::decode(&capture);
     trace.subtract_record_cost();
     trace
@@ -38,8 +42,8 @@ fn own_cost_and_that_of_all_nested_records() {
     let lengths: Vec<u64> = regions.iter().map(length).collect();
     assert_eq!(lengths, [1000 - 10 - 4 * 30, 550 - 10 - 3 * 30, 90, 90]);
     let starts: Vec<u64> = regions.iter().map(|region| region.start.ticks).collect();
-    assert_eq!(starts, [2_000, 2_050, 2_100, 2_400 - 60]);
-    assert_eq!(trace.warps[0].marks[0].time.ticks, 2_300 - 30);
+    assert_eq!(starts, [2_000, 2_050 - 10, 2_100 - 20, 2_400 - 80]);
+    assert_eq!(trace.warps[0].marks[0].time.ticks, 2_300 - 50);
     assert_eq!(trace.warps[0].exit.map(|exit| exit.ticks), Some(65_000 - 150));
     for region in regions {
         let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
@@ -72,7 +76,312 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
     assert!(!unknown.cost_subtracted);
 }
 
+/// A table in which no two figures are alike.
+fn table() -> RecordCost {
+    let stamp = |before: u32, after: u32| StampCost {
+        before_ticks: before.into(),
+        after_ticks: after.into(),
+    };
+    let forms = |before| FormCosts {
+        region_begin: stamp(before, 2),
+        region_end: stamp(0, 38),
+        token_begin: stamp(before + 1, 39),
+        token_end: stamp(3, 41),
+        mark: stamp(before + 2, 37),
+        value: stamp(0, 29),
+        anchor: stamp(4, 90),
+    };
+    RecordCost { one_lane: forms(0), elected: forms(65) }
+}
+
+/// What a made-up warp does next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Work(u64),
+    /// A region of a form, recorded by lane 0 or by an elected one.
+    Open(RegionForm, bool),
+    /// Ends the innermost region, with a value or without.
+    Close(bool),
+    Mark(bool),
+    Anchor,
+}
+
+/// A warp that spends time on recording as the table says, next to a clock that stands still
+/// meanwhile.
+struct Machine {
+    warp: SyntheticWarp,
+    /// `[region, mark]`, as the kernel records and by an elected lane.
+    sites: [[u32; 2]; 2],
+    ns_per_tick: f64,
+    now: f64,
+    real: f64,
+    open: Vec<(RegionForm, bool, f64, u64)>,
+    /// `(start, end)` of the regions as they would be without records.
+    regions: Vec<(u64, u64)>,
+    marks: Vec<u64>,
+}
+
+impl Machine {
+    fn costs(elected: bool) -> FormCosts {
+        if elected { table().elected } else { table().one_lane }
+    }
+
+    /// Reads the clock; gives the reading and the undisturbed one.
+    fn stamp(&mut self, cost: StampCost) -> (f64, u64) {
+        self.now += cost.before_ticks * self.ns_per_tick;
+        let read = (self.now, self.real as u64);
+        self.now += cost.after_ticks * self.ns_per_tick;
+        read
+    }
+
+    fn run(&mut self, step: Step) {
+        let lane = |elected: bool| if elected { 9 } else { 0 };
+        match step {
+            Step::Work(ticks) => {
+                self.now += ticks as f64;
+                self.real += ticks as f64;
+            }
+            Step::Open(form, elected) => {
+                let (now, real) = self.stamp(Self::costs(elected).of_region(form).0);
+                if form == RegionForm::Token {
+                    let site = self.sites[usize::from(elected)][0];
+                    self.warp.lane(lane(elected)).begin(site, None, now as u64);
+                }
+                self.open.push((form, elected, now, real));
+            }
+            Step::Close(with_value) => {
+                let Some((form, elected, start, real_start)) = self.open.pop() else { return };
+                let costs = Self::costs(elected);
+                let (now, real) = self.stamp(costs.of_region(form).1);
+                let site = self.sites[usize::from(elected)][0];
+                self.warp.lane(lane(elected));
+                match form {
+                    RegionForm::Block => self.warp.range(site, None, start as u64, now as u64),
+                    RegionForm::Token => self.warp.end(site, None, now as u64),
+                };
+                if with_value {
+                    self.warp.attach(site, now as u64, Value::Unsigned(7));
+                    self.now += costs.value.total_ticks() * self.ns_per_tick;
+                }
+                self.regions.push((real_start, real));
+            }
+            Step::Mark(elected) => {
+                let (now, real) = self.stamp(Self::costs(elected).mark);
+                let site = self.sites[usize::from(elected)][1];
+                self.warp.lane(lane(elected)).mark(site, None, now as u64);
+                self.marks.push(real);
+            }
+            Step::Anchor => {
+                let (now, _) = self.stamp(table().one_lane.anchor);
+                self.warp.lane(0).anchor(now as u64, now as u64 / 32 * 32);
+            }
+        }
+    }
+}
+
+/// Records the steps; the trace with costs subtracted, and what it should hold.
+fn simulate(steps: &[Step], clock: Clock, thread: bool) -> (Trace, Machine) {
+    let mut module = SyntheticModule::new(Keep::First, 1 << 10);
+    module.lane_capacity = Some(1 << 8);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let mut sites = [[0; 2]; 2];
+    for (elected, sites) in sites.iter_mut().enumerate() {
+        for (site, kind) in sites.iter_mut().zip([SiteKind::Region, SiteKind::Mark]) {
+            let mut entry = SiteEntry::new(kind, "s", "k.rs", "k", elected as u32 + 1, 1);
+            if elected == 1 {
+                let strategy = if thread { Strategy::Thread } else { Strategy::Elected };
+                entry.strategy = strategy.code();
+            }
+            *site = module.site_entry(&entry, &[]);
+        }
+    }
+    // Half a nanosecond a cycle by the cycle counter.
+    const ENTRY: f64 = 640_000.0;
+    let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
+    warp.header.record_clock = clock;
+    let ns_per_tick = if clock == Clock::GlobalTimer { 0.5 } else { 1.0 };
+    let mut machine = Machine {
+        warp,
+        sites,
+        ns_per_tick,
+        now: ENTRY,
+        real: ENTRY,
+        open: Vec::new(),
+        regions: Vec::new(),
+        marks: Vec::new(),
+    };
+    for step in steps {
+        machine.run(*step);
+    }
+    while !machine.open.is_empty() {
+        machine.run(Step::Close(false));
+    }
+    let after = machine.now as u64 - 640_000 + 64_000;
+    let (cycles, ns) = match clock {
+        Clock::Cycles => (after, after / 2),
+        Clock::GlobalTimer => (2 * after, after),
+    };
+    machine.warp.leave(640_000 + cycles, 640_000 + ns);
+    module.warps.push(machine.warp.clone());
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.device.clock_mhz = Some(2000.0);
+    capture.record_cost = Some(table());
+    let mut trace = crate::decode(&capture);
+    trace.subtract_record_cost();
+    (trace, machine)
+}
+
+fn step() -> impl proptest::strategy::Strategy<Value = Step> {
+    let form = prop_oneof![Just(RegionForm::Block), Just(RegionForm::Token)];
+    prop_oneof![
+        3 => (0_u64..500).prop_map(Step::Work),
+        3 => (form, any::<bool>()).prop_map(|(form, elected)| Step::Open(form, elected)),
+        3 => any::<bool>().prop_map(Step::Close),
+        1 => any::<bool>().prop_map(Step::Mark),
+    ]
+}
+
+#[test]
+fn each_form_is_right_at_each_depth() {
+    for elected in [false, true] {
+        for form in [RegionForm::Block, RegionForm::Token] {
+            for (depth, with_value) in [(1, false), (2, true), (4, false), (8, true)] {
+                let mut steps = vec![Step::Open(form, elected); depth];
+                steps.push(Step::Work(1_000));
+                steps.extend(vec![Step::Close(with_value); depth]);
+                let (trace, _) = simulate(&steps, Clock::Cycles, false);
+                for region in &trace.warps[0].regions {
+                    assert_eq!(length(region), 1_000, "{form:?}, {elected}, depth {depth}");
+                    let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
+                    assert!((ns - 500.0).abs() < 0.01, "{ns}");
+                }
+                assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_anchor_costs_the_region_around_it() {
+    let open = Step::Open(RegionForm::Block, false);
+    let steps = [open, Step::Work(700), Step::Anchor, Step::Work(300), Step::Close(false)];
+    let (trace, _) = simulate(&steps, Clock::Cycles, false);
+    assert_eq!(length(&trace.warps[0].regions[0]), 1_000);
+    assert_eq!(trace.warps[0].anchors[0].time.ticks, 640_000 + 700);
+}
+
+#[test]
+fn the_cost_in_cycles_is_taken_from_the_timer_as_nanoseconds() {
+    let steps: Vec<Step> = std::iter::repeat_n(Step::Open(RegionForm::Token, false), 4)
+        .chain([Step::Work(9_000)])
+        .chain(std::iter::repeat_n(Step::Close(true), 4))
+        .collect();
+    let (trace, _) = simulate(&steps, Clock::GlobalTimer, false);
+    for region in &trace.warps[0].regions {
+        assert!(length(region).abs_diff(9_000) <= 1, "{}", length(region));
+    }
+    // Without a frequency the cost in nanoseconds is not known.
+    let mut unknown = trace.clone();
+    (unknown.cost_subtracted, unknown.clock_mhz) = (false, None);
+    unknown.subtract_record_cost();
+    assert_eq!(unknown.diagnostics.count(DiagnosticKind::CostUnknown), 1);
+    assert_eq!(unknown.warps, trace.warps);
+}
+
+#[test]
+fn what_the_steps_of_the_timer_hide_is_cut_later() {
+    // Stamps in steps of 32 ns: the inner regions seem to last 0 or 32 ns.
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let region = module.site(SiteKind::Region, "r");
+    let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
+    warp.header.record_clock = Clock::GlobalTimer;
+    let read = |ns: u64| 641_024 + ns / 32 * 32;
+    for index in 0..40 {
+        warp.range(region, None, read(20 * index), read(20 * index + 2));
+    }
+    warp.range(region, None, read(0), read(20 * 40 + 1_000)).leave(840_000, 740_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.record_cost = Some(RecordCost::uniform(4.0, 40.0));
+    capture.device.clock_mhz = Some(2000.0);
+    let mut trace = crate::decode(&capture);
+    trace.subtract_record_cost();
+    let outer = trace.warps[0].regions.iter().map(length).max();
+    assert!(outer.is_some_and(|outer| outer.abs_diff(1_000) <= 64), "{outer:?}");
+}
+
+#[test]
+fn lanes_that_record_together_are_left_alone_and_said() {
+    let steps = [Step::Open(RegionForm::Block, true), Step::Work(100), Step::Close(false)];
+    let (trace, machine) = simulate(&steps, Clock::Cycles, true);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    let recorded = 100 + table().elected.inside_ticks(RegionForm::Block) as u64;
+    assert_eq!(length(&trace.warps[0].regions[0]), recorded);
+    assert_eq!(machine.regions.len(), 1);
+    // The strategy says one lane, the stamps say several.
+    let trace = trace_of(|warp, region| {
+        for lane in [0, 1] {
+            warp.lane(lane).range(region, None, 2_000, 2_100);
+        }
+    });
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    assert!(trace.warps[0].regions.iter().all(|region| length(region) == 100));
+}
+
+fn trace_of(record: impl Fn(&mut SyntheticWarp, u32)) -> Trace {
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    module.lane_capacity = Some(8);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let region = module.site(SiteKind::Region, "r");
+    let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+    record(&mut warp, region);
+    warp.leave(65_000, 128_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.record_cost = Some(table());
+    let mut trace = crate::decode(&capture);
+    trace.subtract_record_cost();
+    trace
+}
+
+#[test]
+fn a_table_of_figures_that_are_none_is_refused() {
+    for bad in [f64::NAN, f64::INFINITY, -1.0] {
+        let mut cost = table();
+        cost.elected.mark.after_ticks = bad;
+        let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
+        trace.subtract_record_cost();
+        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
+    }
+    let uniform = RecordCost::uniform(9.0, 22.0);
+    for costs in [uniform.one_lane, uniform.elected] {
+        assert_eq!(costs.inside_ticks(RegionForm::Block), 9.0);
+        assert_eq!(costs.total_ticks(RegionForm::Token), 22.0);
+    }
+    assert!(uniform.of(Election::AllLanes).is_none());
+}
+
 proptest::proptest! {
+    /// Whatever a warp records, the times become those of a warp that records nothing.
+    #[test]
+    fn the_table_explains_all_times(steps in proptest::collection::vec(step(), 0..60)) {
+        let (trace, machine) = simulate(&steps, Clock::Cycles, false);
+        let warp = &trace.warps[0];
+        let mut seen: Vec<(u64, u64)> = warp
+            .regions
+            .iter()
+            .map(|region| (region.start.ticks, region.end.map_or(0, |end| end.ticks)))
+            .collect();
+        let mut expected = machine.regions.clone();
+        seen.sort_unstable();
+        expected.sort_unstable();
+        proptest::prop_assert_eq!(seen, expected);
+        let marks: Vec<u64> = warp.marks.iter().map(|mark| mark.time.ticks).collect();
+        proptest::prop_assert_eq!(marks, machine.marks);
+        proptest::prop_assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
+    }
+
     /// Whatever was recorded, order and nesting stay.
     #[test]
     fn times_never_cross(

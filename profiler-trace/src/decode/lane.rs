@@ -9,7 +9,7 @@ use super::rooms::{Room, Survivors};
 use super::ticks::{self, Bounds, Implausible, Written};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
-use crate::model::{Mark, Region, RegionForm, SiteIndex, Time, Warp};
+use crate::model::{ClockReading, Mark, Region, RegionForm, SiteIndex, Time, Warp};
 use crate::site_table::SiteTable;
 
 /// Decodes the lanes of one warp into it.
@@ -18,9 +18,6 @@ pub(super) struct Decoder<'a> {
     pub sites: &'a SiteTable,
     pub first_site: u32,
     pub to_time: &'a dyn Fn(u64) -> Time,
-    /// The warp's entry and exit by the record clock.
-    pub entry: u64,
-    pub exit: Option<u64>,
     pub diagnostics: &'a mut Diagnostics,
     /// Regions of the lanes done so far.
     pub regions: Vec<Ended>,
@@ -47,26 +44,32 @@ struct Paired {
 impl Decoder<'_> {
     /// Decodes the room of a lane. `counts` are its units and the attachments among them, `None` if
     /// it left no count.
-    pub(super) fn lane(&mut self, room: &Room<'_>, counts: Option<(u32, u32)>, place: Place) {
-        let leader = place.lane == Some(0);
+    pub(super) fn lane(
+        &mut self,
+        room: &Room<'_>,
+        counts: Option<(u32, u32)>,
+        bounds: Bounds,
+        place: Place,
+    ) {
         if counts.is_none() && room.is_blank() {
             return;
         }
-        let survivors = match counts {
-            Some((units, _)) => room.survivors(units),
-            None => {
-                if !leader && self.exit.is_some() {
-                    self.diagnostics.note(Kind::LaneNeverLeft, Some(place));
-                }
-                room.scan()
-            }
-        };
+        let survivors = room.survivors_of(counts);
+        if counts.is_none() && !bounds.leader && bounds.exit.is_some() {
+            self.diagnostics.note(Kind::LaneNeverLeft, Some(place));
+        }
         if survivors.cut > 0 {
             self.diagnostics.note(Kind::TruncatedCapture, Some(place));
         }
-        let bounds = Bounds { entry: self.entry, exit: self.exit, leader };
-        let (units, mut times) =
-            units::read(room, survivors, self.sites, &bounds, place, self.diagnostics);
+        let (units, mut times) = units::read(
+            room,
+            survivors,
+            self.sites,
+            &bounds,
+            self.warp.clock,
+            place,
+            self.diagnostics,
+        );
         let odd = ticks::widen(&mut times, bounds, survivors.oldest_lost);
         let unit = odd.first_backward.map(|index| units[index].index);
         self.diagnostics.add(Diagnostic {
@@ -106,7 +109,7 @@ impl Decoder<'_> {
         });
         self.warp.regions = self.regions.drain(..).map(|ended| ended.region).collect();
         self.warp.marks.sort_by_key(|mark| mark.time.ticks);
-        self.warp.anchors.sort_by_key(|anchor| anchor.ticks);
+        self.warp.anchors.sort_by_key(|anchor| anchor.time.ticks);
     }
 
     /// Makes regions and marks of a lane's units.
@@ -122,7 +125,8 @@ impl Decoder<'_> {
             let place = Some(Place { unit: Some(unit.index), ..place });
             let Some(of_site) = unit.site else {
                 paired.attachments += 1;
-                self.warp.anchors.push((self.to_time)(ticks));
+                let time = (self.to_time)(ticks);
+                self.warp.anchors.push(ClockReading { lane, time });
                 continue;
             };
             let site = SiteIndex(self.first_site + of_site as u32);
@@ -147,8 +151,9 @@ impl Decoder<'_> {
                     let (track, start) = if tracked {
                         let (field, begin) = record::unpack(unit.data);
                         let length = ticks.wrapping_sub(begin) & TICK_MASK;
-                        let start = ticks.checked_sub(length).filter(|start| *start >= self.entry);
-                        if start.is_some_and(|start| start - self.entry > TICK_MASK) {
+                        let start =
+                            ticks.checked_sub(length).filter(|start| *start >= bounds.entry);
+                        if start.is_some_and(|start| start - bounds.entry > TICK_MASK) {
                             paired.ambiguous = paired.ambiguous.or(Some(unit.index));
                         }
                         (track_number(field), start.ok_or(Implausible::BeforeEntry))
@@ -162,7 +167,7 @@ impl Decoder<'_> {
                             Implausible::BehindExit => Kind::TimeNotMonotonic,
                         };
                         self.diagnostics.note(kind, place);
-                        self.entry
+                        bounds.entry
                     });
                     let start = start.min(ticks);
                     let ended = region(RegionForm::Block, track, start, Some(ticks));

@@ -1,9 +1,10 @@
 //! From what lay in device memory to a [`Trace`].
 //!
 //! [`rooms`] says which units of a room survived and in which order, [`units`] takes them apart,
-//! [`ticks`] widens their ticks, [`lane`] pairs begins with ends, [`launches`] sorts warps into
-//! launches.
+//! [`ticks`] widens their ticks, [`anchors`] gathers readings of both clocks among them, [`lane`]
+//! pairs begins with ends, [`launches`] sorts warps into launches.
 
+mod anchors;
 mod depth;
 mod lane;
 mod launches;
@@ -21,7 +22,8 @@ use crate::clock::{Anchor, ClockMap};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::edges;
 use crate::model::{SiteIndex, Time, Trace, Warp};
-use rooms::Layout;
+use rooms::{Layout, Room};
+use ticks::Bounds;
 
 /// Decodes a capture. Whatever its bytes are, this returns what is whole, and says in
 /// [`Trace::diagnostics`] what is not.
@@ -42,7 +44,7 @@ pub fn decode(capture: &Capture) -> Trace {
         note_lost(index, module, &mut trace);
     }
     let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
-    let clocks = fit_clocks(&slots, origin, &mut trace);
+    let clocks = fit_clocks(&slots, capture, origin, &mut trace);
     let mut warps = Vec::with_capacity(slots.len());
     for slot in &slots {
         warps.push(decode_slot(slot, capture, &clocks, &mut trace.diagnostics));
@@ -67,6 +69,43 @@ struct Slot {
     header: SlotHeader,
     exit: Option<ExitHeader>,
     layouts: Layouts,
+}
+
+impl Slot {
+    /// The warp's entry and exit by its record clock, as they bound the times of a lane.
+    fn bounds(&self, lane: usize) -> Bounds {
+        let of_clock = |clock: u64, globaltimer: u64| match self.header.record_clock {
+            Clock::Cycles => clock,
+            Clock::GlobalTimer => globaltimer,
+        };
+        let entry = of_clock(self.header.clock, self.header.globaltimer);
+        let exit = self.exit.map(|exit| of_clock(exit.clock, exit.globaltimer).max(entry));
+        Bounds { entry, exit, leader: lane == 0 }
+    }
+
+    /// A lane's room and what it counted there; `None` for a lane that has no room. A lane other
+    /// than lane 0 that recorded nothing writes no count; one that never left did not either, and
+    /// its records tell the two apart.
+    fn room<'m>(&self, module: &'m ModuleCapture, lane: usize) -> Option<LaneRoom<'m>> {
+        if lane == 0 {
+            let room = self.layouts.leader.room(&module.records, self.slot as usize, 0);
+            let counts = self.exit.map(|exit| (exit.units, exit.attachments));
+            return Some(LaneRoom { room, counts, is_cut: false });
+        }
+        let room = self.layouts.lanes?.room(&module.lanes, self.slot as usize, lane);
+        let counts = lane_counts(module, self.slot, lane);
+        let is_cut = counts.is_none();
+        Some(LaneRoom { room, counts: counts.filter(|counts| *counts != (0, 0)), is_cut })
+    }
+}
+
+/// What a lane left behind.
+struct LaneRoom<'m> {
+    room: Room<'m>,
+    /// Its units and the attachments among them.
+    counts: Option<(u32, u32)>,
+    /// Whether the capture ends before its count.
+    is_cut: bool,
 }
 
 /// How the rooms of a module lie.
@@ -187,7 +226,7 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
     trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
 }
 
-fn fit_clocks(slots: &[Slot], origin: u64, trace: &mut Trace) -> ClockMap {
+fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace) -> ClockMap {
     let mut anchors = Vec::with_capacity(2 * slots.len());
     for slot in slots {
         let mut anchor =
@@ -196,6 +235,8 @@ fn fit_clocks(slots: &[Slot], origin: u64, trace: &mut Trace) -> ClockMap {
         if let Some(exit) = slot.exit {
             anchor(exit.clock, exit.globaltimer);
         }
+        let module = &capture.modules[slot.module];
+        anchors::gather(slot, module, &mut anchors, &mut trace.diagnostics);
     }
     let by = |clock: Clock| slots.iter().any(|slot| slot.header.record_clock == clock);
     let (cycles, timer) = (by(Clock::Cycles), by(Clock::GlobalTimer));
@@ -211,7 +252,7 @@ fn fit_clocks(slots: &[Slot], origin: u64, trace: &mut Trace) -> ClockMap {
         if cycles && timer {
             trace.resolution_ns = clocks.slope.min(clocks.step);
         }
-        trace.clock_mhz = cycles.then(|| 1000.0 / clocks.slope);
+        trace.clock_mhz = (cycles || clocks.known).then(|| 1000.0 / clocks.slope);
     }
     clocks
 }
@@ -225,16 +266,15 @@ fn decode_slot(
     let module = &capture.modules[slot.module];
     let header = &slot.header;
     let place = Place { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
-    let of_clock = |clock: u64, globaltimer: u64| match header.record_clock {
-        Clock::Cycles => clock,
-        Clock::GlobalTimer => globaltimer,
-    };
-    let entry = of_clock(header.clock, header.globaltimer);
-    let exit = slot.exit.map(|exit| of_clock(exit.clock, exit.globaltimer));
+    let Bounds { entry, exit, .. } = slot.bounds(0);
     if exit.is_none() {
         diagnostics.note(Kind::WarpNeverLeft, Some(place));
     }
-    if exit.is_some_and(|exit| exit < entry) {
+    let left_before = |exit: ExitHeader| match header.record_clock {
+        Clock::Cycles => exit.clock < entry,
+        Clock::GlobalTimer => exit.globaltimer < entry,
+    };
+    if slot.exit.is_some_and(left_before) {
         diagnostics.note(Kind::TimeNotMonotonic, Some(place));
     }
     let strategy = u16::try_from(header.strategy).ok().and_then(Strategy::from_code);
@@ -242,7 +282,6 @@ fn decode_slot(
         let number = u64::from(header.strategy);
         diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
     }
-    let exit = exit.map(|exit| exit.max(entry));
     let mut warp = Warp {
         launch: 0,
         slot: slot.slot,
@@ -266,26 +305,16 @@ fn decode_slot(
         sites: &module.sites,
         first_site: slot.first_site,
         to_time: &|ticks| moment(clocks, header, ticks),
-        entry,
-        exit,
         diagnostics,
         regions: Vec::new(),
     };
-    let counts = slot.exit.map(|exit| (exit.units, exit.attachments));
-    let room = slot.layouts.leader.room(&module.records, slot.slot as usize, 0);
-    decoder.lane(&room, counts, Place { lane: Some(0), ..place });
-    if let Some(layout) = slot.layouts.lanes {
-        for lane in 1..=OTHER_LANES {
-            let place = Place { lane: Some(lane as u8), ..place };
-            let counts = lane_counts(module, slot.slot, lane);
-            if counts.is_none() {
-                decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
-            }
-            let room = layout.room(&module.lanes, slot.slot as usize, lane);
-            // A lane that recorded nothing writes no count; one that never left did not either,
-            // and its records tell the two apart.
-            decoder.lane(&room, counts.filter(|counts| *counts != (0, 0)), place);
+    for lane in 0..=OTHER_LANES {
+        let Some(LaneRoom { room, counts, is_cut }) = slot.room(module, lane) else { break };
+        let place = Place { lane: Some(lane as u8), ..place };
+        if is_cut {
+            decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
         }
+        decoder.lane(&room, counts, slot.bounds(lane), place);
     }
     decoder.finish();
     warp

@@ -97,6 +97,11 @@ impl Room<'_> {
         units(CURSOR_MAX, self.layout.step)
     }
 
+    /// Which units survived, by what the lane counted, if it did.
+    pub(super) fn survivors_of(&self, counts: Option<(u32, u32)>) -> Survivors {
+        counts.map_or_else(|| self.scan(), |(units, _)| self.survivors(units))
+    }
+
     /// Which units survived of so many that were emitted.
     pub(super) fn survivors(&self, emitted: u32) -> Survivors {
         let Layout { capacity, ring, .. } = self.layout;

@@ -16,7 +16,7 @@ use profiler_wire::record::{TICK_BITS, TICK_MASK};
 
 /// How far a lane other than lane 0 may record behind lane 0's exit; and, where nothing else tells
 /// the two apart, how large a step back is taken for one and not for 2^40 ticks less than it.
-const SLACK: u64 = 1 << 32;
+pub(super) const SLACK: u64 = 1 << 32;
 /// The longest region that is believed: almost ten hours at 2 GHz.
 const REGION_MAX: u64 = 64 << TICK_BITS;
 

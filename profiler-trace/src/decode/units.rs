@@ -1,6 +1,7 @@
 //! Takes the units of one lane's room apart.
 
 use profiler_wire::Stamp;
+use profiler_wire::header::Clock;
 use profiler_wire::record::{RecordKind, TRACK_FIELD_MAX};
 
 use super::rooms::{Room, Survivors};
@@ -31,13 +32,14 @@ impl Unit {
     }
 }
 
-/// The whole units among the survivors, and when each was written as far as it says that itself;
-/// what is no unit is noted.
+/// The whole units among the survivors, and when each was written by the record `clock`, as far as
+/// it says that itself; what is no unit is noted.
 pub(super) fn read(
     room: &Room<'_>,
     survivors: Survivors,
     sites: &SiteTable,
     bounds: &Bounds,
+    clock: Clock,
     place: Place,
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Unit>, Vec<Written>) {
@@ -76,6 +78,14 @@ pub(super) fn read(
         };
         let whole = match kind {
             RecordKind::Range => bounds.end_of_range(data, ticks).ok(),
+            // Its stamp is of the cycle counter, also where all others are of the timer.
+            RecordKind::Anchor if clock == Clock::GlobalTimer => {
+                let Ok(time) = bounds.end_of_range(data, data) else {
+                    diagnostics.note(Kind::DamagedUnit, place);
+                    continue;
+                };
+                Some(time)
+            }
             _ => None,
         };
         units.push(Unit { index, kind, site, data });

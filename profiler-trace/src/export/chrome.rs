@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::export::sink::{Argument, Event, Sink, Track};
 use crate::export::text;
-use crate::model::Trace;
+use crate::model::{RegionForm, Trace};
+use crate::record_cost::FormCosts;
 
 pub(super) struct Chrome<'t, W> {
     trace: &'t Trace,
@@ -40,8 +41,12 @@ impl<'t, W: Write> Chrome<'t, W> {
             "resolution_ns": trace.resolution_ns,
             "alignment_ns": trace.alignment_ns,
             "clock_mhz": trace.clock_mhz,
-            "record_cost_inside_ticks": cost.map(|cost| cost.inside_ticks),
-            "record_cost_total_ticks": cost.map(|cost| cost.total_ticks),
+            "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks(RegionForm::Block)),
+            "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks(RegionForm::Block)),
+            "record_cost": cost.map(|cost| json!({
+                "one_lane": costs(&cost.one_lane),
+                "elected": costs(&cost.elected),
+            })),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
         });
@@ -149,6 +154,18 @@ impl<W: Write> Chrome<'_, W> {
         }
         self.write(&slice)
     }
+}
+
+/// Every stamp's ticks, before and behind it.
+fn costs(costs: &FormCosts) -> Value {
+    let stamps = costs.stamps().into_iter().map(|(name, cost)| {
+        let ticks = json!({
+            "before_ticks": cost.before_ticks,
+            "after_ticks": cost.after_ticks,
+        });
+        (name.to_owned(), ticks)
+    });
+    Value::Object(stamps.collect())
 }
 
 fn value(argument: Argument<'_>) -> Value {

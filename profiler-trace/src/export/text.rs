@@ -3,7 +3,8 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
-use crate::model::{DeviceInfo, Launch, Trace, Warp};
+use crate::model::{DeviceInfo, Launch, RegionForm, Trace, Warp};
+use crate::record_cost::FormCosts;
 
 /// An extent as people write it: `4`, `4x2`, `4x2x3`.
 fn extent(dim: Dim3) -> String {
@@ -119,7 +120,7 @@ pub(crate) fn facts(trace: &Trace) -> Vec<String> {
     }
     if trace.alignment_ns > 0.0 {
         clock.push(format!(
-            "SMs aligned within {} ns where warps begin and end",
+            "SMs aligned within {} ns where their clocks were read",
             digits(trace.alignment_ns)
         ));
     }
@@ -130,12 +131,19 @@ pub(crate) fn facts(trace: &Trace) -> Vec<String> {
         lines.push(format!("clock: {}", clock.join(", ")));
     }
     lines.push(match trace.record_cost {
-        Some(cost) => format!(
-            "cost of a record: {} ticks inside its region, {} in all; {}",
-            digits(cost.inside_ticks),
-            digits(cost.total_ticks),
-            if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
-        ),
+        Some(cost) => {
+            let of = |costs: &FormCosts, form| {
+                let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
+                format!("{} ticks inside, {} in all", digits(inside), digits(total))
+            };
+            format!(
+                "cost of a record: a region {}, by a token {}, by an elected lane {}; {}",
+                of(&cost.one_lane, RegionForm::Block),
+                of(&cost.one_lane, RegionForm::Token),
+                of(&cost.elected, RegionForm::Block),
+                if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
+            )
+        }
         None => "cost of a record: not measured".to_owned(),
     });
     lines
