@@ -15,7 +15,7 @@ use crate::problem::Problem;
 const ROUNDS: usize = 15;
 
 /// What the GPU does between launches that are timed. Under load it draws so much power that it
-/// lowers its clock, by how much depends on the kernel; rested it runs at its highest.
+/// lowers its clock, by how much depends on the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
     Rested,
@@ -92,13 +92,14 @@ impl Rates {
             for round in 0..=ROUNDS {
                 session.reset()?;
                 wait();
-                let (_, without) = without.time(|| launch_on!(without, problem, grid))?;
+                let (_, time_without) = without.time(|| launch_on!(without, problem, grid))?;
                 wait();
-                let (_, idle) = idle.time(|| launch_on!(idle, problem, grid))?;
+                let (_, time_idle) = idle.time(|| launch_on!(idle, problem, grid))?;
                 wait();
-                let (_, recorded) = backend.time(|| launch_on!(session, problem, grid))?;
+                let (_, time_recorded) = backend.time(|| launch_on!(session, problem, grid))?;
                 if round > 0 {
-                    for (times, time) in all.iter_mut().zip([without, idle, recorded]) {
+                    let round = [time_without, time_idle, time_recorded];
+                    for (times, time) in all.iter_mut().zip(round) {
                         times.push(time);
                     }
                 }

@@ -216,12 +216,6 @@ struct Position {
 impl Position {
     const FIRST: Self = Self { stage: 0, parity: 0 };
 
-    /// The stage that the one before this position lies in.
-    #[inline(always)]
-    fn stage_before(self) -> usize {
-        (if self.stage == 0 { STAGES - 1 } else { self.stage - 1 }) as usize
-    }
-
     #[inline(always)]
     fn advance(&mut self) {
         self.stage += 1;
@@ -301,12 +295,12 @@ unsafe fn consume(
             let mut step = 0;
             while step < work.steps {
                 let stage = position.stage as usize;
+                // SAFETY: stage < STAGES, and there are as many mbarriers of each kind.
+                let (full, empty) = unsafe { (ring.full.add(stage), ring.empty.add(stage)) };
                 profile_region!("wait full", {
-                    // SAFETY: stage < STAGES, and there are as many mbarriers, made before the
-                    // block's barrier; all lanes of the warp come here, and go on together, as the
-                    // products ask for.
+                    // SAFETY: the mbarrier was made before the block's barrier; all lanes of the
+                    // warp come here, and go on together, as the products ask for.
                     unsafe {
-                        let full = ring.full.add(stage);
                         mbarrier::wait_parity_or_trap(full, position.parity, WAIT_LIMIT_NS);
                         warp::sync_warp(u32::MAX);
                     }
@@ -315,31 +309,20 @@ unsafe fn consume(
                     let a = a_first.advanced(position.stage * STAGE_BYTES);
                     let b = b_first.advanced(position.stage * STAGE_BYTES);
                     // SAFETY: the whole warp group comes here. Both tiles have arrived, and stay
-                    // until this warp has arrived at `empty`, behind a wait for their products.
+                    // until one lane of each warp has arrived at `empty`, once for each step, when
+                    // the warp's products are complete.
                     unsafe {
                         wgmma::fence();
                         products(&mut sums, a, b);
                         wgmma::commit();
-                        // The products of this step stay under way while those of the step before
-                        // are waited for: the tensor cores always have some to go on with.
-                        wgmma::wait::<1>(&mut sums);
+                        wgmma::wait::<0>(&mut sums);
+                        if lane == 0 {
+                            mbarrier::arrive(empty);
+                        }
                     }
                 });
-                if lane == 0 && step > 0 {
-                    // SAFETY: one lane of each warp arrives once for each stage, when the warp's
-                    // products of it are complete.
-                    unsafe { mbarrier::arrive(ring.empty.add(position.stage_before())) };
-                }
                 position.advance();
                 step += 1;
-            }
-            profile_region!("wait products", {
-                // SAFETY: as in the loop; the last step's products are those that are left.
-                unsafe { wgmma::wait::<0>(&mut sums) };
-            });
-            if lane == 0 {
-                // SAFETY: as in the loop.
-                unsafe { mbarrier::arrive(ring.empty.add(position.stage_before())) };
             }
             profile_region!("epilogue", {
                 let (row, column) = work.origin(tile);
