@@ -2,7 +2,7 @@
 //!
 //! No kernel handles a string. Each site leaves one static in the PTX that holds a site entry; the
 //! host finds these statics by a fragment of their name ([`crate::symbol::SITE_STATIC`]) and by
-//! [`MAGIC`]. A record holds only the site's *id*, 21 bits. Until the build step numbers the sites
+//! [`MAGIC`]. A record holds only the site's *id*, 20 bits. Until the build step numbers the sites
 //! of a module, an id is [`hashed_id`] of the site's *key*, a 64-bit hash of all that the entry says.
 //!
 //! ```text
@@ -419,7 +419,7 @@ impl core::fmt::Display for SiteError {
                 write!(
                     f,
                     "site ids {id} to {} do not fit 1 to {SITE_MAX}",
-                    u64::from(*id) + u64::from(*ids) - 1
+                    (u64::from(*id) + u64::from(*ids)).saturating_sub(1)
                 )
             }
         }

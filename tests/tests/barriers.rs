@@ -118,8 +118,9 @@ fn halves_of_warps_wait_for_the_last(choice: BackendChoice) {
 ptx_test! {
     fn the_completion_waits_for_the_lanes_that_are_there() {
         let ptx = PTX.expect("compiled");
-        for (kernel, barriers) in [("whole_warps", 1), ("halves_of_warps", 2)] {
+        for (kernel, barriers) in [("whole_warps", 2), ("halves_of_warps", 4)] {
             let lines = entry(ptx, kernel);
+            // In each of the two copies of the body.
             assert_eq!(count(&lines, &["barrier.sync"]), barriers, "{kernel}");
             for line in lines.iter().filter(|line| line.contains("barrier.sync")) {
                 let (_, behind) = line.split_once("barrier.sync 0;").expect("barrier 0");

@@ -8,6 +8,9 @@ const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain_off.ptx"));
 const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated_off.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
 
+/// The store of a record.
+const RECORD: &str = "st.global.v4.b32";
+
 ptx_test! {
     fn off_leaves_nothing() {
         assert!(PLAIN.contains(".entry scale("));
@@ -34,10 +37,11 @@ ptx_test! {
         // Records in the machine code (loops may be unrolled), and clock reads beside theirs.
         let records_and_anchors = |name: &str| {
             let kernel = entry(STRATEGIES, name);
-            for line in kernel.iter().filter(|line| line.contains("st.global.v2.u64")) {
+            for line in kernel.iter().filter(|line| line.contains(RECORD)) {
                 assert!(line.trim_start().starts_with('@'), "a store without a predicate: {line}");
             }
-            let records = count(&kernel, &["st.global.v2.u64"]) - HEADER_STORES;
+            assert_eq!(count(&kernel, &["st.global.v2.u64"]), HEADER_STORES);
+            let records = count(&kernel, &[RECORD]);
             let clocks = kernel.iter().filter(|line| line.contains("%clock64")).count();
             (records, clocks - 2 * records)
         };
@@ -57,6 +61,17 @@ ptx_test! {
             .expect("entry branches on whether there is a session");
         let loads = count(&kernel[..first_branch], &["ld.const"]);
         assert_eq!(loads, 1, "before the branch that skips entry");
+    }
+}
+
+ptx_test! {
+    fn the_body_without_a_session_reads_no_clock() {
+        let (one, two) = (entry(STRATEGIES, "pinned"), entry(STRATEGIES, "pinned_apart"));
+        for (instruction, bodies) in [("mul.rn.f32", 2), ("%clock64", 1), (RECORD, 1)] {
+            let in_one = count(&one, &[instruction]);
+            assert!(in_one > 0, "{instruction}");
+            assert_eq!(count(&two, &[instruction]), bodies * in_one, "{instruction}");
+        }
     }
 }
 
@@ -120,8 +135,5 @@ ptx_test! {
 
 /// How many lines there are before the next store of a record.
 fn count_until_record(lines: &[&str]) -> usize {
-    lines
-        .iter()
-        .position(|line| line.contains("st.global.v2.u64"))
-        .expect("the region's record is stored")
+    lines.iter().position(|line| line.contains(RECORD)).expect("the region's record is stored")
 }

@@ -92,11 +92,10 @@ pub(crate) static MODULES: [Module; 3] = [
 
 const LOAD: &[&str] = &["LDG"];
 
-static SINCE_SM_80: [Case; 30] = [
+static SINCE_SM_80: [Case; 29] = [
     Case::new("fma_pinned", &["FFMA"], End::Any),
     Case { before: &["LDG", "FMUL"], ..Case::new("entry_pinned", &["FFMA"], End::Any) },
     Case::new("fma_value", &["FFMA"], End::Any),
-    Case::new("value_on_one_path", &["FFMA"], End::Any),
     Case::new("fma_waited", &["FFMA"], End::Complete),
     Case::new("load_issued", LOAD, End::Issued),
     Case::new("load_pinned", &["LDG", "FFMA"], End::Any),

@@ -17,7 +17,7 @@ const BYTES: u32 = 1024;
 /// # Safety
 ///
 /// `input` must be valid for [`BYTES`] bytes and aligned to 16, `output` for one number a thread.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn bulk_copy(input: *const u8, output: *mut f32) {
     let index = thread::thread_idx_x() as usize;
     let barrier = FULL.as_mut_ptr();

@@ -27,7 +27,7 @@ fn chain(mut x: f32, factor: f32) -> f32 {
 /// # Safety
 ///
 /// `output` must be valid for one number a thread.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn fma_pinned(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
@@ -42,7 +42,7 @@ pub unsafe extern "ptx-kernel" fn fma_pinned(output: *mut f32, factor: f32) {
 /// # Safety
 ///
 /// As [`fma_pinned`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn fma_value(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
@@ -56,7 +56,7 @@ pub unsafe extern "ptx-kernel" fn fma_value(output: *mut f32, factor: f32) {
 /// # Safety
 ///
 /// As [`fma_pinned`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn fma_waited(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
@@ -70,7 +70,7 @@ pub unsafe extern "ptx-kernel" fn fma_waited(output: *mut f32, factor: f32) {
 /// # Safety
 ///
 /// `input` and `output` must be valid for one number a thread.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn load_issued(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -84,7 +84,7 @@ pub unsafe extern "ptx-kernel" fn load_issued(input: *const f32, output: *mut f3
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn load_waited(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -104,7 +104,7 @@ macro_rules! waited {
         /// # Safety
         ///
         /// As [`load_issued`].
-        #[profiled]
+        #[profiled(single_body)]
         pub unsafe extern "ptx-kernel" fn $name(input: *const $type, output: *mut $result) {
             let index = thread::index_1d() as usize;
             let $x = profile_region!("load", wait, {
@@ -141,7 +141,7 @@ waited! {
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled(clock = globaltimer)]
+#[profiled(clock = globaltimer, single_body)]
 pub unsafe extern "ptx-kernel" fn load_waited_globaltimer(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -155,7 +155,7 @@ pub unsafe extern "ptx-kernel" fn load_waited_globaltimer(input: *const f32, out
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn load_reference(input: &[f32; 1024], output: *mut f32) {
     let index = thread::index_1d() as usize % 1024;
     let x = profile_region!("load", { input[index] });
@@ -168,7 +168,7 @@ pub unsafe extern "ptx-kernel" fn load_reference(input: &[f32; 1024], output: *m
 /// # Safety
 ///
 /// `input` must be valid for nine numbers a thread, `output` for one.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn loads_around(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: numbers of this thread.
@@ -185,7 +185,7 @@ pub unsafe extern "ptx-kernel" fn loads_around(input: *const f32, output: *mut f
 /// # Safety
 ///
 /// As [`load_issued`], for a block of 1024 threads.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn tile_loop(output: *mut f32, rounds: u32) {
     let index = thread::thread_idx_x() as usize;
     // SAFETY: this thread's number; a barrier follows.
@@ -209,7 +209,7 @@ pub unsafe extern "ptx-kernel" fn tile_loop(output: *mut f32, rounds: u32) {
 /// # Safety
 ///
 /// `input` must be valid for 16 bytes a thread and aligned to 16, `output` for one number a thread.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn async_copy(input: *const u8, output: *mut f32) {
     let index = thread::thread_idx_x() as usize;
     // SAFETY: inside the tile.
@@ -229,7 +229,7 @@ pub unsafe extern "ptx-kernel" fn async_copy(input: *const u8, output: *mut f32)
 /// # Safety
 ///
 /// As [`fma_pinned`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn barrier(output: *mut f32) {
     let index = thread::thread_idx_x() as usize;
     // SAFETY: this thread's number; the barrier follows.
@@ -244,7 +244,7 @@ pub unsafe extern "ptx-kernel" fn barrier(output: *mut f32) {
 /// # Safety
 ///
 /// `output` must be valid for four words a thread of one warp.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn matrix_load(output: *mut [u32; 4]) {
     let lane = warp::lane_id() as usize;
     // SAFETY: 16 bytes for each lane, inside the tile.
@@ -260,7 +260,7 @@ pub unsafe extern "ptx-kernel" fn matrix_load(output: *mut [u32; 4]) {
 /// # Safety
 ///
 /// As [`matrix_load`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn matrix_load_waited(output: *mut [u32; 4]) {
     let lane = warp::lane_id() as usize;
     // SAFETY: 16 bytes for each lane, inside the tile.
@@ -276,7 +276,7 @@ pub unsafe extern "ptx-kernel" fn matrix_load_waited(output: *mut [u32; 4]) {
 /// # Safety
 ///
 /// `output` must be valid for four numbers a thread of one warp.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn product_pinned(output: *mut [f32; 4], a: u32, b: u32) {
     let lane = warp::lane_id() as usize;
     let mut sums = [0.0; 4];
@@ -297,7 +297,7 @@ pub unsafe extern "ptx-kernel" fn product_pinned(output: *mut [f32; 4], a: u32, 
 /// # Safety
 ///
 /// As [`product_pinned`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn product_waited(output: *mut [f32; 4], a: u32, b: u32) {
     let lane = warp::lane_id() as usize;
     let sums = profile_region!("mma", wait, {
@@ -313,7 +313,7 @@ pub unsafe extern "ptx-kernel" fn product_waited(output: *mut [f32; 4], a: u32, 
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn load_pinned(input: *const f32, output: *mut f32, factor: f32) {
     let index = thread::index_1d() as usize;
     let mut x = factor;
@@ -330,7 +330,7 @@ pub unsafe extern "ptx-kernel" fn load_pinned(input: *const f32, output: *mut f3
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn entry_pinned(input: *const f32, output: *mut f32, factor: f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -339,22 +339,6 @@ pub unsafe extern "ptx-kernel" fn entry_pinned(input: *const f32, output: *mut f
     // SAFETY: this thread's number.
     unsafe { *output.add(index) = x };
 }
-
-/// A block's value that is used on one path only.
-///
-/// # Safety
-///
-/// As [`load_issued`].
-#[profiled]
-pub unsafe extern "ptx-kernel" fn value_on_one_path(output: *mut f32, factor: f32, used: u32) {
-    let index = thread::index_1d() as usize;
-    let x = profile_region!("chain", { chain(factor, factor) });
-    if index as u32 & used != 0 {
-        // SAFETY: this thread's number.
-        unsafe { *output.add(index) = x };
-    }
-}
-
 #[cfg(target_feature = "sm_90")]
 pub mod bulk;
 #[cfg(target_feature = "sm_90a")]

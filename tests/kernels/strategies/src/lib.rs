@@ -188,8 +188,23 @@ pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
 /// # Safety
 ///
 /// `output` must be valid for one number a thread of the grid.
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn pinned(output: *mut f32, dividend: f32, divisor: f32) {
+    let mut value = dividend / divisor;
+    profile_region!("square", pin = value, {
+        value *= value;
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = value };
+}
+
+/// The same with the copy of the body that runs without a session.
+///
+/// # Safety
+///
+/// As [`pinned`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn pinned_apart(output: *mut f32, dividend: f32, divisor: f32) {
     let mut value = dividend / divisor;
     profile_region!("square", pin = value, {
         value *= value;
@@ -204,7 +219,7 @@ pub unsafe extern "ptx-kernel" fn pinned(output: *mut f32, dividend: f32, diviso
 /// # Safety
 ///
 /// As [`by_warp`].
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn guarded_collective(output: *mut u32, odd: u32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread_of_grid()) };
@@ -226,7 +241,7 @@ pub unsafe extern "ptx-kernel" fn guarded_collective(output: *mut u32, odd: u32)
 ///
 /// As [`by_warp`].
 #[cfg(target_arch = "nvptx64")]
-#[profiled]
+#[profiled(single_body)]
 pub unsafe extern "ptx-kernel" fn unguarded_collective(output: *mut u32, odd: u32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread_of_grid()) };
