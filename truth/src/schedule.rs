@@ -58,7 +58,7 @@ pub(crate) fn long(run: &Run, report: &mut Report) -> Result<(), Failure> {
     steps.push((4_400 * unit, 4_600 * unit));
     let mut rows = Vec::new();
     for clock in [Clock::Cycles, Clock::Timer] {
-        let (trace, readings) = measure(run, clock, &steps)?;
+        let (trace, readings) = measure(run, clock, &steps, true)?;
         let clock_name = format!("{clock:?}").to_lowercase();
         report.diagnostics(&clock_name, &trace)?;
         let warps = evaluate(&trace, clock, &readings, steps.len())?;
@@ -133,7 +133,7 @@ pub(crate) fn frequency(run: &Run, report: &mut Report) -> Result<(), Failure> {
     for round in 0..run.pick(1, 2) {
         run.backend.synchronize()?;
         sleep(pause);
-        let (trace, readings) = measure(run, Clock::Cycles, &steps)?;
+        let (trace, readings) = measure(run, Clock::Cycles, &steps, false)?;
         report.diagnostics(&format!("round {round}"), &trace)?;
         let warps = evaluate(&trace, Clock::Cycles, &readings, steps.len())?;
         for index in 0..steps.len() {
@@ -193,8 +193,14 @@ pub(crate) fn frequency(run: &Run, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One launch over all SMs; the trace and what the warps read.
-fn measure(run: &Run, clock: Clock, steps: &[Step]) -> Result<(Trace, Vec<u64>), Failure> {
+/// One launch over all SMs, with or without `profile_anchor!` around each step; the trace and what
+/// the warps read.
+fn measure(
+    run: &Run,
+    clock: Clock,
+    steps: &[Step],
+    anchors: bool,
+) -> Result<(Trace, Vec<u64>), Failure> {
     let grid = run.sm_count();
     let count = steps.len() as u32;
     let words: Vec<u64> = steps.iter().flat_map(|&(begin, length)| [begin, length]).collect();
@@ -203,16 +209,23 @@ fn measure(run: &Run, clock: Clock, steps: &[Step]) -> Result<(Trace, Vec<u64>),
     let mut readings = run.backend.zeroed::<u64>(grid as usize * count as usize * READING_WORDS)?;
     let (steps, readings_out) = (steps.as_ptr(), readings.as_mut_ptr());
     let profiler =
-        Profiler::builder().words_per_warp(8 * (count + 2)).for_grid(grid, BLOCK, 1)?.build()?;
+        Profiler::builder().words_per_warp(12 * (count + 2)).for_grid(grid, BLOCK, 1)?.build()?;
+    let anchors = u32::from(anchors);
     let mut session = run.backend.session(&profiler)?;
     // SAFETY: the steps are there, and so many readings for each of the warps.
     unsafe {
         match clock {
             Clock::Cycles => {
-                launch!(session, scheduled_cycles<<<grid, BLOCK>>>(steps, count, readings_out))
+                launch!(
+                    session,
+                    scheduled_cycles<<<grid, BLOCK>>>(steps, count, readings_out, anchors)
+                )
             }
             Clock::Timer => {
-                launch!(session, scheduled_timer<<<grid, BLOCK>>>(steps, count, readings_out))
+                launch!(
+                    session,
+                    scheduled_timer<<<grid, BLOCK>>>(steps, count, readings_out, anchors)
+                )
             }
         }
     }?;

@@ -1,7 +1,7 @@
 //! Moments that all SMs see nearly together: releases of the whole grid by a flag.
 
 use profiler_device::hardware::{globaltimer, lane_id};
-use profiler_device::{profile_mark, profiled};
+use profiler_device::{profile_anchor, profile_mark, profiled};
 use profiler_kernel::atomic::{atomic_add_u32, load_acquire_u32, spin_until, store_release_u32};
 
 use crate::{thread_of_grid, threads_of_grid};
@@ -19,7 +19,8 @@ pub const SYNC_WORDS: usize = 96;
 /// a flag, from 1 on, once all warps have seen the one before. Every warp polls the flag. When it
 /// sees release `r`, it reads `%globaltimer`, marks "release" with the value `r`, and writes the
 /// reading to `timers[(r - 1) * warps + warp of the grid]`. A warp that has been in the kernel for
-/// `limit_ns` waits no longer, and says so in `sync[EXPIRED]`.
+/// `limit_ns` waits no longer, and says so in `sync[EXPIRED]`. Where `anchors` is not 0, every warp
+/// reads both clocks behind each mark.
 ///
 /// # Safety
 ///
@@ -32,6 +33,7 @@ pub unsafe extern "ptx-kernel" fn releases(
     count: u32,
     interval_ns: u64,
     limit_ns: u64,
+    anchors: u32,
 ) {
     // SAFETY: all three lie in `sync`.
     let (flag, arrived, expired) =
@@ -56,6 +58,9 @@ pub unsafe extern "ptx-kernel" fn releases(
         spin_until(|| unsafe { load_acquire_u32(flag) } >= release || is_late());
         let timer = globaltimer();
         profile_mark!("release", release);
+        if anchors != 0 {
+            profile_anchor!();
+        }
         if lane_id() == 0 {
             // SAFETY: each warp has a number of its own for each release; the counter is only
             // accessed atomically.

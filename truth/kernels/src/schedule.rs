@@ -1,7 +1,7 @@
 //! Regions at times that a schedule says, by `%globaltimer`.
 
 use profiler_device::hardware::{clock64, globaltimer, lane_id};
-use profiler_device::{profile_region, profiled, recorder};
+use profiler_device::{profile_anchor, profile_region, profiled, recorder};
 
 use crate::thread_of_grid;
 
@@ -18,7 +18,8 @@ macro_rules! scheduled {
             /// Region "step" for each step of the schedule, all in a region "schedule". In it, a
             /// warp reads the clocks, spins by `%globaltimer` and reads the clocks again; the
             /// readings of warp `w` in step `s` go to `readings[(w * count + s) * READING_WORDS]`
-            /// and behind.
+            /// and behind. Where `anchors` is not 0, both clocks are recorded before and behind each
+            /// step.
             ///
             /// # Safety
             ///
@@ -30,6 +31,7 @@ macro_rules! scheduled {
                 steps: *const u64,
                 count: u32,
                 readings: *mut u64,
+                anchors: u32,
             ) {
                 let recorder = recorder!();
                 let origin = globaltimer();
@@ -42,6 +44,9 @@ macro_rules! scheduled {
                             (*steps.add(step * STEP_WORDS), *steps.add(step * STEP_WORDS + 1))
                         };
                         while globaltimer() - origin < begin_ns {}
+                        if anchors != 0 {
+                            profile_anchor!(recorder = recorder);
+                        }
                         let reading = profile_region!("step", recorder = recorder, {
                             let timer_begin = globaltimer();
                             let clock_begin = clock64();
@@ -50,6 +55,9 @@ macro_rules! scheduled {
                             let timer_end = globaltimer();
                             [timer_begin, clock_begin, clock_end, timer_end]
                         });
+                        if anchors != 0 {
+                            profile_anchor!(recorder = recorder);
+                        }
                         if lane_id() == 0 {
                             // SAFETY: step < count, and each warp has readings of its own.
                             unsafe {
