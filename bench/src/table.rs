@@ -12,7 +12,7 @@ const CYCLES_OF_NOISE: f64 = 3.0;
 pub const BOUNDS: (&str, &str) = ("default", "global-16B-predicated-unbounded");
 
 /// Schemes of a summary, where they were measured.
-pub const SUMMARY: [&str; 15] = [
+pub const SUMMARY: [&str; 16] = [
     "floor",
     "idle",
     "default",
@@ -21,6 +21,7 @@ pub const SUMMARY: [&str; 15] = [
     "thread-keep-last",
     "global-16B-predicated-unbounded",
     "shared-ring-16B-all-lanes",
+    "proton-shared-clock64",
     "proton-shared",
     "proton-global",
     "nuggets-compact",

@@ -59,6 +59,7 @@ pub enum LaneRooms {
 }
 
 /// Where a session takes the cost of a record from.
+#[allow(clippy::large_enum_variant, reason = "a session has one of it")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Cost {
     /// Nowhere: the trace does not say it.
