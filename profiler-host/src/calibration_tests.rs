@@ -1,4 +1,4 @@
-use profiler_trace::{Mark, Region, RegionForm, Site, SiteIndex, Time, Warp};
+use profiler_trace::{ClockReading, Mark, Region, RegionForm, Site, SiteIndex, Time, Warp};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
@@ -84,7 +84,9 @@ fn trace(rounds: u32, ticks: impl Fn(usize, usize) -> Ticks) -> Trace {
                                 time: time(now),
                                 value: None,
                             }),
-                            "anchor" => warp.anchors.push(time(now)),
+                            "anchor" => {
+                                warp.anchors.push(ClockReading { lane: 0, time: time(now) })
+                            }
                             _ => warp.regions.push(region(inner, 1, now, now + inside)),
                         }
                         now += inside + after;

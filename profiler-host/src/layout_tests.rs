@@ -80,7 +80,8 @@ fn the_slots_in_use_follow_from_the_counters() {
 
 /// Every stretch of memory that a slot's warp or all warps write: start and end.
 fn stretches(descriptor: &Descriptor, slots: &[u32]) -> Vec<Range<u64>> {
-    let mut all = vec![descriptor.lost..descriptor.lost + Lost::BYTES as u64];
+    let mut all = Vec::new();
+    all.push(descriptor.lost..descriptor.lost + Lost::BYTES as u64);
     if descriptor.flags & FLAG_CLAIMED != 0 {
         let bytes = (u64::from(descriptor.sm_count) + 1) * u64::from(CLAIM_STRIDE);
         all.push(descriptor.claims..descriptor.claims + bytes);
