@@ -61,7 +61,9 @@ fn check(name: &str, text: &str) -> Vec<String> {
         return offences;
     }
     let lines = text.lines().count();
-    if lines > LINES_MAX && !listed(LONG_FILES, name) {
+    // What a program wrote is as long as what it measured.
+    let written = [".jsonl", ".svg"].iter().any(|end| name.ends_with(end));
+    if lines > LINES_MAX && !written && !listed(LONG_FILES, name) {
         offences.push(format!("{name}: has {lines} lines, more than {LINES_MAX}; split it"));
     }
     if file == "Cargo.toml" && text.contains("[package]") && !has_license(text) {
