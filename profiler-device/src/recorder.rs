@@ -206,7 +206,8 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// Records what time it is on the axis of all SMs. A warp does so by itself when it enters and
+    /// Records what time it is on the axis of all SMs; nothing where the kernel's records hold
+    /// `%globaltimer` in any case. A warp does so by itself when it enters and
     /// leaves the kernel; where it runs for many milliseconds in between, its SM's clock may wander
     /// from the straight line through those two moments.
     #[inline(always)]
@@ -239,8 +240,10 @@ impl<P: Attachment> Region<'_, P> {
         let this = core::mem::ManuallyDrop::new(self);
         let state = this.leader.state;
         if state.config.enabled {
+            // First, as it is the user's code and may record.
+            let folded = value.fold();
             let place = state.place();
-            this.record(place, state.stamp_after(value.fold()));
+            this.record(place, state.stamp_after(folded));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use profiler_wire::site::{Names, SiteEntry, SiteKind};
 
-/// The number of a site, 21 bits; a constant in the machine code. Made by [`site!`](crate::site!).
+/// The number of a site, 20 bits; a constant in the machine code. Made by [`site!`](crate::site!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteId(pub(crate) u32);
 

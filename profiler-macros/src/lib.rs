@@ -184,6 +184,21 @@ mod tests;
 /// pub extern "ptx-kernel" fn sometimes() {}
 /// ```
 ///
+/// `single_body` compiles the kernel's body once. By default it is compiled twice, behind one branch
+/// that is the same for the whole launch: with recording, and without anything of profiling for
+/// launches that no session looks at. The second copy makes the kernel's code about twice as long,
+/// and an `asm!` in it must not define a label or register outside of braces. A kernel that is
+/// generic, that takes a parameter by a pattern other than a name, or that is Rust-CUDA's has one
+/// body in any case, and reads clocks also where nobody records.
+///
+/// ```
+/// # use profiler_device::{profile_region, profiled};
+/// #[profiled(single_body)]
+/// pub extern "ptx-kernel" fn large() {
+///     profile_region!("work");
+/// }
+/// ```
+///
 /// `max_threads = n`, `min_blocks = n` and `max_registers = n` are launch bounds, constants of type
 /// `u32` and at least 1: threads of a block, blocks that an SM holds at once, and registers of a
 /// thread (PTX ISA, performance-tuning directives). The build step writes them into the PTX.

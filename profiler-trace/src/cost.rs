@@ -215,7 +215,9 @@ fn compress(
                 }
                 What::Anchor(index) => {
                     let anchor = &mut warp.anchors[index];
-                    anchor.time = axis.stamp(scaled(cost.one_lane.anchor), anchor.time);
+                    // An anchor has no site that would say who was to take it: by the kernel's way.
+                    let costs = cost.of(Election::from(warp.strategy)).unwrap_or(&cost.one_lane);
+                    anchor.time = axis.stamp(scaled(costs.anchor), anchor.time);
                 }
             }
         }

@@ -226,8 +226,8 @@ impl fmt::Display for Diagnostic {
             Kind::CountSaturated => write!(
                 f,
                 "{count} lanes emitted so many units that counting stopped (at {COUNT_MAX} for lane 0, \
-                 at {LANE_COUNT_MAX} for others), so that more was lost than is stated; record \
-                 less, or split the launch"
+                 at {LANE_COUNT_MAX} for others), so that more was lost than is stated, and a room \
+                 that keeps the last records has turned no further; record less, or split the launch"
             ),
             Kind::CountMismatch => write!(
                 f,

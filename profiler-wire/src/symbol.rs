@@ -31,7 +31,7 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=1 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=2 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the

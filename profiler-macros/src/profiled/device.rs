@@ -41,7 +41,12 @@ pub(super) fn expand(
         let __profiler_region = #private::Leader::region(#leader, #site, #track, ());
         #statements
     });
-    item(attributes, visibility, signature, &body)
+    let item = item(attributes, visibility, signature, &body);
+    // In a call the recorder's registers would go through memory; and each kernel calls from both
+    // copies of its body, so that LLVM may not inline by itself what it otherwise would.
+    let inlined = attributes.iter().any(|attribute| attribute.path().is_ident("inline"));
+    let inline = (!inlined).then(|| emit!(#[inline(always)]));
+    emit!(#inline #item)
 }
 
 /// The expression that gives the recorder: what `recorder = ..` says, or the parameter whose type

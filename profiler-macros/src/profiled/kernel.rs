@@ -1,9 +1,9 @@
 //! Kernels: the recorder's state lives as long as the body.
 
-use proc_macro2::{Group, Ident, TokenStream};
-use quote::{ToTokens, quote};
+use proc_macro2::{Group, Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, Meta, Pat, Signature};
+use syn::{Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, Meta, Pat, Signature, parse_quote};
 
 use super::device::plain_variable;
 use super::{
@@ -53,7 +53,7 @@ pub(super) fn expand(
     check(signature, arguments, errors);
     let entry = enter(function, kind, arguments, runtime, errors);
     let apart = (kind == Kind::PtxKernel && arguments.single_body.is_none())
-        .then(|| Apart::new(signature))
+        .then(|| Apart::new(signature, &body.statements))
         .flatten();
     let state = if apart.is_some() { emit!(__profiler_state) } else { emit!(&__profiler_state) };
     let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(#state)));
@@ -81,7 +81,7 @@ pub(super) fn expand(
         Some(apart) => {
             // The body need not mention the descriptor, which is used above it.
             let used = given(arguments.recorder.as_ref()).map(|name| emit!(let _ = #name;));
-            let inside = body.with(emit!(#inner #used #run));
+            let inside = body.with(emit!(#used #run));
             apart.name_arguments(&mut signature);
             let inside = apart.function(&inside, runtime);
             let call = apart.call();
@@ -144,31 +144,42 @@ struct Apart {
 }
 
 impl Apart {
-    /// `None` where the parameters cannot be handed on by name, or the function is generic (its own
-    /// generics do not reach the function inside).
-    fn new(signature: &Signature) -> Option<Self> {
-        if is_generic(signature) || signature.generics.where_clause.is_some() {
+    /// `None` where the parameters cannot be handed on by name, or where what surrounds the function
+    /// does not reach one inside it: its own generics, and the `Self` of an `impl`.
+    fn new(signature: &Signature, statements: &TokenStream) -> Option<Self> {
+        let inputs = signature.inputs.to_token_stream();
+        if is_generic(signature)
+            || signature.generics.where_clause.is_some()
+            || mentions(inputs, "Self")
+            || mentions(statements.clone(), "Self")
+        {
             return None;
         }
         let mut arguments = Vec::new();
-        for input in &signature.inputs {
+        for (number, input) in signature.inputs.iter().enumerate() {
             let FnArg::Typed(typed) = input else { return None };
-            let Pat::Ident(pattern) = &*typed.pat else { return None };
-            if pattern.by_ref.is_some() || pattern.subpat.is_some() {
+            if typed.attrs.iter().any(|attribute| attribute.path().is_ident("cfg")) {
                 return None;
             }
-            arguments.push(pattern.ident.clone());
+            match &*typed.pat {
+                Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => {
+                    arguments.push(pattern.ident.clone());
+                }
+                Pat::Wild(_) => arguments
+                    .push(format_ident!("__profiler_argument_{number}", span = Span::mixed_site())),
+                _ => return None,
+            }
         }
         Some(Self { signature: Signature { abi: None, ..signature.clone() }, arguments })
     }
 
-    /// What is `mut` is so in the function inside.
+    /// The names by which the parameters are handed on; what is `mut` is so in the function inside.
     fn name_arguments(&self, signature: &mut Signature) {
-        for input in &mut signature.inputs {
-            if let FnArg::Typed(typed) = input
-                && let Pat::Ident(pattern) = &mut *typed.pat
-            {
-                pattern.mutability = None;
+        for (input, name) in signature.inputs.iter_mut().zip(&self.arguments) {
+            let FnArg::Typed(typed) = input else { continue };
+            match &mut *typed.pat {
+                Pat::Ident(pattern) => pattern.mutability = None,
+                other => *other = parse_quote!(#name),
             }
         }
     }

@@ -1,3 +1,4 @@
+#[inline(always)]
 pub(crate) fn tile<'a, T: Copy, const N: usize>(
     &self,
     prof: &mut Recorder<'a>,
