@@ -212,12 +212,9 @@ impl State {
     /// As for [`State::append`].
     #[inline(always)]
     pub(crate) unsafe fn append_attachment(&self, leads: bool, data: u64, tag: u32, ticks: u64) {
-        let before = self.cursor.get();
         // SAFETY: the caller's.
         unsafe { self.append(leads, self.place(), data, tag, ticks) };
-        // Where the cursor has stopped, so must this: they are subtracted from each other.
-        let counted = u32::from(self.cursor.get() != before);
-        self.attachments.set(self.attachments.get() + counted);
+        self.attachments.set(self.attachments.get().saturating_add(u32::from(leads)));
     }
 
     /// Appends a reading of both clocks, where they are not one and the same.

@@ -443,7 +443,9 @@ pub const fn key_of(entry: &[u8]) -> u64 {
 /// The id that stands in for a site until the build step numbers it; `ids` consecutive ids fit.
 #[must_use]
 pub const fn hashed_id(key: u64, ids: u32) -> u32 {
-    let room = SITE_MAX - (ids - 1);
+    // More ids than a record holds are refused where sites are numbered; here they have one place.
+    let room = SITE_MAX.saturating_sub(ids.saturating_sub(1));
+    let room = if room == 0 { 1 } else { room };
     ((key ^ (key >> 32)) % room as u64) as u32 + 1
 }
 

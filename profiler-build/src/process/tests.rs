@@ -218,10 +218,10 @@ fn more_ids_than_a_record_holds_are_refused() {
     for line in 0..3 {
         let mut list = site(SiteKind::Names, "huge", line);
         list.names = Names::Given(&["a"]);
-        list.ids = 1 << 20;
+        list.ids = 1 << 19;
         text += &declare("a__PROFILER_SITE", &encode(&list));
     }
-    assert_eq!(process(&text).err(), Some(ProcessError::TooManySites { ids: 3 << 20 }));
+    assert_eq!(process(&text).err(), Some(ProcessError::TooManySites { ids: 3 << 19 }));
 }
 
 fn bounded(symbol: &'static str, threads: u32, blocks: u32, registers: u32) -> String {

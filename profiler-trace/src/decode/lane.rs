@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
 use profiler_wire::record::{self, RecordKind, TICK_MASK, track_number};
 
 use super::depth::{self, Ended};
@@ -87,9 +88,12 @@ impl Decoder<'_> {
         self.warp.recorded += recorded;
         match counts {
             Some(counts) => {
-                if counts.0 >= room.count_max() {
+                let stopped = counts.0 >= room.count_max();
+                if stopped {
                     self.diagnostics.note(Kind::CountSaturated, Some(place));
                 }
+                // Attachments are counted on where units are not; both are then lower bounds.
+                let counts = (counts.0, if stopped { counts.1.min(counts.0) } else { counts.1 });
                 self.settle(counts, recorded, attachments as u64, survivors, place);
             }
             None if room.is_full(survivors.count) => {
@@ -240,7 +244,8 @@ impl Decoder<'_> {
         place: Place,
     ) {
         let emitted = u64::from(units.saturating_sub(attached));
-        if recorded > emitted || attached > units {
+        let stopped = units >= COUNT_MAX || place.lane != Some(0) && units >= LANE_COUNT_MAX;
+        if !stopped && (recorded > emitted || attached > units) {
             self.diagnostics.note(Kind::CountMismatch, Some(place));
         }
         self.warp.lost += emitted.saturating_sub(recorded);
