@@ -23,6 +23,7 @@ fn color(scheme: &str) -> RGBColor {
         "global-16B-predicated-unbounded" => RGBColor(20, 120, 60),
         "shared-ring-16B-all-lanes" => RGBColor(110, 180, 70),
         "proton-shared" => RGBColor(200, 20, 30),
+        "proton-shared-clock64" => RGBColor(240, 130, 130),
         "proton-global" => RGBColor(240, 130, 20),
         "nuggets-compact" => RGBColor(170, 120, 60),
         "flashinfer" => RGBColor(190, 60, 160),
