@@ -18,7 +18,8 @@
 //!
 //! Memory operations, barriers, `asm!` and whatever is named in `pin` stay inside the region they
 //! were written in, and the block's value too where `wait` is given. Pure arithmetic on values that
-//! are not pinned may be moved across a stamp by the compiler. A load inside a region is only
+//! are not pinned may be moved across a stamp by the compiler, and so may loads through a `&T` that
+//! is a kernel's parameter: it is known not to change. A load inside a region is only
 //! *issued* there: with `wait` the end stamp waits until the block's value has arrived.
 //!
 //! # Off
