@@ -157,7 +157,7 @@ fn ptx_files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Which sources the bundle was made from.
-fn version() -> Result<String, Error> {
+pub(crate) fn version() -> Result<String, Error> {
     let git = |arguments: &[&str]| Run::new("git").args(arguments).output();
     let commit = git(&["rev-parse", "HEAD"])?;
     let changed = git(&["status", "--porcelain"])?;

@@ -5,12 +5,12 @@
     reason = "a command-line program talks to its user there"
 )]
 
-mod bench;
 mod bundle;
 mod command;
+mod cost_table;
+mod program;
 mod tidy;
 mod tools;
-mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -67,9 +67,9 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "check" => check(),
         "tidy" => tidy(),
         "gpu-bundle" => bundle::make(),
-        "gpu-truth" => truth::make(),
-        "gpu-bench" => bench::make(),
-        "cost-table" => bench::table(rest),
+        "gpu-truth" => program::TRUTH.make(),
+        "gpu-bench" => program::BENCH.make(),
+        "cost-table" => cost_table::table(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

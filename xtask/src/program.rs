@@ -1,0 +1,132 @@
+//! Collects a package's program with its PTX and scripts for a machine that has an NVIDIA GPU and no
+//! Rust.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::command::Run;
+use crate::{Error, bundle, cargo, root, target, tools};
+
+/// What a bundle may weigh.
+const BYTES_MAX: u64 = 60 << 20;
+
+/// A program that is bundled.
+pub(crate) struct Program {
+    package: &'static str,
+    binary: &'static str,
+    ptx: &'static str,
+    /// The package's folder, and the files in it that the bundle holds as they are.
+    folder: &'static str,
+    scripts: &'static [&'static str],
+    /// The bundle's folder in target.
+    bundle: &'static str,
+}
+
+/// What one recorded region costs.
+pub(crate) const BENCH: Program = Program {
+    package: "profiler-bench",
+    binary: "record-cost",
+    ptx: "bench_kernels.ptx",
+    folder: "bench",
+    scripts: &["run.sh", "proton.py"],
+    bundle: "gpu-bench",
+};
+
+/// Whether times are true.
+pub(crate) const TRUTH: Program = Program {
+    package: "profiler-truth",
+    binary: "truth",
+    ptx: "truth_kernels.ptx",
+    folder: "truth",
+    scripts: &["run.sh"],
+    bundle: "gpu-truth",
+};
+
+impl Program {
+    /// Builds, and fills the bundle's folder.
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        let tools = tools::install()?;
+        let messages = cargo()
+            .args(["build", "--release", "--package", self.package, "--bin", self.binary])
+            .args(["--message-format", "json-render-diagnostics"])
+            .envs(tools.variables())
+            .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
+            .output()?;
+        let (binary, ptx) = self.built(&messages)?;
+        if std::fs::metadata(&ptx)?.len() == 0 {
+            let message = format!("{} is empty: it was built without a compiler", ptx.display());
+            return Err(message.into());
+        }
+        let bundle = target().join(self.bundle);
+        if bundle.exists() {
+            std::fs::remove_dir_all(&bundle)?;
+        }
+        std::fs::create_dir_all(&bundle)?;
+        let mut bytes = std::fs::copy(binary, bundle.join(self.binary))?;
+        bytes += std::fs::copy(ptx, bundle.join(self.ptx))?;
+        for script in self.scripts {
+            bytes += std::fs::copy(root().join(self.folder).join(script), bundle.join(script))?;
+        }
+        Run::new("chmod").arg("755").arg(bundle.join("run.sh")).run()?;
+        std::fs::write(bundle.join("VERSION"), bundle::version()?)?;
+        if bytes > BYTES_MAX {
+            return Err(format!("the bundle has {bytes} bytes, more than {BYTES_MAX}").into());
+        }
+        println!("{} ({} KiB): run.sh OUT_DIR runs it", bundle.display(), bytes >> 10);
+        Ok(())
+    }
+
+    /// The binary and the processed PTX, by cargo's messages.
+    fn built(&self, messages: &str) -> Result<(PathBuf, PathBuf), Error> {
+        let (mut binary, mut ptx) = (None, None);
+        for line in messages.lines().filter(|line| line.starts_with('{')) {
+            let message: Value = serde_json::from_str(line)?;
+            match message["reason"].as_str() {
+                Some("compiler-artifact") if message["target"]["name"] == self.binary => {
+                    binary = message["executable"].as_str().map(PathBuf::from).or(binary);
+                }
+                Some("build-script-executed") => {
+                    let folder = message["out_dir"].as_str().map(PathBuf::from);
+                    let file = folder.map(|folder| folder.join(self.ptx));
+                    ptx = file.filter(|path| path.is_file()).or(ptx);
+                }
+                _ => {}
+            }
+        }
+        match (binary, ptx) {
+            (Some(binary), Some(ptx)) => Ok((binary, ptx)),
+            (None, _) => Err(format!("cargo did not build {}", self.binary).into()),
+            (_, None) => Err(format!("no build script wrote {}", self.ptx).into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TRUTH;
+
+    #[test]
+    fn cargo_messages_name_the_binary_and_the_ptx() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("truth_kernels.ptx"), "x").expect("written");
+        let script = serde_json::json!({
+            "reason": "build-script-executed",
+            "out_dir": folder.path(),
+        });
+        let other = r#"{"reason":"build-script-executed","out_dir":"/nowhere"}"#;
+        let artifact = |executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","target":{{"name":"truth"}},"executable":{executable}}}"#
+            )
+        };
+        let messages = format!("{script}\n{other}\nplain text\n{}\n", artifact(r#""/t/truth""#));
+        let (binary, ptx) = TRUTH.built(&messages).expect("both are named");
+        assert_eq!(binary.to_str(), Some("/t/truth"));
+        assert_eq!(ptx, folder.path().join("truth_kernels.ptx"));
+        let error = TRUTH.built(&artifact("null")).expect_err("no binary");
+        assert_eq!(error.to_string(), "cargo did not build truth");
+        let error = TRUTH.built(&artifact(r#""/t/truth""#)).expect_err("no PTX");
+        assert_eq!(error.to_string(), "no build script wrote truth_kernels.ptx");
+    }
+}
