@@ -187,9 +187,9 @@ mod tests;
 /// `single_body` compiles the kernel's body once. By default it is compiled twice, behind one branch
 /// that is the same for the whole launch: with recording, and without anything of profiling for
 /// launches that no session looks at. The second copy makes the kernel's code about twice as long,
-/// and an `asm!` in it must not define a label or register outside of braces. A kernel that is
-/// generic, that takes a parameter by a pattern other than a name, or that is Rust-CUDA's has one
-/// body in any case, and reads clocks also where nobody records.
+/// and an `asm!` in it must not define a label or register outside of braces. A kernel that takes a
+/// parameter by a pattern other than a name, or that is Rust-CUDA's has one body in any case, and
+/// reads clocks also where nobody records.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};

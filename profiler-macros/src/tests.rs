@@ -54,7 +54,7 @@ fn kernel() {
                 /// Documented.
                 #[inline(never)]
                 pub unsafe extern "ptx-kernel" fn scale<'a>(data: &'a mut [f32]) where 'a: 'static {
-                    #![allow(unused)]
+                    #![allow(unused, reason = "an attribute of the body")]
                     profile_region!("all");
                     data[0] *= 2.0
                 }
@@ -94,6 +94,23 @@ fn body_compiled_twice() {
             },
         ),
         expect_file!["tests/expected/body_compiled_twice.rs"],
+    );
+}
+
+#[test]
+fn generic_body_compiled_twice() {
+    check(
+        profiled::expand(
+            quote!(),
+            quote! {
+                pub extern "ptx-kernel" fn kernel<'a, T: Copy, const N: usize>(
+                    data: &'a [T; N], _: u32,
+                ) where T: Send {
+                    let _ = data;
+                }
+            },
+        ),
+        expect_file!["tests/expected/generic_body_compiled_twice.rs"],
     );
 }
 

@@ -145,11 +145,10 @@ struct Apart {
 
 impl Apart {
     /// `None` where the parameters cannot be handed on by name, or where what surrounds the function
-    /// does not reach one inside it: its own generics, and the `Self` of an `impl`.
+    /// does not reach one inside it: the `Self` of an `impl`, and the type of an `impl Trait`.
     fn new(signature: &Signature, statements: &TokenStream) -> Option<Self> {
         let inputs = signature.inputs.to_token_stream();
-        if is_generic(signature)
-            || signature.generics.where_clause.is_some()
+        if mentions(inputs.clone(), "impl")
             || mentions(inputs, "Self")
             || mentions(statements.clone(), "Self")
         {
@@ -188,19 +187,30 @@ impl Apart {
     fn function(&self, body: &Group, runtime: &Runtime) -> TokenStream {
         let private = runtime.private();
         let Signature { safety, generics, inputs, output, .. } = &self.signature;
+        let bounds = &generics.where_clause;
         emit! {
             #[inline(always)]
             #[allow(clippy::too_many_arguments, reason = "the state is the macro's")]
             #safety fn __profiler_body #generics (
                 __profiler_state: &#private::State, #inputs
-            ) #output #body
+            ) #output #bounds #body
         }
     }
 
     /// The call of it.
     fn call(&self) -> TokenStream {
         let arguments = &self.arguments;
-        let call = emit!(__profiler_body(&__profiler_state, #(#arguments),*));
+        // The function inside has generics of its own, of the same names.
+        let mut generics = Vec::new();
+        for parameter in &self.signature.generics.params {
+            match parameter {
+                GenericParam::Type(parameter) => generics.push(&parameter.ident),
+                GenericParam::Const(parameter) => generics.push(&parameter.ident),
+                GenericParam::Lifetime(_) => {}
+            }
+        }
+        let generics = (!generics.is_empty()).then(|| emit!(::<#(#generics),*>));
+        let call = emit!(__profiler_body #generics (&__profiler_state, #(#arguments),*));
         if matches!(self.signature.safety, syn::Safety::Unsafe(_)) {
             // SAFETY: the kernel's own contract is the function's.
             emit!(unsafe { #call })

@@ -6,40 +6,53 @@ pub unsafe extern "ptx-kernel" fn scale<'a>(data: &'a mut [f32])
 where
     'a: 'static,
 {
-    #![allow(unused)]
-    let __profiler_state = {
-        let __profiler_site = ::profiler_device::__site!(
-            kind = Kernel, name = "scale", unit = "", strategy =
-            ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
-            max_threads = 0, min_blocks = 0, max_registers = 0, names = []
-        );
-        let __profiler_config = ::profiler_device::__private::Config {
-            enabled: true,
-            strategy: ::profiler_device::__private::wire::Strategy::Warp,
-            when: false,
-            clock: ::profiler_device::__private::wire::header::Clock::Cycles,
-            track: 0,
-        };
-        unsafe {
-            ::profiler_device::__private::State::enter(
-                __profiler_site,
-                __profiler_config,
-            )
-        }
-    };
-    let _: () = {
-        #[allow(
-            non_snake_case,
-            unused_variables,
-            reason = "the name is the message where the recorder is not in scope, \
+    #![allow(unused, reason = "an attribute of the body")]
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "the state is the macro's")]
+    unsafe fn __profiler_body<'a>(
+        __profiler_state: &::profiler_device::__private::State,
+        data: &'a mut [f32],
+    )
+    where
+        'a: 'static,
+    {
+        let _: () = {
+            #[allow(
+                non_snake_case,
+                unused_variables,
+                reason = "the name is the message where the recorder is not in scope, \
                           and a body without regions does not use it"
-        )]
-        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
-            &__profiler_state,
-        );
-        profile_region!("all");
-        data[0] *= 2.0;
+            )]
+            let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
+                __profiler_state,
+            );
+            profile_region!("all");
+            data[0] *= 2.0;
+        };
+    }
+    let __profiler_site = ::profiler_device::__site!(
+        kind = Kernel, name = "scale", unit = "", strategy =
+        ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
+        max_threads = 0, min_blocks = 0, max_registers = 0, names = []
+    );
+    let __profiler_config = ::profiler_device::__private::Config {
+        enabled: true,
+        strategy: ::profiler_device::__private::wire::Strategy::Warp,
+        when: false,
+        clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        track: 0,
     };
+    let __profiler_state = unsafe {
+        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
+    };
+    if __profiler_state.is_attached() {
+        unsafe { __profiler_body(&__profiler_state, data) }
+    } else {
+        let __profiler_state = ::profiler_device::__private::State::idle(
+            __profiler_config,
+        );
+        unsafe { __profiler_body(&__profiler_state, data) }
+    }
 }
 #[cfg(not(target_arch = "nvptx64"))]
 #[allow(dead_code, reason = "called where the kernel runs on the CPU")]
@@ -49,38 +62,51 @@ pub unsafe fn scale<'a>(data: &'a mut [f32])
 where
     'a: 'static,
 {
-    #![allow(unused)]
-    let __profiler_state = {
-        let __profiler_site = ::profiler_device::__site!(
-            kind = Kernel, name = "scale", unit = "", strategy =
-            ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
-            max_threads = 0, min_blocks = 0, max_registers = 0, names = []
-        );
-        let __profiler_config = ::profiler_device::__private::Config {
-            enabled: true,
-            strategy: ::profiler_device::__private::wire::Strategy::Warp,
-            when: false,
-            clock: ::profiler_device::__private::wire::header::Clock::Cycles,
-            track: 0,
-        };
-        unsafe {
-            ::profiler_device::__private::State::enter(
-                __profiler_site,
-                __profiler_config,
-            )
-        }
-    };
-    let _: () = {
-        #[allow(
-            non_snake_case,
-            unused_variables,
-            reason = "the name is the message where the recorder is not in scope, \
+    #![allow(unused, reason = "an attribute of the body")]
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "the state is the macro's")]
+    unsafe fn __profiler_body<'a>(
+        __profiler_state: &::profiler_device::__private::State,
+        data: &'a mut [f32],
+    )
+    where
+        'a: 'static,
+    {
+        let _: () = {
+            #[allow(
+                non_snake_case,
+                unused_variables,
+                reason = "the name is the message where the recorder is not in scope, \
                           and a body without regions does not use it"
-        )]
-        let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
-            &__profiler_state,
-        );
-        profile_region!("all");
-        data[0] *= 2.0;
+            )]
+            let no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder = ::profiler_device::__private::Recorder::new(
+                __profiler_state,
+            );
+            profile_region!("all");
+            data[0] *= 2.0;
+        };
+    }
+    let __profiler_site = ::profiler_device::__site!(
+        kind = Kernel, name = "scale", unit = "", strategy =
+        ::profiler_device::__private::wire::Strategy::Warp.code(), symbol = "scale",
+        max_threads = 0, min_blocks = 0, max_registers = 0, names = []
+    );
+    let __profiler_config = ::profiler_device::__private::Config {
+        enabled: true,
+        strategy: ::profiler_device::__private::wire::Strategy::Warp,
+        when: false,
+        clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        track: 0,
     };
+    let __profiler_state = unsafe {
+        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
+    };
+    if __profiler_state.is_attached() {
+        unsafe { __profiler_body(&__profiler_state, data) }
+    } else {
+        let __profiler_state = ::profiler_device::__private::State::idle(
+            __profiler_config,
+        );
+        unsafe { __profiler_body(&__profiler_state, data) }
+    }
 }
