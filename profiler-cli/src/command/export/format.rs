@@ -1,0 +1,98 @@
+//! The formats.
+
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+
+use clap::ValueEnum;
+use profiler_trace::{ExportOptions, Trace};
+
+use crate::exit::Error;
+use crate::output::{Content, WriteError};
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// Perfetto's own, for ui.perfetto.dev (.pftrace)
+    Perfetto,
+    /// Chrome's JSON, for ui.perfetto.dev and chrome://tracing (.json)
+    Chrome,
+}
+
+impl Format {
+    /// What a file in this format may end in; the first is the usual one.
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Perfetto => &[".pftrace", ".perfetto-trace"],
+            Self::Chrome => &[".json"],
+        }
+    }
+
+    /// The format that a file's name asks for: that with the longest ending that fits.
+    pub(super) fn of_path(path: &Path) -> Result<Self, Error> {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        let all = Self::value_variants().iter().copied();
+        let endings = all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)));
+        let found = endings.clone().filter(|(ending, _)| name.ends_with(ending));
+        found.max_by_key(|(ending, _)| ending.len()).map(|(_, format)| format).ok_or_else(|| {
+            let known: Vec<&str> = endings.map(|(ending, _)| ending).collect();
+            Error::new(format!("the name {} does not say which format is meant", path.display()))
+                .with_cure(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
+        })
+    }
+
+    /// Whether it is one that shows tracks over time, and takes options for them.
+    pub(super) fn is_timeline(self) -> bool {
+        matches!(self, Self::Perfetto | Self::Chrome)
+    }
+
+    /// Whether it can be read on a terminal.
+    pub(super) fn content(self) -> Content {
+        match self {
+            Self::Perfetto => Content::Binary,
+            Self::Chrome => Content::Text,
+        }
+    }
+
+    pub(super) fn write(
+        self,
+        trace: &Trace,
+        options: &ExportOptions,
+        writer: &mut (dyn Write + Send),
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::Perfetto => trace.write_perfetto_to(writer, options)?,
+            Self::Chrome => trace.write_chrome_to(writer, options)?,
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use clap::ValueEnum;
+
+    use super::Format;
+
+    #[test]
+    fn a_name_asks_for_the_format_whose_ending_it_has() {
+        for format in Format::value_variants() {
+            for ending in format.endings() {
+                let path = format!("a.b/c{ending}");
+                let found = Format::of_path(Path::new(&path)).expect("a known ending");
+                assert_eq!(found, *format, "{path}");
+            }
+        }
+        let error = Format::of_path(Path::new("a.json/b")).expect_err("no ending");
+        assert!(error.cure().is_some_and(|cure| cure.contains(".pftrace")));
+    }
+}

@@ -1,0 +1,239 @@
+//! Rows of cells as text.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use anstyle::{Ansi256Color, Style};
+use profiler_trace::{Launch, SiteIndex, Trace};
+
+use super::cells::{Cell, Filled};
+use super::rows::RowKind;
+use crate::units::{digits, duration};
+
+/// Regions that have a letter of their own; all others share [`OTHERS`].
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+/// The sign of all regions that found no letter.
+const OTHERS: char = '?';
+/// The sign of time in the kernel and in no region.
+const NO_REGION: char = '·';
+/// Signs of a number between none and most.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Colours of the 256 that terminals have, near those of Okabe and Ito (2008), which people who see
+/// colours differently can tell apart. With more regions than colours they repeat; letters do not.
+const COLORS: [u8; 8] = [74, 214, 36, 228, 32, 166, 175, 250];
+/// Black on any of them.
+const INK: u8 = 16;
+/// A name in the legend is cut where it would push all else away.
+const LONGEST_NAME: usize = 40;
+
+/// All that is drawn.
+pub(super) struct Drawing<'t> {
+    pub(super) trace: &'t Trace,
+    pub(super) launch_index: usize,
+    pub(super) launch: &'t Launch,
+    /// Begin and end, in nanoseconds from the begin of the launch.
+    pub(super) window: (f64, f64),
+    pub(super) kind: RowKind,
+    pub(super) columns: usize,
+    pub(super) label_width: usize,
+    /// Labels, and what filled the cells.
+    pub(super) rows: Vec<(String, Filled)>,
+}
+
+/// How a region looks.
+#[derive(Clone, Copy)]
+struct Look {
+    letter: char,
+    style: Style,
+}
+
+impl Drawing<'_> {
+    /// The drawing: title, axis, rows, how many warps were active, legend.
+    pub(super) fn text(&self) -> String {
+        let regions = self.regions();
+        let looks = self.looks(&regions);
+        let mut text = String::new();
+        self.title(&mut text);
+        self.axis(&mut text);
+        for (label, filled) in &self.rows {
+            let _ = write!(text, "{label:<width$} ", width = self.label_width);
+            self.cells(&mut text, &filled.cells, &looks);
+        }
+        self.active(&mut text);
+        self.legend(&mut text, &regions, &looks);
+        text
+    }
+
+    /// The regions of the window with their times, the longest first.
+    fn regions(&self) -> Vec<(SiteIndex, f64)> {
+        let mut sums: HashMap<SiteIndex, f64> = HashMap::new();
+        for (_, filled) in &self.rows {
+            for (site, ns) in &filled.regions_ns {
+                *sums.entry(*site).or_default() += ns;
+            }
+        }
+        let mut regions: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
+        regions.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+        regions
+    }
+
+    /// A letter for each region: one of its name if that is free.
+    fn looks(&self, regions: &[(SiteIndex, f64)]) -> HashMap<SiteIndex, Look> {
+        let mut free: Vec<char> = LETTERS.chars().collect();
+        let mut looks = HashMap::new();
+        for (index, (site, _)) in regions.iter().enumerate() {
+            let name = &self.trace.site(*site).name;
+            let own = name.chars().flat_map(|c| [c, c.to_ascii_uppercase()]);
+            let letter = own
+                .filter(|letter| free.contains(letter))
+                .chain(free.first().copied())
+                .next()
+                .unwrap_or(OTHERS);
+            free.retain(|&other| other != letter);
+            let color = Ansi256Color(COLORS[index % COLORS.len()]);
+            let style = Ansi256Color(INK).on(color);
+            looks.insert(*site, Look { letter, style });
+        }
+        looks
+    }
+
+    fn title(&self, text: &mut String) {
+        let (start, end) = self.window;
+        let launch = self.launch;
+        let of = match self.trace.launches.len() {
+            1 => String::new(),
+            count => format!(" (of 0 to {}; --launch chooses)", count - 1),
+        };
+        let _ = writeln!(
+            text,
+            "launch {}{of}: {}, {}, {} warps",
+            self.launch_index,
+            one_line(&self.trace.site(launch.kernel).name),
+            duration(launch.end_ns - launch.start_ns),
+            launch.warps.len(),
+        );
+        let warps = self.trace.warps.get(launch.warps.clone()).unwrap_or_default();
+        let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
+        if lost > 0 {
+            let _ = writeln!(text, "LOST {lost} records of this launch: what is blank may be missing");
+        }
+        if self.trace.device.emulated {
+            let _ = writeln!(text, "recorded on the emulator: these are not GPU times");
+        }
+        let kind = match self.kind {
+            RowKind::Warp => "warps",
+            RowKind::Block => "blocks",
+            RowKind::Sm => "SMs",
+        };
+        let column = (end - start) / self.columns as f64;
+        let _ = writeln!(text, "{kind} from top to bottom; a column is {}", duration(column));
+    }
+
+    /// Times along the top, each to the right of the column that it is about.
+    fn axis(&self, text: &mut String) {
+        let (start, end) = self.window;
+        let mut line = " ".repeat(self.label_width + 1);
+        let mut column = 0;
+        while column < self.columns {
+            let time = start + (end - start) * column as f64 / self.columns as f64;
+            let label = format!("|{}", duration(time));
+            let width = label.chars().count();
+            if column + width > self.columns {
+                break;
+            }
+            line += &label;
+            // The next label stands at the next multiple of ten with a space between.
+            let next = (column + width + 1).next_multiple_of(10);
+            line += &" ".repeat(next - column - width);
+            column = next;
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+
+    fn cells(&self, text: &mut String, cells: &[Cell], looks: &HashMap<SiteIndex, Look>) {
+        for run in cells.chunk_by(|left, right| left == right) {
+            match run[0] {
+                Cell::Outside => text.extend(run.iter().map(|_| ' ')),
+                Cell::NoRegion => text.extend(run.iter().map(|_| NO_REGION)),
+                Cell::Region(site) => {
+                    let Look { letter, style } =
+                        looks.get(&site).copied().unwrap_or(Look {
+                            letter: OTHERS,
+                            style: Style::new(),
+                        });
+                    let letters: String = run.iter().map(|_| letter).collect();
+                    let _ = write!(text, "{style}{letters}{style:#}");
+                }
+            }
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text.push('\n');
+    }
+
+    /// How many warps were in the kernel, over time.
+    fn active(&self, text: &mut String) {
+        let (start, end) = self.window;
+        let width = (end - start) / self.columns as f64;
+        let mut sums = vec![0.0; self.columns];
+        for (_, filled) in &self.rows {
+            for (sum, ns) in sums.iter_mut().zip(&filled.kernel_ns) {
+                *sum += ns / width;
+            }
+        }
+        let most = sums.iter().copied().fold(0.0, f64::max);
+        if most <= 0.0 {
+            let _ = writeln!(text, "no warp was in the kernel in this window");
+            return;
+        }
+        let levels = sums.iter().map(|sum| {
+            // Any warp at all is seen.
+            let level = (sum / most * 8.0).round() as usize;
+            LEVELS[if *sum > 0.0 { level.clamp(1, 8) } else { 0 }]
+        });
+        let label: String = "active".chars().take(self.label_width).collect();
+        let levels: String = levels.collect();
+        let _ = writeln!(
+            text,
+            "{label:<width$} {}",
+            levels.trim_end_matches(' '),
+            width = self.label_width
+        );
+        let _ = writeln!(text, "active: at most {} warps in the kernel at a time", digits(most));
+    }
+
+    fn legend(
+        &self,
+        text: &mut String,
+        regions: &[(SiteIndex, f64)],
+        looks: &HashMap<SiteIndex, Look>,
+    ) {
+        let kernel: f64 = self.rows.iter().flat_map(|(_, filled)| &filled.kernel_ns).sum();
+        let names = regions.iter().map(|(site, _)| one_line(&self.trace.site(*site).name));
+        let names: Vec<String> = names.collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        if !regions.is_empty() {
+            let _ = writeln!(text, "\nregions, and their share of the warps' time in the kernel:");
+        }
+        for ((site, ns), name) in regions.iter().zip(&names) {
+            let Some(Look { letter, style }) = looks.get(site) else { continue };
+            let share = if kernel > 0.0 { ns / kernel * 100.0 } else { 0.0 };
+            let _ = writeln!(
+                text,
+                "  {style}{letter}{style:#} {name:<width$}  {:>10}  {:>5.1} %",
+                duration(*ns),
+                share
+            );
+        }
+        let _ = writeln!(text, "  {NO_REGION} in the kernel, in no region");
+    }
+}
+
+/// A name on one line, cut where it is very long.
+fn one_line(name: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    let mut text: String = name.chars().take(LONGEST_NAME).map(visible).collect();
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        text.push('…');
+    }
+    text
+}
