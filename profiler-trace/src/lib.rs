@@ -30,4 +30,4 @@ pub use export::{ExportOptions, Grouping};
 pub use model::*;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost};
 pub use site_table::{SiteTable, SiteTableError};
-pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, Summary, Throughput};
+pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
