@@ -131,13 +131,11 @@ impl<'p> Target<'p> {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let mut file = temporary_in(folder).map_err(|error| {
-            let failed = failed(&error);
-            match error.kind() {
-                io::ErrorKind::NotFound => failed.with_cure("make the folder first"),
-                _ => failed,
-            }
-        })?;
+        if !folder.is_dir() {
+            return Err(failed(&io::Error::other(format!("there is no {}", folder.display())))
+                .with_cure("make the folder first, or name another one"));
+        }
+        let mut file = temporary_in(folder).map_err(|error| failed(&error))?;
         write(file.as_file_mut()).map_err(|error| failed(error.as_ref()))?;
         file.persist(&self.real).map(drop).map_err(|error| failed(&error.error))
     }
@@ -150,13 +148,6 @@ fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
     // Temporary files are private otherwise, and would stay so under their final name.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // Errors name the folder's path, which those who asked for a file do not expect: only the cause
-    // is wanted.
-    builder.tempfile_in(folder).map_err(|error| {
-        let kind = error.kind();
-        error.into_inner().and_then(|inner| inner.source().map(ToString::to_string)).map_or_else(
-            || io::Error::from(kind),
-            |text| io::Error::new(kind, text),
-        )
-    })
+    // The error's own text names the temporary file, which nobody asked for.
+    builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }

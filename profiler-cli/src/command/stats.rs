@@ -1,20 +1,28 @@
 //! `profiler stats`: how often regions ran, how long, and what share of the kernel.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, ValueEnum};
-use profiler_trace::GroupBy;
+use profiler_trace::{GroupBy, StatsQuery, Trace, Warp};
 
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
+use crate::selection::{Selection, WarpArguments};
+use crate::units::Window;
 use crate::{load, output};
 
 const EXAMPLES: &str = "\
 Examples:
   profiler stats gemm.capture
-  profiler stats gemm.capture --by launch
+  profiler stats gemm.capture --by path
+  profiler stats gemm.capture --name 'load*' --by sm --launch 3
+  profiler stats gemm.capture --launch 0 --window 20%..40% --block 0-3
   profiler stats gemm.capture --subtract-cost";
 
 /// Show how often regions ran, how long, and what share of the kernel
+///
+/// Filters of one kind add to each other; filters of different kinds must all be met.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -23,6 +31,28 @@ pub(crate) struct Arguments {
     /// What each row is about
     #[arg(long, value_name = "WHAT", default_value = "site")]
     by: By,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+/// What is in the statistics.
+#[derive(Args, Debug)]
+struct Filters {
+    /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    name: Vec<String>,
+    /// Launches of kernels of this name only; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    kernel: Vec<String>,
+    /// These launches only, by their index, such as 0-3,8; `profiler info` lists them
+    #[arg(long, value_name = "NUMBERS")]
+    launch: Option<Selection>,
+    /// Only what begins in this stretch of time: 10us..20us, 25%..50%, 1ms..; counted from the begin
+    /// of the launch if there is one, or one is chosen, otherwise from the begin of the first
+    #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
+    window: Option<Window>,
+    #[command(flatten)]
+    warps: WarpArguments,
 }
 
 /// What each row is about.
@@ -30,22 +60,119 @@ pub(crate) struct Arguments {
 enum By {
     /// A region, over all launches
     Site,
+    /// A region within those that enclose it, over all launches
+    Path,
     /// A region in a launch
     Launch,
+    /// A region on an SM, over all launches
+    Sm,
     /// A region in a block of a launch
     Block,
     /// A region in a warp of a launch
     Warp,
 }
 
+impl From<By> for GroupBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Site => Self::Site,
+            By::Path => Self::Path,
+            By::Launch => Self::Launch,
+            By::Sm => Self::Sm,
+            By::Block => Self::Block,
+            By::Warp => Self::Warp,
+        }
+    }
+}
+
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let trace = load::trace(&arguments.input.capture, arguments.input.decoding, console)?;
-    let stats = trace.stats_by(match arguments.by {
-        By::Site => GroupBy::Site,
-        By::Launch => GroupBy::Launch,
-        By::Block => GroupBy::Block,
-        By::Warp => GroupBy::Warp,
-    });
+    let query = arguments.filters.query(&trace)?.by(arguments.by.into());
+    let stats = {
+        let _progress = console.elapsed("gathering statistics");
+        trace.stats_of(&query)
+    };
     output::print(&stats.to_string())?;
     Ok(Verdict::Clean)
+}
+
+impl Filters {
+    fn query(&self, trace: &Trace) -> Result<StatsQuery, Error> {
+        let mut query = StatsQuery::new();
+        for name in &self.name {
+            query = query.name(name);
+        }
+        for kernel in &self.kernel {
+            query = query.kernel(kernel);
+        }
+        let launches = self.launches(trace)?;
+        if self.launch.is_some() {
+            query = launches.iter().fold(query, |query, launch| query.launch(*launch));
+        }
+        if let Some(window) = self.window {
+            let all = launches.iter().filter_map(|&launch| trace.launches.get(launch));
+            let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
+            for launch in all {
+                (start, end) = (start.min(launch.start_ns), end.max(launch.end_ns));
+            }
+            if start <= end {
+                let (from, to) = window.on(end - start).map_err(Error::new)?;
+                query = query.window_ns(start + from..start + to);
+            }
+        }
+        self.warps_of(trace, query)
+    }
+
+    /// The launches that are meant.
+    fn launches(&self, trace: &Trace) -> Result<Vec<usize>, Error> {
+        let count = trace.launches.len();
+        let Some(selection) = &self.launch else { return Ok((0..count).collect()) };
+        let launches: Vec<usize> =
+            (0..count).filter(|&launch| selection.contains(launch as u64)).collect();
+        if launches.is_empty() {
+            return Err(Error::new("there is no such launch").with_cure(match count {
+                0 => "nothing was launched while the session was attached".to_owned(),
+                _ => format!("the launches are 0 to {}; `profiler info` lists them", count - 1),
+            }));
+        }
+        Ok(launches)
+    }
+
+    /// Adds the SMs, blocks and warps that are meant, as far as anything was recorded there.
+    fn warps_of(&self, trace: &Trace, mut query: StatsQuery) -> Result<StatsQuery, Error> {
+        let arguments = &self.warps;
+        if let Some(selection) = &arguments.sm {
+            let sms = present(trace, "on such an SM", |warp| {
+                selection.contains(warp.sm.into()).then_some(warp.sm)
+            })?;
+            query = sms.into_iter().fold(query, StatsQuery::sm);
+        }
+        if !arguments.block.is_empty() {
+            let blocks = present(trace, "in such a block", |warp| {
+                arguments.takes_block(warp.block).then_some(warp.block)
+            })?;
+            query = blocks.into_iter().fold(query, StatsQuery::block);
+        }
+        if let Some(selection) = &arguments.warp {
+            let warps = present(trace, "by such a warp", |warp| {
+                selection.contains(warp.warp.into()).then_some(warp.warp)
+            })?;
+            query = warps.into_iter().fold(query, StatsQuery::warp);
+        }
+        Ok(query)
+    }
+}
+
+/// What of the warps is meant: each once.
+fn present<T: Ord>(
+    trace: &Trace,
+    place: &str,
+    of: impl Fn(&Warp) -> Option<T>,
+) -> Result<BTreeSet<T>, Error> {
+    let present: BTreeSet<T> = trace.warps.iter().filter_map(of).collect();
+    if present.is_empty() {
+        return Err(Error::new(format!("nothing was recorded {place}"))
+            .with_cure("choose others by --sm, --block and --warp; `profiler timeline` shows which"));
+    }
+    Ok(present)
 }

@@ -12,7 +12,7 @@ use profiler_trace::{Launch, Trace};
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
-use crate::selection::Selection;
+use crate::selection::WarpArguments;
 use crate::units::Window;
 use crate::{load, output};
 use rows::RowKind;
@@ -58,15 +58,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CHARACTERS",
           value_parser = clap::value_parser!(u32).range(WIDTHS))]
     width: Option<u32>,
-    /// Show warps on these SMs only, such as 0-3,8
-    #[arg(long, value_name = "NUMBERS")]
-    sm: Option<Selection>,
-    /// Show these blocks only, counted along x, then y, then z
-    #[arg(long, value_name = "NUMBERS")]
-    block: Option<Selection>,
-    /// Show these warps of each block only
-    #[arg(long, value_name = "NUMBERS")]
-    warp: Option<Selection>,
+    #[command(flatten)]
+    warps: WarpArguments,
     /// Show regions at most this deep; 1 is the outermost [default: the innermost]
     #[arg(long, value_name = "DEPTH", value_parser = clap::value_parser!(u16).range(1..))]
     depth: Option<u16>,
@@ -82,14 +75,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         // A launch of no length has a moment to show.
         None => (0.0, length_ns.max(1.0)),
     };
-    let selected = rows::select(&trace, launch, |warp, block| {
-        let all = |selection: &Option<Selection>, number: u64| {
-            selection.as_ref().is_none_or(|selection| selection.contains(number))
-        };
-        all(&arguments.sm, warp.sm.into())
-            && all(&arguments.block, block)
-            && all(&arguments.warp, warp.warp.into())
-    });
+    let selected = rows::select(&trace, launch, |warp| arguments.warps.takes(warp));
     if selected.is_empty() {
         return Err(Error::new(format!("launch {} has no such warp", arguments.launch))
             .with_cure("choose others by --sm, --block and --warp"));

@@ -7,7 +7,7 @@ use anstyle::{Ansi256Color, Style};
 use profiler_trace::{Launch, SiteIndex, Trace};
 
 use super::cells::{Cell, Filled};
-use super::rows::RowKind;
+use super::rows::{ACTIVE, RowKind};
 use crate::units::{digits, duration};
 
 /// Regions that have a letter of their own; all others share [`OTHERS`].
@@ -23,6 +23,8 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 const COLORS: [u8; 8] = [74, 214, 36, 228, 32, 166, 175, 250];
 /// Black on any of them.
 const INK: u8 = 16;
+/// Columns from one time along the top to the next, at least.
+const LABEL_WIDTH: usize = 12;
 /// A name in the legend is cut where it would push all else away.
 const LONGEST_NAME: usize = 40;
 
@@ -129,23 +131,26 @@ impl Drawing<'_> {
         let _ = writeln!(text, "{kind} from top to bottom; a column is {}", duration(column));
     }
 
-    /// Times along the top, each to the right of the column that it is about.
+    /// Round times along the top, each beginning at the column that it falls into.
     fn axis(&self, text: &mut String) {
         let (start, end) = self.window;
+        let column_ns = (end - start) / self.columns as f64;
+        let step = round_step(column_ns * LABEL_WIDTH as f64);
         let mut line = " ".repeat(self.label_width + 1);
-        let mut column = 0;
-        while column < self.columns {
-            let time = start + (end - start) * column as f64 / self.columns as f64;
+        let mut at = 0;
+        let mut time = (start / step).ceil() * step;
+        // A window far from 0 may be so short that a step is lost in rounding.
+        while time <= end && time + step > time {
+            let column = ((time - start) / column_ns) as usize;
             let label = format!("|{}", duration(time));
             let width = label.chars().count();
             if column + width > self.columns {
                 break;
             }
+            line += &" ".repeat(column.saturating_sub(at));
             line += &label;
-            // The next label stands at the next multiple of ten with a space between.
-            let next = (column + width + 1).next_multiple_of(10);
-            line += &" ".repeat(next - column - width);
-            column = next;
+            at = column + width;
+            time += step;
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -190,11 +195,10 @@ impl Drawing<'_> {
             let level = (sum / most * 8.0).round() as usize;
             LEVELS[if *sum > 0.0 { level.clamp(1, 8) } else { 0 }]
         });
-        let label: String = "active".chars().take(self.label_width).collect();
         let levels: String = levels.collect();
         let _ = writeln!(
             text,
-            "{label:<width$} {}",
+            "{ACTIVE:<width$} {}",
             levels.trim_end_matches(' '),
             width = self.label_width
         );
@@ -228,6 +232,17 @@ impl Drawing<'_> {
     }
 }
 
+/// The smallest of 1, 2, 5, 10, 20, 50, .. nanoseconds (and of their decimal parts) that is at least
+/// this.
+fn round_step(at_least_ns: f64) -> f64 {
+    let power = 10.0_f64.powf(at_least_ns.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= at_least_ns)
+        .unwrap_or(at_least_ns)
+}
+
 /// A name on one line, cut where it is very long.
 fn one_line(name: &str) -> String {
     let visible = |c: char| if c.is_control() { ' ' } else { c };
@@ -236,4 +251,16 @@ fn one_line(name: &str) -> String {
         text.push('…');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round_step;
+
+    #[test]
+    fn steps_are_round_and_large_enough() {
+        for (at_least, step) in [(1.0, 1.0), (1.5, 2.0), (3.0, 5.0), (0.06, 0.1), (7e6, 1e7)] {
+            assert!((round_step(at_least) / step - 1.0).abs() < 1e-9, "{at_least}");
+        }
+    }
 }

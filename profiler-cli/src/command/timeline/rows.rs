@@ -2,7 +2,6 @@
 
 use clap::ValueEnum;
 use profiler_trace::{Launch, Trace, Warp};
-use profiler_wire::header::Dim3;
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -15,6 +14,9 @@ pub(super) enum RowKind {
     Sm,
 }
 
+/// The label of the line under the rows.
+pub(super) const ACTIVE: &str = "active";
+
 /// What is drawn in one line.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -23,25 +25,15 @@ pub(super) struct Row {
     pub(super) warps: Vec<usize>,
 }
 
-/// The warps of a launch that `is_wanted`, which is asked with the block's number along x, y, z.
+/// The warps of a launch that are wanted.
 pub(super) fn select(
     trace: &Trace,
     launch: &Launch,
-    is_wanted: impl Fn(&Warp, u64) -> bool,
+    is_wanted: impl Fn(&Warp) -> bool,
 ) -> Vec<usize> {
     let mut selected: Vec<usize> = launch.warps.clone().collect();
-    selected.retain(|&index| {
-        trace.warps.get(index).is_some_and(|it| is_wanted(it, linear(it.block, launch.grid_dim)))
-    });
+    selected.retain(|&index| trace.warps.get(index).is_some_and(&is_wanted));
     selected
-}
-
-/// A block's number along x, then y, then z.
-fn linear(block: Dim3, grid: Dim3) -> u64 {
-    let [x, y, z] = block.map(u64::from);
-    let [width, height, _] = grid.map(u64::from);
-    // No grid has that many blocks; a damaged header may say so.
-    z.saturating_mul(height).saturating_add(y).saturating_mul(width).saturating_add(x)
 }
 
 /// Rows of the kind that was asked for, or else of the finest kind that fits; at most so many.
@@ -68,11 +60,11 @@ pub(super) fn arrange(
 fn rows(trace: &Trace, launch: &Launch, selected: &[usize], kind: RowKind) -> Vec<Row> {
     // What tells rows apart, in their order.
     let key = |warp: &Warp| {
-        let block = linear(warp.block, launch.grid_dim);
+        let [x, y, z] = warp.block;
         match kind {
-            RowKind::Warp => (block, warp.warp),
-            RowKind::Block => (block, 0),
-            RowKind::Sm => (warp.sm.into(), 0),
+            RowKind::Warp => [z, y, x, warp.warp],
+            RowKind::Block => [z, y, x, 0],
+            RowKind::Sm => [warp.sm, 0, 0, 0],
         }
     };
     let mut keyed: Vec<_> =
@@ -130,7 +122,7 @@ fn shorter<'l>(label: &'l str, behind: &str) -> &'l str {
     label.strip_prefix(word).map_or(label, str::trim_start)
 }
 
-/// The width of the longest label.
+/// The width of the longest label, [`ACTIVE`] among them.
 pub(super) fn label_width(rows: &[Row]) -> usize {
-    rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0)
+    rows.iter().map(|row| row.label.chars().count()).fold(ACTIVE.len(), usize::max)
 }
