@@ -23,7 +23,9 @@ mod stats;
 #[doc(hidden)]
 pub mod synthetic;
 
-pub use capture::{Capture, ModuleCapture};
+pub use capture::{
+    CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureError, ModuleCapture,
+};
 pub use decode::decode;
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping};

@@ -203,6 +203,7 @@ impl SyntheticModule {
             },
             modules: vec![self.capture()?],
             record_cost: None,
+            damage: Vec::new(),
         })
     }
 }

@@ -245,7 +245,12 @@ impl<'m> ModuleSession<'m> {
             driver::synchronize_context()?;
         }
         let modules = self.attached.iter().map(Attached::read_back).collect::<Result<_, _>>()?;
-        Ok(Capture { device: self.device.clone(), modules, record_cost: self.output.cost })
+        Ok(Capture {
+            device: self.device.clone(),
+            modules,
+            record_cost: self.output.cost,
+            damage: Vec::new(),
+        })
     }
 
     /// Waits for the launches, reads their records back and decodes them. The records stay; see

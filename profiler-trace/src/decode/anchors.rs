@@ -24,7 +24,10 @@ pub(super) fn gather(
     let times = slot.header.globaltimer
         ..=slot.exit.map_or(u64::MAX, |exit| exit.globaltimer.saturating_add(SLACK));
     for lane in 0..=OTHER_LANES {
-        let Some(LaneRoom { room, counts, .. }) = slot.room(module, lane) else { return };
+        let Some(LaneRoom { room, counts, is_lost, .. }) = slot.room(module, lane) else { return };
+        if is_lost {
+            continue;
+        }
         let survivors = room.survivors_of(counts);
         let is_anchor = |index| {
             let stamp = Stamp::unpack(room.unit(index)[1]);

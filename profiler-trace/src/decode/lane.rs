@@ -104,6 +104,13 @@ impl Decoder<'_> {
         }
     }
 
+    /// Notes a lane whose records the capture's file lacks; what it emitted is lost, if it is known.
+    pub(super) fn lost(&mut self, counts: Option<(u32, u32)>, place: Place) {
+        self.diagnostics.note(Kind::UnreadableRecords, Some(place));
+        let (units, attached) = counts.unwrap_or_default();
+        self.warp.lost += u64::from(units.saturating_sub(attached));
+    }
+
     /// Sorts what all lanes recorded into the warp.
     pub(super) fn finish(mut self) {
         let end = |region: &Region| region.end.map_or(u64::MAX, |end| end.ticks);

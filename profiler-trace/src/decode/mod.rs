@@ -17,6 +17,7 @@ use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::{UNIT_BYTES, track_number};
 use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
+use crate::capture::lost::{ModuleLoss, SlotLoss};
 use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{Anchor, ClockMap};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
@@ -36,11 +37,18 @@ pub fn decode(capture: &Capture) -> Trace {
         alignment_ns: 1.0,
         ..Trace::default()
     };
+    trace.diagnostics.add(Diagnostic {
+        kind: Kind::DamagedCapture,
+        count: capture.damage.len() as u64,
+        number: 0,
+        place: None,
+    });
     let mut slots = Vec::new();
     for (index, module) in capture.modules.iter().enumerate() {
         let first_site = trace.sites.len() as u32;
         trace.sites.extend_from_slice(module.sites.sites());
-        read_slots(index, module, first_site, &mut slots, &mut trace);
+        let loss = ModuleLoss::new(index, &capture.damage);
+        read_slots(index, module, &loss, first_site, &mut slots, &mut trace);
         note_lost(index, module, &mut trace);
     }
     let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
@@ -69,6 +77,8 @@ struct Slot {
     header: SlotHeader,
     exit: Option<ExitHeader>,
     layouts: Layouts,
+    /// What of it a damaged capture file lacks.
+    loss: SlotLoss,
 }
 
 impl Slot {
@@ -90,12 +100,14 @@ impl Slot {
         if lane == 0 {
             let room = self.layouts.leader.room(&module.records, self.slot as usize, 0);
             let counts = self.exit.map(|exit| (exit.units, exit.attachments));
-            return Some(LaneRoom { room, counts, is_cut: false });
+            return Some(LaneRoom { room, counts, is_cut: false, is_lost: self.loss.leader });
         }
         let room = self.layouts.lanes?.room(&module.lanes, self.slot as usize, lane);
         let counts = lane_counts(module, self.slot, lane);
-        let is_cut = counts.is_none();
-        Some(LaneRoom { room, counts: counts.filter(|counts| *counts != (0, 0)), is_cut })
+        let is_lost = self.loss.lanes;
+        let is_cut = counts.is_none() && !is_lost;
+        let counts = counts.filter(|counts| *counts != (0, 0) && !self.loss.counts);
+        Some(LaneRoom { room, counts, is_cut, is_lost })
     }
 }
 
@@ -106,6 +118,8 @@ struct LaneRoom<'m> {
     counts: Option<(u32, u32)>,
     /// Whether the capture ends before its count.
     is_cut: bool,
+    /// Whether the capture's file lacks it, or its count, so that nothing of it can be told.
+    is_lost: bool,
 }
 
 /// How the rooms of a module lie.
@@ -128,15 +142,24 @@ fn moment(clocks: &ClockMap, header: &SlotHeader, ticks: u64) -> Time {
 fn read_slots(
     index: usize,
     module: &ModuleCapture,
+    loss: &ModuleLoss,
     first_site: u32,
     slots: &mut Vec<Slot>,
     trace: &mut Trace,
 ) {
     let descriptor = &module.descriptor;
+    let place = Place { module: index, ..Place::default() };
+    for slots in loss.headers() {
+        trace.diagnostics.add(Diagnostic {
+            kind: Kind::UnreadableSlot,
+            count: slots.len() as u64,
+            number: 0,
+            place: Some(Place { slot: Some(slots.start), ..place }),
+        });
+    }
     if module.headers.is_empty() {
         return;
     }
-    let place = Place { module: index, ..Place::default() };
     let Descriptor { record_mask, record_limit, record_shift, .. } = *descriptor;
     let leader = Layout::new(record_mask, record_limit, record_shift, UNIT_BYTES);
     let Descriptor { lane_mask, lane_limit, lane_shift, .. } = *descriptor;
@@ -156,10 +179,11 @@ fn read_slots(
     }
     for (slot, bytes) in (0..descriptor.slot_count).zip(whole) {
         let words = words_of(bytes);
-        if words == [0; header::WORDS] {
+        if words == [0; header::WORDS] || loss.has_header(slot) {
             continue;
         }
         let place = Some(Place { slot: Some(slot), ..place });
+        let loss = loss.of_slot(slot);
         let Some(header) = SlotHeader::unpack(&words) else {
             trace.diagnostics.note(Kind::DamagedHeader, place);
             continue;
@@ -180,7 +204,9 @@ fn read_slots(
             let lanes = if layouts.lanes.is_some() { OTHER_LANES } else { 0 };
             let others: Vec<_> =
                 (1..=lanes).filter_map(|lane| lane_counts(module, slot, lane)).collect();
-            if others.len() < lanes {
+            if loss.counts {
+                trace.diagnostics.note(Kind::UnreadableRecords, place);
+            } else if others.len() < lanes {
                 trace.diagnostics.note(Kind::TruncatedCapture, place);
             }
             for (units, attachments) in others.into_iter().chain(leader) {
@@ -190,7 +216,7 @@ fn read_slots(
             continue;
         };
         let kernel = SiteIndex(first_site + kernel as u32);
-        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts });
+        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts, loss });
     }
 }
 
@@ -309,8 +335,14 @@ fn decode_slot(
         regions: Vec::new(),
     };
     for lane in 0..=OTHER_LANES {
-        let Some(LaneRoom { room, counts, is_cut }) = slot.room(module, lane) else { break };
+        let Some(LaneRoom { room, counts, is_cut, is_lost }) = slot.room(module, lane) else {
+            break;
+        };
         let place = Place { lane: Some(lane as u8), ..place };
+        if is_lost {
+            decoder.lost(counts, place);
+            continue;
+        }
         if is_cut {
             decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
         }
