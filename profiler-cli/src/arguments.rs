@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anstyle::AnsiColor;
 use clap::builder::Styles;
 use clap::{Args, Parser, ValueEnum, ValueHint};
+use profiler_trace::CAPTURE_FORMAT_VERSION;
+use profiler_wire::WIRE_VERSION;
 
 use crate::command::Command;
 use crate::exit;
@@ -61,7 +63,10 @@ pub(crate) struct Arguments {
 }
 
 fn long_version() -> String {
-    format!("{} (records of wire version {})", env!("CARGO_PKG_VERSION"), profiler_wire::WIRE_VERSION)
+    format!(
+        "{} (reads captures of format version {CAPTURE_FORMAT_VERSION} and wire version {WIRE_VERSION})",
+        env!("CARGO_PKG_VERSION"),
+    )
 }
 
 /// When to use colour.

@@ -97,12 +97,12 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
 pub(crate) fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
     let mut at = Some(error);
     while let Some(error) = at {
-        if let Some(error) = error.downcast_ref::<io::Error>()
-            && error.kind() == io::ErrorKind::BrokenPipe
-        {
-            return true;
-        }
-        at = error.source();
+        at = match error.downcast_ref::<io::Error>() {
+            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => return true,
+            // Its source is that of the error in it, which would be passed over.
+            Some(error) => error.get_ref().map(|inner| inner as &(dyn StdError + 'static)),
+            None => error.source(),
+        };
     }
     false
 }

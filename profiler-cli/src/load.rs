@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufReader, Read};
 
-use profiler_trace::{Capture, CaptureDamage, Trace, decode};
+use profiler_trace::{Capture, CaptureDamage, CaptureError, Trace, decode};
 
 use crate::arguments::{DecodingArguments, File};
 use crate::console::Console;
@@ -42,8 +42,9 @@ pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
     };
     let progress = console.bytes(&format!("reading {name}"), total);
     let reader = BufReader::with_capacity(1 << 16, progress.bar.wrap_read(reader));
-    let (capture, damage) = Capture::read_from(reader).map_err(|error| {
-        Error::new(format!("cannot read {name}: {}", chain(&error)))
+    let (capture, damage) = Capture::read_from(reader).map_err(|error| match error {
+        CaptureError::Io(error) => unreadable(error),
+        error => Error::new(format!("{name}: {}", chain(&error))),
     })?;
     let file_bytes = progress.bar.position();
     Ok(Loaded { capture, damage, file_bytes })

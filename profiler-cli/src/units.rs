@@ -34,6 +34,11 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{} {unit}", digits(count / scale))
 }
 
+/// So many things, which are called this if there is one.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// A place on an axis of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Moment {

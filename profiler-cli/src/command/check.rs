@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::arguments::{DecodingArguments, File};
 use crate::console::{Console, severity};
 use crate::exit::{Error, Verdict};
+use crate::units::counted;
 use crate::{load, output};
 
 const EXAMPLES: &str = "\
@@ -185,10 +186,8 @@ impl Check {
             let (name, style) = severity(diagnostic.severity());
             let kind = diagnostic.kind.name();
             let denied = if *denied { ", denied" } else { "" };
-            let first = diagnostic.place.map(|place| format!("; first at {place}"));
-            let first = first.unwrap_or_default();
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{style}{name}[{kind}{denied}]{style:#}: {diagnostic}{first}");
+            let _ = writeln!(text, "{style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
         }
         for damage in &self.damage {
             let _ = writeln!(text, "  damaged: {damage}");
@@ -208,11 +207,7 @@ impl Check {
     fn counts(&self) -> String {
         let of = |severity: Severity, one: &str| {
             let count = self.diagnostics.iter().filter(|(it, _)| it.severity() == severity).count();
-            match count {
-                0 => None,
-                1 => Some(format!("1 {one}")),
-                count => Some(format!("{count} {one}s")),
-            }
+            (count > 0).then(|| counted(count, one))
         };
         let counts: Vec<String> = [
             of(Severity::Error, "error"),

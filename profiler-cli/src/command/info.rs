@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::arguments::CaptureArguments;
 use crate::console::{Console, severity};
 use crate::exit::{Error, Verdict};
-use crate::units::{bytes, digits, duration};
+use crate::units::{bytes, counted, digits, duration};
 use crate::{load, output};
 
 const EXAMPLES: &str = "\
@@ -117,7 +117,7 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
         lines.add("damage", &damage.to_string());
     }
     lines.add("device", &device(trace));
-    for line in clock(trace) {
+    if let Some(line) = clock(trace) {
         lines.add("clock", &line);
     }
     for line in record_cost(trace) {
@@ -129,10 +129,12 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
     lines.add(
         "records",
         &format!(
-            "{recorded} ({regions} regions, {marks} marks), {}; {} warps, {} edges",
+            "{recorded} ({}, {}), {}; {}, {}",
+            counted(regions, "region"),
+            counted(marks, "mark"),
             if lost == 0 { "none lost".to_owned() } else { format!("{lost} LOST") },
-            trace.warps.len(),
-            trace.edges.len(),
+            counted(trace.warps.len(), "warp"),
+            counted(trace.edges.len(), "edge"),
         ),
     );
     for (index, module) in modules.iter().enumerate() {
@@ -151,7 +153,7 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
     }
     if trace.launches.len() > shown {
         let more = trace.launches.len() - shown;
-        lines.add("", &format!("and {more} more launches; --all shows them"));
+        lines.add("", &format!("and {more} more; --all shows them"));
     }
     let mut text = lines.0;
     for diagnostic in &trace.diagnostics.list {
@@ -240,10 +242,11 @@ fn forms(cost: &RecordCost) -> [(&'static str, &FormCosts); 2] {
 fn module_line(index: usize, module: &ModuleFacts) -> String {
     let kernels = module.sites.iter().filter(|site| site.kind == SiteKind::Kernel).count();
     format!(
-        "{index}: wire version {}, {kernels} kernels, {} other sites, {} slots, {}",
+        "{index}: wire version {}, {}, {}, {}, {}",
         module.wire_version,
-        module.sites.len() - kernels,
-        module.slots,
+        counted(kernels, "kernel"),
+        counted(module.sites.len() - kernels, "other site"),
+        counted(module.slots as usize, "slot"),
         bytes(module.raw_bytes),
     )
 }
@@ -258,13 +261,13 @@ fn launch_line(trace: &Trace, index: usize, launch: &Launch) -> String {
     let recorded: u64 = warps.iter().map(|warp| warp.recorded).sum();
     let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
     let mut line = format!(
-        "{index}: {}, grid {}, block {}, at {}, {}, {} warps, {recorded} records",
+        "{index}: {}, grid {}, block {}, at {}, {}, {}, {recorded} records",
         trace.site(launch.kernel).name,
         extent(launch.grid_dim),
         extent(launch.block_dim),
         duration(launch.start_ns),
         duration(launch.end_ns - launch.start_ns),
-        warps.len(),
+        counted(warps.len(), "warp"),
     );
     if launch.replay > 0 {
         line += &format!(", replay {}", launch.replay);

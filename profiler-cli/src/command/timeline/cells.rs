@@ -33,6 +33,8 @@ pub(super) struct Filled {
     pub(super) cells: Vec<Cell>,
     /// Time in the kernel for each cell, summed over the warps, in nanoseconds.
     pub(super) kernel_ns: Vec<f64>,
+    /// Time in the kernel and in no region, in nanoseconds.
+    pub(super) no_region_ns: f64,
     /// Time for which each region was the innermost, in nanoseconds.
     pub(super) regions_ns: HashMap<SiteIndex, f64>,
 }
@@ -44,8 +46,9 @@ impl View {
         let mut in_region = vec![0.0; self.columns];
         let mut by_site: HashMap<SiteIndex, Vec<f64>> = HashMap::new();
         for warp in warps.iter().filter_map(|&index| trace.warps.get(index)) {
-            self.add(&mut kernel, warp.entry.ns, last_ns(warp));
-            self.add_regions(warp, &mut in_region, &mut by_site);
+            let last_ns = last_ns(trace, warp);
+            self.add(&mut kernel, warp.entry.ns, last_ns);
+            self.add_regions(warp, last_ns, &mut in_region, &mut by_site);
         }
         let width = (self.end_ns - self.start_ns) / self.columns as f64;
         let cells = (0..self.columns).map(|column| {
@@ -63,8 +66,10 @@ impl View {
                 _ => Cell::NoRegion,
             }
         });
+        let none = kernel.iter().zip(&in_region).map(|(kernel, inside)| (kernel - inside).max(0.0));
         Filled {
             cells: cells.collect(),
+            no_region_ns: none.sum(),
             kernel_ns: kernel,
             regions_ns: by_site.iter().map(|(site, ns)| (*site, ns.iter().sum())).collect(),
         }
@@ -75,10 +80,10 @@ impl View {
     fn add_regions(
         &self,
         warp: &Warp,
+        last_ns: f64,
         in_region: &mut [f64],
         by_site: &mut HashMap<SiteIndex, Vec<f64>>,
     ) {
-        let last_ns = last_ns(warp);
         let mut stacks: HashMap<(u8, Option<u32>), Stack> = HashMap::new();
         // Regions are in order of their start: those that touch make one stretch.
         let mut stretch: Option<(f64, f64)> = None;
@@ -141,9 +146,13 @@ impl View {
     }
 }
 
-/// When the warp was last heard of.
-fn last_ns(warp: &Warp) -> f64 {
-    warp.exit.map_or_else(|| warp.last_ns(), |exit| exit.ns)
+/// When the warp left the kernel; one that never did was in it as long as its launch lasted.
+fn last_ns(trace: &Trace, warp: &Warp) -> f64 {
+    match (warp.exit, trace.launches.get(warp.launch)) {
+        (Some(exit), _) => exit.ns,
+        (None, Some(launch)) => warp.last_ns().max(launch.end_ns),
+        (None, None) => warp.last_ns(),
+    }
 }
 
 /// A region without an end lasts as long as its warp.

@@ -8,7 +8,7 @@ use profiler_trace::{Launch, SiteIndex, Trace};
 
 use super::cells::{Cell, Filled};
 use super::rows::{ACTIVE, RowKind};
-use crate::units::{digits, duration};
+use crate::units::{counted, digits, duration};
 
 /// Regions that have a letter of their own; all others share [`OTHERS`].
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -42,12 +42,18 @@ pub(super) struct Drawing<'t> {
     pub(super) rows: Vec<(String, Filled)>,
 }
 
+/// The legend's words for [`NO_REGION`].
+const NONE: &str = "in no region";
+
 /// How a region looks.
 #[derive(Clone, Copy)]
 struct Look {
     letter: char,
     style: Style,
 }
+
+/// How a region looks that has no look.
+const UNKNOWN: Look = Look { letter: OTHERS, style: Style::new() };
 
 impl Drawing<'_> {
     /// The drawing: title, axis, rows, how many warps were active, legend.
@@ -108,11 +114,11 @@ impl Drawing<'_> {
         };
         let _ = writeln!(
             text,
-            "launch {}{of}: {}, {}, {} warps",
+            "launch {}{of}: {}, {}, {}",
             self.launch_index,
             one_line(&self.trace.site(launch.kernel).name),
             duration(launch.end_ns - launch.start_ns),
-            launch.warps.len(),
+            counted(launch.warps.len(), "warp"),
         );
         let warps = self.trace.warps.get(launch.warps.clone()).unwrap_or_default();
         let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
@@ -161,11 +167,7 @@ impl Drawing<'_> {
                 Cell::Outside => text.extend(run.iter().map(|_| ' ')),
                 Cell::NoRegion => text.extend(run.iter().map(|_| NO_REGION)),
                 Cell::Region(site) => {
-                    let Look { letter, style } =
-                        looks.get(&site).copied().unwrap_or(Look {
-                            letter: OTHERS,
-                            style: Style::new(),
-                        });
+                    let Look { letter, style } = looks.get(&site).copied().unwrap_or(UNKNOWN);
                     let letters: String = run.iter().map(|_| letter).collect();
                     let _ = write!(text, "{style}{letters}{style:#}");
                 }
@@ -214,21 +216,25 @@ impl Drawing<'_> {
         let kernel: f64 = self.rows.iter().flat_map(|(_, filled)| &filled.kernel_ns).sum();
         let names = regions.iter().map(|(site, _)| one_line(&self.trace.site(*site).name));
         let names: Vec<String> = names.collect();
-        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        if !regions.is_empty() {
-            let _ = writeln!(text, "\nregions, and their share of the warps' time in the kernel:");
+        let width = names.iter().map(|name| name.chars().count()).fold(NONE.len(), usize::max);
+        let none: f64 = self.rows.iter().map(|(_, filled)| filled.no_region_ns).sum();
+        if kernel <= 0.0 {
+            return;
         }
-        for ((site, ns), name) in regions.iter().zip(&names) {
-            let Some(Look { letter, style }) = looks.get(site) else { continue };
-            let share = if kernel > 0.0 { ns / kernel * 100.0 } else { 0.0 };
+        let _ = writeln!(text, "\nregions, and their share of the warps' time in the kernel:");
+        let mut line = |look: Look, name: &str, ns: f64| {
+            let Look { letter, style } = look;
+            let share = ns / kernel * 100.0;
             let _ = writeln!(
                 text,
-                "  {style}{letter}{style:#} {name:<width$}  {:>10}  {:>5.1} %",
-                duration(*ns),
-                share
+                "  {style}{letter}{style:#} {name:<width$}  {:>10}  {share:>5.1} %",
+                duration(ns),
             );
+        };
+        for ((site, ns), name) in regions.iter().zip(&names) {
+            line(looks.get(site).copied().unwrap_or(UNKNOWN), name, *ns);
         }
-        let _ = writeln!(text, "  {NO_REGION} in the kernel, in no region");
+        line(Look { letter: NO_REGION, style: Style::new() }, NONE, none);
     }
 }
 

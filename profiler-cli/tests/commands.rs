@@ -1,0 +1,424 @@
+//! What each command prints, and how it ends.
+
+mod support;
+
+use expect_test::{Expect, expect};
+use support::Folder;
+
+/// Runs the program beside `gemm.capture` and `lossy.capture`.
+#[track_caller]
+fn check(words: &str, expected: Expect) {
+    let transcript = Folder::with_captures().run(words).transcript();
+    // How small the file is made is no business of these tests.
+    let line = |line: &str| match line.split_once("capture, ") {
+        Some((file, _)) if line.starts_with("file ") => format!("{file}capture, (its size)\n"),
+        _ => format!("{line}\n"),
+    };
+    expected.assert_eq(&transcript.lines().map(line).collect::<String>());
+}
+
+#[test]
+fn info_shows_what_a_capture_holds() {
+    check("info gemm.capture", expect![[r#"
+        file      gemm.capture, (its size)
+        device    synthetic, 132 SMs
+        clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
+        cost      not subtracted
+        cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+        cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+        records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
+        module    0: wire version 2, 1 kernels, 5 other sites, 16 slots, 18.43 kB
+        kernel    gemm (src/kernel.rs:1:5)
+        launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
+        launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn info_shows_every_site_if_asked() {
+    check("info gemm.capture --all --subtract-cost", expect![[r#"
+        file      gemm.capture, (its size)
+        device    synthetic, 132 SMs
+        clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
+        cost      subtracted from all times
+        cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+        cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+        records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
+        module    0: wire version 2, 1 kernels, 5 other sites, 16 slots, 18.43 kB
+        kernel    gemm (src/kernel.rs:1:5)
+                  tile (src/kernel.rs:2:5)
+                  load (src/kernel.rs:3:5, in bytes)
+                  mma (src/kernel.rs:4:5)
+                  epilogue (src/kernel.rs:5:5)
+                  half (src/kernel.rs:6:5)
+        launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
+        launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
+        warning: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn info_of_a_capture_with_losses_says_so() {
+    check("info lossy.capture", expect![[r#"
+        file      lossy.capture, (its size)
+        device    synthetic, 132 SMs
+        clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 1 µs where their clocks were read
+        cost      not measured: times hold what recording cost
+        records   17 (17 regions, 0 marks), 14 LOST; 3 warps, 0 edges
+        module    0: wire version 2, 1 kernels, 1 other sites, 3 slots, 768 B
+        kernel    lossy (src/kernel.rs:1:5)
+        launch    0: lossy, grid 1, block 128, at 500 ns, 1 µs, 3 warps, 17 records, 4 LOST
+        warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+        warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+        error: too little time passed between the clock readings to know the frequency of the SM clock well, 2000 MHz was taken; cycles are right, nanoseconds may not be: profile a longer run, or several launches in one session.
+        warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+        warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+        warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn info_is_json_if_asked() {
+    let info = Folder::with_captures().run("info gemm.capture --format json").json();
+    assert_eq!(info["schema"], 1);
+    assert_eq!(info["recorded"], 224);
+    assert_eq!(info["lost"], 0);
+    assert_eq!(info["is_sound"], true);
+    assert_eq!(info["launches"][1]["grid"], serde_json::json!([4, 1, 1]));
+    assert_eq!(info["modules"][0]["sites"][2]["unit"], "bytes");
+    assert_eq!(info["modules"][0]["sites"][5]["kind"], "mark");
+    assert_eq!(info["record_cost"]["one_lane"]["region_begin"]["after"], 10.0);
+}
+
+#[test]
+fn stats_are_a_table() {
+    check("stats gemm.capture", expect![[r#"
+        synthetic, 132 SMs
+        224 records, none lost
+        clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
+        cost of a record: a region 10 ticks inside, 24 in all, by a token 10 ticks inside, 24 in all, by an elected lane 10 ticks inside, 24 in all; not subtracted
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
+        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         gemm              16   74.48 µs   4.655 µs   32.25 ns   4.66 µs   4.7 µs   4.7 µs   4.7 µs   4.655 µs     100 %
+            in cycles             148960       9310       64.5      9320     9400     9400     9400       9310
+         ╰─ tile           64   53.68 µs   838.8 ns   32.64 ns    840 ns   880 ns   880 ns   880 ns   3.355 µs   72.07 %
+            in cycles             107360       1678      65.27      1680     1760     1760     1760       6710
+         ╰─ mma            64   37.12 µs     580 ns       0 ns    580 ns   580 ns   580 ns   580 ns    2.32 µs   49.84 %
+            in cycles              74240       1160          0      1160     1160     1160     1160       4640
+         ╰─ load           64   15.28 µs   238.8 ns   32.64 ns    240 ns   280 ns   280 ns   280 ns     955 ns   20.52 %   17.16 GB/s
+            in cycles              30560      477.5      65.27       480      560      560      560       1910
+         ╰─ epilogue       16    14.4 µs     900 ns       0 ns    900 ns   900 ns   900 ns   900 ns     900 ns   19.33 %
+            in cycles              28800       1800          0      1800     1800     1800     1800       1800
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn stats_are_grouped_and_filtered() {
+    check("stats gemm.capture --by path --launch 1 --block 0-1 --sm 0", expect![[r#"
+        synthetic, 132 SMs
+        224 records, none lost
+        clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
+        cost of a record: a region 10 ticks inside, 24 in all, by a token 10 ticks inside, 24 in all, by an elected lane 10 ticks inside, 24 in all; not subtracted
+        the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
+        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
+        ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         gemm               2   9.28 µs   4.64 µs   28.28 ns   4.62 µs   4.66 µs   4.66 µs   4.66 µs    4.64 µs     100 %
+            in cycles             18560      9280      56.57      9240      9320      9320      9320       9280
+         ╰─ tile            8   6.68 µs    835 ns   33.38 ns    840 ns    880 ns    880 ns    880 ns    3.34 µs   71.98 %
+            in cycles             13360      1670      66.76      1680      1760      1760      1760       6680
+            ╰─ mma          8   4.64 µs    580 ns       0 ns    580 ns    580 ns    580 ns    580 ns    2.32 µs      50 %
+            in cycles              9280      1160          0      1160      1160      1160      1160       4640
+            ╰─ load         8   1.88 µs    235 ns   33.38 ns    240 ns    280 ns    280 ns    280 ns     940 ns   20.26 %   17.43 GB/s
+            in cycles              3760       470      66.76       480       560       560       560       1880
+         ╰─ epilogue        2    1.8 µs    900 ns       0 ns    900 ns    900 ns    900 ns    900 ns     900 ns    19.4 %
+            in cycles              3600      1800          0      1800      1800      1800      1800       1800
+        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn a_window_is_counted_from_the_begin_of_the_launch() {
+    check("stats gemm.capture --launch 1 --window 0ns..500ns --name l*", expect![[r#"
+        synthetic, 132 SMs
+        224 records, none lost
+        clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
+        cost of a record: a region 10 ticks inside, 24 in all, by a token 10 ticks inside, 24 in all, by an elected lane 10 ticks inside, 24 in all; not subtracted
+        the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns
+        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
+        ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         gemm
+         ╰─ load            4   960 ns   240 ns   32.66 ns   240 ns   280 ns   280 ns   280 ns     240 ns    48 %   17.07 GB/s
+            in cycles             1920      480      65.32      480      560      560      560        480
+        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn what_was_not_recorded_is_refused() {
+    check("stats gemm.capture --block 9", expect![[r#"
+        --- stderr
+        error: nothing was recorded in such a block
+          help: choose others by --sm, --block and --warp; `profiler timeline` shows which
+        --- exit code 2
+    "#]]);
+    check("stats gemm.capture --launch 2", expect![[r#"
+        --- stderr
+        error: there is no such launch
+          help: the launches are 0 to 1; `profiler info` lists them
+        --- exit code 2
+    "#]]);
+}
+
+#[test]
+fn the_timeline_of_a_launch() {
+    check("timeline gemm.capture --width 80", expect![[r#"
+        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+        warps from top to bottom; a column is 164.6 ns
+                       |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
+        block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
+        block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+        block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+        block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
+        block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
+        block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+        block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+        block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
+        active         ████████████████████████████▂       ▄███████████████████████████▆
+        active: at most 4 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          m mma         18.56 µs   49.8 %
+          l load         7.64 µs   20.5 %
+          e epilogue      7.2 µs   19.3 %
+          t tile          640 ns    1.7 %
+          · in the kernel, in no region
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn the_timeline_of_a_window_of_another_launch() {
+    check(
+        "timeline gemm.capture --width 60 --launch 1 --window 10%..30% --block 0-1 --warp 0",
+        expect![[r#"
+            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 47.56 ns
+                                              |2 µs                |3 µs
+            block 0 warp 0 lllmmmmmmmmmmmm·llllllmmmmmmmmmmmmm·llllmmmmm
+            block 1 warp 0 lllltmmmmmmmmmmmm·llllmmmmmmmmmmmmm·lllllmmmm
+            active         █████████████████████████████████████████████
+            active: at most 2 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma      2.72 µs   63.6 %
+              l load     1.24 µs   29.0 %
+              t tile      120 ns    2.8 %
+              · in the kernel, in no region
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn the_timeline_of_outer_regions_on_sms() {
+    check("timeline gemm.capture --width 60 --by sm --depth 1", expect![[r#"
+        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+        SMs from top to bottom; a column is 201.9 ns
+               |0 ns                   |5 µs
+        SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+        SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+        active ███████████████████████▁     ▂██████████████████████▆
+        active: at most 4 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          t tile        26.84 µs   72.1 %
+          e epilogue      7.2 µs   19.3 %
+          · in the kernel, in no region
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn a_timeline_with_few_rows_joins_neighbours() {
+    check("timeline gemm.capture --width 60 --by warp --rows 3", expect![[r#"
+        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+        warps from top to bottom; a column is 324.2 ns
+                                   |0 ns          |5 µs
+        block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
+        block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
+        block 3 warp 0 to 3 warp 1                   ·lmlmmlmmlmmeee
+        active                     ██████████████▃   ▄█████████████▇
+        active: at most 4 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          m mma         18.56 µs   49.8 %
+          l load         7.64 µs   20.5 %
+          e epilogue      7.2 µs   19.3 %
+          t tile          640 ns    1.7 %
+          · in the kernel, in no region
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn a_timeline_with_losses_says_so() {
+    check("timeline lossy.capture --width 60", expect![[r#"
+        launch 0: lossy, 1 µs, 3 warps
+        LOST 4 records of this launch: what is blank may be missing
+        warps from top to bottom; a column is 22.22 ns
+                       |0 ns                 |500 ns
+        block 0 warp 0 ··ssssssssssssssssss·························
+        block 0 warp 1 ··
+        block 0 warp 2 ··ssssssssssssssssss·························
+        active         ██▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅
+        active: at most 3 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          s step      720 ns   35.1 %
+          · in the kernel, in no region
+        --- stderr
+        warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+        warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+        error: too little time passed between the clock readings to know the frequency of the SM clock well, 2000 MHz was taken; cycles are right, nanoseconds may not be: profile a longer run, or several launches in one session.
+        warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+        warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+        warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn a_timeline_outside_of_the_launch_is_empty() {
+    check("timeline gemm.capture --width 60 --window 1ms..2ms --rows 2", expect![[r#"
+        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+        SMs from top to bottom; a column is 18.87 µs
+               |1 ms                     |1.5 ms
+        SM 0
+        SM 1
+        no warp was in the kernel in this window
+          · in the kernel, in no region
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn a_launch_that_is_not_there_is_refused() {
+    check("timeline gemm.capture --launch 2", expect![[r#"
+        --- stderr
+        error: there is no launch 2
+          help: the launches are 0 to 1; `profiler info` lists them
+        --- exit code 2
+    "#]]);
+    check("timeline gemm.capture --warp 7", expect![[r#"
+        --- stderr
+        error: launch 0 has no such warp
+          help: choose others by --sm, --block and --warp
+        --- exit code 2
+    "#]]);
+    check("timeline gemm.capture --window 5us..2us", expect![[r#"
+        --- stderr
+        error: the window begins at 5 µs and ends at 2 µs, which is not later; it is counted from the begin of the launch, which lasted 10.7 µs
+        --- exit code 2
+    "#]]);
+}
+
+#[test]
+fn a_sound_capture_passes_every_check() {
+    check("check gemm.capture --deny warnings,losses,notes", expect![[r#"
+        gemm.capture: passed: nothing was odd; 224 records, 0 lost
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn a_check_passes_where_what_was_found_is_not_denied() {
+    check("check lossy.capture", expect![[r#"
+        error[clock-uncertain, denied]: too little time passed between the clock readings to know the frequency of the SM clock well, 2000 MHz was taken; cycles are right, nanoseconds may not be: profile a longer run, or several launches in one session.
+        warning[no-slot]: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).; first at module 0
+        warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).; first at module 0
+        warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).; first at module 0, slot 0, lane 0
+        warning[warp-never-left]: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).; first at module 0, slot 1
+        warning[open-region]: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).; first at module 0, slot 1, lane 0
+        lossy.capture: FAILED: 1 error, 5 warnings; 17 records, 14 lost
+        --- exit code 1
+    "#]]);
+}
+
+#[test]
+fn a_check_fails_by_class_or_by_name() {
+    let folder = Folder::with_captures();
+    let code = |words: &str| folder.run(words).code;
+    assert_eq!(code("check lossy.capture --deny warnings"), Some(1));
+    assert_eq!(code("check lossy.capture --deny notes"), Some(1));
+    assert_eq!(code("check lossy.capture --deny losses"), Some(1));
+    assert_eq!(code("check lossy.capture --deny open-region"), Some(1));
+    assert_eq!(code("check lossy.capture --deny orphaned-value"), Some(0));
+    assert_eq!(code("check lossy.capture --deny open-region --allow open-region"), Some(0));
+    assert_eq!(code("check gemm.capture lossy.capture --deny losses"), Some(1));
+    assert_eq!(code("check gemm.capture none.capture"), Some(2));
+    assert_eq!(code("check gemm.capture --deny bad-luck"), Some(2));
+}
+
+#[test]
+fn a_check_is_json_if_asked() {
+    let ran = Folder::with_captures().run("check lossy.capture --deny losses --format json");
+    let check = ran.json();
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(check["denied"], true);
+    let diagnostics = check["captures"][0]["diagnostics"].as_array().expect("a list");
+    let kinds: Vec<(&str, bool)> = diagnostics
+        .iter()
+        .map(|it| (it["kind"].as_str().unwrap_or(""), it["denied"] == true))
+        .collect();
+    assert!(kinds.contains(&("room-too-small", true)), "{kinds:?}");
+    assert!(kinds.contains(&("warp-never-left", false)), "{kinds:?}");
+}
+
+#[test]
+fn an_export_says_where_it_is() {
+    let ran = Folder::with_captures().run("export gemm.capture -o gemm.pftrace");
+    assert!(ran.stderr.starts_with("wrote gemm.pftrace, "), "{}", ran.stderr);
+    assert_eq!((ran.text().as_str(), ran.code), ("", Some(0)));
+}
+
+#[test]
+fn the_name_of_the_output_must_say_a_format() {
+    check("export gemm.capture -o gemm.txt", expect![[r#"
+        --- stderr
+        error: the name gemm.txt does not say which format is meant
+          help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json
+        --- exit code 2
+    "#]]);
+    check("export gemm.capture -o -", expect![[r#"
+        --- stderr
+        error: which format is meant?
+          help: give --to FORMAT where the output has no name that says it
+        --- exit code 2
+    "#]]);
+}
+
+#[test]
+fn a_command_without_arguments_says_what_there_is() {
+    let ran = Folder::new().run("");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("timeline") && ran.stderr.contains("Examples:"), "{}", ran.stderr);
+}
+
+#[test]
+fn help_names_the_exit_codes() {
+    let ran = Folder::new().run("--help");
+    assert_eq!(ran.code, Some(0));
+    for needed in ["Exit codes:", "Environment:", "Examples:", "NO_COLOR"] {
+        assert!(ran.text().contains(needed), "{needed}");
+    }
+}
