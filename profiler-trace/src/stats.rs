@@ -1,7 +1,10 @@
 //! Statistics of regions: how often, how long, what share of the kernel.
 
 mod collect;
+mod rows;
 mod table;
+
+pub(crate) use collect::may_record;
 
 use profiler_wire::header::Dim3;
 

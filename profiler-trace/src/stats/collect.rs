@@ -217,7 +217,7 @@ fn code(strategy: Option<Strategy>) -> u16 {
 }
 
 /// Whether a strategy lets this warp of a block record.
-fn may_record(strategy: Strategy, warp: u32) -> bool {
+pub(crate) fn may_record(strategy: Strategy, warp: u32) -> bool {
     match strategy {
         Strategy::Warp | Strategy::Elected | Strategy::Thread | Strategy::When => true,
         Strategy::Block => warp == 0,
