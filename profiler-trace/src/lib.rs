@@ -28,7 +28,7 @@ pub use capture::{
 };
 pub use decode::decode;
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
-pub use export::{ExportOptions, Grouping};
+pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use model::*;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost};
 pub use site_table::{SiteTable, SiteTableError};

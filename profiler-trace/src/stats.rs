@@ -4,8 +4,11 @@ mod collect;
 mod paths;
 mod pattern;
 mod query;
+mod rows;
 mod summary;
 mod table;
+
+pub(crate) use collect::may_record;
 
 use profiler_wire::header::Dim3;
 

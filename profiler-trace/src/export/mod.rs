@@ -6,12 +6,20 @@
 
 mod arrows;
 mod chrome;
+mod events;
+mod folded;
+mod hatchet;
 mod perfetto;
 mod proto;
 mod rows;
 mod sink;
+mod speedscope;
+mod stacks;
+pub(crate) mod table;
 pub(crate) mod text;
+mod tree;
 mod walk;
+mod write;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,6 +27,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::model::Trace;
+pub use folded::StackGroup;
+pub use speedscope::SpeedscopeOptions;
 
 /// How the tracks of a launch are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

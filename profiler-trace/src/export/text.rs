@@ -67,6 +67,22 @@ pub(super) fn clock(clock: Clock) -> &'static str {
     }
 }
 
+/// The clock of a warp's records, for programs.
+pub(super) fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Cycles => "cycles",
+        Clock::GlobalTimer => "globaltimer",
+    }
+}
+
+/// How a region was recorded, for programs.
+pub(super) fn form(form: RegionForm) -> &'static str {
+    match form {
+        RegionForm::Block => "block",
+        RegionForm::Token => "token",
+    }
+}
+
 /// What is to be known of a whole warp.
 pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     let mut facts = format!("{block}, warp {}, SM {}", warp.warp, warp.sm);

@@ -496,7 +496,7 @@ fn has_own_track(warp: &Warp) -> bool {
 }
 
 /// When a warp left the kernel: if it never did, when the launch or its last record ended.
-fn kernel_end(trace: &Trace, warp: &Warp) -> f64 {
+pub(super) fn kernel_end(trace: &Trace, warp: &Warp) -> f64 {
     if let Some(exit) = warp.exit {
         return exit.ns;
     }
