@@ -68,8 +68,7 @@ impl FromStr for Moment {
             .unwrap_or(text.len());
         let (number, unit) = text.split_at(number_end);
         let cure = "write a number with its unit, such as 250ns, 12.5us, 3ms, 1s or 40%";
-        let number: f64 =
-            number.parse().map_err(|_| format!("`{text}` is no time; {cure}"))?;
+        let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time; {cure}"))?;
         let unit = unit.trim();
         if unit == "%" {
             return Ok(Self::Part(number / 100.0));

@@ -19,65 +19,73 @@ fn check(words: &str, expected: Expect) {
 
 #[test]
 fn info_shows_what_a_capture_holds() {
-    check("info gemm.capture", expect![[r#"
-        file      gemm.capture, (its size)
-        device    synthetic, 132 SMs
-        clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
-        cost      not subtracted
-        cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
-        cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
-        records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-        module    0: wire version 2, 1 kernels, 5 other sites, 16 slots, 18.43 kB
-        kernel    gemm (src/kernel.rs:1:5)
-        launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
-        launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
-        --- exit code 0
-    "#]]);
+    check(
+        "info gemm.capture",
+        expect![[r#"
+            file      gemm.capture, (its size)
+            device    synthetic, 132 SMs
+            clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
+            cost      not subtracted
+            cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+            cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+            records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
+            module    0: wire version 2, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            kernel    gemm (src/kernel.rs:1:5)
+            launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
+            launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
 fn info_shows_every_site_if_asked() {
-    check("info gemm.capture --all --subtract-cost", expect![[r#"
-        file      gemm.capture, (its size)
-        device    synthetic, 132 SMs
-        clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
-        cost      subtracted from all times
-        cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
-        cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
-        records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-        module    0: wire version 2, 1 kernels, 5 other sites, 16 slots, 18.43 kB
-        kernel    gemm (src/kernel.rs:1:5)
-                  tile (src/kernel.rs:2:5)
-                  load (src/kernel.rs:3:5, in bytes)
-                  mma (src/kernel.rs:4:5)
-                  epilogue (src/kernel.rs:5:5)
-                  half (src/kernel.rs:6:5)
-        launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
-        launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
-        warning: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
-        --- exit code 0
-    "#]]);
+    check(
+        "info gemm.capture --all --subtract-cost",
+        expect![[r#"
+            file      gemm.capture, (its size)
+            device    synthetic, 132 SMs
+            clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
+            cost      subtracted from all times
+            cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+            cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+            records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
+            module    0: wire version 2, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            kernel    gemm (src/kernel.rs:1:5)
+                      tile (src/kernel.rs:2:5)
+                      load (src/kernel.rs:3:5, in bytes)
+                      mma (src/kernel.rs:4:5)
+                      epilogue (src/kernel.rs:5:5)
+                      half (src/kernel.rs:6:5)
+            launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
+            launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
+            warning: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
 fn info_of_a_capture_with_losses_says_so() {
-    check("info lossy.capture", expect![[r#"
-        file      lossy.capture, (its size)
-        device    synthetic, 132 SMs
-        clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 1 µs where their clocks were read
-        cost      not measured: times hold what recording cost
-        records   17 (17 regions, 0 marks), 14 LOST; 3 warps, 0 edges
-        module    0: wire version 2, 1 kernels, 1 other sites, 3 slots, 768 B
-        kernel    lossy (src/kernel.rs:1:5)
-        launch    0: lossy, grid 1, block 128, at 500 ns, 1 µs, 3 warps, 17 records, 4 LOST
-        warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-        warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-        error: too little time passed between the clock readings to know the frequency of the SM clock well, 2000 MHz was taken; cycles are right, nanoseconds may not be: profile a longer run, or several launches in one session.
-        warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-        warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-        warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
-        --- exit code 0
-    "#]]);
+    check(
+        "info lossy.capture",
+        expect![[r#"
+            file      lossy.capture, (its size)
+            device    synthetic, 132 SMs
+            clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 1 ns where their clocks were read
+            cost      not measured: times hold what recording cost
+            records   17 (17 regions, 0 marks), 14 LOST; 3 warps, 0 edges
+            module    0: wire version 2, 1 kernel, 1 other site, 3 slots, 768 B
+            kernel    lossy (src/kernel.rs:1:5)
+            launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
+            warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+            warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
@@ -95,7 +103,9 @@ fn info_is_json_if_asked() {
 
 #[test]
 fn stats_are_a_table() {
-    check("stats gemm.capture", expect![[r#"
+    check(
+        "stats gemm.capture",
+        expect![[r#"
         synthetic, 132 SMs
         224 records, none lost
         clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
@@ -115,12 +125,15 @@ fn stats_are_a_table() {
             in cycles              28800       1800          0      1800     1800     1800     1800       1800
         ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
         --- exit code 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn stats_are_grouped_and_filtered() {
-    check("stats gemm.capture --by path --launch 1 --block 0-1 --sm 0", expect![[r#"
+    check(
+        "stats gemm.capture --by path --launch 1 --block 0-1 --sm 0",
+        expect![[r#"
         synthetic, 132 SMs
         224 records, none lost
         clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
@@ -141,12 +154,15 @@ fn stats_are_grouped_and_filtered() {
             in cycles              3600      1800          0      1800      1800      1800      1800       1800
         ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
         --- exit code 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_window_is_counted_from_the_begin_of_the_launch() {
-    check("stats gemm.capture --launch 1 --window 0ns..500ns --name l*", expect![[r#"
+    check(
+        "stats gemm.capture --launch 1 --window 0ns..500ns --name l*",
+        expect![[r#"
         synthetic, 132 SMs
         224 records, none lost
         clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
@@ -160,50 +176,60 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
             in cycles             1920      480      65.32      480      560      560      560        480
         ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
         --- exit code 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_was_not_recorded_is_refused() {
-    check("stats gemm.capture --block 9", expect![[r#"
+    check(
+        "stats gemm.capture --block 9",
+        expect![[r#"
         --- stderr
         error: nothing was recorded in such a block
           help: choose others by --sm, --block and --warp; `profiler timeline` shows which
         --- exit code 2
-    "#]]);
-    check("stats gemm.capture --launch 2", expect![[r#"
+    "#]],
+    );
+    check(
+        "stats gemm.capture --launch 2",
+        expect![[r#"
         --- stderr
         error: there is no such launch
           help: the launches are 0 to 1; `profiler info` lists them
         --- exit code 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_timeline_of_a_launch() {
-    check("timeline gemm.capture --width 80", expect![[r#"
-        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-        warps from top to bottom; a column is 164.6 ns
-                       |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
-        block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
-        block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
-        block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
-        block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
-        block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
-        block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
-        block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
-        block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
-        active         ████████████████████████████▂       ▄███████████████████████████▆
-        active: at most 4 warps in the kernel at a time
+    check(
+        "timeline gemm.capture --width 80",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 164.6 ns
+                           |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
+            block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
+            block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+            block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+            block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
+            block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
+            active         ████████████████████████████▂       ▄███████████████████████████▆
+            active: at most 4 warps in the kernel at a time
 
-        regions, and their share of the warps' time in the kernel:
-          m mma         18.56 µs   49.8 %
-          l load         7.64 µs   20.5 %
-          e epilogue      7.2 µs   19.3 %
-          t tile          640 ns    1.7 %
-          · in the kernel, in no region
-        --- exit code 0
-    "#]]);
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
@@ -220,10 +246,10 @@ fn the_timeline_of_a_window_of_another_launch() {
             active: at most 2 warps in the kernel at a time
 
             regions, and their share of the warps' time in the kernel:
-              m mma      2.72 µs   63.6 %
-              l load     1.24 µs   29.0 %
-              t tile      120 ns    2.8 %
-              · in the kernel, in no region
+              m mma              2.72 µs   63.6 %
+              l load             1.24 µs   29.0 %
+              t tile              120 ns    2.8 %
+              · in no region      200 ns    4.7 %
             --- exit code 0
         "#]],
     );
@@ -231,127 +257,151 @@ fn the_timeline_of_a_window_of_another_launch() {
 
 #[test]
 fn the_timeline_of_outer_regions_on_sms() {
-    check("timeline gemm.capture --width 60 --by sm --depth 1", expect![[r#"
-        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-        SMs from top to bottom; a column is 201.9 ns
-               |0 ns                   |5 µs
-        SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
-        SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
-        active ███████████████████████▁     ▂██████████████████████▆
-        active: at most 4 warps in the kernel at a time
+    check(
+        "timeline gemm.capture --width 60 --by sm --depth 1",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom; a column is 201.9 ns
+                   |0 ns                   |5 µs
+            SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+            SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+            active ███████████████████████▁     ▂██████████████████████▆
+            active: at most 4 warps in the kernel at a time
 
-        regions, and their share of the warps' time in the kernel:
-          t tile        26.84 µs   72.1 %
-          e epilogue      7.2 µs   19.3 %
-          · in the kernel, in no region
-        --- exit code 0
-    "#]]);
+            regions, and their share of the warps' time in the kernel:
+              t tile            26.84 µs   72.1 %
+              e epilogue          7.2 µs   19.3 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
 fn a_timeline_with_few_rows_joins_neighbours() {
-    check("timeline gemm.capture --width 60 --by warp --rows 3", expect![[r#"
-        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-        warps from top to bottom; a column is 324.2 ns
-                                   |0 ns          |5 µs
-        block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
-        block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
-        block 3 warp 0 to 3 warp 1                   ·lmlmmlmmlmmeee
-        active                     ██████████████▃   ▄█████████████▇
-        active: at most 4 warps in the kernel at a time
+    check(
+        "timeline gemm.capture --width 60 --by warp --rows 3",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 324.2 ns
+                                       |0 ns          |5 µs
+            block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
+            block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
+            block 3 warp 0 to 3 warp 1                   ·lmlmmlmmlmmeee
+            active                     ██████████████▃   ▄█████████████▇
+            active: at most 4 warps in the kernel at a time
 
-        regions, and their share of the warps' time in the kernel:
-          m mma         18.56 µs   49.8 %
-          l load         7.64 µs   20.5 %
-          e epilogue      7.2 µs   19.3 %
-          t tile          640 ns    1.7 %
-          · in the kernel, in no region
-        --- exit code 0
-    "#]]);
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
 fn a_timeline_with_losses_says_so() {
-    check("timeline lossy.capture --width 60", expect![[r#"
-        launch 0: lossy, 1 µs, 3 warps
-        LOST 4 records of this launch: what is blank may be missing
-        warps from top to bottom; a column is 22.22 ns
-                       |0 ns                 |500 ns
-        block 0 warp 0 ··ssssssssssssssssss·························
-        block 0 warp 1 ··
-        block 0 warp 2 ··ssssssssssssssssss·························
-        active         ██▆▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅
-        active: at most 3 warps in the kernel at a time
+    check(
+        "timeline lossy.capture --width 60",
+        expect![[r#"
+            launch 0: lossy, 149.5 µs, 3 warps
+            LOST 4 records of this launch: what is blank may be missing
+            warps from top to bottom; a column is 3.322 µs
+                           |0 ns          |50 µs         |100 µs
+            block 0 warp 0 ··s··········································
+            block 0 warp 1 ··sssssssssssssssssssssssssssssssssssssssssss
+            block 0 warp 2 ··s··········································
+            active         █████████████████████████████████████████████
+            active: at most 3 warps in the kernel at a time
 
-        regions, and their share of the warps' time in the kernel:
-          s step      720 ns   35.1 %
-          · in the kernel, in no region
-        --- stderr
-        warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-        warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-        error: too little time passed between the clock readings to know the frequency of the SM clock well, 2000 MHz was taken; cycles are right, nanoseconds may not be: profile a longer run, or several launches in one session.
-        warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-        warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-        warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
-        --- exit code 0
-    "#]]);
+            regions, and their share of the warps' time in the kernel:
+              s step            151.7 µs   33.8 %
+              · in no region    296.8 µs   66.2 %
+            --- stderr
+            warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+            warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
 fn a_timeline_outside_of_the_launch_is_empty() {
-    check("timeline gemm.capture --width 60 --window 1ms..2ms --rows 2", expect![[r#"
-        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-        SMs from top to bottom; a column is 18.87 µs
-               |1 ms                     |1.5 ms
-        SM 0
-        SM 1
-        no warp was in the kernel in this window
-          · in the kernel, in no region
-        --- exit code 0
-    "#]]);
+    check(
+        "timeline gemm.capture --width 60 --window 1ms..2ms --rows 2",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom; a column is 18.87 µs
+                   |1 ms                     |1.5 ms
+            SM 0
+            SM 1
+            no warp was in the kernel in this window
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
 fn a_launch_that_is_not_there_is_refused() {
-    check("timeline gemm.capture --launch 2", expect![[r#"
+    check(
+        "timeline gemm.capture --launch 2",
+        expect![[r#"
         --- stderr
         error: there is no launch 2
           help: the launches are 0 to 1; `profiler info` lists them
         --- exit code 2
-    "#]]);
-    check("timeline gemm.capture --warp 7", expect![[r#"
+    "#]],
+    );
+    check(
+        "timeline gemm.capture --warp 7",
+        expect![[r#"
         --- stderr
         error: launch 0 has no such warp
           help: choose others by --sm, --block and --warp
         --- exit code 2
-    "#]]);
-    check("timeline gemm.capture --window 5us..2us", expect![[r#"
+    "#]],
+    );
+    check(
+        "timeline gemm.capture --window 5us..2us",
+        expect![[r#"
         --- stderr
         error: the window begins at 5 µs and ends at 2 µs, which is not later; it is counted from the begin of the launch, which lasted 10.7 µs
         --- exit code 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_sound_capture_passes_every_check() {
-    check("check gemm.capture --deny warnings,losses,notes", expect![[r#"
+    check(
+        "check gemm.capture --deny warnings,losses,notes",
+        expect![[r#"
         gemm.capture: passed: nothing was odd; 224 records, 0 lost
         --- exit code 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_check_passes_where_what_was_found_is_not_denied() {
-    check("check lossy.capture", expect![[r#"
-        error[clock-uncertain, denied]: too little time passed between the clock readings to know the frequency of the SM clock well, 2000 MHz was taken; cycles are right, nanoseconds may not be: profile a longer run, or several launches in one session.
-        warning[no-slot]: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).; first at module 0
-        warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).; first at module 0
-        warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).; first at module 0, slot 0, lane 0
-        warning[warp-never-left]: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).; first at module 0, slot 1
-        warning[open-region]: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).; first at module 0, slot 1, lane 0
-        lossy.capture: FAILED: 1 error, 5 warnings; 17 records, 14 lost
-        --- exit code 1
-    "#]]);
+    check(
+        "check lossy.capture",
+        expect![[r#"
+            warning[no-slot]: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+            warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning[warp-never-left]: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning[open-region]: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            lossy.capture: passed: 5 warnings; 17 records, 14 lost
+            --- exit code 0
+        "#]],
+    );
 }
 
 #[test]
@@ -393,18 +443,24 @@ fn an_export_says_where_it_is() {
 
 #[test]
 fn the_name_of_the_output_must_say_a_format() {
-    check("export gemm.capture -o gemm.txt", expect![[r#"
-        --- stderr
-        error: the name gemm.txt does not say which format is meant
-          help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json
-        --- exit code 2
-    "#]]);
-    check("export gemm.capture -o -", expect![[r#"
-        --- stderr
-        error: which format is meant?
-          help: give --to FORMAT where the output has no name that says it
-        --- exit code 2
-    "#]]);
+    check(
+        "export gemm.capture -o gemm.txt",
+        expect![[r#"
+            --- stderr
+            error: the name gemm.txt does not say which format is meant
+              help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json, .hatchet, .folded, .speedscope.json, .csv, .jsonl
+            --- exit code 2
+        "#]],
+    );
+    check(
+        "export gemm.capture -o -",
+        expect![[r#"
+            --- stderr
+            error: which format is meant?
+              help: give --to FORMAT where the output has no name that says it
+            --- exit code 2
+        "#]],
+    );
 }
 
 #[test]

@@ -157,8 +157,7 @@ impl Check {
                 Class::Kind(kind) => diagnostic.kind == kind,
             };
             let grave = diagnostic.severity() == Severity::Error;
-            !arguments.allow.contains(&diagnostic.kind)
-                && (grave || arguments.deny.iter().any(by))
+            !arguments.allow.contains(&diagnostic.kind) && (grave || arguments.deny.iter().any(by))
         };
         let list = trace.diagnostics.list.iter();
         let mut diagnostics: Vec<_> = list.map(|found| (*found, denied(found))).collect();

@@ -332,9 +332,10 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         });
         Value::Object(stamps.into_iter().collect())
     };
-    let record_cost = trace.record_cost.as_ref().map(|cost| {
-        json!({ "one_lane": costs(&cost.one_lane), "elected": costs(&cost.elected) })
-    });
+    let record_cost = trace
+        .record_cost
+        .as_ref()
+        .map(|cost| json!({ "one_lane": costs(&cost.one_lane), "elected": costs(&cost.elected) }));
     let diagnostics = trace.diagnostics.list.iter().map(|diagnostic| {
         json!({
             "kind": diagnostic.kind.name(),

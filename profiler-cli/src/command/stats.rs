@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{GroupBy, StatsQuery, Trace, Warp};
 
-use crate::arguments::CaptureArguments;
+use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
+use crate::load;
+use crate::output::{self, Content};
 use crate::selection::{Selection, WarpArguments};
 use crate::units::Window;
-use crate::{load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,6 +19,8 @@ Examples:
   profiler stats gemm.capture --by path
   profiler stats gemm.capture --name 'load*' --by sm --launch 3
   profiler stats gemm.capture --launch 0 --window 20%..40% --block 0-3
+  profiler stats gemm.capture --format csv -o gemm.csv
+  profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
   profiler stats gemm.capture --subtract-cost";
 
 /// Show how often regions ran, how long, and what share of the kernel
@@ -31,6 +34,12 @@ pub(crate) struct Arguments {
     /// What each row is about
     #[arg(long, value_name = "WHAT", default_value = "site")]
     by: By,
+    /// How to show it
+    #[arg(long, default_value = "table")]
+    format: Format,
+    /// The file to write; `-`, or nothing, for standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<File>,
     #[command(flatten)]
     filters: Filters,
 }
@@ -53,6 +62,17 @@ struct Filters {
     window: Option<Window>,
     #[command(flatten)]
     warps: WarpArguments,
+}
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A table for people, with what else is to be known above it
+    Table,
+    /// A JSON object with notes, diagnostics and rows
+    Json,
+    /// A line for each row, a column for each figure
+    Csv,
 }
 
 /// What each row is about.
@@ -92,7 +112,19 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         let _progress = console.elapsed("gathering statistics");
         trace.stats_of(&query)
     };
-    output::print(&stats.to_string())?;
+    if matches!(arguments.format, Format::Csv) {
+        // The only format without a place for them.
+        console.diagnostics(&stats.diagnostics);
+    }
+    let output = arguments.output.as_ref().unwrap_or(&File::Standard);
+    output::write(output, Content::Text, &[&arguments.input.capture], console, |writer| {
+        match arguments.format {
+            Format::Table => write!(writer, "{stats}")?,
+            Format::Json => stats.write_json_to(writer)?,
+            Format::Csv => stats.write_csv_to(writer)?,
+        }
+        Ok(())
+    })?;
     Ok(Verdict::Clean)
 }
 
@@ -171,8 +203,9 @@ fn present<T: Ord>(
 ) -> Result<BTreeSet<T>, Error> {
     let present: BTreeSet<T> = trace.warps.iter().filter_map(of).collect();
     if present.is_empty() {
-        return Err(Error::new(format!("nothing was recorded {place}"))
-            .with_cure("choose others by --sm, --block and --warp; `profiler timeline` shows which"));
+        return Err(Error::new(format!("nothing was recorded {place}")).with_cure(
+            "choose others by --sm, --block and --warp; `profiler timeline` shows which",
+        ));
     }
     Ok(present)
 }

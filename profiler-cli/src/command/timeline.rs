@@ -121,8 +121,7 @@ fn launch(trace: &Trace, index: usize) -> Result<&Launch, Error> {
 fn width(arguments: &Arguments) -> usize {
     match arguments.width {
         Some(width) => width as usize,
-        None => terminal_size::terminal_size().map_or(WIDTH, |(width, _)| {
-            usize::from(width.0).max(*WIDTHS.start() as usize)
-        }),
+        None => terminal_size::terminal_size()
+            .map_or(WIDTH, |(width, _)| usize::from(width.0).max(*WIDTHS.start() as usize)),
     }
 }

@@ -5,8 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
-use profiler_trace::{ExportOptions, Trace};
+use profiler_trace::Trace;
 
+use super::options::Options;
 use crate::exit::Error;
 use crate::output::{Content, WriteError};
 
@@ -17,6 +18,16 @@ pub(super) enum Format {
     Perfetto,
     /// Chrome's JSON, for ui.perfetto.dev and chrome://tracing (.json)
     Chrome,
+    /// Hatchet's, for proton-viewer (.hatchet)
+    Hatchet,
+    /// Folded stacks of nanoseconds, for inferno and other makers of flame graphs (.folded)
+    Folded,
+    /// For www.speedscope.app (.speedscope.json)
+    Speedscope,
+    /// A row for each kernel of a warp, region and mark, as CSV (.csv)
+    EventsCsv,
+    /// The same as JSON, an object a line (.jsonl)
+    EventsJson,
 }
 
 impl Format {
@@ -25,6 +36,11 @@ impl Format {
         match self {
             Self::Perfetto => &[".pftrace", ".perfetto-trace"],
             Self::Chrome => &[".json"],
+            Self::Hatchet => &[".hatchet"],
+            Self::Folded => &[".folded"],
+            Self::Speedscope => &[".speedscope.json"],
+            Self::EventsCsv => &[".csv"],
+            Self::EventsJson => &[".jsonl"],
         }
     }
 
@@ -50,19 +66,29 @@ impl Format {
     pub(super) fn content(self) -> Content {
         match self {
             Self::Perfetto => Content::Binary,
-            Self::Chrome => Content::Text,
+            Self::Chrome
+            | Self::Hatchet
+            | Self::Folded
+            | Self::Speedscope
+            | Self::EventsCsv
+            | Self::EventsJson => Content::Text,
         }
     }
 
     pub(super) fn write(
         self,
         trace: &Trace,
-        options: &ExportOptions,
+        options: &Options,
         writer: &mut (dyn Write + Send),
     ) -> Result<(), WriteError> {
         match self {
-            Self::Perfetto => trace.write_perfetto_to(writer, options)?,
-            Self::Chrome => trace.write_chrome_to(writer, options)?,
+            Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,
+            Self::Chrome => trace.write_chrome_to(writer, &options.timeline)?,
+            Self::Hatchet => trace.write_hatchet_to(writer)?,
+            Self::Folded => trace.write_folded_to(writer, options.stacks)?,
+            Self::Speedscope => trace.write_speedscope_to(writer, &options.speedscope)?,
+            Self::EventsCsv => trace.write_events_csv_to(writer)?,
+            Self::EventsJson => trace.write_events_json_to(writer)?,
         }
         Ok(())
     }

@@ -123,7 +123,8 @@ impl Drawing<'_> {
         let warps = self.trace.warps.get(launch.warps.clone()).unwrap_or_default();
         let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
         if lost > 0 {
-            let _ = writeln!(text, "LOST {lost} records of this launch: what is blank may be missing");
+            let _ =
+                writeln!(text, "LOST {lost} records of this launch: what is blank may be missing");
         }
         if self.trace.device.emulated {
             let _ = writeln!(text, "recorded on the emulator: these are not GPU times");
