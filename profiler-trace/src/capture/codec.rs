@@ -1,16 +1,24 @@
 //! Packs a part of an array, and unpacks it.
 //!
-//! Records are units of two words whose upper bytes hardly change from one unit to the next, and
-//! whose lower bytes are noise. So each 32-bit quarter of a unit is replaced by its difference to
-//! the unit before, and then the bytes are put in order of their place in the unit: what hardly
-//! changes becomes runs of zeros, which a fast compressor finds. `docs/capture-format.md` has the
-//! figures.
+//! The clock runs through the records: the low half of each of a unit's two words is, or nearly is,
+//! the low half of the clock when the unit before was written, and the high halves hardly change.
+//! So each quarter of a unit is replaced by its difference to the quarter of the unit before that
+//! foretells it best, and then the bytes are put in order of their place in the unit: what hardly
+//! changes becomes runs, which LZ4 finds. Whatever the bytes are, they come back; only how small
+//! they get depends on their meaning. `docs/capture-format.md` has the figures.
 
 use profiler_wire::record::UNIT_BYTES;
 
 use super::format::Packing;
 
 const UNIT: usize = UNIT_BYTES as usize;
+
+/// The 32-bit quarters of a unit, lowest first.
+type Quarters = [u32; 4];
+
+/// Which quarter of the unit before foretells each quarter: a range's begin, in word 0, follows the
+/// stamp of the unit before, in word 1, as its own stamp does.
+const FORETOLD_BY: [usize; 4] = [2, 1, 2, 3];
 
 /// Room for what packing needs besides its input.
 #[derive(Default)]
@@ -20,12 +28,13 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// Packs a part: as units, if it consists of them.
+    /// Packs a part: as `units`, where it consists of them.
     pub(super) fn pack<'a>(&'a mut self, part: &'a [u8], units: bool) -> (Packing, &'a [u8]) {
         if is_zero(part) {
             return (Packing::Zeros, &[]);
         }
         let (packing, source) = if units && part.len().is_multiple_of(UNIT) {
+            self.planes.resize(part.len(), 0);
             to_planes(part, &mut self.planes);
             (Packing::Units, self.planes.as_slice())
         } else {
@@ -41,32 +50,26 @@ impl Packer {
     /// Unpacks a payload into a part of the right length; `false` if it is not packed so.
     #[must_use]
     pub(super) fn unpack(&mut self, packing: Packing, payload: &[u8], part: &mut [u8]) -> bool {
-        let decompress = |into: &mut [u8]| {
-            lz4_flex::block::decompress_into(payload, into).is_ok_and(|length| length == into.len())
-        };
         match packing {
-            Packing::Plain => {
-                let fits = payload.len() == part.len();
-                if fits {
-                    part.copy_from_slice(payload);
-                }
-                fits
-            }
-            Packing::Zeros => {
-                part.fill(0);
-                payload.is_empty()
-            }
-            Packing::Compressed => decompress(part),
+            Packing::Plain if payload.len() == part.len() => part.copy_from_slice(payload),
+            Packing::Plain => return false,
+            Packing::Zeros => part.fill(0),
+            Packing::Compressed => return decompress(payload, part),
             Packing::Units => {
                 self.planes.resize(part.len(), 0);
-                let whole = part.len().is_multiple_of(UNIT) && decompress(&mut self.planes);
-                if whole {
-                    from_planes(&self.planes, part);
+                if !part.len().is_multiple_of(UNIT) || !decompress(payload, &mut self.planes) {
+                    return false;
                 }
-                whole
+                from_planes(&self.planes, part);
             }
         }
+        true
     }
+}
+
+/// Whether the payload is that of exactly so many bytes.
+fn decompress(payload: &[u8], into: &mut [u8]) -> bool {
+    lz4_flex::block::decompress_into(payload, into).is_ok_and(|length| length == into.len())
 }
 
 /// Whether all bytes are zero.
@@ -75,29 +78,22 @@ fn is_zero(bytes: &[u8]) -> bool {
     words.iter().all(|word| *word == [0; 16]) && rest.iter().all(|byte| *byte == 0)
 }
 
-/// Differences of the units, by 32-bit quarters, one plane for each byte of a unit.
-fn to_planes(units: &[u8], planes: &mut Vec<u8>) {
+/// Differences of whole units, with one plane for each byte of a unit.
+fn to_planes(units: &[u8], planes: &mut [u8]) {
     let (units, _) = units.as_chunks::<UNIT>();
-    planes.resize(units.len() * UNIT, 0);
     let mut planes: Vec<&mut [u8]> = planes.chunks_exact_mut(units.len().max(1)).collect();
-    let mut before = [0_u32; UNIT / 4];
+    let mut before = Quarters::default();
     for (index, unit) in units.iter().enumerate() {
         let (quarters, _) = unit.as_chunks::<4>();
-        for (quarter, before) in quarters
-            .iter()
-            .zip(&mut before)
-            .enumerate()
-            .map(|(place, pair)| (place, pair))
-            .map(|(place, (quarter, before))| ((place, quarter), before))
-        {
-            let (place, bytes) = quarter;
-            let word = u32::from_le_bytes(*bytes);
-            let difference = word.wrapping_sub(*before).to_le_bytes();
-            *before = word;
-            for (byte, value) in difference.into_iter().enumerate() {
-                planes[place * 4 + byte][index] = value;
+        let quarters =
+            Quarters::map([0, 1, 2, 3], |quarter| u32::from_le_bytes(quarters[quarter as usize]));
+        for (quarter, planes) in planes.chunks_exact_mut(4).enumerate() {
+            let difference = quarters[quarter].wrapping_sub(before[FORETOLD_BY[quarter]]);
+            for (plane, byte) in planes.iter_mut().zip(difference.to_le_bytes()) {
+                plane[index] = byte;
             }
         }
+        before = quarters;
     }
 }
 
@@ -105,14 +101,19 @@ fn to_planes(units: &[u8], planes: &mut Vec<u8>) {
 fn from_planes(planes: &[u8], units: &mut [u8]) {
     let (units, _) = units.as_chunks_mut::<UNIT>();
     let planes: Vec<&[u8]> = planes.chunks_exact(units.len().max(1)).collect();
-    let mut before = [0_u32; UNIT / 4];
+    let mut before = Quarters::default();
     for (index, unit) in units.iter_mut().enumerate() {
-        let (quarters, _) = unit.as_chunks_mut::<4>();
-        for (place, (quarter, before)) in quarters.iter_mut().zip(&mut before).enumerate() {
-            let difference =
-                u32::from_le_bytes(std::array::from_fn(|byte| planes[place * 4 + byte][index]));
-            *before = before.wrapping_add(difference);
-            *quarter = before.to_le_bytes();
+        let mut quarters = Quarters::default();
+        for (quarter, planes) in planes.chunks_exact(4).enumerate() {
+            let difference = u32::from_le_bytes([0, 1, 2, 3].map(|byte| planes[byte][index]));
+            quarters[quarter] = difference.wrapping_add(before[FORETOLD_BY[quarter]]);
         }
+        for (bytes, quarter) in unit.as_chunks_mut::<4>().0.iter_mut().zip(quarters) {
+            *bytes = quarter.to_le_bytes();
+        }
+        before = quarters;
     }
 }
+
+#[cfg(test)]
+mod tests;
