@@ -5,6 +5,7 @@ mod completions;
 mod export;
 mod info;
 mod man;
+mod report;
 mod stats;
 mod timeline;
 
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Stats(stats::Arguments),
     Timeline(timeline::Arguments),
     Export(export::Arguments),
+    Report(report::Arguments),
     Check(check::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -32,6 +34,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Stats(arguments) => stats::run(&arguments, console),
         Command::Timeline(arguments) => timeline::run(&arguments, console),
         Command::Export(arguments) => export::run(&arguments, console),
+        Command::Report(arguments) => report::run(&arguments, console),
         Command::Check(arguments) => check::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments, console),

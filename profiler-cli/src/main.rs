@@ -12,6 +12,7 @@ mod load;
 mod output;
 mod selection;
 mod units;
+mod window;
 
 use std::process::ExitCode;
 

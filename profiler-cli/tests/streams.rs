@@ -42,6 +42,9 @@ fn a_file_and_standard_output_get_the_same_bytes() {
         ("speedscope", "a.speedscope.json"),
         ("events-csv", "a.csv"),
         ("events-json", "a.jsonl"),
+        ("parquet", "a.parquet"),
+        ("arrow", "a.arrow"),
+        ("flamegraph", "a.svg"),
     ] {
         let to_file = folder.run(&format!("export gemm.capture -o {name}"));
         assert_eq!(to_file.code, Some(0), "{}", to_file.stderr);

@@ -11,7 +11,7 @@ use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
 use crate::selection::{Selection, WarpArguments};
-use crate::units::Window;
+use crate::window::Window;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -142,14 +142,8 @@ impl Filters {
             query = launches.iter().fold(query, |query, launch| query.launch(*launch));
         }
         if let Some(window) = self.window {
-            let all = launches.iter().filter_map(|&launch| trace.launches.get(launch));
-            let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
-            for launch in all {
-                (start, end) = (start.min(launch.start_ns), end.max(launch.end_ns));
-            }
-            if start <= end {
-                let (from, to) = window.on(end - start).map_err(Error::new)?;
-                query = query.window_ns(start + from..start + to);
+            if let Some(window) = window.on_launches(trace, launches.iter().copied())? {
+                query = query.window_ns(window);
             }
         }
         self.warps_of(trace, query)

@@ -13,7 +13,7 @@ use crate::arguments::CaptureArguments;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::selection::WarpArguments;
-use crate::units::Window;
+use crate::window::Window;
 use crate::{load, output};
 use rows::RowKind;
 

@@ -28,6 +28,15 @@ pub(super) enum Format {
     EventsCsv,
     /// The same as JSON, an object a line (.jsonl)
     EventsJson,
+    /// The same as a table for DuckDB, Polars, DataFusion or Spark (.parquet)
+    #[cfg(feature = "parquet")]
+    Parquet,
+    /// The same as Arrow's IPC file, also called Feather (.arrow)
+    #[cfg(feature = "parquet")]
+    Arrow,
+    /// A flame graph of regions by their own time (.svg)
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
 }
 
 impl Format {
@@ -41,6 +50,12 @@ impl Format {
             Self::Speedscope => &[".speedscope.json"],
             Self::EventsCsv => &[".csv"],
             Self::EventsJson => &[".jsonl"],
+            #[cfg(feature = "parquet")]
+            Self::Parquet => &[".parquet"],
+            #[cfg(feature = "parquet")]
+            Self::Arrow => &[".arrow", ".feather"],
+            #[cfg(feature = "flamegraph")]
+            Self::Flamegraph => &[".svg"],
         }
     }
 
@@ -66,6 +81,10 @@ impl Format {
     pub(super) fn content(self) -> Content {
         match self {
             Self::Perfetto => Content::Binary,
+            #[cfg(feature = "parquet")]
+            Self::Parquet | Self::Arrow => Content::Binary,
+            #[cfg(feature = "flamegraph")]
+            Self::Flamegraph => Content::Text,
             Self::Chrome
             | Self::Hatchet
             | Self::Folded
@@ -89,6 +108,18 @@ impl Format {
             Self::Speedscope => trace.write_speedscope_to(writer, &options.speedscope)?,
             Self::EventsCsv => trace.write_events_csv_to(writer)?,
             Self::EventsJson => trace.write_events_json_to(writer)?,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => {
+                profiler_parquet::write_parquet(trace, writer, &Default::default())?;
+            }
+            #[cfg(feature = "parquet")]
+            Self::Arrow => {
+                profiler_parquet::write_arrow(trace, writer, &Default::default())?;
+            }
+            #[cfg(feature = "flamegraph")]
+            Self::Flamegraph => {
+                profiler_report::write_flamegraph(trace, writer, &Default::default())?;
+            }
         }
         Ok(())
     }
