@@ -1,11 +1,11 @@
 //! Statistics of regions: how often, how long, what share of the kernel.
 
-mod collect;
+pub(crate) mod collect;
 mod paths;
 mod pattern;
 mod query;
-mod summary;
-mod table;
+pub(crate) mod summary;
+pub(crate) mod table;
 
 use profiler_wire::header::Dim3;
 
