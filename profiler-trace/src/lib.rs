@@ -13,6 +13,7 @@ mod clock;
 mod cost;
 mod decode;
 mod diagnostic;
+pub mod diff;
 mod edges;
 mod export;
 mod merge;

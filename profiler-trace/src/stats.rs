@@ -1,12 +1,12 @@
 //! Statistics of regions: how often, how long, what share of the kernel.
 
-mod collect;
+pub(crate) mod collect;
 mod paths;
 mod pattern;
 mod query;
 mod rows;
-mod summary;
-mod table;
+pub(crate) mod summary;
+pub(crate) mod table;
 
 pub(crate) use collect::may_record;
 

@@ -20,7 +20,7 @@ use crate::model::{Region, SiteIndex, Trace, Warp};
 type Key = (usize, StatsPlace, u32);
 
 /// What is counted for a row.
-struct Counted {
+pub(crate) struct Counted {
     key: Key,
     count: u64,
     open: u64,
@@ -42,14 +42,21 @@ struct Recorders {
 }
 
 /// What a row is about, as it comes by.
-enum Seen<'t> {
+pub(crate) enum Seen<'t> {
     /// A warp's time in its kernel.
     Kernel,
     Region(&'t Region),
 }
 
+/// A warp, and where it stands in [`Trace::warps`].
+#[derive(Clone, Copy)]
+pub(crate) struct InTrace<'t> {
+    pub(crate) warp: &'t Warp,
+    pub(crate) index: usize,
+}
+
 /// Finds the rows of what is in a query.
-struct Walk<'t> {
+pub(crate) struct Walk<'t> {
     trace: &'t Trace,
     query: &'t StatsQuery,
     /// Kernels in order of their first launch.
@@ -70,7 +77,7 @@ struct Walk<'t> {
 const NONE: u32 = u32::MAX;
 
 impl<'t> Walk<'t> {
-    fn new(trace: &'t Trace, query: &'t StatsQuery) -> Self {
+    pub(crate) fn new(trace: &'t Trace, query: &'t StatsQuery) -> Self {
         Self {
             trace,
             query,
@@ -92,7 +99,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Warps that are in, each with the place of its kernel and its own.
-    fn warps(&mut self, mut each: impl FnMut(&mut Self, &'t Warp, usize, StatsPlace)) {
+    fn warps(&mut self, mut each: impl FnMut(&mut Self, InTrace<'t>, usize, StatsPlace)) {
         for (number, launch) in self.trace.launches.iter().enumerate() {
             if !self.query.takes_launch(self.trace, number) {
                 continue;
@@ -102,16 +109,18 @@ impl<'t> Walk<'t> {
                 self.kernels.push(launch.kernel);
                 self.kernels.len() - 1
             });
-            for warp in self.trace.warps.get(launch.warps.clone()).unwrap_or_default() {
+            for index in launch.warps.clone() {
+                let Some(warp) = self.trace.warps.get(index) else { break };
                 if self.query.takes_warp(self.trace, warp) {
-                    each(self, warp, kernel, place(self.query.group_by(), number, warp));
+                    let place = place(self.query.group_by(), number, warp);
+                    each(self, InTrace { warp, index }, kernel, place);
                 }
             }
         }
     }
 
     /// All that has a row: its row, its warp, and what it is.
-    fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, &'t Warp, Seen<'t>)) {
+    pub(crate) fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, InTrace<'t>, Seen<'t>)) {
         let by_path = self.query.group_by() == GroupBy::Path;
         self.warps(|walk, warp, kernel, place| {
             let site = walk.kernels[kernel];
@@ -121,7 +130,7 @@ impl<'t> Walk<'t> {
                 each(&mut walk.rows[row as usize], row, warp, Seen::Kernel);
             }
             walk.nesting.clear();
-            for region in &warp.regions {
+            for region in &warp.warp.regions {
                 let node = if by_path {
                     walk.nesting.node(&mut walk.paths, root, region)
                 } else {
@@ -172,6 +181,21 @@ impl<'t> Walk<'t> {
         row
     }
 
+    /// The names of a row: its kernel's, those of what encloses it (by path), its own.
+    pub(crate) fn names(&self, row: u32) -> (String, Vec<String>, String) {
+        let key = &self.rows[row as usize].key;
+        let name = |site: SiteIndex| {
+            let site = self.trace.sites.get(site.0 as usize);
+            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
+        };
+        let path = match self.query.group_by() {
+            GroupBy::Path => self.paths.enclosing(key.2),
+            _ => Vec::new(),
+        };
+        let path = path.into_iter().map(name).collect();
+        (name(self.kernels[key.0]), path, name(self.site(key)))
+    }
+
     fn site(&self, key: &Key) -> SiteIndex {
         match self.query.group_by() {
             GroupBy::Path => self.paths.site(key.2),
@@ -200,7 +224,7 @@ pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
     let mut durations = vec![0.0; regions];
     let mut summaries = |walk: &mut Walk<'_>, of: fn(&Warp, &Seen<'_>) -> Option<f64>| {
         let mut next = starts.clone();
-        walk.seen(|_, row, warp, seen| {
+        walk.seen(|_, row, InTrace { warp, .. }, seen| {
             if let Some(duration) =
                 of(warp, &seen).filter(|_| query.takes_begin(begin(warp, &seen)))
             {
@@ -254,7 +278,7 @@ fn count(walk: &mut Walk<'_>) {
             extra.push((row, f64::from(lanes.count_ones() - 1) * kernel_ns));
         }
     };
-    walk.seen(|counted, row, warp, seen| {
+    walk.seen(|counted, row, InTrace { warp, .. }, seen| {
         if !last.is_some_and(|last| std::ptr::eq(last, warp)) {
             flush(&mut lanes, last);
             last = Some(warp);
@@ -313,7 +337,7 @@ fn recorders(walk: &mut Walk<'_>) -> HashMap<(usize, StatsPlace, u16), Recorders
         }
     }
     let mut recorders: HashMap<_, Recorders> = HashMap::new();
-    walk.warps(|_, warp, kernel, place| {
+    walk.warps(|_, InTrace { warp, .. }, kernel, place| {
         for &strategy in &strategies[kernel] {
             if may_record(strategy.unwrap_or(warp.strategy), warp.warp) {
                 let entry = recorders.entry((kernel, place, code(strategy))).or_default();
@@ -386,7 +410,7 @@ fn sort(rows: &mut [(Key, SiteStats)]) {
     });
 }
 
-fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
+pub(crate) fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
     match seen {
         Seen::Kernel => warp.entry.ns,
         Seen::Region(region) => region.start.ns,
@@ -394,7 +418,7 @@ fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
 }
 
 /// How long it lasted in nanoseconds, if it has an end.
-fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
+pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     match seen {
         Seen::Kernel => warp.exit.map(|exit| (exit.ns - warp.entry.ns).max(0.0)),
         Seen::Region(region) => region.end.map(|end| end.ns - region.start.ns),
@@ -402,7 +426,7 @@ fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
 }
 
 /// How long it lasted in cycles, if it has an end and was recorded by them.
-fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
+pub(crate) fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
     let (start, end) = match seen {
         Seen::Kernel => (warp.entry, warp.exit?),
         Seen::Region(region) => (region.start, region.end?),

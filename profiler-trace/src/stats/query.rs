@@ -170,7 +170,7 @@ impl StatsQuery {
     }
 
     /// What of the filters this trace has not: a sentence each, with what there is.
-    pub(super) fn unmet(&self, trace: &Trace) -> Vec<String> {
+    pub(crate) fn unmet(&self, trace: &Trace) -> Vec<String> {
         let mut unmet = Vec::new();
         if let Some(window) = self.window.as_ref().filter(|window| window.is_empty()) {
             unmet.push(format!(
