@@ -85,8 +85,8 @@ fn to_planes(units: &[u8], planes: &mut [u8]) {
     let mut before = Quarters::default();
     for (index, unit) in units.iter().enumerate() {
         let (quarters, _) = unit.as_chunks::<4>();
-        let quarters =
-            Quarters::map([0, 1, 2, 3], |quarter| u32::from_le_bytes(quarters[quarter as usize]));
+        let quarters: Quarters =
+            std::array::from_fn(|quarter| u32::from_le_bytes(quarters[quarter]));
         for (quarter, planes) in planes.chunks_exact_mut(4).enumerate() {
             let difference = quarters[quarter].wrapping_sub(before[FORETOLD_BY[quarter]]);
             for (plane, byte) in planes.iter_mut().zip(difference.to_le_bytes()) {
