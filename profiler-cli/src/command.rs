@@ -2,6 +2,7 @@
 
 mod check;
 mod completions;
+mod diff;
 mod export;
 mod info;
 mod man;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Timeline(timeline::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
+    Diff(diff::Arguments),
     Check(check::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -35,6 +37,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error>
         Command::Timeline(arguments) => timeline::run(&arguments, console),
         Command::Export(arguments) => export::run(&arguments, console),
         Command::Report(arguments) => report::run(&arguments, console),
+        Command::Diff(arguments) => diff::run(&arguments, console),
         Command::Check(arguments) => check::run(&arguments, console),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments, console),

@@ -12,6 +12,8 @@ pub(crate) const FOUND: u8 = 1;
 /// The command could not do what it was asked for. clap ends with the same code where it does not
 /// understand the arguments.
 pub(crate) const TROUBLE: u8 = 2;
+/// The command did what it was asked for, and the data do not tell.
+pub(crate) const UNKNOWN: u8 = 3;
 
 /// The exit codes in words, as `--help` and the manual show them.
 pub(crate) const HELP: &str = "\
@@ -19,6 +21,7 @@ Exit codes:
   0  done; `check` and `diff` found nothing that they were told to fail on
   1  `check` found what --deny names, or `diff` a change beyond --fail-above
   2  not done: the arguments are wrong, a file cannot be read or written
+  3  `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone
 A reader that closes the pipe early, as `head` does, is no error.";
 
 /// What a command that did its work says about what it saw.
@@ -28,6 +31,8 @@ pub(crate) enum Verdict {
     Clean,
     /// What was looked for was found.
     Found,
+    /// The data do not tell.
+    Unknown,
 }
 
 impl Verdict {
@@ -41,6 +46,7 @@ impl Verdict {
         match self {
             Self::Clean => CLEAN.into(),
             Self::Found => FOUND.into(),
+            Self::Unknown => UNKNOWN.into(),
         }
     }
 }

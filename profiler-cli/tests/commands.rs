@@ -448,7 +448,7 @@ fn the_name_of_the_output_must_say_a_format() {
         expect![[r#"
             --- stderr
             error: the name gemm.txt does not say which format is meant
-              help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json, .hatchet, .folded, .speedscope.json, .csv, .jsonl
+              help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json, .hatchet, .folded, .speedscope.json, .csv, .jsonl, .parquet, .arrow, .feather, .svg
             --- exit code 2
         "#]],
     );
@@ -461,6 +461,87 @@ fn the_name_of_the_output_must_say_a_format() {
             --- exit code 2
         "#]],
     );
+}
+
+/// Runs the program beside `a.capture` and `b.capture`, which is slower.
+#[track_caller]
+fn compare(words: &str) -> support::Ran {
+    let folder = Folder::new();
+    folder.save("a.capture", &support::gemm(4));
+    folder.save("b.capture", &support::gemm(5));
+    folder.run(words)
+}
+
+#[test]
+fn a_comparison_is_a_table() {
+    let ran = compare("diff a.capture b.capture --by path");
+    expect![[r#"
+        side A: 1 capture, 2 launches, 224 records, synthetic
+        side B: 1 capture, 2 launches, 224 records, synthetic
+        compared are blocks of 2 and 2 launches: a change that is found is one between these launches, and what differs from launch to launch by itself is not in these numbers; give each side 6 captures or more, taken in turns (or launches in one capture, which tell less)
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region           a launch, A    B    mean, A          B        mean        95 % interval         p50       p95       p99   verdict
+        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         gemm, launches             1    1    21.4 µs   26.75 µs     +25.0 %                    -     +25.0 %   +25.0 %   +25.0 %   too few units
+         gemm, warps                8    8   18620 cy   23275 cy   +25.0 % *   +24.5 % to +25.5 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
+         ╰─ tile                   32   32    3355 cy    4194 cy   +25.0 % *   +24.2 % to +25.7 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
+         ╰─ tile › load            32   32     955 cy    1194 cy   +25.0 % *   +22.5 % to +27.5 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
+         ╰─ tile › mma             32   32    2320 cy    2900 cy   +25.0 % *   +25.0 % to +25.0 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
+         ╰─ epilogue                8    8    3600 cy    4500 cy   +25.0 % *   +25.0 % to +25.0 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        5 of 5 rows changed (*): by 1 % or more, false discovery rate 5 %
+        --- exit code 0
+    "#]].assert_eq(&ran.transcript());
+}
+
+#[test]
+fn a_comparison_with_itself_finds_nothing() {
+    let ran = compare("diff a.capture a.capture --fail-above 1% --format json");
+    let json = ran.json();
+    assert_eq!(ran.code, Some(0), "{json:#}");
+    assert_eq!(json["threshold"]["outcome"], "pass");
+    for row in json["rows"].as_array().expect("rows") {
+        assert_ne!(row["verdict"], "slower", "{row:#}");
+        assert_ne!(row["verdict"], "faster", "{row:#}");
+    }
+}
+
+#[test]
+fn a_comparison_fails_beyond_its_threshold_only() {
+    let code = |words: &str| compare(words).code;
+    assert_eq!(code("diff a.capture b.capture"), Some(0));
+    assert_eq!(code("diff a.capture b.capture --fail-above 10%"), Some(1));
+    assert_eq!(code("diff a.capture b.capture --fail-above 30%"), Some(0));
+    assert_eq!(code("diff b.capture a.capture --fail-above 1%"), Some(0));
+    assert_eq!(code("diff a.capture b.capture --fail-above 10% --name none"), Some(3));
+    assert_eq!(code("diff a.capture b.capture --quantiles"), Some(2));
+    assert_eq!(code("diff a.capture"), Some(2));
+    assert_eq!(code("diff a.capture none.capture"), Some(2));
+    assert_eq!(code("diff a.capture b.capture --false-discovery-rate 0"), Some(2));
+}
+
+#[test]
+fn a_side_may_be_several_captures() {
+    let ran = compare(
+        "diff --before a.capture a.capture --after b.capture b.capture b.capture --format json",
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let json = ran.json();
+    assert_eq!((&json["a"]["captures"], &json["b"]["captures"]), (&2.into(), &3.into()));
+    assert_eq!(compare("diff a.capture b.capture --before a.capture").code, Some(2));
+    assert_eq!(compare("diff --before a.capture").code, Some(2));
+}
+
+#[test]
+fn a_report_is_one_page() {
+    let folder = Folder::with_captures();
+    let ran = folder.run("report gemm.capture -o gemm.html --title tour --window 10%..20%");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let page = String::from_utf8(folder.bytes("gemm.html")).expect("text");
+    assert!(page.contains("<title>tour") && page.contains("epilogue"));
+    let piped = folder.run("report gemm.capture -o - --title tour --window 10%..20%");
+    assert!(piped.text() == page);
+    assert_eq!(folder.run("report gemm.capture").code, Some(2));
 }
 
 #[test]
