@@ -110,24 +110,24 @@ fn sides_of_different_sizes() {
     assert!((8..=34).contains(&found), "{found} of {PAIRS}");
 }
 
-/// Of 20 regions that are all the same, hardly ever is one reported.
+/// Of 12 regions that are all the same, hardly ever is one reported.
 #[test]
 fn many_regions_without_a_change() {
-    let model = Model { names: 20, regions: 6, blocks: 4, ..MODEL };
+    let model = Model { names: 12, regions: 6, blocks: 4, ..MODEL };
     let mut found = 0;
-    pairs(model, 100, |a, b| {
+    pairs(model, 60, |a, b| {
         let result = diff(a, b, &options()).expect("usable options");
-        assert_eq!(result.rows.len(), 20);
+        assert_eq!(result.rows.len(), 12);
         found += usize::from(result.changed().next().is_some());
     });
-    // 5 are expected at most; more than 11 have a chance of 1 in 200.
-    assert!(found <= 11, "{found} of 100");
+    // 3 are expected at most; more than 8 have a chance of 1 in 200.
+    assert!(found <= 8, "{found} of 60");
 }
 
 /// 5 % more, in launches that differ by 3 % and regions that differ by 10 % by themselves.
 #[test]
 fn five_percent_are_found() {
-    let model = Model { launches: 24, regions: 10, ..MODEL };
+    let model = Model { launches: 40, ..MODEL };
     let slower = Model { scale: 1.05, ..model };
     let (mut found, mut covered) = (0, 0);
     const COUNT: usize = 100;

@@ -20,6 +20,11 @@ pub(super) fn interval<const M: usize>(
     if a.len().min(b.len()) < FEWEST {
         return None;
     }
+    let first = |units: &[UnitSums<M>]| -> Vec<UnitSums<1>> {
+        let first = |unit: &UnitSums<M>| UnitSums { count: unit.count, sums: [unit.sums[0]] };
+        units.iter().map(first).collect()
+    };
+    let (a, b) = (&first(a), &first(b));
     let (ratio, error) = log_ratio(&Moments::of(a), &Moments::of(b))?;
     // Draws among units without any spread have none either; the interval is then a point.
     if error <= 1e-12 {
@@ -47,7 +52,7 @@ pub(super) fn interval<const M: usize>(
 }
 
 /// The logarithm of the ratio of the means of B and A, and its standard error.
-fn log_ratio<const M: usize>(a: &Moments<M>, b: &Moments<M>) -> Option<(f64, f64)> {
+fn log_ratio(a: &Moments<1>, b: &Moments<1>) -> Option<(f64, f64)> {
     let (mean_a, mean_b) = (a.mean(0), b.mean(0));
     let ratio = (mean_b / mean_a).ln();
     let variance = a.variance(0) / (mean_a * mean_a) + b.variance(0) / (mean_b * mean_b);
