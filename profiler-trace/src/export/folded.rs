@@ -143,8 +143,10 @@ fn push_frame(stack: &mut String, name: &str) {
     // Readers trim lines, and take what stands behind a space and is a number for a value.
     let text = name.trim();
     let before = name.len() - name.trim_start().len();
-    let number =
-        text.rfind(' ').filter(|&at| text[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+    let number = text.rfind(' ').filter(|&at| {
+        let rest = text[at + 1..].trim_start_matches(|digit: char| digit.is_ascii_digit());
+        rest.is_empty() || rest.starts_with('.')
+    });
     for (at, character) in name.char_indices() {
         stack.push(match character {
             _ if character.is_whitespace() && !(before..before + text.len()).contains(&at) => '␠',
