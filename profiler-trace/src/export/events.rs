@@ -62,10 +62,7 @@ pub(super) fn write_as_json(trace: &Trace, writer: &mut impl Write) -> io::Resul
 
 type Row<'t> = [Cell<'t>; COLUMNS.len()];
 
-fn rows<'t>(
-    trace: &'t Trace,
-    mut write: impl FnMut(Row<'t>) -> io::Result<()>,
-) -> io::Result<()> {
+fn rows<'t>(trace: &'t Trace, mut write: impl FnMut(Row<'t>) -> io::Result<()>) -> io::Result<()> {
     for warp in &trace.warps {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let of = Of { trace, launch, warp };

@@ -1,5 +1,6 @@
 //! Folded stacks: a line for each stack, with the time that was spent in it.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale};
@@ -49,7 +50,7 @@ impl StackGroup {
 }
 
 pub(super) fn write(trace: &Trace, group: StackGroup, writer: &mut impl Write) -> io::Result<()> {
-    let mut lines = Lines { trace, written: 0, ns: 0, stack: String::new() };
+    let mut lines = Lines { trace, written: HashMap::new(), stack: String::new() };
     let mut tree = Tree::default();
     let mut last: Option<&Warp> = None;
     for warp in &trace.warps {
@@ -77,19 +78,45 @@ fn add(trace: &Trace, warp: &Warp, kernel: SiteIndex, group: StackGroup, tree: &
 /// Writes lines whose values are whole nanoseconds.
 struct Lines<'t> {
     trace: &'t Trace,
-    /// What was to be written so far, exactly and in whole nanoseconds. A value is what the sum of
-    /// all grows by, so that frames, which are sums of successive lines, are right to a nanosecond.
-    written: Moment,
-    ns: Moment,
+    /// What was to be written so far in each root.
+    written: HashMap<Frame, Written>,
     stack: String,
+}
+
+/// A sum, exactly and in whole nanoseconds. A value is what it grows by, so that frames, which are
+/// sums of successive values of their root, are right to a nanosecond.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    sum: Moment,
+    ns: Moment,
+}
+
+impl Written {
+    fn add(&mut self, time: Moment) -> Moment {
+        self.sum += time;
+        let ns = (self.sum + PER_NS / 2).div_euclid(PER_NS);
+        ns - std::mem::replace(&mut self.ns, ns)
+    }
 }
 
 impl Lines<'_> {
     fn write(&mut self, tree: &Tree, writer: &mut impl Write) -> io::Result<()> {
-        tree.roots.iter().try_for_each(|&root| self.node(tree, root, writer))
+        for &root in &tree.roots {
+            let frame = tree.nodes[root].frame;
+            let mut written = self.written.get(&frame).copied().unwrap_or_default();
+            self.node(tree, root, &mut written, writer)?;
+            self.written.insert(frame, written);
+        }
+        Ok(())
     }
 
-    fn node(&mut self, tree: &Tree, index: usize, writer: &mut impl Write) -> io::Result<()> {
+    fn node(
+        &mut self,
+        tree: &Tree,
+        index: usize,
+        written: &mut Written,
+        writer: &mut impl Write,
+    ) -> io::Result<()> {
         let node = &tree.nodes[index];
         let length = self.stack.len();
         if length > 0 {
@@ -97,29 +124,38 @@ impl Lines<'_> {
         }
         push_frame(&mut self.stack, &node.frame.label(self.trace));
         if node.own.time > 0 || node.children.is_empty() {
-            self.written += node.own.time;
-            let ns = (self.written + PER_NS / 2).div_euclid(PER_NS);
-            let value = ns - std::mem::replace(&mut self.ns, ns);
-            writeln!(writer, "{} {value}", self.stack)?;
+            writeln!(writer, "{} {}", self.stack, written.add(node.own.time))?;
         }
         // As deep as stacks, which are bounded.
-        node.children.iter().try_for_each(|&child| self.node(tree, child, writer))?;
+        node.children.iter().try_for_each(|&child| self.node(tree, child, written, writer))?;
         self.stack.truncate(length);
         Ok(())
     }
 }
 
-/// Adds a name to a stack. What parts frames and lines is written as a sign that looks like it, so
-/// that names stay apart and can be read.
+/// Adds a name to a stack. What parts frames, values and lines is written as a sign that looks like
+/// it, so that names stay apart and can be read.
 fn push_frame(stack: &mut String, name: &str) {
-    if name.is_empty() {
-        stack.push_str("(no name)");
+    let name = match name {
+        "" => "(no name)",
+        name => name,
+    };
+    // Readers trim lines, and take what stands behind a space and is a number for a value.
+    let text = name.trim();
+    let before = name.len() - name.trim_start().len();
+    let number = text.rfind(' ').filter(|&at| {
+        let rest = text[at + 1..].trim_start_matches(|digit: char| digit.is_ascii_digit());
+        rest.is_empty() || rest.starts_with('.')
+    });
+    for (at, character) in name.char_indices() {
+        stack.push(match character {
+            _ if character.is_whitespace() && !(before..before + text.len()).contains(&at) => '␠',
+            ' ' if number.is_some_and(|number| before + number == at) => '\u{a0}',
+            ';' => '；',
+            '\u{7f}' => '␡',
+            '\0'..' ' => char::from_u32(0x2400 + u32::from(character)).unwrap_or(' '),
+            character if character.is_control() => ' ',
+            character => character,
+        });
     }
-    stack.extend(name.chars().map(|character| match character {
-        ';' => '\u{ff1b}',
-        '\u{7f}' => '\u{2421}',
-        '\0'..' ' => char::from_u32(0x2400 + u32::from(character)).unwrap_or(' '),
-        character if character.is_control() || character.is_whitespace() => ' ',
-        character => character,
-    }));
 }

@@ -221,19 +221,30 @@ impl<W: Watch> Stack<'_, W> {
     fn run(mut self) {
         // What ends first; of what ends together, what began last.
         let mut ends: BinaryHeap<(Reverse<Moment>, usize)> = BinaryHeap::new();
+        let mut together = Vec::new();
         for (index, span) in self.spans.iter().enumerate() {
             while let Some(&(_, ended)) = ends.peek()
                 && self.spans[ended].ended_before(span)
             {
                 ends.pop();
-                self.close(ended);
+                self.ended(ended, &mut together);
             }
+            self.close(&mut together);
             self.open(index);
             ends.push((Reverse(span.end), index));
         }
         while let Some((_, ended)) = ends.pop() {
-            self.close(ended);
+            self.ended(ended, &mut together);
         }
+        self.close(&mut together);
+    }
+
+    /// Gathers what ends together, so that no stack is seen that has only a part of it.
+    fn ended(&mut self, index: usize, together: &mut Vec<usize>) {
+        if together.first().is_some_and(|&other| self.spans[other].end < self.spans[index].end) {
+            self.close(together);
+        }
+        together.push(index);
     }
 
     fn open(&mut self, index: usize) {
@@ -258,33 +269,44 @@ impl<W: Watch> Stack<'_, W> {
         }
     }
 
-    fn close(&mut self, index: usize) {
-        let at = self.spans[index].end;
-        if self.hidden.remove(&index) {
-            if self.hidden.is_empty() {
-                self.watch.close(at);
+    /// Closes spans that end at one moment; they are no longer in the list then.
+    fn close(&mut self, ended: &mut Vec<usize>) {
+        let Some(&first) = ended.first() else { return };
+        let at = self.spans[first].end;
+        let had_hidden = !self.hidden.is_empty();
+        let mut lowest = self.shown.len();
+        for &index in ended.iter() {
+            if !self.hidden.remove(&index)
+                && let Ok(place) = self.shown.binary_search(&index)
+            {
+                lowest = lowest.min(place);
             }
-            return;
         }
-        let Ok(place) = self.shown.binary_search(&index) else { return };
-        if !self.hidden.is_empty() {
+        let crossing = self.shown.split_off(lowest);
+        if had_hidden && (self.hidden.is_empty() || !crossing.is_empty()) {
             self.watch.close(at);
         }
-        // What crosses the end lies in it: it is closed with it, and opened again without it.
-        let crossing = self.shown.split_off(place);
+        // What crosses the ends lies in them: it is closed with them, and opened again without.
         for &open in crossing.iter().rev() {
             if self.spans[open].frame.is_some() {
                 self.watch.close(at);
             }
         }
-        for &open in &crossing[1..] {
+        if crossing.is_empty() {
+            ended.clear();
+            return;
+        }
+        for open in crossing.into_iter().filter(|open| !ended.contains(open)) {
             self.show(at, open);
         }
-        if let Some(next) = self.hidden.pop_first() {
+        ended.clear();
+        while self.shown.len() < MOST_FRAMES
+            && let Some(next) = self.hidden.pop_first()
+        {
             self.show(at, next);
-            if !self.hidden.is_empty() {
-                self.watch.open(at, Frame::Deeper);
-            }
+        }
+        if !self.hidden.is_empty() {
+            self.watch.open(at, Frame::Deeper);
         }
         if self.shown.is_empty() {
             self.roots.iter().for_each(|_| self.watch.close(at));

@@ -24,7 +24,8 @@ impl Trace {
     /// never left until their launch ended, `kernel (never left)`. Of warps that lost records, the
     /// time outside regions has a frame of its own, since the lost records may have been in it.
     /// Regions in more than 128 others share one frame. Marks are not shown. A `;` in a name is
-    /// written as `；` (U+FF1B), a control character as its picture (`␊`).
+    /// written as `；` (U+FF1B), a control character as its picture (`␊`), and a space that readers
+    /// would trim as `␠` or, before a number at the end, as a no-break space.
     ///
     /// Memory beside the trace grows with the number of distinct stacks (by block and by warp, of one
     /// block), and with the regions of one warp.
