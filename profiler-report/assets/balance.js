@@ -44,7 +44,7 @@
     const most = Math.max(...curve.active, 1);
     const active = frame(
       `Warps in the kernel, launch ${curve.launch}`,
-      `At most ${digits(most)} at once. Shaded: the tail of ${duration(curve.tail)}, from the moment when the first SM had no warp left.`,
+      `Averaged over each 256th of the launch: at most ${digits(most)}. Shaded: the tail of ${duration(curve.tail)}, from the moment when the first SM had no warp left.`,
       210,
     );
     const place = (value, at) =>

@@ -153,8 +153,20 @@ const report = (() => {
     const bytes = Uint8Array.fromBase64
       ? Uint8Array.fromBase64(text)
       : Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Uint8Array(await new Response(plain).arrayBuffer());
+    const { writable, readable } = new DecompressionStream("deflate");
+    const writer = writable.getWriter();
+    const written = writer.write(bytes).then(() => writer.close());
+    const chunks = [];
+    const reader = readable.getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) chunks.push(part.value);
+    await written;
+    const plain = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+    let at = 0;
+    for (const chunk of chunks) {
+      plain.set(chunk, at);
+      at += chunk.length;
+    }
+    return plain;
   }
 
   const pickers = [];

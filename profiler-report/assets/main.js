@@ -4,10 +4,11 @@
   const { data, color, drawn, element, onPick, pick, unpack } = report;
 
   // The colour of each region, wherever its name is.
-  drawn(() => {
+  function paintKeys() {
     for (const key of document.querySelectorAll(".key")) key.style.background = color(key.dataset.label);
     for (const track of document.querySelectorAll(".track")) track.style.setProperty("--color", color(track.dataset.label));
-  });
+  }
+  drawn(paintKeys);
 
   // A picked region is marked in the table.
   const table = document.getElementById("regions");
@@ -47,6 +48,7 @@
     const [overview, detail] = await Promise.all([unpack("overview"), unpack("detail")]);
     report.startTimeline(overview, report.unpackDetail(detail));
     report.startMaps(await unpack("cells"));
+    paintKeys();
     performance.mark("ready");
     document.documentElement.dataset.ready = performance.now().toFixed(1);
   }

@@ -83,10 +83,9 @@ report.startMaps = (bytes) => {
       }
     }
     context.fillStyle = css("--muted");
-    context.textAlign = "center";
-    const every = Math.max(1, Math.ceil(44 / step));
+    const every = Math.max(1, Math.ceil(60 / step));
     for (let column = 0; column < columns; column += every) {
-      context.fillText(columnName(column), left + (column + 0.5) * step, rows * rowHigh + 12);
+      context.fillText(columnName(column), left + column * step + 1, rows * rowHigh + 12);
     }
     context.textAlign = "right";
     context.fillText(title, left - 8, rows * rowHigh + 12);
@@ -174,12 +173,14 @@ report.startMaps = (bytes) => {
       ? `The ${count(map.blocks)} blocks are gathered into ${map.groups} groups of ${digits(map.blocks / map.groups)} neighbours; launches are added up.`
       : "One column for each block; launches are added up.";
   }
-  onPick(() => {
+  function follow() {
     const index = maps.findIndex((map) => map.row === picked.row);
-    if (index >= 0 && String(index) !== regionChoice.value) {
-      regionChoice.value = index;
-      draw();
-    }
-  });
+    if (index >= 0) regionChoice.value = index;
+  }
+  follow();
   drawn(draw);
+  onPick(() => {
+    follow();
+    draw();
+  });
 };

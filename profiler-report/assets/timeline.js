@@ -42,6 +42,11 @@ report.startTimeline = (overviewBytes, detail) => {
         if (!slot) list.push((slot = []));
         slot.push(warp);
       }
+      const of = ([warp]) => [launches[warps.launch[warp]].index, warps.block[warp], warps.warp[warp]];
+      list.sort((left, right) => {
+        const [one, two] = [of(left), of(right)];
+        return one[0] - two[0] || one[1] - two[1] || one[2] - two[2];
+      });
       slotsOfSm.set(sm, list);
     }
     return slotsOfSm.get(sm);
@@ -63,7 +68,7 @@ report.startTimeline = (overviewBytes, detail) => {
 
   const grouping = element("select", { id: "grouping", onchange: () => arrange() },
     element("option", { value: "sm" }, "SM"), element("option", { value: "block" }, "block"));
-  const canvas = element("canvas", { id: "timeline-canvas" });
+  const canvas = element("canvas", { id: "timeline-canvas", "aria-hidden": "true" });
   const spacer = element("div", { class: "height" }, canvas);
   const viewport = element("div", {
     class: "viewport", tabindex: 0, role: "application",
@@ -224,13 +229,14 @@ report.startTimeline = (overviewBytes, detail) => {
     }
     gathered.forEach((cell, layer) => flush(context, cell, top + layer * BAR));
     context.fillStyle = css("--ink");
-    let lastX = -2;
+    let lastX = -3;
     for (const item of marks) {
       const x = Math.round(place(items.start[item]));
-      if (x < left || x === lastX) continue;
+      if (x < left || x - lastX < 3) continue;
       lastX = x;
-      context.fillRect(x, top, 1, BAR - 1);
-      context.fillRect(x - 2, top, 5, 3);
+      // A notch at the upper edge, so that the region stays readable.
+      context.fillRect(x - 1, top - 1, 3, 2);
+      context.fillRect(x, top, 1, 5);
     }
   }
   function paintWarp(context, warp, y) {
@@ -471,7 +477,11 @@ report.startTimeline = (overviewBytes, detail) => {
   /** Selects the next (or previous) region of the row in focus. */
   function step(by) {
     const row = rows[focused];
-    if (!row?.warps) return focus(first(0, rows.length, (at) => at > focused && Boolean(rows[at].warps)));
+    if (!row?.warps) {
+      const below = rows.findIndex((other, at) => at > focused && other.warps);
+      if (below >= 0) focus(below);
+      return;
+    }
     const all = row.warps.flatMap((warp) => {
       const list = [];
       for (let strip = warps.strip[warp]; strip < warps.strip[warp + 1]; strip += 1) {

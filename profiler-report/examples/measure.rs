@@ -1,16 +1,23 @@
-//! Writes a page for traces of growing size, and says how long it took and how large the page is.
+//! Writes pages of traces of growing size: how long it took, how large they are, and how soon a
+//! browser has painted and finished them.
 //!
 //! `cargo run --release -p profiler-report --example measure -- FOLDER [REGIONS..]`
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
+#[path = "../tests/support/browser.rs"]
+mod tool;
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use profiler_report::{ReportOptions, write_html};
+use tool::Browser;
+
+/// How often each page is opened.
+const OPENED: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -18,6 +25,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sizes = arguments.map(|size| size.parse()).collect::<Result<Vec<usize>, _>>()?;
     let sizes = if sizes.is_empty() { vec![10_000, 1_000_000, 10_000_000] } else { sizes };
     std::fs::create_dir_all(&folder)?;
+    let browser = Browser::find();
+    if let Err(missing) = &browser {
+        println!("pages are not opened: {missing}");
+    }
     for size in sizes {
         let trace = support::large(size);
         let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
@@ -26,7 +37,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         write_html(&trace, File::create(&path)?, &ReportOptions::default())?;
         let seconds = start.elapsed().as_secs_f64();
         let bytes = std::fs::metadata(&path)?.len();
-        println!("{regions} regions: {seconds:.3} s, {bytes} bytes, {}", path.display());
+        println!("{regions} regions: written in {seconds:.3} s, {bytes} bytes");
+        for _ in 0..if browser.is_ok() { OPENED } else { 0 } {
+            let (paint, ready) = browser.clone()?.time(&path)?;
+            println!("  opened: first paint {paint:.0} ms, ready {ready:.0} ms");
+        }
     }
     Ok(())
 }

@@ -42,13 +42,13 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// With bins that suit the row's range: at most about fifty, and none finer than the clock's
-    /// step at the short end.
+    /// With bins that suit the row's range: at most about fifty, and none narrower than the clock's
+    /// step.
     fn new(row: &SiteStats, resolution_ns: f64) -> Self {
         let step = if resolution_ns > 0.0 { resolution_ns } else { 1e-3 };
         let low = row.ns.min.max(step).min(row.ns.max.max(step));
         let high = row.ns.max.max(low);
-        let mut per_doubling = 64;
+        let mut per_doubling = 1 << 16;
         let is_too_fine = |bins: u32| {
             let bins = f64::from(bins);
             (high / low).log2() * bins > 48.0 || low * (2f64.powf(1.0 / bins) - 1.0) < step

@@ -161,7 +161,8 @@ fn spread(finish: &[f64]) -> Vec<usize> {
     let mut sorted: Vec<usize> = (0..finish.len()).collect();
     sorted.sort_by(|&left, &right| finish[right].total_cmp(&finish[left]));
     let bits = finish.len().next_power_of_two().trailing_zeros();
-    let mut order: Vec<usize> = (sorted.first().into_iter().chain(sorted.last())).copied().collect();
+    let mut order: Vec<usize> =
+        (sorted.first().into_iter().chain(sorted.last())).copied().collect();
     for step in 0..1_usize << bits {
         let reversed = if bits == 0 { 0 } else { step.reverse_bits() >> (usize::BITS - bits) };
         order.extend(sorted.get(reversed));

@@ -72,25 +72,45 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
     header(out, trace, &title)?;
     losses(out, trace)?;
     summary(out, trace, &rows, whole)?;
-    section(out, "regions-section", "Regions", "Durations of all regions that have an end. Share is \
+    section(
+        out,
+        "regions-section",
+        "Regions",
+        "Durations of all regions that have an end. Share is \
         of the time that those who could record the region spent in the kernel. Choose a region to \
-        see its distribution.")?;
+        see its distribution.",
+    )?;
     tables::regions(out, trace, &rows)?;
     out.write_all(b"<figure id=\"distribution\"></figure>\n</section>\n")?;
     timeline(out, trace, options, &collected, &detail)?;
-    section(out, "maps-section", "Where the time went", "Brighter cells took longer. A region with \
-        even cells behaves the same everywhere; stripes show an SM or warp that differs.")?;
+    section(
+        out,
+        "maps-section",
+        "Where the time went",
+        "Brighter cells took longer. A region with \
+        even cells behaves the same everywhere; stripes show an SM or warp that differs.",
+    )?;
     maps_notes(out, &rows, &collected)?;
     out.write_all(b"<div id=\"maps\"></div>\n</section>\n")?;
-    section(out, "balance-section", "Balance and tail", "Imbalance: time that warps spent on the \
+    section(
+        out,
+        "balance-section",
+        "Balance and tail",
+        "Imbalance: time that warps spent on the \
         busiest SM, divided by the mean over the SMs that had warps. Tail: from the moment when the \
         first SM had no warp left to the end. SM idle: share of all those SMs' time that passed after \
-        their last warp had left. Choose a launch to see it.")?;
+        their last warp had left. Choose a launch to see it.",
+    )?;
     tables::launches(out, trace, &facts)?;
     out.write_all(b"<div id=\"balance\"></div>\n</section>\n")?;
-    section(out, "nesting-section", "Nesting", "Regions within regions, over all warps and launches. \
+    section(
+        out,
+        "nesting-section",
+        "Nesting",
+        "Regions within regions, over all warps and launches. \
         Own time is what no region within covers, by nesting on one lane and track; where several \
-        lanes or tracks of a warp record at once, each counts.")?;
+        lanes or tracks of a warp record at once, each counts.",
+    )?;
     tables::nesting(out, &collected.tree, &rows)?;
     out.write_all(b"</section>\n")?;
     out.write_all(
@@ -99,11 +119,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
     )?;
 
     let data = data(trace, &rows, &collected, &detail, &facts);
-    writeln!(
-        out,
-        "<script type=\"application/json\" id=\"data\">{}</script>",
-        script_json(&data)
-    )?;
+    writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", script_json(&data))?;
     blobs(out, &collected, &detail)?;
     for script in SCRIPTS {
         write!(out, "<script>\n{script}</script>\n")?;
@@ -113,10 +129,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
 }
 
 fn section(out: &mut impl Write, id: &str, title: &str, about: &str) -> io::Result<()> {
-    write!(
-        out,
-        "<section id=\"{id}\"><h2>{title}</h2><p class=\"about\">{about}</p>\n"
-    )
+    write!(out, "<section id=\"{id}\"><h2>{title}</h2><p class=\"about\">{about}</p>\n")
 }
 
 fn header(out: &mut impl Write, trace: &Trace, title: &str) -> io::Result<()> {
@@ -218,9 +231,14 @@ fn timeline(
     collected: &Collected,
     detail: &Detail,
 ) -> io::Result<()> {
-    section(out, "timeline-section", "Timeline", "Each SM's row shows what its warps did most of the \
+    section(
+        out,
+        "timeline-section",
+        "Timeline",
+        "Each SM's row shows what its warps did most of the \
         time; open it to see them. Drag or the arrow keys move, + and \u{2212} (or the wheel with \
-        Ctrl) zoom, 0 shows all, Enter opens an SM.")?;
+        Ctrl) zoom, 0 shows all, Enter opens an SM.",
+    )?;
     let mut notes = Vec::new();
     if let Some(window) = &options.window {
         notes.push(format!(
@@ -319,7 +337,9 @@ fn data(
             let name = site.map_or("unknown mark", |site| &site.name);
             json!({ "name": name, "kind": "mark", "rank": 0, "place": tables::place(site) })
         }
-        Label::Unknown => json!({ "name": "unknown site", "kind": "region", "rank": 0, "place": "" }),
+        Label::Unknown => {
+            json!({ "name": "unknown site", "kind": "region", "rank": 0, "place": "" })
+        }
     });
     let stats = rows.list().iter().zip(&collected.histograms).map(|(row, histogram)| {
         json!({

@@ -121,7 +121,8 @@ struct Numbers(u64);
 impl Numbers {
     /// Between 0 and 1.
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
@@ -131,8 +132,8 @@ impl Numbers {
 pub(crate) fn large(regions: usize) -> Trace {
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
-    let [tile, load, wait, mma, store] =
-        ["tile", "load", "wait", "mma", "store"].map(|name| site(&mut trace, SiteKind::Region, name));
+    let [tile, load, wait, mma, store] = ["tile", "load", "wait", "mma", "store"]
+        .map(|name| site(&mut trace, SiteKind::Region, name));
     let done = site(&mut trace, SiteKind::Mark, "tile done");
     let (tiles, warps) = (10, 4);
     let per_block = (tiles * 4 + 1) * warps;
