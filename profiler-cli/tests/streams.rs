@@ -42,8 +42,11 @@ fn a_file_and_standard_output_get_the_same_bytes() {
         ("speedscope", "a.speedscope.json"),
         ("events-csv", "a.csv"),
         ("events-json", "a.jsonl"),
+        #[cfg(feature = "parquet")]
         ("parquet", "a.parquet"),
+        #[cfg(feature = "parquet")]
         ("arrow", "a.arrow"),
+        #[cfg(feature = "flamegraph")]
         ("flamegraph", "a.svg"),
     ] {
         let to_file = folder.run(&format!("export gemm.capture -o {name}"));

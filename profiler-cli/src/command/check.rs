@@ -115,6 +115,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
                 let trace = load::decoded(loaded.capture, arguments.decoding, console);
                 checks.push(Check::new(arguments, name, &trace, &loaded.damage));
             }
+            Err(error) if arguments.captures.len() == 1 => return Err(error),
             Err(error) => {
                 console.error(&error);
                 unreadable += 1;
