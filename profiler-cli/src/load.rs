@@ -37,7 +37,7 @@ pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
                 return Err(Error::new(format!("cannot read {name}: it is a folder"))
                     .with_cure("name one of the captures in it"));
             }
-            (Box::new(opened), about.is_file().then(|| about.len()))
+            (Box::new(opened), about.is_file().then_some(about.len()))
         }
     };
     let progress = console.bytes(&format!("reading {name}"), total);

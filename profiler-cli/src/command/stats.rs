@@ -141,10 +141,10 @@ impl Filters {
         if self.launch.is_some() {
             query = launches.iter().fold(query, |query, launch| query.launch(*launch));
         }
-        if let Some(window) = self.window {
-            if let Some(window) = window.on_launches(trace, launches.iter().copied())? {
-                query = query.window_ns(window);
-            }
+        if let Some(window) = self.window
+            && let Some(window) = window.on_launches(trace, launches.iter().copied())?
+        {
+            query = query.window_ns(window);
         }
         self.warps_of(trace, query)
     }

@@ -1,5 +1,6 @@
 //! What filled each cell of a row.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use profiler_trace::{Region, SiteIndex, Trace, Warp};
@@ -129,8 +130,8 @@ impl View {
     /// Adds a stretch of time to the columns that it touches.
     fn add(&self, columns: &mut [f64], from: f64, to: f64) {
         let (from, to) = (from.max(self.start_ns), to.min(self.end_ns));
-        // Also where one is no number.
-        if !(from < to) {
+        // Not where one is no number, either.
+        if from.partial_cmp(&to) != Some(Ordering::Less) {
             return;
         }
         let width = (self.end_ns - self.start_ns) / self.columns as f64;
