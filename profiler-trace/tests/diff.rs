@@ -4,6 +4,8 @@
 mod noise;
 mod support;
 
+use std::slice::from_ref;
+
 use noise::{MODEL, Model, Noise};
 use profiler_trace::diff::{
     Diff, DiffError, DiffOptions, DiffSide, Measure, Outcome, Threshold, TimeUnit, Unit, Verdict,
@@ -15,8 +17,11 @@ use profiler_wire::header::Clock;
 
 use support::{gpu, launch, region, site, warp};
 
+/// A duration in nanoseconds, by the number of the launch.
+type OfLaunch = fn(usize) -> f64;
+
 /// Launches of 4 blocks on 4 SMs in which each region of a name lasts as given by the launch.
-fn even(launches: usize, names: &[(&str, fn(usize) -> f64)]) -> Trace {
+fn even(launches: usize, names: &[(&str, OfLaunch)]) -> Trace {
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
     let sites: Vec<_> =
@@ -105,7 +110,7 @@ fn a_few_captures_that_overlap_contradict_a_change() {
     // second they differ among themselves by more than the sides do.
     let jitter = |number: usize| 100.0 + (number * 7 % 5) as f64;
     let slower = |number: usize| 110.0 + (number * 7 % 5) as f64;
-    let captures = |of: [fn(usize) -> f64; 3]| of.map(|ns| even(10, &[("load", ns)]));
+    let captures = |of: [OfLaunch; 3]| of.map(|ns| even(10, &[("load", ns)]));
     let apart = compare(&captures([jitter; 3]), &captures([slower; 3]));
     assert_eq!(apart.get("gemm › load").expect("a row").verdict, Verdict::Slower);
     let mixed = compare(&captures([jitter, jitter, slower]), &captures([jitter, slower, slower]));
@@ -132,7 +137,7 @@ fn no_spread_and_small_changes() {
     // On an emulator all may last the same.
     let a = even(8, &[("same", |_| 100.0), ("little", |_| 1000.0), ("much", |_| 1000.0)]);
     let b = even(8, &[("same", |_| 100.0), ("little", |_| 1005.0), ("much", |_| 1015.0)]);
-    let result = compare(&[a.clone()], &[b.clone()]);
+    let result = compare(from_ref(&a), from_ref(&b));
     let row = |name: &str| result.get(&format!("gemm › {name}")).expect("a row").clone();
     assert_eq!((row("same").verdict, row("same").mean.p), (Verdict::NoChange, Some(1.0)));
     // Beyond doubt, and below 1 %.
@@ -148,7 +153,7 @@ fn no_spread_and_small_changes() {
 fn paths_filters_and_nanoseconds() {
     let mut a = even(8, &[("outer", |_| 1000.0), ("inner", |_| 100.0)]);
     for warp in &mut a.warps {
-        warp.regions.sort_by(|left, right| left.start.ticks.cmp(&right.start.ticks));
+        warp.regions.sort_by_key(|region| region.start.ticks);
         for region in &mut warp.regions {
             region.depth = u16::from(region.site.0 == 2);
         }
@@ -159,7 +164,7 @@ fn paths_filters_and_nanoseconds() {
         ..DiffOptions::default()
     };
     let by_path = options(StatsQuery::new().by(GroupBy::Path).name("inner").launch(0).launch(1));
-    let result = diff(&[a.clone()], &[a.clone()], &by_path).expect("usable options");
+    let result = diff(from_ref(&a), from_ref(&a), &by_path).expect("usable options");
     assert_eq!(result.rows.len(), 1);
     let row = result.get("gemm › outer › inner").expect("a row");
     let of_a = row.a.expect("in A");
@@ -168,7 +173,7 @@ fn paths_filters_and_nanoseconds() {
     // Cycles on one side and the timer on the other have no difference.
     let mut timer = a.clone();
     timer.warps.iter_mut().for_each(|warp| warp.clock = Clock::GlobalTimer);
-    let result = compare(&[a.clone()], &[timer.clone()]);
+    let result = compare(from_ref(&a), from_ref(&timer));
     assert_eq!(result.get("gemm › inner").expect("a row").verdict, Verdict::OtherClock);
     assert_eq!(result.check(&Threshold::default()).outcome, Outcome::Inconclusive);
     let result = diff(&[a], &[timer], &options(StatsQuery::new())).expect("usable options");
@@ -190,7 +195,7 @@ fn what_is_wrong_with_a_side_is_said() {
         place: None,
     });
     let a = Trace { clock_mhz: Some(1980.0), ..a };
-    let result = compare(&[a.clone()], &[b]);
+    let result = compare(from_ref(&a), &[b]);
     let notes = result.notes.join("\n");
     for wanted in [
         "side A: 1 capture, 8 launches, 320 records, NVIDIA H200",
@@ -216,14 +221,14 @@ fn what_is_wrong_with_a_side_is_said() {
 fn a_threshold_for_machines() {
     let a = even(8, &[("load", |_| 100.0), ("mma", |_| 200.0)]);
     let b = even(8, &[("load", |_| 108.0), ("mma", |_| 190.0)]);
-    let result = compare(&[a.clone()], &[b]);
+    let result = compare(from_ref(&a), &[b]);
     let report = result.check(&Threshold::default());
     assert_eq!(report.outcome, Outcome::Fail);
     assert_eq!(report.to_string(), "fail\n  fail: gemm › load: mean grew by 8 %, more than 5 %");
     let lenient = Threshold { slowdown: 0.1, ..Threshold::default() };
     assert_eq!(result.check(&lenient).outcome, Outcome::Pass);
     // What is gone, and what looks slower but cannot be tested.
-    let report = compare(&[a.clone()], &[even(8, &[("load", |_| 100.0)])]).check(&lenient);
+    let report = compare(from_ref(&a), &[even(8, &[("load", |_| 100.0)])]).check(&lenient);
     assert_eq!(report.outcome, Outcome::Inconclusive);
     let lenient = Threshold { allow_missing: true, ..lenient };
     let report = compare(&[a], &[even(8, &[("load", |_| 100.0)])]).check(&lenient);
