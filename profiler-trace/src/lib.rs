@@ -33,4 +33,7 @@ pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use model::*;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost};
 pub use site_table::{SiteTable, SiteTableError};
-pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
+pub use stats::{
+    Balance, CriticalPath, GroupBy, Load, PathPart, PathShare, PathStep, RegionBalance, SiteStats,
+    Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait, WaitStats, Waits,
+};

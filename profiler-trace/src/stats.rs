@@ -1,12 +1,15 @@
 //! Statistics of regions: how often, how long, what share of the kernel.
 
+mod balance;
 pub(crate) mod collect;
+mod critical_path;
 mod paths;
 mod pattern;
 mod query;
 mod rows;
 pub(crate) mod summary;
 pub(crate) mod table;
+mod waits;
 
 pub(crate) use collect::may_record;
 
@@ -14,7 +17,10 @@ use profiler_wire::header::Dim3;
 
 use crate::diagnostic::Diagnostics;
 use crate::model::{SiteIndex, Trace};
+pub use balance::{Balance, Load, RegionBalance, Tail};
+pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use query::StatsQuery;
+pub use waits::{Wait, WaitStats, Waits};
 
 /// What the rows of the statistics are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

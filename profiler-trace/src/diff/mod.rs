@@ -30,7 +30,8 @@
 //!   (J. Besag and P. Clifford, *Sequential Monte Carlo p-values*, 1991).
 //! - **Quantiles.** The same test of the share of durations above the quantile of both sides together
 //!   (a median test, A. M. Mood, *Introduction to the Theory of Statistics*, 1950, with units for
-//!   samples).
+//!   samples). Of a tail there is little to go by, so a change of the 99th percentile is found later
+//!   than one of the mean.
 //! - **Many regions.** The false discovery rate over all tests of a comparison is held at
 //!   [`DiffOptions::false_discovery_rate`] (Y. Benjamini and Y. Hochberg, *Controlling the False
 //!   Discovery Rate*, 1995; right also under the positive dependence that figures of one region

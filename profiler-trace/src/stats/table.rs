@@ -170,3 +170,16 @@ fn rate(per_second: f64, unit: &str) -> String {
     let unit = if matches!(unit, "bytes" | "byte") { "B" } else { unit };
     format!("{} {prefix}{}/s", text::digits(per_second / scale), one_line(unit))
 }
+
+/// A table of this header and these rows: names to the left, figures to the right.
+pub(crate) fn horizontal(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    table.set_header(header);
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    format!("{}\n", table.trim_fmt())
+}
