@@ -56,7 +56,13 @@ impl MarkWalk {
     }
 
     /// What encloses the next mark, and its own path.
-    fn mark(&mut self, warp: &Warp, mark: &Mark, first: u64, paths: &mut Paths) -> (Within, PathKey) {
+    fn mark(
+        &mut self,
+        warp: &Warp,
+        mark: &Mark,
+        first: u64,
+        paths: &mut Paths,
+    ) -> (Within, PathKey) {
         while let Some(region) = warp.regions.get(self.begun)
             && region.start.ticks <= mark.time.ticks
         {
@@ -166,21 +172,24 @@ impl<'a> Batches<'a> {
                     let path = self.paths.root(kernel);
                     let nesting = Nesting::new(Within { event: first, path });
                     self.at = Position::Regions { next: 0, nesting };
-                    return Some((warp, Row {
-                        event: first,
-                        kind: Kind::Kernel,
-                        site: kernel,
-                        lane: None,
-                        track: warp.track,
-                        depth: None,
-                        parent: None,
-                        path,
-                        start: warp.entry,
-                        end: warp.exit,
-                        value: None,
-                        released_by: None,
-                        counts: Some((warp.recorded, warp.lost)),
-                    }));
+                    return Some((
+                        warp,
+                        Row {
+                            event: first,
+                            kind: Kind::Kernel,
+                            site: kernel,
+                            lane: None,
+                            track: warp.track,
+                            depth: None,
+                            parent: None,
+                            path,
+                            start: warp.entry,
+                            end: warp.exit,
+                            value: None,
+                            released_by: None,
+                            counts: Some((warp.recorded, warp.lost)),
+                        },
+                    ));
                 }
                 Position::Regions { next, nesting } => {
                     let at = *next;

@@ -32,7 +32,7 @@ pub use metadata::SCHEMA_VERSION;
 pub enum Compression {
     /// Not at all.
     None,
-    /// Zstandard at its level 1.
+    /// Zstandard.
     #[default]
     Zstd,
 }

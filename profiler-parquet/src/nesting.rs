@@ -1,4 +1,7 @@
 //! What encloses what: parents and paths.
+//!
+//! A region lies in the region of the same lane and track that encloses it most closely: of those
+//! that contain it, which [`Region::depth`] counts, the one that ends first. A path follows that.
 
 use std::collections::HashMap;
 
@@ -124,16 +127,15 @@ impl Nesting {
         let running = self.running(region.lane, region.track);
         let end = region.end.map_or(u64::MAX, |end| end.ticks);
         leave(running, region.start.ticks);
-        let place = running.partition_point(|other| other.end >= end);
-        // Of two that touch in one tick, only the decoder knew which enclosed the other; the largest
-        // depth stands for all beyond it.
+        // The decoder's depth also decides where two touch in one tick. The largest stands for all
+        // beyond it.
         let enclosing = match region.depth {
-            u16::MAX => place,
-            depth => place.min(usize::from(depth)),
+            u16::MAX => running.partition_point(|other| other.end >= end),
+            depth => usize::from(depth).min(running.len()),
         };
         let parent = enclosing.checked_sub(1).map_or(kernel, |parent| running[parent].within);
         let path = paths.child(parent.path, region.site);
-        running.insert(place, Running { end, within: Within { event, path } });
+        running.insert(enclosing, Running { end, within: Within { event, path } });
         (parent, path)
     }
 

