@@ -159,6 +159,75 @@ fn stats_are_grouped_and_filtered() {
 }
 
 #[test]
+fn balance_waits_and_critical_path_are_shown_by_launch() {
+    check("stats gemm.capture --show balance,waits,critical-path --launch 1", expect![[r#"
+        gemm, launch 1: 10.7 µs
+        ──────────────────────────────────────────────────────────────────────────────────────────
+         time of                 count       mean      least       most   most / mean   imbalance
+        ══════════════════════════════════════════════════════════════════════════════════════════
+         warps, in the kernel        8   4.655 µs    4.62 µs     4.7 µs          1.01     1.094 %
+         blocks, in the kernel       4    4.68 µs    4.66 µs     4.7 µs         1.004    0.5674 %
+         SMs, busy                   2    9.36 µs    9.36 µs    9.36 µs             1         0 %
+         SMs, done after             2   10.68 µs   10.66 µs    10.7 µs         1.002    0.3738 %
+         tile, by warp               8   3.355 µs    3.32 µs     3.4 µs         1.013     1.513 %
+         tile, by SM                 2   13.42 µs    13.4 µs   13.44 µs         1.001    0.2976 %
+         load, by warp               8     955 ns     920 ns       1 µs         1.047     5.143 %
+         load, by SM                 2    3.82 µs     3.8 µs    3.84 µs         1.005     1.042 %
+         mma, by warp                8    2.32 µs    2.32 µs    2.32 µs             1         0 %
+         mma, by SM                  2    9.28 µs    9.28 µs    9.28 µs             1         0 %
+         epilogue, by warp           8     900 ns     900 ns     900 ns             1         0 %
+         epilogue, by SM             2     3.6 µs     3.6 µs     3.6 µs             1         0 %
+        ──────────────────────────────────────────────────────────────────────────────────────────
+        ─────────────────────────────────────────────────────────────────────
+         in the end   peak   on average   below half   below a tenth   alone
+        ═════════════════════════════════════════════════════════════════════
+         warps           4         3.48        40 ns            0 ns   40 ns
+         blocks          2         1.75         0 ns            0 ns   40 ns
+         SMs             2         1.75         0 ns            0 ns   40 ns
+        ─────────────────────────────────────────────────────────────────────
+        done last: block 2 on SM 0 after 10.7 µs; block 3 on SM 1 after 10.66 µs; block 1 on SM 1 after 4.7 µs; block 0 on SM 0 after 4.66 µs
+
+        gemm, launch 1: who waits for whom
+        no wait has a signal
+
+        gemm, launch 1: critical path of 10.7 µs, through 0 signals and 1 following blocks
+        ──────────────────────────────────────────────────
+         on the path                       time     share
+        ══════════════════════════════════════════════════
+         mma                            4.64 µs   43.36 %
+         load                           1.96 µs   18.32 %
+         epilogue                        1.8 µs   16.82 %
+         (no region)                     800 ns   7.477 %
+         tile                            160 ns   1.495 %
+         (from one block to the next)   1.34 µs   12.52 %
+        ──────────────────────────────────────────────────
+        --- exit code 0
+    "#]]);
+}
+
+#[test]
+fn several_launches_are_shown_one_by_one() {
+    let text = Folder::with_captures().run("stats gemm.capture --show waits --launch 0-1").text();
+    assert!(text.contains("launch 0") && text.contains("launch 1"), "{text}");
+}
+
+#[test]
+fn what_would_do_nothing_is_refused() {
+    let folder = Folder::with_captures();
+    let refused = |words: &str, text: &str| {
+        let ran = folder.run(words);
+        assert_eq!(ran.code, Some(2), "{words}");
+        assert!(ran.stderr.contains(text), "{words}: {}", ran.stderr);
+    };
+    refused("stats gemm.capture --show balance --by sm", "leave --by out");
+    refused("stats gemm.capture --show waits --format json", "for regions only");
+    refused("export gemm.capture --to csv", "events-csv");
+    refused("export gemm.capture --to folded --raw-times", "leave --raw-times out");
+    refused("export gemm.capture --to chrome --group-by warp", "--group-by block");
+    refused("export gemm.capture --to chrome --most-warps 3", "leave --most-warps out");
+}
+
+#[test]
 fn a_window_is_counted_from_the_begin_of_the_launch() {
     check(
         "stats gemm.capture --launch 1 --window 0ns..500ns --name l*",
@@ -480,16 +549,16 @@ fn a_comparison_is_a_table() {
         side A: 1 capture, 2 launches, 224 records, synthetic
         side B: 1 capture, 2 launches, 224 records, synthetic
         compared are blocks of 2 and 2 launches: a change that is found is one between these launches, and what differs from launch to launch by itself is not in these numbers; give each side 6 captures or more, taken in turns (or launches in one capture, which tell less)
-        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-         region           a launch, A    B    mean, A          B        mean        95 % interval         p50       p95       p99   verdict
-        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
-         gemm, launches             1    1    21.4 µs   26.75 µs     +25.0 %                    -     +25.0 %   +25.0 %   +25.0 %   too few units
-         gemm, warps                8    8   18620 cy   23275 cy   +25.0 % *   +24.5 % to +25.5 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
-         ╰─ tile                   32   32    3355 cy    4194 cy   +25.0 % *   +24.2 % to +25.7 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
-         ╰─ tile › load            32   32     955 cy    1194 cy   +25.0 % *   +22.5 % to +27.5 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
-         ╰─ tile › mma             32   32    2320 cy    2900 cy   +25.0 % *   +25.0 % to +25.0 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
-         ╰─ epilogue                8    8    3600 cy    4500 cy   +25.0 % *   +25.0 % to +25.0 %   +25.0 % *   +25.0 %   +25.0 %   slower (8 + 8 blocks)
-        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+         region           a launch, A    B    mean, A          B        mean        95 % interval         p50         p95         p99   verdict
+        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+         gemm, launches             1    1    21.4 µs   26.75 µs     +25.0 %                    -     +25.0 %     +25.0 %     +25.0 %   too few units
+         gemm, warps                8    8   18620 cy   23275 cy   +25.0 % *   +24.5 % to +25.5 %   +25.0 % *     +25.0 %     +25.0 %   slower (8 + 8 blocks)
+         ╰─ tile                   32   32    3355 cy    4194 cy   +25.0 % *   +24.2 % to +25.7 %   +25.0 % *   +25.0 % *   +25.0 % *   slower (8 + 8 blocks)
+         ╰─ tile › load            32   32     955 cy    1194 cy   +25.0 % *   +22.5 % to +27.5 %   +25.0 % *   +25.0 % *   +25.0 % *   slower (8 + 8 blocks)
+         ╰─ tile › mma             32   32    2320 cy    2900 cy   +25.0 % *   +25.0 % to +25.0 %   +25.0 % *   +25.0 % *   +25.0 % *   slower (8 + 8 blocks)
+         ╰─ epilogue                8    8    3600 cy    4500 cy   +25.0 % *   +25.0 % to +25.0 %   +25.0 % *   +25.0 % *   +25.0 % *   slower (8 + 8 blocks)
+        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
         5 of 5 rows changed (*): by 1 % or more, false discovery rate 5 %
         --- exit code 0
     "#]].assert_eq(&ran.transcript());

@@ -1,9 +1,11 @@
 //! `profiler stats`: how often regions ran, how long, and what share of the kernel.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Write};
 
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::{GroupBy, StatsQuery, Trace, Warp};
+use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp};
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
@@ -19,6 +21,7 @@ Examples:
   profiler stats gemm.capture --by path
   profiler stats gemm.capture --name 'load*' --by sm --launch 3
   profiler stats gemm.capture --launch 0 --window 20%..40% --block 0-3
+  profiler stats gemm.capture --show balance,critical-path --launch 3
   profiler stats gemm.capture --format csv -o gemm.csv
   profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
   profiler stats gemm.capture --subtract-cost";
@@ -31,9 +34,13 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// What each row is about
-    #[arg(long, value_name = "WHAT", default_value = "site")]
-    by: By,
+    /// What each row of the regions is about [default: site]
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// What is shown; several may be named with commas between them. All but regions is about whole
+    /// launches, one by one: those of --launch, or else the first
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
+    show: Vec<Show>,
     /// How to show it
     #[arg(long, default_value = "table")]
     format: Format,
@@ -64,8 +71,21 @@ struct Filters {
     warps: WarpArguments,
 }
 
+/// What is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Show {
+    /// Regions: how often, how long, what share of the kernel
+    Regions,
+    /// How evenly a launch is spread over warps, blocks and SMs, and how it ends
+    Balance,
+    /// Who waits for whom, by signals and waits
+    Waits,
+    /// What the end of a launch waited for
+    CriticalPath,
+}
+
 /// How to show it.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// A table for people, with what else is to be known above it
     Table,
@@ -106,26 +126,100 @@ impl From<By> for GroupBy {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let trace = load::trace(&arguments.input.capture, arguments.input.decoding, console)?;
-    let query = arguments.filters.query(&trace)?.by(arguments.by.into());
-    let stats = {
+    arguments.refuse_what_does_nothing()?;
+    let capture = &arguments.input.capture;
+    let trace = load::trace(capture, arguments.input.decoding, console)?;
+    let stats = if arguments.show.contains(&Show::Regions) {
+        let query = arguments.filters.query(&trace)?;
         let _progress = console.elapsed("gathering statistics");
-        trace.stats_of(&query)
+        Some(trace.stats_of(&query.by(arguments.by.unwrap_or(By::Site).into())))
+    } else {
+        None
     };
-    if matches!(arguments.format, Format::Csv) {
-        // The only format without a place for them.
-        console.diagnostics(&stats.diagnostics);
+    if stats.is_none() || arguments.format == Format::Csv {
+        // Where the output has no place for them.
+        console.diagnostics(&trace.diagnostics);
     }
+    let launches = match arguments.filters.launch {
+        Some(_) => arguments.filters.launches(&trace)?,
+        None => vec![0],
+    };
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
-    output::write(output, Content::Text, &[&arguments.input.capture], console, |writer| {
-        match arguments.format {
-            Format::Table => write!(writer, "{stats}")?,
-            Format::Json => stats.write_json_to(writer)?,
-            Format::Csv => stats.write_csv_to(writer)?,
+    output::write(output, Content::Text, &[capture], console, |writer| {
+        for (index, show) in arguments.show.iter().enumerate() {
+            if index > 0 {
+                writeln!(writer)?;
+            }
+            match (show, arguments.format) {
+                (Show::Regions, format) => {
+                    if let Some(stats) = &stats {
+                        format.write(stats, writer)?;
+                    }
+                }
+                (Show::Balance, _) => tables(&launches, |launch| trace.balance(launch), writer)?,
+                (Show::Waits, _) => tables(&launches, |launch| trace.waits(launch), writer)?,
+                (Show::CriticalPath, _) => {
+                    tables(&launches, |launch| trace.critical_path(launch), writer)?;
+                }
+            }
         }
         Ok(())
     })?;
     Ok(Verdict::Clean)
+}
+
+impl Format {
+    fn write(self, stats: &Stats, writer: &mut (dyn Write + Send)) -> io::Result<()> {
+        match self {
+            Self::Table => write!(writer, "{stats}"),
+            Self::Json => stats.write_json_to(writer),
+            Self::Csv => stats.write_csv_to(writer),
+        }
+    }
+}
+
+/// Writes what there is of each launch.
+fn tables<T: fmt::Display>(
+    launches: &[usize],
+    of: impl Fn(usize) -> Option<T>,
+    writer: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    for (index, &launch) in launches.iter().enumerate() {
+        if index > 0 {
+            writeln!(writer)?;
+        }
+        match of(launch) {
+            Some(table) => write!(writer, "{table}")?,
+            None => writeln!(writer, "launch {launch}: nothing was recorded")?,
+        }
+    }
+    Ok(())
+}
+
+impl Arguments {
+    fn refuse_what_does_nothing(&self) -> Result<(), Error> {
+        if self.format != Format::Table && self.show != [Show::Regions] {
+            return Err(Error::new("JSON and CSV are there for regions only")
+                .with_cure("leave --show or --format out"));
+        }
+        let filters = &self.filters;
+        let given = [
+            ("--by", self.by.is_some()),
+            ("--name", !filters.name.is_empty()),
+            ("--kernel", !filters.kernel.is_empty()),
+            ("--window", filters.window.is_some()),
+            ("--sm", filters.warps.sm.is_some()),
+            ("--block", !filters.warps.block.is_empty()),
+            ("--warp", filters.warps.warp.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) if !self.show.contains(&Show::Regions) => {
+                Err(Error::new(format!("{option} is about regions, which are not shown"))
+                    .with_cure(format!("leave {option} out, or add regions to --show")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Filters {
