@@ -13,11 +13,8 @@ use super::format::Packing;
 
 const UNIT: usize = UNIT_BYTES as usize;
 
-/// The 32-bit quarters of a unit, lowest first.
-type Quarters = [u32; 4];
-
-/// Which quarter of the unit before foretells each quarter: a range's begin, in word 0, follows the
-/// stamp of the unit before, in word 1, as its own stamp does.
+/// Which 32-bit quarter of the unit before foretells each quarter, lowest first: a range's begin, in
+/// word 0, follows the stamp of the unit before, in word 1, as its own stamp does.
 const FORETOLD_BY: [usize; 4] = [2, 1, 2, 3];
 
 /// Room for what packing needs besides its input.
@@ -81,38 +78,41 @@ fn is_zero(bytes: &[u8]) -> bool {
 /// Differences of whole units, with one plane for each byte of a unit.
 fn to_planes(units: &[u8], planes: &mut [u8]) {
     let (units, _) = units.as_chunks::<UNIT>();
-    let mut planes: Vec<&mut [u8]> = planes.chunks_exact_mut(units.len().max(1)).collect();
-    let mut before = Quarters::default();
-    for (index, unit) in units.iter().enumerate() {
-        let (quarters, _) = unit.as_chunks::<4>();
-        let quarters: Quarters =
-            std::array::from_fn(|quarter| u32::from_le_bytes(quarters[quarter]));
-        for (quarter, planes) in planes.chunks_exact_mut(4).enumerate() {
-            let difference = quarters[quarter].wrapping_sub(before[FORETOLD_BY[quarter]]);
-            for (plane, byte) in planes.iter_mut().zip(difference.to_le_bytes()) {
-                plane[index] = byte;
-            }
+    for (quarter, planes) in planes.chunks_exact_mut(4 * units.len().max(1)).enumerate() {
+        let (low, high) = planes.split_at_mut(2 * units.len());
+        let (first, second) = low.split_at_mut(units.len());
+        let (third, fourth) = high.split_at_mut(units.len());
+        let mut foretold = 0;
+        for (index, unit) in units.iter().enumerate() {
+            let difference = quarter_of(unit, quarter).wrapping_sub(foretold);
+            [first[index], second[index], third[index], fourth[index]] = difference.to_le_bytes();
+            foretold = quarter_of(unit, FORETOLD_BY[quarter]);
         }
-        before = quarters;
     }
 }
 
 /// The inverse of [`to_planes`].
 fn from_planes(planes: &[u8], units: &mut [u8]) {
     let (units, _) = units.as_chunks_mut::<UNIT>();
-    let planes: Vec<&[u8]> = planes.chunks_exact(units.len().max(1)).collect();
-    let mut before = Quarters::default();
-    for (index, unit) in units.iter_mut().enumerate() {
-        let mut quarters = Quarters::default();
-        for (quarter, planes) in planes.chunks_exact(4).enumerate() {
-            let difference = u32::from_le_bytes([0, 1, 2, 3].map(|byte| planes[byte][index]));
-            quarters[quarter] = difference.wrapping_add(before[FORETOLD_BY[quarter]]);
+    let length = units.len();
+    // The foretelling quarters first.
+    for quarter in [2, 1, 3, 0] {
+        let planes = &planes[4 * quarter * length..][..4 * length];
+        let (low, high) = planes.split_at(2 * length);
+        let (first, second) = low.split_at(length);
+        let (third, fourth) = high.split_at(length);
+        let mut foretold = 0_u32;
+        for (index, unit) in units.iter_mut().enumerate() {
+            let bytes = [first[index], second[index], third[index], fourth[index]];
+            let value = u32::from_le_bytes(bytes).wrapping_add(foretold);
+            unit.as_chunks_mut::<4>().0[quarter] = value.to_le_bytes();
+            foretold = quarter_of(unit, FORETOLD_BY[quarter]);
         }
-        for (bytes, quarter) in unit.as_chunks_mut::<4>().0.iter_mut().zip(quarters) {
-            *bytes = quarter.to_le_bytes();
-        }
-        before = quarters;
     }
+}
+
+fn quarter_of(unit: &[u8; UNIT], quarter: usize) -> u32 {
+    u32::from_le_bytes(unit.as_chunks::<4>().0[quarter])
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ impl<R: Read> Scan<R> {
                 Parsed::OtherFormat(found) => return Err(CaptureError::FormatVersion { found }),
                 Parsed::OtherWire(found) => return Err(CaptureError::WireVersion { found }),
                 Parsed::Damaged => {
-                    let skipped = self.source.to_next_sync()?;
+                    let skipped = self.source.bytes_to_sync()?;
                     self.skip(skipped);
                 }
             }
@@ -217,7 +217,7 @@ impl<R: Read> Source<R> {
     }
 
     /// How many bytes of those at hand, at least one, lie before what may be the begin of a block.
-    fn to_next_sync(&mut self) -> io::Result<usize> {
+    fn bytes_to_sync(&mut self) -> io::Result<usize> {
         self.peek(READ_BYTES)?;
         let bytes = &self.buffer[self.start..];
         let Some(behind) = bytes.get(1..) else { return Ok(bytes.len()) };
@@ -227,3 +227,6 @@ impl<R: Read> Source<R> {
         Ok(1 + found.unwrap_or(none))
     }
 }
+
+#[cfg(test)]
+mod tests;
