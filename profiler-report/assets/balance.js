@@ -24,7 +24,7 @@
     const [left, top] = [52, 10];
     const inner = { wide: wide - left - 26, high: height - top - 22 };
     const plot = svg("g", { transform: `translate(${left},${top})` });
-    const drawing = svg("svg", { width: wide, height, role: "img", "aria-label": `${title}. ${about}` }, plot);
+    const drawing = svg("svg", { width: wide, height, viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": `${title}. ${about}` }, plot);
     return { plot, inner, figure: element("div", {}, element("h3", {}, title), drawing, element("p", { class: "note" }, about)) };
   }
 

@@ -24,7 +24,7 @@
       const { histogram, count: number } = data.rows[cell.dataset.row];
       cell.replaceChildren();
       if (number > 0) {
-        const drawing = svg("svg", { width: 120, height: 24, "aria-hidden": "true" });
+        const drawing = svg("svg", { width: 120, height: 24, viewBox: "0 0 120 24", "aria-hidden": "true" });
         drawing.append(...bars(histogram, 120, 24, color(cell.dataset.row), Math.sqrt));
         cell.append(drawing);
       }
@@ -60,7 +60,7 @@
     const scale = logarithmic.checked ? (number) => Math.log10(number + 1) : (number) => number;
     const bins = histogram.counts.length;
     const step = inner.wide / bins;
-    const drawing = svg("svg", { width: wide, height: high, role: "img", "aria-label": caption.textContent });
+    const drawing = svg("svg", { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": caption.textContent });
     const plot = svg("g", { transform: `translate(${left},${top})` });
     const ticks = logarithmic.checked
       ? Array.from({ length: Math.ceil(Math.log10(most + 1)) }, (_, power) => 10 ** power)

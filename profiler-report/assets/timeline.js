@@ -287,6 +287,13 @@ report.startTimeline = (overviewBytes, detail) => {
         continue;
       }
       let place = first(0, row.warps.length, (warp) => end(row.warps[warp]) >= view.from);
+      const isEarlier = place === row.warps.length;
+      if (isEarlier || warps.entry[row.warps[place]] > view.to) {
+        context.fillStyle = css("--muted");
+        context.textAlign = isEarlier ? "left" : "right";
+        context.fillText(isEarlier ? "◂ earlier" : "later ▸", isEarlier ? left + 6 : wide - 6, y + row.high / 2);
+        context.textAlign = "left";
+      }
       for (; place < row.warps.length && warps.entry[row.warps[place]] <= view.to; place += 1) {
         paintWarp(context, row.warps[place], y);
       }

@@ -67,6 +67,9 @@ pub(crate) struct Detail {
     last_entry: i64,
 }
 
+/// The lane that recorded, and the user's track.
+type Recorder = (u8, Option<u32>);
+
 /// An item on its way to its column.
 struct Item {
     start: f64,
@@ -257,8 +260,8 @@ impl Detail {
         warp_end: f64,
         rows: &Rows,
         axis: Axis,
-    ) -> Vec<((u8, Option<u32>), Vec<Item>)> {
-        let mut all: Vec<((u8, Option<u32>), Vec<Item>)> = Vec::new();
+    ) -> Vec<(Recorder, Vec<Item>)> {
+        let mut all: Vec<(Recorder, Vec<Item>)> = Vec::new();
         for strip in strips(warp) {
             let mut items = Vec::with_capacity(strip.len());
             // When the last region of each layer ends.

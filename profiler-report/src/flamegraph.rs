@@ -8,6 +8,9 @@ use profiler_trace::Trace;
 use crate::collect::Tree;
 use crate::rows::Rows;
 
+/// Sums of whole nanoseconds up to here fit what inferno adds them in.
+const LONGEST_NS: f64 = 1e18;
+
 /// What a flame graph shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlamegraphOptions {
@@ -27,7 +30,8 @@ pub struct FlamegraphOptions {
 ///
 /// # Errors
 ///
-/// Those of the writer; and [`io::ErrorKind::InvalidInput`] where the trace holds no time at all.
+/// Those of the writer; and [`io::ErrorKind::InvalidInput`] where the trace holds no time at all, or
+/// more than 30 years of it.
 pub fn write_flamegraph(
     trace: &Trace,
     mut writer: impl Write,
@@ -50,6 +54,14 @@ pub fn write_flamegraph(
             io::ErrorKind::InvalidInput,
             "the trace holds no kernel and no region that ended, so that there is nothing to draw; \
              record at least one launch to its end",
+        ));
+    }
+    let whole: f64 = tree.nodes.iter().map(|node| node.own_ns).sum();
+    if whole > LONGEST_NS {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the times of the trace add up to more than 30 years; they are damaged: see its \
+             diagnostics, and record again",
         ));
     }
     lines.sort_unstable();
@@ -76,6 +88,8 @@ fn stack(tree: &Tree, node: usize, rows: &Rows) -> String {
         let name = &rows.list()[node.row].name;
         let visible = |character: char| match character {
             ';' => ':',
+            // What stands behind the last space of a line is taken for a number; this one looks alike.
+            ' ' => '\u{a0}',
             _ if character.is_control() => ' ',
             _ => character,
         };

@@ -38,7 +38,7 @@ impl Axis {
     pub(crate) fn within(self, window: Option<&Range<f64>>) -> Option<Self> {
         let Some(window) = window else { return Some(self) };
         let cut = Self { start: self.start.max(window.start), end: self.end.min(window.end) };
-        (cut.start < cut.end).then_some(cut)
+        (window.start < window.end && cut.start < cut.end).then_some(cut)
     }
 
     pub(crate) fn length(self) -> f64 {

@@ -129,7 +129,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
 }
 
 fn section(out: &mut impl Write, id: &str, title: &str, about: &str) -> io::Result<()> {
-    write!(out, "<section id=\"{id}\"><h2>{title}</h2><p class=\"about\">{about}</p>\n")
+    writeln!(out, "<section id=\"{id}\"><h2>{title}</h2><p class=\"about\">{about}</p>")
 }
 
 fn header(out: &mut impl Write, trace: &Trace, title: &str) -> io::Result<()> {

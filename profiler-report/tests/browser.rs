@@ -28,6 +28,8 @@ const TESTS: &[(&str, Test)] = &[
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
     ("a_trace_without_anything_is_a_page", empty),
+    #[cfg(feature = "flamegraph")]
+    ("frames_of_the_flame_graph_are_regions", flamegraph),
     ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fits),
 ];
 
@@ -437,5 +439,41 @@ fn fits(browser: &Browser) -> Result<(), Failed> {
     let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, probe)?;
     assert_eq!(answer["wide"], answer["window"], "only tables scroll sideways");
     assert_eq!(answer["unnamed"], serde_json::json!([]), "all that takes the focus has a name");
+    Ok(())
+}
+
+/// The SVG as the browser reads it: each frame's title holds its name and its time.
+#[cfg(feature = "flamegraph")]
+fn flamegraph(browser: &Browser) -> Result<(), Failed> {
+    let mut trace = support::large(2000);
+    let hostile = "</title><script>\"a;b\" & 7";
+    trace.sites[2].name = hostile.to_owned();
+    let mut svg = Vec::new();
+    let options = profiler_report::FlamegraphOptions::default();
+    profiler_report::write_flamegraph(&trace, &mut svg, &options)?;
+    let text = serde_json::to_string(std::str::from_utf8(&svg)?)?.replace('<', "\\u003c");
+    let probe = format!(
+        "const svg = new DOMParser().parseFromString({text}, 'image/svg+xml');
+         return {{ errors: svg.querySelectorAll('parsererror').length, scripts: svg.querySelectorAll('script').length,
+           titles: [...svg.querySelectorAll('title')].map((title) => title.textContent) }};"
+    );
+    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, &probe)?;
+    assert_eq!(answer["errors"], 0);
+    assert_eq!(answer["scripts"], 1, "inferno's own");
+    let titles = answer["titles"].as_array().ok_or("titles")?;
+    let time_of = |name: &str| -> Option<u64> {
+        let titles = titles.iter().filter_map(Value::as_str);
+        let mut found = titles.filter_map(|title| title.strip_prefix(name)?.strip_prefix(" ("));
+        let (time, _) = found.next()?.split_once(" ns")?;
+        assert!(found.next().is_none(), "one frame for {name}");
+        time.replace(',', "").parse().ok()
+    };
+    let stats = trace.stats();
+    for row in &stats.rows {
+        let shown = time_of(&row.name.replace(';', ":").replace(' ', "\u{a0}"));
+        let shown = shown.ok_or_else(|| format!("{} is not in {titles:?}", row.name))?;
+        // Own times are rounded to a nanosecond, stack by stack.
+        assert!((shown as f64 - row.ns.total).abs() < 4.0, "{}: {shown}", row.name);
+    }
     Ok(())
 }
