@@ -68,7 +68,7 @@ fn the_consumer_waits_for_the_producer() {
     assert_eq!((row.count, row.blocked, row.from_other_blocks), (1, 1, 0));
     assert_eq!((row.blocked_ns.total, row.hand_off_ns.total), (250.0, 12.0));
     let row = &waits.rows[1];
-    assert_eq!((row.waiter.as_deref(), row.signaller.as_deref()), (Some("compute"), None));
+    assert_eq!((row.waiter.as_deref(), row.signaller.as_deref()), (Some("compute"), Some("copy")));
     assert_eq!((row.count, row.blocked, row.hand_off_ns.max), (1, 0, 4.0));
     assert!(waits.to_string().contains("wait full"), "{waits}");
 }

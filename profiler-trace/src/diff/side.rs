@@ -13,7 +13,8 @@ use crate::stats::collect::{self, InTrace, Seen, Walk};
 
 /// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
 ///
-/// Held are 8 bytes for each region, and 8 for each warp and region of its own.
+/// Held are 8 bytes for each region that is in, 8 for each name that a warp recorded and 24 for each
+/// warp. A comparison takes 8 bytes more for each region of the row that has the most.
 #[derive(Clone, Debug)]
 pub struct DiffSide {
     pub(super) options: DiffOptions,

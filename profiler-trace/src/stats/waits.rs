@@ -215,6 +215,12 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8) -> Vec<Stamp> {
         stamps.push(Stamp { ticks: mark.time.ticks, is_behind: true, ready_ns, site: None });
     }
     stamps.sort_by_key(|stamp| (stamp.ticks, stamp.is_behind));
+    // A mark is behind the region that the stamp before it is of.
+    let mut last = None;
+    for stamp in &mut stamps {
+        stamp.site = stamp.site.or(last);
+        last = stamp.site;
+    }
     stamps
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Model {
     pub(crate) captures: usize,
     pub(crate) launches: usize,
     pub(crate) blocks: u32,
+    /// Blocks go to them in turns.
+    pub(crate) sms: u32,
     pub(crate) regions: usize,
     pub(crate) names: usize,
     pub(crate) of_capture: f64,
@@ -60,6 +62,7 @@ pub(crate) const MODEL: Model = Model {
     captures: 1,
     launches: 8,
     blocks: 8,
+    sms: 4,
     regions: 30,
     names: 1,
     of_capture: 0.0,
@@ -91,16 +94,17 @@ impl Model {
             of_launch = memory * of_launch + (1.0 - memory * memory).sqrt() * noise.normal();
             let begin = number as f64 * 1e6;
             launch(&mut trace, kernel, [self.blocks, 1, 1], begin, begin + 1e5);
-            let of_sm: Vec<f64> = (0..4).map(|_| self.of_sm * noise.normal()).collect();
+            let of_sm: Vec<f64> = (0..self.sms).map(|_| self.of_sm * noise.normal()).collect();
             for block in 0..self.blocks {
                 let of_block = self.of_block * noise.normal();
                 let entry = begin + f64::from(block);
                 let of = warp(&mut trace, [block, 0, 0], 0, entry, begin + 1e5);
+                trace.warps[of].sm = block % self.sms;
                 for name in &names {
                     let shared = of_capture
                         + self.of_launch * of_launch
                         + of_block
-                        + of_sm[trace.warps[of].sm as usize % 4];
+                        + of_sm[(block % self.sms) as usize];
                     self.regions(&mut trace, of, *name, shared, noise);
                 }
             }
