@@ -42,6 +42,9 @@ impl FromStr for Moment {
         if unit == "%" {
             return Ok(Self::Part(number / 100.0));
         }
+        if unit.is_empty() && number == 0.0 {
+            return Ok(Self::Nanoseconds(0.0));
+        }
         let scale = TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| scale);
         scale
             .map(|scale| Self::Nanoseconds(number * scale))
@@ -121,6 +124,7 @@ mod tests {
         assert_eq!(of("25%.."), Ok((250.0, 1000.0)));
         assert_eq!(of("..50%"), Ok((0.0, 500.0)));
         assert_eq!(of(".."), Ok((0.0, 1000.0)));
+        assert_eq!(of("0..1%"), Ok((0.0, 10.0)));
     }
 
     #[test]

@@ -160,7 +160,9 @@ fn stats_are_grouped_and_filtered() {
 
 #[test]
 fn balance_waits_and_critical_path_are_shown_by_launch() {
-    check("stats gemm.capture --show balance,waits,critical-path --launch 1", expect![[r#"
+    check(
+        "stats gemm.capture --show balance,waits,critical-path --launch 1",
+        expect![[r#"
         gemm, launch 1: 10.7 µs
         ──────────────────────────────────────────────────────────────────────────────────────────
          time of                 count       mean      least       most   most / mean   imbalance
@@ -202,7 +204,8 @@ fn balance_waits_and_critical_path_are_shown_by_launch() {
          (from one block to the next)   1.34 µs   12.52 %
         ──────────────────────────────────────────────────
         --- exit code 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::io::Read;
 use std::process::Stdio;
 
 use support::{Folder, Ran, program};
@@ -56,6 +57,22 @@ fn a_file_and_standard_output_get_the_same_bytes() {
         assert!(!to_pipe.stdout.is_empty(), "{format}");
         assert!(to_pipe.stderr.is_empty(), "{format}: {}", to_pipe.stderr);
     }
+}
+
+#[test]
+fn gzip_holds_what_the_file_would() {
+    let folder = Folder::with_captures();
+    let plain = folder.run("export gemm.capture --to perfetto").stdout;
+    let piped = folder.run("export gemm.capture --to perfetto --gzip").stdout;
+    assert_eq!(folder.run("export gemm.capture -o gemm.pftrace.gz").code, Some(0));
+    for compressed in [piped, folder.bytes("gemm.pftrace.gz")] {
+        let mut read = Vec::new();
+        let mut decoder = flate2::read::GzDecoder::new(compressed.as_slice());
+        decoder.read_to_end(&mut read).expect("it is gzip");
+        assert!(read == plain && compressed.len() < plain.len());
+    }
+    #[cfg(feature = "parquet")]
+    assert_eq!(folder.run("export gemm.capture -o gemm.parquet.gz").code, Some(2));
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::Write;
-use std::path::Path;
 
 use clap::ValueEnum;
 use profiler_trace::Trace;
@@ -60,14 +59,13 @@ impl Format {
     }
 
     /// The format that a file's name asks for: that with the longest ending that fits.
-    pub(super) fn of_path(path: &Path) -> Result<Self, Error> {
-        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    pub(super) fn of_name(name: &str) -> Result<Self, Error> {
         let all = Self::value_variants().iter().copied();
         let endings = all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)));
         let found = endings.clone().filter(|(ending, _)| name.ends_with(ending));
         found.max_by_key(|(ending, _)| ending.len()).map(|(_, format)| format).ok_or_else(|| {
             let known: Vec<&str> = endings.map(|(ending, _)| ending).collect();
-            Error::new(format!("the name {} does not say which format is meant", path.display()))
+            Error::new(format!("the name {name} does not say which format is meant"))
                 .with_cure(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
         })
     }
@@ -75,6 +73,15 @@ impl Format {
     /// Whether it is one that shows tracks over time, and takes options for them.
     pub(super) fn is_timeline(self) -> bool {
         matches!(self, Self::Perfetto | Self::Chrome)
+    }
+
+    /// Whether compressing it once more gains nothing.
+    pub(super) fn is_compressed(self) -> bool {
+        #[cfg(feature = "parquet")]
+        let is_compressed = self == Self::Parquet;
+        #[cfg(not(feature = "parquet"))]
+        let is_compressed = false;
+        is_compressed
     }
 
     /// Whether it can be read on a terminal.
@@ -134,8 +141,6 @@ impl fmt::Display for Format {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use clap::ValueEnum;
 
     use super::Format;
@@ -145,11 +150,11 @@ mod tests {
         for format in Format::value_variants() {
             for ending in format.endings() {
                 let path = format!("a.b/c{ending}");
-                let found = Format::of_path(Path::new(&path)).expect("a known ending");
+                let found = Format::of_name(&path).expect("a known ending");
                 assert_eq!(found, *format, "{path}");
             }
         }
-        let error = Format::of_path(Path::new("a.json/b")).expect_err("no ending");
+        let error = Format::of_name("a.json/b").expect_err("no ending");
         assert!(error.cure().is_some_and(|cure| cure.contains(".pftrace")));
     }
 }
