@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use expect_test::Expect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, RecordCost, Value};
 use profiler_wire::SiteKind;
@@ -184,4 +185,16 @@ pub(crate) fn lossy() -> Capture {
         module.warps.push(warp);
     }
     module.into_capture().expect("the sites are in order")
+}
+
+/// Runs the program beside `gemm.capture` and `lossy.capture`.
+#[track_caller]
+pub(crate) fn check(words: &str, expected: Expect) {
+    let transcript = Folder::with_captures().run(words).transcript();
+    // How small the file is made is no business of these tests.
+    let line = |line: &str| match line.split_once("capture, ") {
+        Some((file, _)) if line.starts_with("file ") => format!("{file}capture, (its size)\n"),
+        _ => format!("{line}\n"),
+    };
+    expected.assert_eq(&transcript.lines().map(line).collect::<String>());
 }
