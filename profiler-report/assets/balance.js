@@ -62,7 +62,7 @@
     const [first, last] = [curve.finish[0], curve.finish[curve.finish.length - 1]];
     const finish = frame(
       "When each SM had no warp left",
-      `SMs in the order in which they finished: SM ${first[0]} first at ${duration(first[1])}, SM ${last[0]} last at ${duration(last[1])}. Light: idle.`,
+      `SMs in the order in which they finished: SM ${first[0]} first at ${duration(first[1])}, SM ${last[0]} last at ${duration(last[1])}. What is not filled: idle.`,
       210,
     );
     const high = finish.inner.high / curve.finish.length;

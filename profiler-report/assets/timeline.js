@@ -331,7 +331,8 @@ report.startTimeline = (overviewBytes, detail) => {
       context.fillStyle = css("--line");
       context.fillRect(Math.round(x), AXIS_HIGH - 6, 1, 6);
       context.fillStyle = css("--muted");
-      context.fillText(name(at * step), x + 4, AXIS_HIGH / 2);
+      const text = name(at * step);
+      if (x + 4 + context.measureText(text).width < wide) context.fillText(text, x + 4, AXIS_HIGH / 2);
     }
     context.fillStyle = css("--muted");
     context.fillText(duration(view.to - view.from), 8, AXIS_HIGH / 2, left - 12);
