@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Change, Diff, DiffRow, Figures, SideFacts, Subject, ThresholdReport, TimeUnit};
+use super::{
+    Change, Diff, DiffRow, Figures, Measure, SideFacts, Subject, ThresholdReport, TimeUnit, Unit,
+};
+use crate::stats::GroupBy;
 
 impl Diff {
     /// The comparison as JSON. Its `schema` is `profiler-diff-1`; a later one may have more members,
@@ -19,6 +22,15 @@ impl Diff {
             "is_damaged": self.is_damaged,
             "options": {
                 "only": self.options.query.to_string(),
+                "matched_by": match self.options.query.group_by() {
+                    GroupBy::Path => "path",
+                    _ => "name",
+                },
+                "measure": match self.options.measure {
+                    Measure::RecordClock => "record clock",
+                    Measure::Nanoseconds => "ns",
+                },
+                "unit": self.options.unit.map(Unit::plural),
                 "false_discovery_rate": self.options.false_discovery_rate,
                 "min_effect": self.options.min_effect,
                 "permutations": self.options.permutations,

@@ -2,7 +2,7 @@
 
 use super::options::{Measure, Unit};
 use super::side::{DiffSide, SideFacts};
-use super::{DiffRow, ENOUGH_UNITS, Verdict};
+use super::{DiffRow, ENOUGH_UNITS, Figures, Verdict};
 use crate::export::text::digits;
 
 pub(super) fn notes(
@@ -60,6 +60,15 @@ pub(super) fn notes(
             ));
         }
     }
+    for (name, figures) in [("A", &|row: &DiffRow| row.a), ("B", &|row: &DiffRow| row.b)]
+        as [(&str, &dyn Fn(&DiffRow) -> Option<Figures>); 2]
+    {
+        let open: u64 = rows.iter().filter_map(figures).map(|of| of.open).sum();
+        if open > 0 {
+            notes
+                .push(format!("side {name}: {open} open regions have no end and are in no figure"));
+        }
+    }
     notes.extend(scope(a, b, rows));
     notes
 }
@@ -104,14 +113,13 @@ fn scope(a: &DiffSide, b: &DiffSide, rows: &[DiffRow]) -> Option<String> {
     match finest {
         Some(Unit::Capture) => None,
         Some(Unit::Launch) => Some(
-            "compared are launches: what differs from one run of the program to the next by itself \
-             is not in these numbers"
+            "where launches are compared, what differs from one run of the program to the next by \
+             itself is not in the numbers"
                 .to_owned(),
         ),
         Some(unit) => Some(format!(
-            "compared are {} of {} and {} launches: a change that is found is one between these \
-             launches, and what differs from launch to launch by itself is not in these numbers; \
-             {}",
+            "where {} are compared (of {} and {} launches), a change is one between these \
+             launches, and what differs from launch to launch by itself is not in the numbers; {}",
             unit.plural(),
             a.facts.launches,
             b.facts.launches,

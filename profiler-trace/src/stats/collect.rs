@@ -170,7 +170,7 @@ impl<'t> Walk<'t> {
             (self.rows.len() - 1) as u32
         });
         // Numbers of sites that the trace does not have may be any.
-        let known = self.trace.sites.len().max(self.rows.len());
+        let known = self.trace.sites.len().max(self.paths.len());
         if (node as usize) < known {
             if self.near.len() < known {
                 self.near.resize(known, NONE);

@@ -51,6 +51,11 @@ impl Paths {
         (self.nodes.len() - 1) as u32
     }
 
+    /// How many nodes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The site of a node.
     pub(crate) fn site(&self, node: u32) -> SiteIndex {
         self.nodes[node as usize].site
