@@ -30,8 +30,20 @@ pub(crate) enum Content {
     Binary,
 }
 
-/// Writes a result, which `write` makes, and says on the console where it is. It must not take the
-/// place of any of the `inputs`.
+/// Refuses an output that cannot be written, before any work is done for it: what is not for a
+/// terminal on one, a folder, and whatever would take the place of one of the `inputs`.
+pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result<(), Error> {
+    match output {
+        File::Standard if content == Content::Binary && io::stdout().is_terminal() => {
+            Err(Error::new("this format is not for a terminal")
+                .with_cure("write it to a file with -o FILE, or into a pipe"))
+        }
+        File::Standard => Ok(()),
+        File::Path(path) => Target::of(path, inputs).map(drop),
+    }
+}
+
+/// Writes a result, which `write` makes, and says on the console where it is; see [`check`].
 pub(crate) fn write(
     output: &File,
     content: Content,
@@ -39,12 +51,9 @@ pub(crate) fn write(
     console: &Console,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), WriteError>,
 ) -> Result<(), Error> {
+    check(output, content, inputs)?;
     match output {
         File::Standard => {
-            if content == Content::Binary && io::stdout().is_terminal() {
-                return Err(Error::new("this format is not for a terminal")
-                    .with_cure("write it to a file with -o FILE, or into a pipe"));
-            }
             let progress = console.bytes("writing", None);
             let stdout = progress.bar.wrap_write(io::stdout());
             let mut writer = BufWriter::with_capacity(1 << 16, stdout);
@@ -87,6 +96,8 @@ struct Target<'p> {
     real: PathBuf,
     /// Whether it is, or will be, a file on a disk, and no pipe or device.
     is_plain: bool,
+    /// Where it lies.
+    folder: PathBuf,
 }
 
 impl<'p> Target<'p> {
@@ -108,7 +119,19 @@ impl<'p> Target<'p> {
             ))
             .with_cure("give -o another name"));
         }
-        Ok(Self { path, real, is_plain })
+        let folder = match real.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        if !folder.is_dir() {
+            return Err(Error::new(format!(
+                "cannot write {}: there is no folder {}",
+                path.display(),
+                folder.display()
+            ))
+            .with_cure("make the folder first, or name another one"));
+        }
+        Ok(Self { path, real, is_plain, folder })
     }
 
     fn write(
@@ -127,15 +150,7 @@ impl<'p> Target<'p> {
                 if is_broken_pipe(error.as_ref()) { Ok(()) } else { Err(failed(error.as_ref())) }
             });
         }
-        let folder = match self.real.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        if !folder.is_dir() {
-            return Err(failed(&io::Error::other(format!("there is no {}", folder.display())))
-                .with_cure("make the folder first, or name another one"));
-        }
-        let mut file = temporary_in(folder).map_err(|error| failed(&error))?;
+        let mut file = temporary_in(&self.folder).map_err(|error| failed(&error))?;
         write(file.as_file_mut()).map_err(|error| failed(error.as_ref()))?;
         file.persist(&self.real).map(drop).map_err(|error| failed(&error.error))
     }

@@ -364,7 +364,7 @@ fn a_comparison_is_a_table() {
     expect![[r#"
         side A: 1 capture, 2 launches, 224 records, synthetic
         side B: 1 capture, 2 launches, 224 records, synthetic
-        compared are blocks of 2 and 2 launches: a change that is found is one between these launches, and what differs from launch to launch by itself is not in these numbers; give each side 6 captures or more, taken in turns (or launches in one capture, which tell less)
+        where blocks are compared (of 2 and 2 launches), a change is one between these launches, and what differs from launch to launch by itself is not in the numbers; give each side 6 captures or more, taken in turns (or launches in one capture, which tell less)
         ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
          region           a launch, A    B    mean, A          B        mean        95 % interval         p50         p95         p99   verdict
         ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════

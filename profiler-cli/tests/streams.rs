@@ -97,6 +97,8 @@ fn an_output_that_fails_leaves_no_file() {
     let ran = folder.run("export gemm.capture -o missing/a.json");
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("make the folder first"), "{}", ran.stderr);
+    // Nothing is read before that is known.
+    assert!(folder.run("export none.capture -o missing/a.json").stderr.contains("missing"));
     let ran = folder.run("export none.capture -o a.json");
     assert_eq!(ran.code, Some(2));
     assert_eq!(folder.names(), before);

@@ -67,9 +67,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     }
     let options = arguments.options.of(format)?;
     let input = &arguments.input;
+    let content = if is_gzip { Content::Binary } else { format.content() };
+    output::check(output, content, &[&input.capture])?;
     let trace = load::trace(&input.capture, input.decoding, console)?;
     console.diagnostics(&trace.diagnostics);
-    let content = if is_gzip { Content::Binary } else { format.content() };
     output::write(output, content, &[&input.capture], console, |writer| {
         if !is_gzip {
             return format.write(&trace, &options, writer);

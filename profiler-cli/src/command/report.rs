@@ -42,6 +42,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
+    output::check(&arguments.output, Content::Text, &[&input.capture])?;
     let trace = load::trace(&input.capture, input.decoding, console)?;
     console.diagnostics(&trace.diagnostics);
     let window = match arguments.window {

@@ -128,6 +128,8 @@ impl From<By> for GroupBy {
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     arguments.refuse_what_does_nothing()?;
     let capture = &arguments.input.capture;
+    let output = arguments.output.as_ref().unwrap_or(&File::Standard);
+    output::check(output, Content::Text, &[capture])?;
     let trace = load::trace(capture, arguments.input.decoding, console)?;
     let stats = if arguments.show.contains(&Show::Regions) {
         let query = arguments.filters.query(&trace)?;
@@ -144,7 +146,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Some(_) => arguments.filters.launches(&trace)?,
         None => vec![0],
     };
-    let output = arguments.output.as_ref().unwrap_or(&File::Standard);
     output::write(output, Content::Text, &[capture], console, |writer| {
         for (index, show) in arguments.show.iter().enumerate() {
             if index > 0 {

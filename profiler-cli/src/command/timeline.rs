@@ -33,10 +33,12 @@ const WIDTHS: RangeInclusive<i64> = 40..=1000;
 /// Draw on the terminal what the warps of a launch did, and when
 ///
 /// Columns are equal stretches of time. Each cell shows the innermost region that filled most of it,
-/// by a letter of the legend (one without an end reaches to the end of its warp); `·` where warps were in the kernel and mostly in no region; nothing
-/// where they were mostly not in the kernel. A row is a warp; where there are more warps than rows,
-/// a row is a block or an SM, or several of them, and shows what all of their warps did together. Where several lanes of a warp
-/// record, each of them counts.
+/// by a letter of the legend; `·` where warps were in the kernel and mostly in no region; nothing
+/// where they were mostly not in the kernel. A region without an end reaches to the end of its warp.
+///
+/// A row is a warp; where there are more warps than rows, a row is a block or an SM, or several of
+/// them, and shows what all of their warps did together. Where several lanes of a warp record, each
+/// of them counts.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
