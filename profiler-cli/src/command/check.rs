@@ -68,7 +68,7 @@ const CLASSES: [(&str, Class); 3] =
     [("warnings", Class::Warnings), ("notes", Class::Notes), ("losses", Class::Losses)];
 
 /// Diagnostics that say that something was recorded and is not here.
-const LOSSES: [Kind; 9] = [
+const LOSSES: [Kind; 11] = [
     Kind::RoomTooSmall,
     Kind::LaneRoomTooSmall,
     Kind::RoomFull,
@@ -78,6 +78,8 @@ const LOSSES: [Kind; 9] = [
     Kind::ValuesLost,
     Kind::CountSaturated,
     Kind::TruncatedCapture,
+    Kind::UnreadableSlot,
+    Kind::UnreadableRecords,
 ];
 
 impl FromStr for Class {
