@@ -89,4 +89,10 @@ pub mod __private {
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
+
+    /// A kernel's parameter, to be taken apart for the kernel's options beside the body.
+    #[inline(always)]
+    pub fn copy_of<T: Copy>(parameter: &T) -> T {
+        *parameter
+    }
 }

@@ -187,9 +187,10 @@ mod tests;
 /// `single_body` compiles the kernel's body once. By default it is compiled twice, behind one branch
 /// that is the same for the whole launch: with recording, and without anything of profiling for
 /// launches that no session looks at. The second copy makes the kernel's code about twice as long,
-/// and an `asm!` in it must not define a label or register outside of braces. A kernel that takes a
-/// parameter by a pattern other than a name, or that is Rust-CUDA's has one body in any case, and
-/// reads clocks also where nobody records.
+/// and an `asm!` in it must not define a label or register outside of braces. The copies are a
+/// function inside the kernel: what `Self` and the generics of an `impl` around the kernel are is
+/// not known there, and a parameter that is a pattern, of which `by` or `track` names a part, must
+/// be `Copy`. With a single body a launch without a session stores nothing, but reads the clocks.
 ///
 /// ```
 /// # use profiler_device::{profile_region, profiled};

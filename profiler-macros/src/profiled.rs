@@ -251,9 +251,14 @@ fn returns(signature: &Signature) -> Option<&Type> {
 
 /// Whether any token of `tokens`, at any depth, is this word.
 fn mentions(tokens: TokenStream, word: &str) -> bool {
+    any_word(tokens, &mut |ident| ident == word)
+}
+
+/// Whether any word among `tokens`, at any depth, is as asked for.
+fn any_word(tokens: TokenStream, is: &mut impl FnMut(&Ident) -> bool) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident == word,
-        TokenTree::Group(group) => mentions(group.stream(), word),
+        TokenTree::Ident(ident) => is(&ident),
+        TokenTree::Group(group) => any_word(group.stream(), is),
         _ => false,
     })
 }

@@ -79,6 +79,7 @@ on_both_back_ends! {
     many_launches_in_one_session
     odd_shapes
     a_kernel_apart
+    parameters_taken_apart
     a_barrier_ends_when_the_last_warp_comes
     stamps_by_the_global_timer
 }
@@ -337,6 +338,24 @@ fn a_kernel_apart(bench: &Bench) {
     launched!(bench.backend, kernels::by_warp<<<1, 32>>>(pointer, 6));
     let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.recorded()), (1, 6));
+}
+
+fn parameters_taken_apart(bench: &Bench) {
+    let parts = kernels::Parts { value: 3.0, lane: 5 };
+    let trace = bench.record(
+        builder(),
+        2 * 64,
+        |session, output| {
+            launched!(session, kernels::in_parts<<<2, 64>>>(output.cast(), parts, 0));
+        },
+        |_| 14.0_f32.to_bits(),
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        let squares = named(&trace, warp, "square");
+        assert_eq!(squares.len(), usize::from(warp.warp == 0), "block {:?}", warp.block);
+        assert!(squares.iter().all(|region| region.lane == 5));
+    }
 }
 
 fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {

@@ -72,6 +72,9 @@ ptx_test! {
             assert!(in_one > 0, "{instruction}");
             assert_eq!(count(&two, &[instruction]), bodies * in_one, "{instruction}");
         }
+        let in_parts = entry(STRATEGIES, "in_parts");
+        assert_eq!(count(&in_parts, &["mul.rn.f32"]), 2, "the body is there twice");
+        assert_eq!(count(&in_parts, &[RECORD]), 1, "and records once");
     }
 }
 

@@ -1,13 +1,17 @@
 //! Kernels: the recorder's state lives as long as the body.
 
-use proc_macro2::{Group, Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
-use syn::{Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, Meta, Pat, Signature, parse_quote};
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, Expr, ExprLit, FnArg, GenericParam, Lit, Meta, Pat, PatIdent, Signature, parse_quote,
+};
 
 use super::device::plain_variable;
 use super::{
-    Function, SUBJECT, item, last_segment_is, mentions, no_such_parameter, parameters, returns,
+    Function, SUBJECT, any_word, item, last_segment_is, mentions, no_such_parameter, parameters,
+    returns,
 };
 use crate::args::{Arguments, Clock, given};
 use crate::report::Errors;
@@ -52,9 +56,10 @@ pub(super) fn expand(
     let private = runtime.private();
     check(signature, arguments, errors);
     let entry = enter(function, kind, arguments, runtime, errors);
-    let apart = (kind == Kind::PtxKernel && arguments.single_body.is_none())
-        .then(|| Apart::new(signature, &body.statements))
-        .flatten();
+    let apart = match arguments.single_body {
+        Some(_) => None,
+        None => Apart::new(function, arguments, errors),
+    };
     let state = if apart.is_some() { emit!(__profiler_state) } else { emit!(&__profiler_state) };
     let hidden = body.hidden_recorder(&emit!(#private::Recorder::new(#state)));
     let inner = &body.inner_attributes;
@@ -85,9 +90,11 @@ pub(super) fn expand(
             apart.name_arguments(&mut signature);
             let inside = apart.function(&inside, runtime);
             let call = apart.call();
+            let parts = apart.parts(runtime);
             body.with(emit! {
                 #inner
                 #inside
+                #parts
                 let __profiler_site = #site;
                 let __profiler_config = #config;
                 let __profiler_state = #enter;
@@ -141,35 +148,73 @@ fn check(signature: &Signature, arguments: &Arguments, errors: &mut Errors) {
 struct Apart {
     signature: Signature,
     arguments: Vec<Ident>,
+    /// Patterns that bind what an option of the kernel names, and the arguments that they match.
+    named: Vec<(Pat, Ident)>,
 }
 
 impl Apart {
-    /// `None` where the parameters cannot be handed on by name, or where what surrounds the function
-    /// does not reach one inside it: the `Self` of an `impl`, and the type of an `impl Trait`.
-    fn new(signature: &Signature, statements: &TokenStream) -> Option<Self> {
+    /// `None`, and an error, where a function inside the kernel cannot take its parameters or its
+    /// body.
+    fn new(function: &Function, arguments: &Arguments, errors: &mut Errors) -> Option<Self> {
+        let Function { signature, body, .. } = function;
+        let mut refuse = |what: &dyn ToTokens, why: &str| {
+            errors.on(
+                what,
+                format!(
+                    "{SUBJECT} compiles a kernel's body twice, as a function inside the kernel, \
+                     {why}; `#[profiled(single_body)]` compiles it once"
+                ),
+            );
+        };
         let inputs = signature.inputs.to_token_stream();
-        if mentions(inputs.clone(), "impl")
-            || mentions(inputs, "Self")
-            || mentions(statements.clone(), "Self")
-        {
+        if let Some(word) = outer_self(inputs).or_else(|| outer_self(body.statements.clone())) {
+            refuse(&word, "where `Self` has no meaning");
             return None;
         }
-        let mut arguments = Vec::new();
+        let mut names = Vec::new();
+        let mut named = Vec::new();
         for (number, input) in signature.inputs.iter().enumerate() {
-            let FnArg::Typed(typed) = input else { return None };
-            if typed.attrs.iter().any(|attribute| attribute.path().is_ident("cfg")) {
+            let FnArg::Typed(typed) = input else {
+                refuse(input, "which has no receiver");
+                return None;
+            };
+            if let Some(cfg) = typed.attrs.iter().find(|attribute| attribute.path().is_ident("cfg"))
+            {
+                refuse(cfg, "and cannot hand a parameter on that may not be there");
                 return None;
             }
             match &*typed.pat {
-                Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => {
-                    arguments.push(pattern.ident.clone());
+                Pat::Ident(pattern) if is_plain(pattern) => names.push(pattern.ident.clone()),
+                pattern => {
+                    let place = Span::mixed_site().located_at(pattern.span());
+                    let name = format_ident!("__profiler_argument_{number}", span = place);
+                    if names_part_of(arguments, pattern) {
+                        named.push((pattern.clone(), name.clone()));
+                    }
+                    names.push(name);
                 }
-                Pat::Wild(_) => arguments
-                    .push(format_ident!("__profiler_argument_{number}", span = Span::mixed_site())),
-                _ => return None,
             }
         }
-        Some(Self { signature: Signature { abi: None, ..signature.clone() }, arguments })
+        let signature = Signature { abi: None, ..signature.clone() };
+        Some(Self { signature, arguments: names, named })
+    }
+
+    /// What takes apart the parameters of which an option names a part.
+    fn parts(&self, runtime: &Runtime) -> TokenStream {
+        let private = runtime.private();
+        let parts = self.named.iter().map(|(pattern, argument)| {
+            // Where its type is not `Copy`, the error belongs on the pattern.
+            let copy_of = quote_spanned!(argument.span()=> #private::copy_of(&#argument));
+            emit! {
+                #[allow(
+                    unused_mut,
+                    unused_variables,
+                    reason = "the kernel's options need not name all of it"
+                )]
+                let #pattern = #copy_of;
+            }
+        });
+        parts.collect()
     }
 
     /// The names by which the parameters are handed on; what is `mut` is so in the function inside.
@@ -177,7 +222,7 @@ impl Apart {
         for (input, name) in signature.inputs.iter_mut().zip(&self.arguments) {
             let FnArg::Typed(typed) = input else { continue };
             match &mut *typed.pat {
-                Pat::Ident(pattern) => pattern.mutability = None,
+                Pat::Ident(pattern) if is_plain(pattern) => pattern.mutability = None,
                 other => *other = parse_quote!(#name),
             }
         }
@@ -218,6 +263,51 @@ impl Apart {
             call
         }
     }
+}
+
+/// Whether the pattern is a name, `mut` or not.
+fn is_plain(pattern: &PatIdent) -> bool {
+    pattern.by_ref.is_none() && pattern.subpat.is_none()
+}
+
+/// The first `Self` that is not that of an item among the tokens.
+fn outer_self(tokens: TokenStream) -> Option<Ident> {
+    let mut in_item = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(word) if word == "Self" => {
+                if !in_item {
+                    return Some(word);
+                }
+            }
+            TokenTree::Ident(word) => {
+                in_item |=
+                    ["impl", "trait", "struct", "enum", "union"].iter().any(|item| word == item);
+            }
+            TokenTree::Group(group) => {
+                if !in_item && let Some(word) = outer_self(group.stream()) {
+                    return Some(word);
+                }
+                in_item &= group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Punct(punct) => in_item &= punct.as_char() != ';',
+            TokenTree::Literal(_) => {}
+        }
+    }
+    None
+}
+
+/// Whether an option that is evaluated outside the body names a word of the pattern. (Not all of
+/// them are names that it binds; to take it apart for one of the others does no harm.)
+fn names_part_of(arguments: &Arguments, pattern: &Pat) -> bool {
+    let who = match given(arguments.by.as_ref()) {
+        Some(By::When(expression) | By::WarpIndex(expression)) => Some(expression),
+        _ => None,
+    };
+    let options = [who, given(arguments.track.as_ref())];
+    let options: TokenStream =
+        options.into_iter().flatten().map(ToTokens::to_token_stream).collect();
+    any_word(pattern.to_token_stream(), &mut |word| mentions(options.clone(), &word.to_string()))
 }
 
 /// What stands at the beginning of a kernel.

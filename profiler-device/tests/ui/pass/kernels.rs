@@ -43,6 +43,46 @@ extern "ptx-kernel" fn conditional(lane: u32, tile: u32) {
     profile_region!("rest", by = when(lane > 3));
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Tile {
+    x: u32,
+    y: u32,
+}
+
+struct Moved(u32);
+
+#[profiled(by = when(x == 0), track = y)]
+extern "ptx-kernel" fn in_parts(
+    Tile { mut x, y }: Tile,
+    whole @ Tile { .. }: Tile,
+    ref kept: u32,
+    Moved(inside): Moved,
+    _: u32,
+) {
+    profile_region!("rest");
+    x += whole.x + *kept + inside + y;
+    let _ = x;
+}
+
+#[profiled]
+extern "ptx-kernel" fn has_items(output: impl Fn() -> u32) {
+    struct Local(u32);
+    impl Local {
+        fn new(number: u32) -> Self {
+            Self(number)
+        }
+    }
+    profile_region!("rest", value = Local::new(output()).0);
+}
+
+impl Tile {
+    #[profiled(single_body)]
+    extern "ptx-kernel" fn associated(tile: Self) {
+        profile_region!("rest", value = tile.x);
+    }
+}
+
 const PRODUCER: u32 = 1;
 #[profiled(by = warp(PRODUCER))]
 extern "ptx-kernel" fn by_constant() {

@@ -213,6 +213,34 @@ pub unsafe extern "ptx-kernel" fn pinned_apart(output: *mut f32, dividend: f32, 
     unsafe { *output.add(thread_of_grid()) = value };
 }
 
+/// What [`in_parts`] squares, and on which lane it is recorded.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Parts {
+    /// The value.
+    pub value: f32,
+    /// The lane.
+    pub lane: u32,
+}
+
+/// A kernel that takes its parameters apart, and whose choice of a thread names one of the parts.
+///
+/// # Safety
+///
+/// `output` must be valid for one number a thread of the grid.
+#[profiled(by = when(thread::thread_idx_x() == lane))]
+pub unsafe extern "ptx-kernel" fn in_parts(
+    output @ _: *mut f32,
+    Parts { mut value, lane }: Parts,
+    _: u32,
+) {
+    profile_region!("square", pin = value, {
+        value *= value;
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = value + lane as f32 };
+}
+
 /// A collective between two branches on a value that differs between the lanes of a warp, which
 /// tempts LLVM to put a copy of it into either arm.
 ///
