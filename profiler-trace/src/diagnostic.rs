@@ -131,9 +131,9 @@ kinds! {
     DamagedDescriptor "damaged-descriptor" Error,
     /// Arrays that end before the slots in use do. Count: slots or lanes touched.
     TruncatedCapture "truncated-capture" Error,
-    /// Parts of the file that the capture was read from, which are damaged or missing; see
-    /// [`Capture::damage`](crate::Capture::damage). Some may have cost nothing.
-    DamagedCapture "damaged-capture" Error,
+    /// What was found wrong with the file that the capture was read from: the length of
+    /// [`Capture::damage`](crate::Capture::damage). It may have cost nothing.
+    DamagedCapture "damaged-capture" Warning,
     /// Slots, used or not, whose headers lay in such parts.
     UnreadableSlot "unreadable-slot" Error,
     /// Lanes, used or not, whose rooms or counts lay in such parts.
@@ -343,8 +343,8 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::DamagedCapture => write!(
                 f,
-                "the capture's file is damaged or truncated in {count} places; copy it again from \
-                 where it was written, or record it again"
+                "the capture's file is damaged or truncated ({count} findings, which are listed where \
+                 it is read); copy it again from where it was written, or record it again"
             ),
             Kind::UnreadableSlot => write!(
                 f,

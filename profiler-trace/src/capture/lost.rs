@@ -71,14 +71,10 @@ impl ModuleLoss {
         loss
     }
 
-    /// The slots whose headers are lost.
+    /// The slots whose headers are lost. They are zero in the array, if it is that long, as those of
+    /// slots that were never used.
     pub(crate) fn headers(&self) -> &[Range<u32>] {
         self.of(CaptureArray::Headers)
-    }
-
-    /// Whether the slot's header is lost.
-    pub(crate) fn has_header(&self, slot: u32) -> bool {
-        self.touches(CaptureArray::Headers, slot)
     }
 
     /// What else the slot lost.
@@ -132,13 +128,14 @@ mod tests {
                 missing(1, CaptureArray::Headers, 3..6),
                 missing(0, CaptureArray::Headers, 0..2),
                 missing(1, CaptureArray::Records, 7..8),
+                missing(1, CaptureArray::Records, 4..6),
                 missing(1, CaptureArray::LaneCounts, 1..2),
                 CaptureDamage::Truncated { bytes: 1 },
             ],
         );
         assert_eq!(loss.headers(), [2..6, 8..10]);
-        let headers: Vec<u32> = (0..12).filter(|slot| loss.has_header(*slot)).collect();
-        assert_eq!(headers, [2, 3, 4, 5, 8, 9]);
+        let leaders: Vec<u32> = (0..12).filter(|slot| loss.of_slot(*slot).leader).collect();
+        assert_eq!(leaders, [4, 5, 7]);
         let leader = SlotLoss { leader: true, ..SlotLoss::default() };
         assert_eq!(loss.of_slot(7), leader);
         assert_eq!(loss.of_slot(1), SlotLoss { leader: false, lanes: true, counts: true });

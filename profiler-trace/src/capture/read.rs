@@ -14,6 +14,27 @@ impl Capture {
     /// Reads a file that [`Capture::write`] wrote. What is damaged or missing of it is returned
     /// beside the capture, and is [`Capture::damage`] too.
     ///
+    /// ```
+    /// use profiler_trace::{Capture, decode};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = std::env::temp_dir().join(format!("capture-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let path = folder.join("gemm.capture");
+    /// # let captured = Capture::default(); // in place of what a session read back
+    /// captured.write(&path)?;
+    ///
+    /// let (capture, damage) = Capture::read(&path)?;
+    /// for damage in &damage {
+    ///     eprintln!("{}: {damage}", path.display());
+    /// }
+    /// let trace = decode(&capture);
+    /// # assert_eq!((capture, damage.len(), trace.warps.len()), (captured, 0, 0));
+    /// # std::fs::remove_dir_all(&folder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// See [`CaptureError`]: no capture, another version, nothing whole in it.

@@ -179,7 +179,7 @@ fn read_slots(
     }
     for (slot, bytes) in (0..descriptor.slot_count).zip(whole) {
         let words = words_of(bytes);
-        if words == [0; header::WORDS] || loss.has_header(slot) {
+        if words == [0; header::WORDS] {
             continue;
         }
         let place = Some(Place { slot: Some(slot), ..place });
