@@ -25,7 +25,7 @@ Examples:
 ///
 /// Errors mean that numbers may be wrong, warnings that something is missing, notes that all is
 /// right and something is good to know. Exits with 1 if anything was found that is denied, which
-/// errors always are; with 2 if a capture could not be read.
+/// errors and damaged files always are; with 2 if a capture could not be read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// was emitted and not kept), or a diagnostic by its name
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes())]
     deny: Vec<Class>,
-    /// Do not fail on these diagnostics, not even on errors
+    /// Do not fail on these diagnostics, not even on errors and damage
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds())]
     allow: Vec<Kind>,
     /// How to show it
@@ -159,7 +159,9 @@ impl Check {
                 Class::Losses => LOSSES.contains(&diagnostic.kind),
                 Class::Kind(kind) => diagnostic.kind == kind,
             };
-            let grave = diagnostic.severity() == Severity::Error;
+            // A damaged file is a reason to doubt, also where what is damaged was there twice.
+            let grave =
+                diagnostic.severity() == Severity::Error || diagnostic.kind == Kind::DamagedCapture;
             !arguments.allow.contains(&diagnostic.kind) && (grave || arguments.deny.iter().any(by))
         };
         let list = trace.diagnostics.list.iter();
