@@ -134,7 +134,7 @@ kinds! {
     /// What was found wrong with the file that the capture was read from: the length of
     /// [`Capture::damage`](crate::Capture::damage). It may have cost nothing.
     DamagedCapture "damaged-capture" Warning,
-    /// Slots, used or not, whose headers lay in such parts.
+    /// Slots, used or not, whose headers lay in parts of that file that are missing.
     UnreadableSlot "unreadable-slot" Error,
     /// Lanes, used or not, whose rooms or counts lay in such parts.
     UnreadableRecords "unreadable-records" Error,

@@ -125,8 +125,8 @@ impl<R: Read> Scan<R> {
             let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
                 let rest = bytes.len();
                 if rest > 0 {
-                    if SYNC.starts_with(&bytes[..rest.min(SYNC.len())]) || bytes.starts_with(&SYNC)
-                    {
+                    // A file that ends within its first header is a capture all the same.
+                    if SYNC.starts_with(&bytes[..rest.min(SYNC.len())]) {
                         self.seen = Seen::Sync;
                     }
                     self.skip(rest);

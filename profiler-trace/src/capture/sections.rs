@@ -79,8 +79,7 @@ impl Sections {
             return Ok(Placed::Whole);
         }
         part.fill(0);
-        let known = parts.found.len() * PART_BYTES;
-        parts.bytes.truncate(known.max(start.min(known)));
+        parts.bytes.truncate(parts.found.len() * PART_BYTES);
         Ok(Placed::Damaged)
     }
 
