@@ -28,6 +28,7 @@ use std::path::Path;
 
 use crate::model::Trace;
 pub use folded::StackGroup;
+pub(crate) use folded::push_frame;
 pub use speedscope::SpeedscopeOptions;
 
 /// How the tracks of a launch are arranged.

@@ -6,18 +6,21 @@ use serde_json::json;
 
 use super::{GroupBy, SiteStats, Stats, Summary};
 use crate::diagnostic::Severity;
+use crate::export::push_frame;
 use crate::export::table::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
 
-const COLUMNS: [&str; 36] = [
+const COLUMNS: [&str; 38] = [
     "schema",
     "group",
     "kind",
     "kernel",
     "name",
+    "path",
     "launch",
+    "sm",
     "block_x",
     "block_y",
     "block_z",
@@ -64,7 +67,7 @@ impl Stats {
     pub fn write_csv_to(&self, writer: impl Write) -> io::Result<()> {
         let mut writer = BufWriter::new(writer);
         write_csv(COLUMNS.map(Cell::from), &mut writer)?;
-        self.rows.iter().try_for_each(|row| write_csv(self.cells(row), &mut writer))?;
+        self.rows.iter().try_for_each(|row| write_csv(self.fields(row), &mut writer))?;
         writer.flush()
     }
 
@@ -93,14 +96,30 @@ impl Stats {
         writer.write_all(b",\n\"rows\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&COLUMNS, self.cells(row), &mut writer)?;
+            write_json(&COLUMNS, self.fields(row), &mut writer)?;
         }
         writer.write_all(b"\n]}\n")?;
         writer.flush()
     }
 
-    fn cells<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
-        let kernel = self.rows.iter().find(|of| of.site == row.kernel && of.kernel == row.kernel);
+    /// By path, the stack that the row is of, as it stands in folded stacks.
+    fn path(&self, row: &SiteStats) -> Option<String> {
+        let mut stack = String::new();
+        let regions = (row.site != row.kernel).then_some(row.site);
+        for site in [row.kernel].into_iter().chain(row.path.iter().copied()).chain(regions) {
+            if !stack.is_empty() {
+                stack.push(';');
+            }
+            push_frame(
+                &mut stack,
+                self.names.get(site.0 as usize).map_or("unknown site", |name| name),
+            );
+        }
+        (self.by == GroupBy::Path).then_some(stack)
+    }
+
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
+        let kernel = self.names.get(row.kernel.0 as usize);
         let block = row.place.block;
         let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
             times((row.count > 0).then_some(&row.ns));
@@ -111,9 +130,11 @@ impl Stats {
             SCHEMA.into(),
             group_name(self.by).into(),
             if row.site == row.kernel { "kernel" } else { "region" }.into(),
-            kernel.map(|kernel| kernel.name.as_str()).into(),
+            kernel.map(String::as_str).into(),
             row.name.as_str().into(),
+            self.path(row).into(),
             row.place.launch.map(|launch| launch as u64).into(),
+            row.place.sm.into(),
             block.map(|[x, _, _]| x).into(),
             block.map(|[_, y, _]| y).into(),
             block.map(|[_, _, z]| z).into(),
@@ -175,7 +196,9 @@ fn cycles(summary: Option<&Summary>) -> [Cell<'static>; 9] {
 fn group_name(by: GroupBy) -> &'static str {
     match by {
         GroupBy::Site => "site",
+        GroupBy::Path => "path",
         GroupBy::Launch => "launch",
+        GroupBy::Sm => "sm",
         GroupBy::Block => "block",
         GroupBy::Warp => "warp",
     }
