@@ -64,7 +64,7 @@ impl Stats {
     pub fn write_csv_to(&self, writer: impl Write) -> io::Result<()> {
         let mut writer = BufWriter::new(writer);
         write_csv(COLUMNS.map(Cell::from), &mut writer)?;
-        self.rows.iter().try_for_each(|row| write_csv(self.cells(row), &mut writer))?;
+        self.rows.iter().try_for_each(|row| write_csv(self.fields(row), &mut writer))?;
         writer.flush()
     }
 
@@ -93,13 +93,13 @@ impl Stats {
         writer.write_all(b",\n\"rows\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&COLUMNS, self.cells(row), &mut writer)?;
+            write_json(&COLUMNS, self.fields(row), &mut writer)?;
         }
         writer.write_all(b"\n]}\n")?;
         writer.flush()
     }
 
-    fn cells<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
         let kernel = self.rows.iter().find(|of| of.site == row.kernel && of.kernel == row.kernel);
         let block = row.place.block;
         let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
