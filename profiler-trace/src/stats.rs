@@ -11,8 +11,6 @@ pub(crate) mod summary;
 pub(crate) mod table;
 mod waits;
 
-pub(crate) use collect::may_record;
-
 use profiler_wire::header::Dim3;
 
 use crate::diagnostic::Diagnostics;

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         let missing = test.needs.iter().find_map(|tool| tool.find().err());
         let is_ignored = missing.is_some() && !find::missing_is_failure();
         if let Some(missing) = &missing {
-            reasons.insert(format!("tests with {missing}"));
+            reasons.insert(format!("tests are ignored: {missing}"));
         }
         Trial::test(test.name, move || match missing {
             Some(missing) => Err(missing.into()),

@@ -135,7 +135,7 @@ impl Lines<'_> {
 
 /// Adds a name to a stack. What parts frames, values and lines is written as a sign that looks like
 /// it, so that names stay apart and can be read.
-fn push_frame(stack: &mut String, name: &str) {
+pub(crate) fn push_frame(stack: &mut String, name: &str) {
     let name = match name {
         "" => "(no name)",
         name => name,

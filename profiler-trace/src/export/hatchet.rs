@@ -14,7 +14,7 @@ use crate::export::stacks::{Lanes, Moment, PER_NS, Scale};
 use crate::export::text;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
-use crate::stats::may_record;
+use crate::stats::collect::may_record;
 
 pub(super) fn write(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
     let profile = Profile::new(trace);

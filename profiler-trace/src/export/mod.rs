@@ -1,8 +1,10 @@
-//! Timelines for the Perfetto viewer: its native format, and Chrome's JSON.
+//! Timelines for the Perfetto viewer, in its native format and as Chrome's JSON; and what other
+//! programs read.
 //!
-//! Both writers are fed by one [walk](walk) over the trace, so that they agree on processes, tracks,
-//! names and order; [`rows`] keeps regions that cross apart. All of it is streamed: next to the trace
-//! itself, only the records of one warp (of one user track, where there are such) are held again.
+//! The writers of timelines are fed by one [walk](walk) over the trace, so that they agree on
+//! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
+//! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
+//! records of one warp (of one user track, where there are such) are held again.
 
 mod arrows;
 mod chrome;
@@ -28,6 +30,7 @@ use std::path::Path;
 
 use crate::model::Trace;
 pub use folded::StackGroup;
+pub(crate) use folded::push_frame;
 pub use speedscope::SpeedscopeOptions;
 
 /// How the tracks of a launch are arranged.

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{GroupBy, SiteStats, Stats, Summary};
 use crate::diagnostic::Severity;
+use crate::export::push_frame;
 use crate::export::table::{Cell, write_csv, write_json};
-use crate::model::SiteIndex;
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
@@ -67,7 +67,7 @@ impl Stats {
     pub fn write_csv_to(&self, writer: impl Write) -> io::Result<()> {
         let mut writer = BufWriter::new(writer);
         write_csv(COLUMNS.map(Cell::from), &mut writer)?;
-        self.rows.iter().try_for_each(|row| write_csv(self.typed_cells(row), &mut writer))?;
+        self.rows.iter().try_for_each(|row| write_csv(self.fields(row), &mut writer))?;
         writer.flush()
     }
 
@@ -97,18 +97,30 @@ impl Stats {
         writer.write_all(b",\n\"rows\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-            write_json(&COLUMNS, self.typed_cells(row), &mut writer)?;
+            write_json(&COLUMNS, self.fields(row), &mut writer)?;
         }
         writer.write_all(b"\n]}\n")?;
         writer.flush()
     }
 
-    fn typed_cells<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
-        let name = |site: &SiteIndex| self.names.get(site.0 as usize).map(String::as_str);
-        let path = (self.by == GroupBy::Path).then(|| {
-            let enclosing: Vec<&str> = row.path.iter().filter_map(name).collect();
-            enclosing.join(";")
-        });
+    /// By path, the stack that the row is of, as it stands in folded stacks.
+    fn path(&self, row: &SiteStats) -> Option<String> {
+        let mut stack = String::new();
+        let regions = (row.site != row.kernel).then_some(row.site);
+        for site in [row.kernel].into_iter().chain(row.path.iter().copied()).chain(regions) {
+            if !stack.is_empty() {
+                stack.push(';');
+            }
+            push_frame(
+                &mut stack,
+                self.names.get(site.0 as usize).map_or("unknown site", |name| name),
+            );
+        }
+        (self.by == GroupBy::Path).then_some(stack)
+    }
+
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
+        let kernel = self.names.get(row.kernel.0 as usize);
         let block = row.place.block;
         let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
             times((row.count > 0).then_some(&row.ns));
@@ -119,9 +131,9 @@ impl Stats {
             SCHEMA.into(),
             group_name(self.by).into(),
             if row.site == row.kernel { "kernel" } else { "region" }.into(),
-            name(&row.kernel).into(),
+            kernel.map(String::as_str).into(),
             row.name.as_str().into(),
-            path.into(),
+            self.path(row).into(),
             row.place.launch.map(|launch| launch as u64).into(),
             row.place.sm.into(),
             block.map(|[x, _, _]| x).into(),

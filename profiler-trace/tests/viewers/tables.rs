@@ -173,7 +173,9 @@ fn statistics_are_read_back() -> Result<(), Failed> {
         for row in [document] + rows: print(json.dumps(row))";
     let (mut trace, sites) = zoo();
     trace.sites[sites.load.0 as usize].unit = Some("by,\"tes\"".to_owned());
-    for by in [GroupBy::Site, GroupBy::Launch, GroupBy::Block, GroupBy::Warp] {
+    for by in
+        [GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp]
+    {
         let stats = trace.stats_by(by);
         let csv = write(&format!("stats-{by:?}.csv"), |bytes| stats.write_csv_to(bytes))?;
         check_statistics(&stats, &read_csv(&csv)?);
@@ -207,6 +209,17 @@ fn check_statistics(stats: &Stats, rows: &[Row]) {
         assert_eq!(whole(row, "warps"), wanted.warps);
         assert_eq!(number(row, "share").to_bits(), wanted.share.to_bits());
         assert_eq!(row["worst_diagnostic"], "warning");
+        match wanted.place.sm {
+            Some(sm) => assert_eq!(whole(row, "sm"), u64::from(sm)),
+            None => assert!(is_empty(row, "sm")),
+        }
+        if stats.by == GroupBy::Path {
+            let path = row["path"].as_str().expect("a path");
+            let regions = wanted.path.len() + usize::from(wanted.site != wanted.kernel);
+            assert_eq!(path.split(';').count(), 1 + regions);
+        } else {
+            assert!(is_empty(row, "path"));
+        }
         match wanted.place.block {
             Some([_, _, z]) => assert_eq!(whole(row, "block_z"), u64::from(z)),
             None => assert!(is_empty(row, "block_z")),
