@@ -24,8 +24,7 @@ pub(crate) struct Batches<'a> {
     paths: Paths,
     /// The row of each warp.
     first_rows: Vec<u64>,
-    /// Of each mark that an arrow leads to, by warp and mark: the row of the mark that it is from.
-    released: Vec<((usize, usize), u64)>,
+    released: Vec<Released>,
     /// Those of `released` that were passed.
     passed: usize,
     /// Index of the warp whose rows come next.
@@ -34,6 +33,14 @@ pub(crate) struct Batches<'a> {
     /// Rows of each kind that were made.
     pub(crate) made: Summary,
     builders: Columns,
+}
+
+/// A mark that an arrow leads to.
+struct Released {
+    /// Its warp, and which mark of that it is.
+    mark: (usize, usize),
+    /// The row of the mark that the arrow is from.
+    by: u64,
 }
 
 /// Where in a warp's rows.
@@ -236,12 +243,12 @@ impl<'a> Batches<'a> {
 
     /// The row of the mark that released this one. Marks are asked for in order.
     fn released_by(&mut self, mark: (usize, usize)) -> Option<u64> {
-        while let Some(&(to, from)) = self.released.get(self.passed)
-            && to <= mark
+        while let Some(released) = self.released.get(self.passed)
+            && released.mark <= mark
         {
             self.passed += 1;
-            if to == mark {
-                return Some(from);
+            if released.mark == mark {
+                return Some(released.by);
             }
         }
         None
@@ -347,7 +354,7 @@ fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> Result<&'a Launch, 
 }
 
 /// The arrows, by what they lead to. Of several to one mark the first is kept.
-fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<((usize, usize), u64)>, WriteError> {
+fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<Released>, WriteError> {
     let row = |MarkIndex { warp, mark }| -> Result<u64, WriteError> {
         let dangling = |what, index, len| WriteError::Trace(Dangling { warp, what, index, len });
         let of = trace.warps.get(warp).ok_or(dangling("warp", warp, trace.warps.len()))?;
@@ -359,8 +366,9 @@ fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<((usize, usize), u6
     let mut released = Vec::with_capacity(trace.edges.len());
     for edge in &trace.edges {
         row(edge.to)?;
-        released.push(((edge.to.warp, edge.to.mark), row(edge.from)?));
+        let mark = (edge.to.warp, edge.to.mark);
+        released.push(Released { mark, by: row(edge.from)? });
     }
-    released.sort_by_key(|edge| edge.0);
+    released.sort_by_key(|edge| edge.mark);
     Ok(released)
 }

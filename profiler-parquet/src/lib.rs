@@ -5,9 +5,25 @@
 //! stay in its kernel; the column `kind` tells them apart. `docs/parquet.md` of the repository
 //! documents every column and the metadata, with queries; [`schema`] is the same for programs.
 //!
+//! ```no_run
+//! use std::fs::File;
+//!
+//! use profiler_parquet::{ParquetOptions, write_parquet};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let capture = profiler_trace::Capture::default();
+//! let trace = profiler_trace::decode(&capture);
+//! let file = File::create("trace.parquet")?;
+//! let written = write_parquet(&trace, file, &ParquetOptions::default())?;
+//! println!("{} regions, {} bytes", written.regions, written.bytes);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Rows are made and written in batches: beside the trace itself, [`write_parquet`] holds one row
-//! group and [`write_arrow`] one record batch, the dictionaries of names and paths, eight bytes for
-//! each warp and 24 for each arrow.
+//! group, encoded, and [`write_arrow`] one record batch; either the dictionaries of names and paths,
+//! eight bytes for each warp, 24 for each arrow, those regions of one warp that run at once, and what
+//! the file's index says of each group.
 #![forbid(unsafe_code)]
 
 mod batches;
@@ -24,7 +40,8 @@ use std::num::NonZeroUsize;
 use arrow_schema::Schema;
 use profiler_trace::Trace;
 
-pub use error::WriteError;
+pub use arrow_schema;
+pub use error::{Dangling, WriteError};
 pub use metadata::SCHEMA_VERSION;
 
 /// How data is compressed.

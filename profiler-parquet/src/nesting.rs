@@ -94,6 +94,9 @@ pub(crate) struct Within {
     pub(crate) path: PathKey,
 }
 
+/// A lane and its track.
+type Recorder = (u8, Option<u32>);
+
 /// A region that had not ended when the last one began.
 struct Running {
     end: u64,
@@ -104,8 +107,8 @@ struct Running {
 pub(crate) struct Nesting {
     kernel: Within,
     /// For each lane and track the regions that run, the last to end first.
-    running: Vec<((u8, Option<u32>), Vec<Running>)>,
-    index: HashMap<(u8, Option<u32>), usize>,
+    running: Vec<(Recorder, Vec<Running>)>,
+    index: HashMap<Recorder, usize>,
     /// Where the last region was found.
     last: usize,
 }

@@ -150,7 +150,11 @@ impl<W> Sink<W> {
 
 impl<W: Write> Write for Sink<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.writer.write(bytes);
+        let result = match self.writer.write(bytes) {
+            // Who writes all would make an error of it that is not seen here.
+            Ok(0) if !bytes.is_empty() => Err(io::ErrorKind::WriteZero.into()),
+            result => result,
+        };
         let taken = self.keep(result)?;
         self.bytes += taken as u64;
         Ok(taken)

@@ -104,6 +104,28 @@ fn errors_of_the_writer_are_returned() {
     write_arrow(&trace, Limited(whole.len()), &to_arrow).expect("room for all");
 }
 
+/// Takes nothing, and calls that no error.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_that_takes_nothing_is_an_error() {
+    let trace = zoo::trace();
+    let error = write_parquet(&trace, Full, &ParquetOptions::default()).expect_err("it is full");
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::WriteZero);
+    let error = write_arrow(&trace, Full, &ArrowOptions::default()).expect_err("it is full");
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::WriteZero);
+}
+
 #[test]
 fn an_index_that_leads_nowhere_is_named() {
     let says = |change: fn(&mut Trace), wanted: &str| {
