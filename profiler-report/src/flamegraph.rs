@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use inferno::flamegraph::{self, Options};
-use profiler_trace::Trace;
+use profiler_trace::{StackGroup, Trace};
 
-use crate::collect::Tree;
 use crate::rows::Rows;
 
 /// Sums of whole nanoseconds up to here fit what inferno adds them in.
@@ -22,11 +21,8 @@ pub struct FlamegraphOptions {
 /// bottom, as wide as its time in nanoseconds over all warps, lanes and launches. The writer need not
 /// be buffered.
 ///
-/// A region lies in another if the same lane recorded both on the same track and the other began no
-/// later and ended no earlier. A frame's own time is what no region in it covers; that of a kernel is
-/// what no region of the warp covers. Regions without an end, and kernels that a warp never left,
-/// have no time of their own. Where several lanes or tracks of a warp record at once, each counts, so
-/// that a kernel's frame may be wider than the kernel was long.
+/// The frames and their own times are those of [`Trace::write_folded_to`], which says what they are
+/// where regions cross, have no end, or were recorded by other lanes.
 ///
 /// # Errors
 ///
@@ -37,26 +33,20 @@ pub fn write_flamegraph(
     mut writer: impl Write,
     options: &FlamegraphOptions,
 ) -> io::Result<()> {
-    let rows = Rows::new(trace);
-    let mut tree = Tree::default();
-    for warp in &trace.warps {
-        if let Some(launch) = trace.launches.get(warp.launch) {
-            tree.add((launch, warp), &rows, |_, _, _| {}, |_, _| {});
-        }
-    }
-    let mut lines: Vec<String> = (0..tree.nodes.len())
-        .map(|node| (stack(&tree, node, &rows), tree.nodes[node].own_ns.round()))
-        .filter(|&(_, own_ns)| own_ns > 0.0)
-        .map(|(stack, own_ns)| format!("{stack} {}", own_ns as u64))
-        .collect();
-    if lines.is_empty() {
+    let mut folded = Vec::new();
+    trace.write_folded_to(&mut folded, StackGroup::Kernel)?;
+    let folded = String::from_utf8_lossy(&folded);
+    let mut lines: Vec<&str> = folded.lines().collect();
+    lines.sort_unstable();
+    let values = lines.iter().filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+    let whole: f64 = values.sum();
+    if whole <= 0.0 {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "the trace holds no kernel and no region that ended, so that there is nothing to draw; \
+            "the trace holds no kernel and no region that lasted, so that there is nothing to draw; \
              record at least one launch to its end",
         ));
     }
-    let whole: f64 = tree.nodes.iter().map(|node| node.own_ns).sum();
     if whole > LONGEST_NS {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -64,7 +54,7 @@ pub fn write_flamegraph(
              diagnostics, and record again",
         ));
     }
-    lines.sort_unstable();
+    let rows = Rows::new(trace);
     let mut drawing = Options::default();
     drawing.title = options.title.clone().unwrap_or_else(|| crate::page::kernels(&rows));
     drawing.subtitle = Some(rows.stats.notes.join(" · "));
@@ -73,30 +63,7 @@ pub fn write_flamegraph(
     // Colours by name: the same trace makes the same bytes.
     drawing.deterministic = true;
     let mut svg = Vec::new();
-    flamegraph::from_lines(&mut drawing, lines.iter().map(String::as_str), &mut svg)?;
+    flamegraph::from_lines(&mut drawing, lines.iter().copied(), &mut svg)?;
     writer.write_all(&svg)?;
     writer.flush()
-}
-
-/// The names from the kernel to the node. What parts frames and lines in the folded form is
-/// replaced.
-fn stack(tree: &Tree, node: usize, rows: &Rows) -> String {
-    let mut frames = Vec::new();
-    let mut at = Some(node);
-    while let Some(node) = at {
-        let node = &tree.nodes[node];
-        let name = &rows.list()[node.row].name;
-        let visible = |character: char| match character {
-            ';' => ':',
-            // What stands behind the last space of a line is taken for a number; this one looks alike.
-            ' ' => '\u{a0}',
-            _ if character.is_control() => ' ',
-            _ => character,
-        };
-        let name: String = name.chars().map(visible).collect();
-        frames.push(if name.trim().is_empty() { "(no name)".to_owned() } else { name });
-        at = node.parent;
-    }
-    frames.reverse();
-    frames.join(";")
 }

@@ -470,7 +470,7 @@ fn flamegraph(browser: &Browser) -> Result<(), Failed> {
     };
     let stats = trace.stats();
     for row in &stats.rows {
-        let shown = time_of(&row.name.replace(';', ":").replace(' ', "\u{a0}"));
+        let shown = time_of(&row.name.replace(';', "；").replace("& 7", "&\u{a0}7"));
         let shown = shown.ok_or_else(|| format!("{} is not in {titles:?}", row.name))?;
         // Own times are rounded to a nanosecond, stack by stack.
         assert!((shown as f64 - row.ns.total).abs() < 4.0, "{}: {shown}", row.name);
