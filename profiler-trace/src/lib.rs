@@ -24,7 +24,7 @@ mod stats;
 pub mod synthetic;
 
 pub use capture::{Capture, ModuleCapture};
-pub use decode::{Decoder, decode};
+pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping};
 pub use model::*;

@@ -9,7 +9,7 @@ use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
 use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX};
 
-use super::regions::{NONE, Raw};
+use super::regions::{NONE, Raw, Sorter};
 use super::rooms::{self, Room, Survivors};
 use super::ticks::{Bounds, SLACK};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
@@ -145,6 +145,8 @@ pub(super) struct Counted {
     pub attachments: u64,
     /// Regions without an end.
     pub open: u64,
+    /// Whether all regions are of one track, and stand in the order of their ends.
+    pub is_plain: bool,
 }
 
 /// A lane to be decoded.
@@ -163,6 +165,7 @@ impl DirectLane<'_> {
     pub(super) fn decode(
         &self,
         open: &mut Open,
+        sorter: &mut Sorter,
         recorded: &mut Recorded,
         notes: &mut Diagnostics,
     ) -> Option<Counted> {
@@ -171,14 +174,16 @@ impl DirectLane<'_> {
         }
         let before = recorded.lengths();
         open.clear();
+        sorter.clear();
         let (room, survivors) = (self.room, self.survivors);
         let counted = match room.parts(survivors) {
-            Some([first, second]) => {
-                self.pass(first.iter().chain(second).map(rooms::words), open, recorded, notes)
+            Some(parts) => {
+                let parts = parts.map(|part| part.iter().map(rooms::words));
+                self.pass(parts, open, sorter, recorded, notes)
             }
             None => {
                 let units = survivors.indices().map(|index| room.unit(index));
-                self.pass(units, open, recorded, notes)
+                self.pass([units], open, sorter, recorded, notes)
             }
         };
         if counted.is_none() {
@@ -223,8 +228,9 @@ impl DirectLane<'_> {
 
     fn pass(
         &self,
-        mut units: impl Iterator<Item = [u64; 2]>,
+        parts: impl IntoIterator<Item = impl Iterator<Item = [u64; 2]>>,
         open: &mut Open,
+        sorter: &mut Sorter,
         recorded: &mut Recorded,
         notes: &mut Diagnostics,
     ) -> Option<Counted> {
@@ -232,137 +238,149 @@ impl DirectLane<'_> {
         let limit = self.bounds.limit();
         let lane = self.place.lane.unwrap_or_default();
         let mut last = self.first_time()?;
-        let mut counted = Counted { units: 0, attachments: 0, open: 0 };
+        let mut counted = Counted { units: 0, attachments: 0, open: 0, is_plain: true };
         let mut number: u32 = 0;
         // Site and region of the record that an attachment may follow.
         let (mut owner_site, mut owner) = (NONE, NONE);
-        // Iteration from within, as one over two parts of a ring is twice a plain loop then.
-        units.try_for_each(|[data, stamp]| {
-            let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
-            if kind == RecordKind::Range {
-                let (site, is_region) = self.kinds.at(id)?;
-                let end = data.checked_add(ticks.wrapping_sub(data) & TICK_MASK)?;
-                let gap_hides =
-                    (number > 0 || exit.is_none()) && end.wrapping_sub(last) > TICK_MASK;
-                if !is_region || data < entry || end > limit || end < last || gap_hides {
-                    return None;
-                }
-                last = end;
-                (owner_site, owner) = (site, recorded.regions.len() as u32);
-                recorded.regions.push(Raw {
-                    start: data,
-                    end,
-                    site,
-                    track: 0,
-                    end_unit: number,
-                    value: NONE,
-                    depth: 0,
-                    lane,
-                    is_token: false,
-                });
-                number += 1;
-                return Some(());
-            }
-            let step = ticks.wrapping_sub(last) & TICK_MASK;
-            let now = last.checked_add(step).filter(|now| *now <= limit)?;
-            if exit.is_none() && (1 << TICK_BITS) - step < SLACK {
-                return None;
-            }
-            last = now;
-            if kind == RecordKind::Anchor {
-                if id != 0 || self.clock != Clock::Cycles {
-                    return None;
-                }
-                counted.attachments += 1;
-                recorded.anchors.push((lane, now));
-                number += 1;
-                return Some(());
-            }
-            let (site, is_region) = self.kinds.at(id)?;
-            match kind {
-                RecordKind::Mark | RecordKind::Begin | RecordKind::End
-                    if data > u64::from(TRACK_FIELD_MAX) =>
-                {
-                    return None;
-                }
-                RecordKind::Mark if is_region => return None,
-                RecordKind::Mark => {
-                    owner_site = NONE;
-                    let track = data as u32;
-                    recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
-                }
-                RecordKind::RangeTracked if is_region => {
-                    let (track, begin) = record::unpack(data);
-                    let length = ticks.wrapping_sub(begin) & TICK_MASK;
-                    let start = now.checked_sub(length).filter(|start| *start >= entry)?;
-                    if start - entry > TICK_MASK {
+        for part in parts {
+            for [data, stamp] in part {
+                let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
+                if kind == RecordKind::Range {
+                    let (site, is_region) = self.kinds.at(id)?;
+                    let end = data.checked_add(ticks.wrapping_sub(data) & TICK_MASK)?;
+                    let gap_hides =
+                        (number > 0 || exit.is_none()) && end.wrapping_sub(last) > TICK_MASK;
+                    if !is_region || data < entry || end > limit || end < last || gap_hides {
                         return None;
                     }
+                    last = end;
+                    sorter.ended(data);
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     recorded.regions.push(Raw {
-                        start,
-                        end: now,
+                        start: data,
+                        end,
                         site,
-                        track,
+                        track: 0,
                         end_unit: number,
                         value: NONE,
+                        depth: 0,
                         lane,
-                        ..Raw::default()
+                        is_token: false,
                     });
+                    number += 1;
+                    continue;
                 }
-                RecordKind::Begin if is_region => {
-                    let track = data as u32;
-                    let latest = open.latest(track, site);
-                    let before = *latest;
-                    *latest = recorded.regions.len() as u32;
-                    owner_site = NONE;
-                    counted.open += 1;
-                    recorded.regions.push(Raw {
-                        start: now,
-                        end: u64::MAX,
-                        site,
-                        track,
-                        end_unit: NONE,
-                        value: before,
-                        lane,
-                        is_token: true,
-                        ..Raw::default()
-                    });
+                let step = ticks.wrapping_sub(last) & TICK_MASK;
+                let now = last.checked_add(step).filter(|now| *now <= limit)?;
+                if exit.is_none() && (1 << TICK_BITS) - step < SLACK {
+                    return None;
                 }
-                RecordKind::End if is_region => {
-                    let latest = open.latest(data as u32, site);
-                    (owner_site, owner) = (site, *latest);
-                    match recorded.regions.get_mut(*latest as usize) {
-                        None => notes.note(Kind::UnmatchedEnd, self.place_of(number)),
-                        Some(region) => {
-                            *latest = std::mem::replace(&mut region.value, NONE);
-                            (region.end, region.end_unit) = (now, number);
-                            counted.open -= 1;
+                last = now;
+                if kind == RecordKind::Anchor {
+                    if id != 0 || self.clock != Clock::Cycles {
+                        return None;
+                    }
+                    counted.attachments += 1;
+                    recorded.anchors.push((lane, now));
+                    number += 1;
+                    continue;
+                }
+                let (site, is_region) = self.kinds.at(id)?;
+                match kind {
+                    RecordKind::Mark | RecordKind::Begin | RecordKind::End
+                        if data > u64::from(TRACK_FIELD_MAX) =>
+                    {
+                        return None;
+                    }
+                    RecordKind::Mark if is_region => return None,
+                    RecordKind::Mark => {
+                        owner_site = NONE;
+                        let track = data as u32;
+                        recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
+                    }
+                    RecordKind::RangeTracked if is_region => {
+                        let (track, begin) = record::unpack(data);
+                        let length = ticks.wrapping_sub(begin) & TICK_MASK;
+                        let start = now.checked_sub(length).filter(|start| *start >= entry)?;
+                        if start - entry > TICK_MASK {
+                            return None;
+                        }
+                        counted.is_plain &= track == 0;
+                        sorter.ended(start);
+                        (owner_site, owner) = (site, recorded.regions.len() as u32);
+                        recorded.regions.push(Raw {
+                            start,
+                            end: now,
+                            site,
+                            track,
+                            end_unit: number,
+                            value: NONE,
+                            lane,
+                            ..Raw::default()
+                        });
+                    }
+                    RecordKind::Begin if is_region => {
+                        let track = data as u32;
+                        let latest = open.latest(track, site);
+                        let before = *latest;
+                        *latest = recorded.regions.len() as u32;
+                        owner_site = NONE;
+                        counted.open += 1;
+                        counted.is_plain = false;
+                        recorded.regions.push(Raw {
+                            start: now,
+                            end: u64::MAX,
+                            site,
+                            track,
+                            end_unit: NONE,
+                            value: before,
+                            lane,
+                            is_token: true,
+                            ..Raw::default()
+                        });
+                    }
+                    RecordKind::End if is_region => {
+                        let latest = open.latest(data as u32, site);
+                        (owner_site, owner) = (site, *latest);
+                        match recorded.regions.get_mut(*latest as usize) {
+                            None => notes.note(Kind::UnmatchedEnd, self.place_of(number)),
+                            Some(region) => {
+                                *latest = std::mem::replace(&mut region.value, NONE);
+                                (region.end, region.end_unit) = (now, number);
+                                counted.open -= 1;
+                            }
                         }
                     }
-                }
-                RecordKind::ValueUnsigned | RecordKind::ValueSigned | RecordKind::ValueFloat => {
-                    let value = super::units::value(kind, data)?;
-                    if is_region {
-                        counted.attachments += 1;
-                        if owner_site == site && owner != NONE {
-                            let region = &mut recorded.regions[owner as usize];
-                            region.value = recorded.values.len() as u32;
-                            recorded.values.push(value);
+                    RecordKind::ValueUnsigned
+                    | RecordKind::ValueSigned
+                    | RecordKind::ValueFloat => {
+                        let value = super::units::value(kind, data)?;
+                        if is_region {
+                            counted.attachments += 1;
+                            if owner_site == site && owner != NONE {
+                                let region = &mut recorded.regions[owner as usize];
+                                region.value = recorded.values.len() as u32;
+                                recorded.values.push(value);
+                            } else {
+                                notes.note(Kind::OrphanedValue, self.place_of(number));
+                            }
                         } else {
-                            notes.note(Kind::OrphanedValue, self.place_of(number));
+                            let value = Some(value);
+                            recorded.marks.push(RawMark {
+                                ticks: now,
+                                site,
+                                track: 0,
+                                lane,
+                                value,
+                            });
                         }
-                    } else {
-                        let value = Some(value);
-                        recorded.marks.push(RawMark { ticks: now, site, track: 0, lane, value });
+                        owner_site = NONE;
                     }
-                    owner_site = NONE;
+                    _ => return None,
                 }
-                _ => return None,
+                number += 1;
             }
-            number += 1;
-            Some(())
-        })?;
+        }
         if number > 0 && exit.is_some() && limit.saturating_sub(last) > TICK_MASK {
             return None;
         }

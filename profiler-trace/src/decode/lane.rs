@@ -17,7 +17,7 @@ use crate::site_table::SiteTable;
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     pub recorded: Recorded,
-    sorter: Sorter,
+    pub sorter: Sorter,
     open: Open,
 }
 
@@ -30,12 +30,25 @@ pub(super) struct Decoder<'a> {
     pub diagnostics: &'a mut Diagnostics,
     /// Whether lanes in which nothing is odd are decoded in one pass.
     pub directly: bool,
+    /// Whether the warp has no other lanes than this one.
+    pub is_alone: bool,
     /// Lanes with regions so far.
     pub lanes: u32,
     /// Records that were decoded so far.
     pub recorded: u64,
     /// Records that were emitted and not kept, so far.
     pub lost: u64,
+}
+
+impl Scratch {
+    /// The regions, in the order of [`crate::Warp::regions`].
+    pub(super) fn regions(&self) -> impl ExactSizeIterator<Item = &Raw> {
+        let (regions, order) = (self.recorded.regions.as_slice(), self.sorter.order());
+        (0..regions.len()).map(move |at| match order.get(at) {
+            Some(index) => &regions[*index as usize],
+            None => &regions[at],
+        })
+    }
 }
 
 /// The record that an attachment may follow.
@@ -81,14 +94,14 @@ impl Decoder<'_> {
         let first = self.scratch.recorded.regions.len();
         let direct =
             DirectLane { room, survivors, bounds, clock: self.clock, kinds: self.kinds, place };
-        let Counted { units, attachments, .. } = match self.directly(&direct) {
+        let Counted { units, attachments, is_plain, .. } = match self.directly(&direct) {
             Some(counted) => counted,
             None => self.carefully(room, survivors, bounds, place),
         };
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
         let regions = &mut recorded.regions[first..];
         self.lanes += u32::from(!regions.is_empty());
-        sorter.sort(regions);
+        sorter.sort(regions, is_plain, self.is_alone);
         let records = units - attachments;
         self.recorded += records;
         match counts {
@@ -124,8 +137,8 @@ impl Decoder<'_> {
             return None;
         }
         let mut notes = Diagnostics::default();
-        let Scratch { recorded, open, .. } = &mut *self.scratch;
-        let counted = lane.decode(open, recorded, &mut notes)?;
+        let Scratch { recorded, open, sorter } = &mut *self.scratch;
+        let counted = lane.decode(open, sorter, recorded, &mut notes)?;
         self.diagnostics.extend(&notes);
         self.note_open(counted.open, lane.place);
         Some(counted)
@@ -160,7 +173,7 @@ impl Decoder<'_> {
             let unit = ambiguous.filter(|_| !odd.ambiguous);
             self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
         }
-        Counted { units: units.len() as u64, attachments, open }
+        Counted { units: units.len() as u64, attachments, open, is_plain: false }
     }
 
     /// Makes regions and marks of a lane's units.

@@ -30,7 +30,7 @@ use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
 use direct::SiteKinds;
 use lane::Scratch;
 use rooms::{Layout, Room};
-pub use stream::Decoder;
+pub use stream::{Decoder, WarpRecords};
 use ticks::Bounds;
 
 /// Decodes a capture, on as many threads as the machine has. Whatever its bytes are, this returns
@@ -285,7 +285,7 @@ fn blank_warp() -> Warp {
 }
 
 impl SlotSource<'_> {
-    /// Decodes the slot into `warp`, whose memory is used again.
+    /// Decodes the slot into `scratch` and, but for its regions, into `warp`.
     fn decode(&self, scratch: &mut Scratch, diagnostics: &mut Diagnostics, warp: &mut Warp) {
         let slot = self.slot;
         let header = &slot.header;
@@ -323,6 +323,7 @@ impl SlotSource<'_> {
             scratch,
             diagnostics,
             directly: self.directly,
+            is_alone: slot.layouts.lanes.is_none(),
             lanes: 0,
             recorded: 0,
             lost: 0,
@@ -342,7 +343,7 @@ impl SlotSource<'_> {
         self.place_in_time(scratch, warp);
     }
 
-    /// Gives everything its nanoseconds.
+    /// Gives everything but regions its nanoseconds.
     fn place_in_time(&self, scratch: &Scratch, warp: &mut Warp) {
         let recorded = &scratch.recorded;
         let first_site = self.slot.first_site;
@@ -359,8 +360,5 @@ impl SlotSource<'_> {
             time: time(mark.ticks),
             value: mark.value,
         }));
-        warp.regions.clear();
-        let regions = recorded.regions.iter();
-        warp.regions.extend(regions.map(|raw| raw.region(first_site, &recorded.values, &mut time)));
     }
 }

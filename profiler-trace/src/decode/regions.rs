@@ -44,7 +44,8 @@ impl Raw {
         &self,
         first_site: u32,
         values: &[Value],
-        mut time: impl FnMut(u64) -> Time,
+        start: Time,
+        end: Option<Time>,
     ) -> Region {
         Region {
             site: SiteIndex(first_site + self.site),
@@ -52,8 +53,8 @@ impl Raw {
             track: track_number(self.track),
             lane: self.lane,
             depth: self.depth,
-            start: time(self.start),
-            end: (!self.is_open()).then(|| time(self.end)),
+            start,
+            end,
             value: values.get(self.value as usize).copied(),
         }
     }
@@ -69,13 +70,18 @@ struct Group {
     count: u32,
 }
 
-/// Memory that is used again for each lane.
+/// Sorts the regions of a lane; its memory is used again for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
     groups: Vec<Group>,
-    /// Of each region, how many of those that ended before it began before it; then its place.
-    places: Vec<u32>,
+    /// Of each region, how many of those that ended before it began before it.
+    before: Vec<u32>,
+    /// Whether [`Sorter::ended`] cannot tell that of some region, as it crosses others.
+    is_lost: bool,
     starts: Vec<u64>,
+    /// The first [`Sorter::ordered`] are in use.
+    order: Vec<u32>,
+    ordered: usize,
     sorted: Vec<Raw>,
 }
 
@@ -83,55 +89,86 @@ pub(super) struct Sorter {
 const CROSSING_MAX: usize = 32;
 
 impl Sorter {
+    /// Begins with a lane.
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+        self.before.clear();
+        self.is_lost = false;
+    }
+
+    /// Takes the begin of the region that ended next.
+    #[inline]
+    pub(super) fn ended(&mut self, start: u64) {
+        let mut group = Group { start, last_start: start, count: 1 };
+        while let Some(last) = self.groups.last() {
+            if last.start < start {
+                self.is_lost |= last.last_start >= start;
+                break;
+            }
+            group.last_start = group.last_start.max(last.last_start);
+            group.count += last.count;
+            self.groups.pop();
+        }
+        let number = self.before.len() as u32;
+        self.before.push(number + 1 - group.count);
+        self.groups.push(group);
+    }
+
     /// Sets the depths of the regions of one lane, which stand in the order of their begins or ends,
-    /// and sorts them: by start, of those that start together the longest first.
+    /// and sorts them: by start, of those that start together the longest first. If they `are_alone`,
+    /// they may stay where they are, and [`Sorter::order`] says where that is.
+    ///
+    /// `is_plain` says that they are of one track and in the order of their ends, in which
+    /// [`Sorter::ended`] took them.
     ///
     /// The depth of a region is how many others of its track contain it. Regions that cross contain
     /// neither the other.
-    pub(super) fn sort(&mut self, regions: &mut [Raw]) {
-        let is_plain = regions.iter().all(|region| region.track == 0 && region.end_unit != NONE);
-        let is_plain = is_plain && {
-            // Tokens stand where they began. A stable sort takes little time over what is sorted.
-            if !regions.is_sorted_by_key(|region| region.end_unit) {
-                regions.sort_by_key(|region| region.end_unit);
-            }
-            regions.is_sorted_by_key(|region| region.end)
-        };
-        if !(is_plain && self.nest(regions)) {
+    pub(super) fn sort(&mut self, regions: &mut [Raw], is_plain: bool, are_alone: bool) {
+        self.ordered = 0;
+        if !(is_plain || self.make_plain(regions)) || self.is_lost || !self.nest(regions) {
             sort_any(regions);
+            self.ordered = 0;
+        } else if !are_alone && self.ordered > 0 {
+            self.sorted.clear();
+            let order = &self.order[..self.ordered];
+            self.sorted.extend(order.iter().map(|index| regions[*index as usize]));
+            regions.copy_from_slice(&self.sorted);
+            self.ordered = 0;
         }
     }
 
-    /// Of regions of one track in the order of their ends, in linear time; `false`, and nothing
-    /// done but depths, where too many cross.
+    /// The indices of the regions of the last lane in their order; empty if they stand in order.
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order[..self.ordered]
+    }
+
+    /// Puts regions of one track in the order of their ends, if all have one.
+    fn make_plain(&mut self, regions: &mut [Raw]) -> bool {
+        if !regions.iter().all(|region| region.track == 0 && !region.is_open()) {
+            return false;
+        }
+        // Tokens stand where they began. A stable sort takes little time over what is sorted.
+        regions.sort_by_key(|region| region.end_unit);
+        self.clear();
+        regions.iter().for_each(|region| self.ended(region.start));
+        regions.is_sorted_by_key(|region| region.end)
+    }
+
+    /// Of plain regions, in linear time; `false`, and nothing done but depths, where too many cross.
     ///
     /// The place of a region is how many of those that ended before it began before it, and how
     /// many of those that ended later did not begin later. The latter also contain it: they are its
     /// depth.
     fn nest(&mut self, regions: &mut [Raw]) -> bool {
-        self.groups.clear();
-        self.places.clear();
-        let mut in_order = true;
-        for (at, region) in (0_u32..).zip(regions.iter()) {
-            let mut group = Group { start: region.start, last_start: region.start, count: 1 };
-            while let Some(last) = self.groups.last() {
-                if last.start < region.start {
-                    if last.last_start >= region.start {
-                        return false;
-                    }
-                    break;
-                }
-                group.last_start = group.last_start.max(last.last_start);
-                group.count += last.count;
-                self.groups.pop();
-            }
-            in_order &= group.count == 1;
-            self.places.push(at + 1 - group.count);
-            self.groups.push(group);
+        if self.order.len() < regions.len() {
+            self.order.resize(regions.len(), 0);
         }
+        let mut is_in_order = true;
         // Begins of the regions that ended later and did not begin behind this one's end, in order.
         self.starts.clear();
-        for (region, place) in regions.iter_mut().zip(&mut self.places).rev() {
+        let count = regions.len() as u32;
+        let numbered = (0..count).zip(regions.iter_mut()).zip(&self.before);
+        for ((index, region), before) in numbered.rev() {
             while self.starts.last().is_some_and(|start| *start > region.end) {
                 self.starts.pop();
             }
@@ -147,19 +184,11 @@ impl Sorter {
             } else {
                 self.starts.insert(depth, region.start);
             }
-            in_order &= depth == 0;
-            *place += depth as u32;
+            let place = before + depth as u32;
+            is_in_order &= place == index;
+            self.order[place as usize] = index;
         }
-        if in_order {
-            return true;
-        }
-        if self.sorted.len() < regions.len() {
-            self.sorted.resize(regions.len(), Raw::default());
-        }
-        for (region, place) in regions.iter().zip(&self.places) {
-            self.sorted[*place as usize] = *region;
-        }
-        regions.copy_from_slice(&self.sorted[..regions.len()]);
+        self.ordered = if is_in_order { 0 } else { regions.len() };
         true
     }
 }

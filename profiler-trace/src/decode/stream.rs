@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use super::launches::{self, Arranged};
 use super::{
     Scratch, SiteKinds, Slot, SlotSource, blank_warp, entry_and_exit, fit_clocks, note_lost,
-    read_slots, threads,
+    read_slots, threads, to_ns,
 };
 use crate::capture::Capture;
-use crate::clock::ClockMap;
+use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::Diagnostics;
 use crate::edges;
-use crate::model::{Launch, Trace, Warp};
+use crate::model::{Launch, Region, Time, Trace, Warp};
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
@@ -21,7 +21,7 @@ const SMALL_BYTES: usize = 1 << 18;
 /// ```
 /// # fn count(capture: &profiler_trace::Capture) -> usize {
 /// let mut count = 0;
-/// profiler_trace::Decoder::new(capture).each_warp(|warp| count += warp.regions.len());
+/// profiler_trace::Decoder::new(capture).each_warp(|records| count += records.regions().len());
 /// # count }
 /// ```
 ///
@@ -117,26 +117,24 @@ impl<'c> Decoder<'c> {
     }
 
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
-    pub fn each_warp(&self, mut visit: impl FnMut(&Warp)) {
+    pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
         for &slot in &self.order {
-            self.slot(slot, &mut memory, &mut Diagnostics::default());
-            visit(&memory.warp);
+            visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
     }
 
-    /// Visits the warps on all threads, each of which has a state of its own, and returns the
-    /// states. Each thread visits warps in the order of the capture's slots.
+    /// Visits the warps on all threads, each of which has states of its own, and returns the
+    /// states. What one state sees is in the order of the capture's slots.
     pub fn fold_warps<State: Send>(
         &self,
         state: impl Fn() -> State + Sync,
-        visit: impl Fn(&mut State, &Warp) + Sync,
+        visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
     ) -> Vec<State> {
         threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
             let mut state = state();
             for slot in slots {
-                self.slot(slot, memory, &mut Diagnostics::default());
-                visit(&mut state, &memory.warp);
+                visit(&mut state, &self.slot(slot, memory, &mut Diagnostics::default()));
             }
             state
         })
@@ -145,11 +143,21 @@ impl<'c> Decoder<'c> {
     /// The whole trace in memory.
     #[must_use]
     pub fn trace(&self) -> Trace {
-        // New memory for each warp is of the size that it needs, as its parts are filled at once.
-        self.gather(|memory| std::mem::replace(&mut memory.warp, blank_warp()))
+        self.gather(|records| records.to_warp())
     }
 
-    fn slot(&self, slot: usize, memory: &mut Memory, diagnostics: &mut Diagnostics) {
+    /// The trace but for the regions of its warps, which [`Warp::regions`] then lacks.
+    #[must_use]
+    pub fn outline(&self) -> Trace {
+        self.gather(|records| records.warp.clone())
+    }
+
+    fn slot<'m>(
+        &'m self,
+        slot: usize,
+        memory: &'m mut Memory,
+        diagnostics: &mut Diagnostics,
+    ) -> WarpRecords<'m> {
         let launch = self.launch_of[slot];
         let slot = &self.slots[slot];
         let source = SlotSource {
@@ -161,10 +169,16 @@ impl<'c> Decoder<'c> {
         };
         memory.warp.launch = launch;
         source.decode(&mut memory.scratch, diagnostics, &mut memory.warp);
+        WarpRecords {
+            warp: &memory.warp,
+            scratch: &memory.scratch,
+            first_site: slot.first_site,
+            to_ns: to_ns(&self.clocks, &slot.header),
+        }
     }
 
     /// A trace of all warps, of each what `keep` returns.
-    fn gather(&self, keep: impl Fn(&mut Memory) -> Warp + Sync) -> Trace {
+    fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> Trace {
         struct Kept {
             warp: Warp,
             last_ns: Option<f64>,
@@ -173,9 +187,9 @@ impl<'c> Decoder<'c> {
             let mut diagnostics = Diagnostics::default();
             let kept: Vec<Kept> = slots
                 .map(|slot| {
-                    self.slot(slot, memory, &mut diagnostics);
-                    let last_ns = memory.warp.exit.is_none().then(|| memory.warp.last_ns());
-                    Kept { warp: keep(memory), last_ns }
+                    let records = self.slot(slot, memory, &mut diagnostics);
+                    let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
+                    Kept { warp: keep(&records), last_ns }
                 })
                 .collect();
             (kept, diagnostics)
@@ -200,6 +214,43 @@ impl<'c> Decoder<'c> {
         trace.edges = signals;
         trace.diagnostics.add(unmatched);
         trace
+    }
+}
+
+/// A warp that was decoded, while it is visited.
+#[derive(Debug)]
+pub struct WarpRecords<'m> {
+    /// The warp, but for its regions: [`Warp::regions`] is empty.
+    pub warp: &'m Warp,
+    scratch: &'m Scratch,
+    first_site: u32,
+    to_ns: ToNs<'m>,
+}
+
+impl WarpRecords<'_> {
+    /// The regions, in the order of [`Warp::regions`]. They are made one by one, so that what a
+    /// visitor does not look at costs nothing.
+    #[inline]
+    pub fn regions(&self) -> impl ExactSizeIterator<Item = Region> {
+        let (mut to_start, mut to_end) = (self.to_ns.clone(), self.to_ns.clone());
+        let values = self.scratch.recorded.values.as_slice();
+        self.scratch.regions().map(move |raw| {
+            let start = Time { ticks: raw.start, ns: to_start.ns(raw.start) };
+            let end = (!raw.is_open()).then(|| Time { ticks: raw.end, ns: to_end.ns(raw.end) });
+            raw.region(self.first_site, values, start, end)
+        })
+    }
+
+    /// The warp with its regions.
+    #[must_use]
+    pub fn to_warp(&self) -> Warp {
+        Warp { regions: self.regions().collect(), ..self.warp.clone() }
+    }
+
+    /// See [`Warp::last_ns`].
+    fn last_ns(&self) -> f64 {
+        let ends = self.regions().map(|region| region.end.unwrap_or(region.start).ns);
+        ends.fold(self.warp.last_ns(), f64::max)
     }
 }
 
