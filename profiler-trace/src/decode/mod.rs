@@ -362,3 +362,6 @@ impl SlotSource<'_> {
         }));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -217,3 +217,92 @@ fn sort_any(regions: &mut [Raw]) {
 pub(super) fn sort_lanes(regions: &mut [Raw]) {
     regions.sort_by_key(|region| (region.start, Reverse(region.end)));
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{NONE, Raw, Sorter, sort_any};
+
+    /// Regions of one lane in the order of their records, from the begin and length of each, whether
+    /// it is a token's, and its track.
+    fn regions(spans: &[(u64, u64, bool, u32)]) -> Vec<Raw> {
+        let mut regions: Vec<Raw> = spans
+            .iter()
+            .map(|&(start, length, is_token, track)| Raw {
+                start,
+                end: start + length,
+                track,
+                is_token,
+                value: NONE,
+                ..Raw::default()
+            })
+            .collect();
+        regions.sort_by_key(|region| region.end);
+        for (unit, region) in (0..).zip(&mut regions) {
+            region.end_unit = unit;
+        }
+        regions.sort_by_key(|region| if region.is_token { region.start } else { region.end });
+        regions
+    }
+
+    fn sorted(regions: &[Raw], is_alone: bool) -> Vec<Raw> {
+        let mut sorter = Sorter::default();
+        // Memory of another lane must not show.
+        sorter.sort(&mut [Raw { end: 5, ..Raw::default() }; 3], false, true);
+        sorter.clear();
+        let mut regions = regions.to_vec();
+        let is_plain = regions.is_sorted_by_key(|region| region.end_unit)
+            && regions.iter().all(|region| region.track == 0);
+        regions.iter().for_each(|region| sorter.ended(region.start));
+        sorter.sort(&mut regions, is_plain, is_alone);
+        match sorter.order() {
+            [] => regions,
+            order => order.iter().map(|index| regions[*index as usize]).collect(),
+        }
+    }
+
+    fn by_search(regions: &[Raw]) -> Vec<Raw> {
+        let mut regions = regions.to_vec();
+        sort_any(&mut regions);
+        regions
+    }
+
+    proptest! {
+        /// The direct way sorts as the general one does, whatever crosses, touches or is empty.
+        #[test]
+        fn both_ways_sort_alike(
+            spans in prop::collection::vec((0_u64..30, 0_u64..12, any::<bool>(), 0_u32..8), 0..60),
+            with_tokens: bool,
+            is_alone: bool,
+        ) {
+            let spans: Vec<_> = spans
+                .into_iter()
+                .map(|(start, length, is_token, track)| {
+                    (start, length, is_token && with_tokens, track.saturating_sub(5))
+                })
+                .collect();
+            let all = regions(&spans);
+            prop_assert_eq!(sorted(&all, is_alone), by_search(&all));
+            let own: Vec<Raw> = all.into_iter().filter(|region| region.track == 0).collect();
+            prop_assert_eq!(sorted(&own, is_alone), by_search(&own));
+        }
+    }
+
+    #[test]
+    fn what_nests_is_sorted_directly_and_what_crosses_too_much_is_not() {
+        let nested =
+            regions(&[(0, 90, false, 0), (10, 20, false, 0), (11, 2, false, 0), (40, 9, false, 0)]);
+        let mut sorter = Sorter::default();
+        sorter.clear();
+        nested.iter().for_each(|region| sorter.ended(region.start));
+        assert!(!sorter.is_lost && sorter.nest(&mut nested.clone()));
+        assert_eq!(sorter.order(), [3, 1, 0, 2]);
+        let crossing: Vec<_> = (0..100).map(|at| (at, 100, false, 0)).collect();
+        let crossing = regions(&crossing);
+        sorter.clear();
+        crossing.iter().for_each(|region| sorter.ended(region.start));
+        assert!(!sorter.nest(&mut crossing.clone()));
+        assert_eq!(sorted(&crossing, true), by_search(&crossing));
+    }
+}

@@ -42,7 +42,8 @@ pub struct Decoder<'c> {
     /// The trace without its warps, and without what only records tell.
     head: Trace,
     threads: NonZeroUsize,
-    directly: bool,
+    /// Whether lanes in which nothing is odd are decoded in one pass.
+    pub(super) directly: bool,
 }
 
 impl<'c> Decoder<'c> {
