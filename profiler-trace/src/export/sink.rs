@@ -55,15 +55,38 @@ pub(super) struct Event<'a> {
 /// A name: of a site, with what is to be seen at once, or a text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Name<'a> {
-    Site { name: &'a str, suffix: &'static str },
+    Site { name: &'a str, suffix: Suffix },
     Text(&'a str),
+}
+
+/// What follows a site's name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Suffix {
+    None,
+    /// Of a region without an end.
+    Open,
+    /// Of a kernel that a warp never left.
+    NeverLeft,
+}
+
+impl Suffix {
+    /// How many there are.
+    pub(super) const COUNT: usize = 3;
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Open => " (open)",
+            Self::NeverLeft => " (never left)",
+        }
+    }
 }
 
 impl Name<'_> {
     /// The name as it is to be read.
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Site { name, suffix } => format!("{name}{suffix}"),
+            Self::Site { name, suffix } => format!("{name}{}", suffix.text()),
             Self::Text(text) => (*text).to_owned(),
         }
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Item, Row, nest, pack};
-use crate::export::sink::{Argument, Event, Name, Sink, Track};
+use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::{ExportOptions, Grouping, text};
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 
@@ -393,7 +393,7 @@ impl<'t> Walk<'t> {
         let Some(launch) = self.trace.launches.get(warp.launch) else {
             return Event::text("kernel");
         };
-        let suffix = if warp.exit.is_some() { "" } else { " (never left)" };
+        let suffix = if warp.exit.is_some() { Suffix::None } else { Suffix::NeverLeft };
         let [x, y, z] = warp.block;
         let mut event = self
             .site_event(launch.kernel, suffix)
@@ -418,7 +418,7 @@ impl<'t> Walk<'t> {
     }
 
     fn region_event(&self, region: &'t Region) -> Event<'t> {
-        let suffix = if region.end.is_some() { "" } else { " (open)" };
+        let suffix = if region.end.is_some() { Suffix::None } else { Suffix::Open };
         let mut event = self.site_event(region.site, suffix);
         event = self.value(event, region.site, region.value);
         if region.end.is_none() {
@@ -428,7 +428,7 @@ impl<'t> Walk<'t> {
     }
 
     fn mark_event(&self, mark: &'t Mark, index: MarkIndex) -> Event<'t> {
-        let event = self.site_event(mark.site, "");
+        let event = self.site_event(mark.site, Suffix::None);
         let mut event = self.value(event, mark.site, mark.value);
         if let Some(arrows) = self.arrows.ends.get(&index) {
             for &(flow, end) in arrows {
@@ -441,7 +441,7 @@ impl<'t> Walk<'t> {
         self.times(event, mark.time, None)
     }
 
-    fn site_event(&self, index: SiteIndex, suffix: &'static str) -> Event<'t> {
+    fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
         let site = self.trace.sites.get(index.0 as usize);
         let name = site.map_or("unknown site", |site| site.name.as_str());
         Event {
