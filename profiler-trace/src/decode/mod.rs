@@ -30,6 +30,7 @@ use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
 use direct::SiteKinds;
 use lane::Scratch;
 use rooms::{Layout, Room};
+pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
 use ticks::Bounds;
 

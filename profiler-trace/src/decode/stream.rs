@@ -153,6 +153,11 @@ impl<'c> Decoder<'c> {
         self.gather(|records| records.warp.clone())
     }
 
+    /// A warp by its index in [`Trace::warps`].
+    pub(crate) fn warp(&self, index: usize, memory: &mut Memory) -> Warp {
+        self.slot(self.order[index], memory, &mut Diagnostics::default()).to_warp()
+    }
+
     fn slot<'m>(
         &'m self,
         slot: usize,
@@ -256,13 +261,13 @@ impl WarpRecords<'_> {
 }
 
 /// What a thread uses again for each warp.
-struct Memory {
+pub(crate) struct Memory {
     scratch: Scratch,
     warp: Warp,
 }
 
 impl Memory {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { scratch: Scratch::default(), warp: blank_warp() }
     }
 }

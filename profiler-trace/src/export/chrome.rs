@@ -100,7 +100,8 @@ impl<W: Write> Sink for Chrome<'_, W> {
     }
 
     fn track(&mut self, track: &Track<'_>) -> io::Result<()> {
-        if track.group {
+        // Counters belong to the process, and have their names with each value.
+        if track.group || track.unit.is_some() {
             return Ok(());
         }
         let on = (track.process, track.id);
@@ -135,6 +136,13 @@ impl<W: Write> Sink for Chrome<'_, W> {
         slice.insert("dur".into(), microseconds(0));
         self.named(slice, event)?;
         self.flows(ns, event)
+    }
+
+    fn counter(&mut self, ns: u64, track: &str, value: f64) -> io::Result<()> {
+        let mut counter = self.common("C", ns);
+        counter.insert("name".into(), track.into());
+        counter.insert("args".into(), json!({ "value": value }));
+        self.write(&counter)
     }
 }
 

@@ -10,9 +10,9 @@ use std::hash::Hash;
 use std::io::{self, Write};
 
 use crate::export::proto::{
-    AnnotationValue, BOOTTIME, CHILDREN_BY_RANK, Clock, ClockSnapshot, DebugAnnotation,
-    INCREMENTAL_STATE_CLEARED, INSTANT, InternedData, InternedString, NEVER_MERGE, PACKET_FIELD,
-    ProcessDescriptor, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, ShortPacket,
+    AnnotationValue, BOOTTIME, CHILDREN_BY_RANK, COUNTER, Clock, ClockSnapshot, CounterDescriptor,
+    DebugAnnotation, INCREMENTAL_STATE_CLEARED, INSTANT, InternedData, InternedString, NEVER_MERGE,
+    PACKET_FIELD, ProcessDescriptor, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, ShortPacket,
     SourceLocation, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent,
     TrackEventDefaults,
 };
@@ -135,6 +135,7 @@ impl<'t, W: Write> Perfetto<'t, W> {
             debug_annotations,
             flow_ids: event.flows_from.clone(),
             terminating_flow_ids: event.flows_to.clone(),
+            ..TrackEvent::default()
         };
         let packet = TracePacket {
             timestamp: Some(self.delta(ns)),
@@ -236,6 +237,9 @@ impl<W: Write> Sink for Perfetto<'_, W> {
                 child_ordering: Some(CHILDREN_BY_RANK),
                 sibling_order_rank: Some(i32::try_from(track.rank).map_err(io::Error::other)?),
                 sibling_merge_behavior: Some(NEVER_MERGE),
+                counter: track
+                    .unit
+                    .map(|unit| CounterDescriptor { unit_name: Some(unit.to_owned()) }),
                 process: None,
             }),
             ..TracePacket::default()
@@ -265,6 +269,20 @@ impl<W: Write> Sink for Perfetto<'_, W> {
 
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()> {
         self.event(INSTANT, ns, event)
+    }
+
+    fn counter(&mut self, ns: u64, _track: &str, value: f64) -> io::Result<()> {
+        // Whole numbers take less room as such.
+        let is_whole = value.fract() == 0.0;
+        let track_event = TrackEvent {
+            r#type: Some(COUNTER),
+            counter_value: is_whole.then_some(value as i64),
+            double_counter_value: (!is_whole).then_some(value),
+            ..TrackEvent::default()
+        };
+        let timestamp = Some(self.delta(ns));
+        let track_event = Some(track_event);
+        self.packet(TracePacket { timestamp, track_event, ..TracePacket::default() })
     }
 }
 

@@ -160,6 +160,8 @@ pub(super) struct TrackDescriptor {
     pub(super) process: Option<ProcessDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent_uuid: Option<u64>,
+    #[prost(message, optional, tag = "8")]
+    pub(super) counter: Option<CounterDescriptor>,
     #[prost(uint32, optional, tag = "11")]
     pub(super) child_ordering: Option<u32>,
     #[prost(int32, optional, tag = "12")]
@@ -168,6 +170,12 @@ pub(super) struct TrackDescriptor {
     pub(super) description: Option<String>,
     #[prost(uint32, optional, tag = "15")]
     pub(super) sibling_merge_behavior: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct CounterDescriptor {
+    #[prost(string, optional, tag = "6")]
+    pub(super) unit_name: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -186,8 +194,12 @@ pub(super) struct TrackEvent {
     pub(super) r#type: Option<u32>,
     #[prost(uint64, optional, tag = "10")]
     pub(super) name_iid: Option<u64>,
+    #[prost(int64, optional, tag = "30")]
+    pub(super) counter_value: Option<i64>,
     #[prost(uint64, optional, tag = "34")]
     pub(super) source_location_iid: Option<u64>,
+    #[prost(double, optional, tag = "44")]
+    pub(super) double_counter_value: Option<f64>,
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub(super) flow_ids: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]

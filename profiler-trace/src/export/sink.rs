@@ -19,6 +19,8 @@ pub(super) trait Sink {
     fn end(&mut self, ns: u64) -> io::Result<()>;
     /// Something happens at once.
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()>;
+    /// The number that the selected track shows changes, for tracks with [`Track::unit`].
+    fn counter(&mut self, ns: u64, track: &str, value: f64) -> io::Result<()>;
 }
 
 /// A track of a launch.
@@ -38,6 +40,8 @@ pub(super) struct Track<'a> {
     pub(super) rank: u32,
     /// Whether it only holds other tracks.
     pub(super) group: bool,
+    /// If it shows a number that changes, what is counted.
+    pub(super) unit: Option<&'static str>,
 }
 
 /// A slice or an instant.

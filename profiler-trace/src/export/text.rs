@@ -81,15 +81,22 @@ pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     facts
 }
 
-/// What a reader of the trace must know before all else, and what was odd: one line each.
-pub(super) fn summary(trace: &Trace) -> Vec<String> {
-    let mut lines = facts(trace);
+/// What a reader of the trace must know before all else, and what was odd: one line each. `open` regions
+/// have no end.
+pub(super) fn summary(trace: &Trace, open: u64) -> Vec<String> {
+    let mut lines = facts_with(trace, open);
     lines.extend(trace.diagnostics.to_string().lines().map(str::to_owned));
     lines
 }
 
 /// What a reader of the trace must know before all else: one line each.
 pub(crate) fn facts(trace: &Trace) -> Vec<String> {
+    let open = trace.warps.iter().flat_map(|warp| &warp.regions);
+    facts_with(trace, open.filter(|region| region.end.is_none()).count() as u64)
+}
+
+/// The same, where it is known how many regions are open.
+fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     let mut lines = Vec::new();
     let info = &trace.device;
     let mut device = device(info);
@@ -109,8 +116,6 @@ pub(crate) fn facts(trace: &Trace) -> Vec<String> {
     } else {
         format!("{recorded} records, none lost")
     });
-    let open = trace.warps.iter().flat_map(|warp| &warp.regions);
-    let open = open.filter(|region| region.end.is_none()).count();
     if open > 0 {
         lines.push(format!("{open} open regions: they have no end"));
     }
