@@ -43,6 +43,22 @@ const STEPS: &[(&str, Step)] = &[
         decoder.trace().write_perfetto_to(&mut sink, &ExportOptions::default())?;
         Ok(sink.0)
     }),
+    ("perfetto", |decoder| {
+        let mut sink = Counted(0);
+        decoder.write_perfetto_to(&mut sink, &ExportOptions::default())?;
+        Ok(sink.0)
+    }),
+    ("perfetto.gz", |decoder| {
+        let mut sink = Counted(0);
+        let options = ExportOptions { gzip: true, ..ExportOptions::default() };
+        decoder.write_perfetto_to(&mut sink, &options)?;
+        Ok(sink.0)
+    }),
+    ("chrome", |decoder| {
+        let mut sink = Counted(0);
+        decoder.write_chrome_to(&mut sink, &ExportOptions::default())?;
+        Ok(sink.0)
+    }),
     ("decode+chrome", |decoder| {
         let mut sink = Counted(0);
         decoder.trace().write_chrome_to(&mut sink, &ExportOptions::default())?;
