@@ -119,7 +119,7 @@ fn buffered(
         write(&mut writer)?;
         return writer.flush();
     }
-    let packed = GzEncoder::new(&mut writer, Compression::default());
+    let packed = GzEncoder::new(&mut writer, Compression::fast());
     let mut packed = BufWriter::with_capacity(BUFFER_BYTES, packed);
     write(&mut packed)?;
     packed.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
