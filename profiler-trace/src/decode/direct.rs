@@ -9,7 +9,7 @@ use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
 use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX};
 
-use super::regions::{NONE, Raw, Sorter};
+use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
 use super::ticks::{Bounds, SLACK};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
@@ -145,7 +145,7 @@ pub(super) struct Counted {
     pub attachments: u64,
     /// Regions without an end.
     pub open: u64,
-    /// Whether all regions are of one track, and stand in the order of their ends.
+    /// Whether the regions are plain, as [`super::regions::Sorter::sort`] asks for.
     pub is_plain: bool,
 }
 
@@ -165,7 +165,6 @@ impl DirectLane<'_> {
     pub(super) fn decode(
         &self,
         open: &mut Open,
-        sorter: &mut Sorter,
         recorded: &mut Recorded,
         notes: &mut Diagnostics,
     ) -> Option<Counted> {
@@ -174,16 +173,15 @@ impl DirectLane<'_> {
         }
         let before = recorded.lengths();
         open.clear();
-        sorter.clear();
         let (room, survivors) = (self.room, self.survivors);
         let counted = match room.parts(survivors) {
             Some(parts) => {
                 let parts = parts.map(|part| part.iter().map(rooms::words));
-                self.pass(parts, open, sorter, recorded, notes)
+                self.pass(parts, open, recorded, notes)
             }
             None => {
                 let units = survivors.indices().map(|index| room.unit(index));
-                self.pass([units], open, sorter, recorded, notes)
+                self.pass([units], open, recorded, notes)
             }
         };
         if counted.is_none() {
@@ -230,7 +228,6 @@ impl DirectLane<'_> {
         &self,
         parts: impl IntoIterator<Item = impl Iterator<Item = [u64; 2]>>,
         open: &mut Open,
-        sorter: &mut Sorter,
         recorded: &mut Recorded,
         notes: &mut Diagnostics,
     ) -> Option<Counted> {
@@ -239,6 +236,8 @@ impl DirectLane<'_> {
         let lane = self.place.lane.unwrap_or_default();
         let mut last = self.first_time()?;
         let mut counted = Counted { units: 0, attachments: 0, open: 0, is_plain: true };
+        let first = recorded.regions.len();
+        let mut sizes = Sizes::default();
         let mut number: u32 = 0;
         // Site and region of the record that an attachment may follow.
         let (mut owner_site, mut owner) = (NONE, NONE);
@@ -254,7 +253,11 @@ impl DirectLane<'_> {
                         return None;
                     }
                     last = end;
-                    sorter.ended(data);
+                    let mut size = None;
+                    if counted.is_plain {
+                        size = sizes.next(&recorded.regions[first..], data);
+                        counted.is_plain = size.is_some();
+                    }
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     recorded.regions.push(Raw {
                         start: data,
@@ -263,6 +266,7 @@ impl DirectLane<'_> {
                         track: 0,
                         end_unit: number,
                         value: NONE,
+                        size: size.unwrap_or_default(),
                         depth: 0,
                         lane,
                         is_token: false,
@@ -305,8 +309,7 @@ impl DirectLane<'_> {
                         if start - entry > TICK_MASK {
                             return None;
                         }
-                        counted.is_plain &= track == 0;
-                        sorter.ended(start);
+                        counted.is_plain = false;
                         (owner_site, owner) = (site, recorded.regions.len() as u32);
                         recorded.regions.push(Raw {
                             start,

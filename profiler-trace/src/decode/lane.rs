@@ -137,8 +137,8 @@ impl Decoder<'_> {
             return None;
         }
         let mut notes = Diagnostics::default();
-        let Scratch { recorded, open, sorter } = &mut *self.scratch;
-        let counted = lane.decode(open, sorter, recorded, &mut notes)?;
+        let Scratch { recorded, open, .. } = &mut *self.scratch;
+        let counted = lane.decode(open, recorded, &mut notes)?;
         self.diagnostics.extend(&notes);
         self.note_open(counted.open, lane.place);
         Some(counted)

@@ -24,6 +24,8 @@ pub(super) struct Raw {
     pub end_unit: u32,
     /// Index into the warp's values, or [`NONE`].
     pub value: u32,
+    /// See [`Sizes`].
+    pub size: u32,
     pub depth: u16,
     pub lane: u8,
     pub is_token: bool,
@@ -60,75 +62,78 @@ impl Raw {
     }
 }
 
-/// Regions whose begins do not lie before `start`, and which follow one another in the order of
-/// their ends.
-#[derive(Clone, Copy, Debug)]
-struct Group {
-    start: u64,
-    /// The latest begin of one of them.
-    last_start: u64,
-    count: u32,
+/// Finds the sizes of regions that stand in the order of their ends: how many of those up to a region,
+/// itself among them, did not begin before it.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    /// How many of the last regions are of size 1. Each of them began behind the one before it.
+    run: usize,
+}
+
+impl Sizes {
+    /// The size of the next region, which begins at `start`. `None` where regions cross so that this
+    /// is not plain to see.
+    ///
+    /// Those that did not begin before it are the last ones, and the size of each tells where the
+    /// next candidate stands.
+    #[inline]
+    pub(super) fn next(&mut self, ended: &[Raw], start: u64) -> Option<u32> {
+        let mut rest = ended;
+        while let [before @ .., last] = rest {
+            if last.start < start {
+                // What ended earlier began earlier. Where one ends just as the next begins, one in
+                // it of no length may begin then as well.
+                let inner_end = before.last().filter(|_| last.size > 1).map(|inner| inner.end);
+                if last.end > start || last.end == start && inner_end == Some(start) {
+                    return None;
+                }
+                break;
+            }
+            // Most regions with others in them have all of a run.
+            let of_run = ended.len() - self.run;
+            let is_run = self.run > 0 && rest.len() == ended.len();
+            let first = if is_run && ended[of_run].start >= start {
+                of_run
+            } else {
+                rest.len().saturating_sub(last.size.max(1) as usize)
+            };
+            rest = &ended[..first];
+        }
+        let size = ended.len() - rest.len() + 1;
+        self.run = if size == 1 { self.run + 1 } else { 0 };
+        Some(size as u32)
+    }
 }
 
 /// Sorts the regions of a lane; its memory is used again for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    groups: Vec<Group>,
-    /// Of each region, how many of those that ended before it began before it.
-    before: Vec<u32>,
-    /// Whether [`Sorter::ended`] cannot tell that of some region, as it crosses others.
-    is_lost: bool,
-    starts: Vec<u64>,
-    /// The first [`Sorter::ordered`] are in use.
+    /// Where the regions within which a region lies have their first one.
+    around: Vec<u32>,
+    /// The first `ordered` are in use.
     order: Vec<u32>,
     ordered: usize,
     sorted: Vec<Raw>,
 }
 
-/// How many regions that cross one another the direct way looks at before it gives up.
-const CROSSING_MAX: usize = 32;
-
 impl Sorter {
-    /// Begins with a lane.
-    pub(super) fn clear(&mut self) {
-        self.groups.clear();
-        self.before.clear();
-        self.is_lost = false;
-    }
-
-    /// Takes the begin of the region that ended next.
-    #[inline]
-    pub(super) fn ended(&mut self, start: u64) {
-        let mut group = Group { start, last_start: start, count: 1 };
-        while let Some(last) = self.groups.last() {
-            if last.start < start {
-                self.is_lost |= last.last_start >= start;
-                break;
-            }
-            group.last_start = group.last_start.max(last.last_start);
-            group.count += last.count;
-            self.groups.pop();
-        }
-        let number = self.before.len() as u32;
-        self.before.push(number + 1 - group.count);
-        self.groups.push(group);
-    }
-
     /// Sets the depths of the regions of one lane, which stand in the order of their begins or ends,
     /// and sorts them: by start, of those that start together the longest first. If they `are_alone`,
     /// they may stay where they are, and [`Sorter::order`] says where that is.
     ///
-    /// `is_plain` says that they are of one track and in the order of their ends, in which
-    /// [`Sorter::ended`] took them.
+    /// `is_plain` says that they are of one track, in the order of their ends, and each with its
+    /// [size](Sizes).
     ///
     /// The depth of a region is how many others of its track contain it. Regions that cross contain
     /// neither the other.
     pub(super) fn sort(&mut self, regions: &mut [Raw], is_plain: bool, are_alone: bool) {
         self.ordered = 0;
-        if !(is_plain || self.make_plain(regions)) || self.is_lost || !self.nest(regions) {
+        if !is_plain && !make_plain(regions) {
             sort_any(regions);
-            self.ordered = 0;
-        } else if !are_alone && self.ordered > 0 {
+            return;
+        }
+        self.nest(regions);
+        if !are_alone && self.ordered > 0 {
             self.sorted.clear();
             let order = &self.order[..self.ordered];
             self.sorted.extend(order.iter().map(|index| regions[*index as usize]));
@@ -142,55 +147,53 @@ impl Sorter {
         &self.order[..self.ordered]
     }
 
-    /// Puts regions of one track in the order of their ends, if all have one.
-    fn make_plain(&mut self, regions: &mut [Raw]) -> bool {
-        if !regions.iter().all(|region| region.track == 0 && !region.is_open()) {
-            return false;
-        }
-        // Tokens stand where they began. A stable sort takes little time over what is sorted.
-        regions.sort_by_key(|region| region.end_unit);
-        self.clear();
-        regions.iter().for_each(|region| self.ended(region.start));
-        regions.is_sorted_by_key(|region| region.end)
-    }
-
-    /// Of plain regions, in linear time; `false`, and nothing done but depths, where too many cross.
+    /// Sorts plain regions, in linear time.
     ///
     /// The place of a region is how many of those that ended before it began before it, and how
     /// many of those that ended later did not begin later. The latter also contain it: they are its
     /// depth.
-    fn nest(&mut self, regions: &mut [Raw]) -> bool {
+    fn nest(&mut self, regions: &mut [Raw]) {
         if self.order.len() < regions.len() {
             self.order.resize(regions.len(), 0);
         }
+        let order = &mut self.order[..regions.len()];
         let mut is_in_order = true;
-        // Begins of the regions that ended later and did not begin behind this one's end, in order.
-        self.starts.clear();
+        self.around.clear();
         let count = regions.len() as u32;
-        let numbered = (0..count).zip(regions.iter_mut()).zip(&self.before);
-        for ((index, region), before) in numbered.rev() {
-            while self.starts.last().is_some_and(|start| *start > region.end) {
-                self.starts.pop();
+        for (index, region) in (0..count).zip(regions).rev() {
+            while self.around.last().is_some_and(|first| *first > index) {
+                self.around.pop();
             }
-            let behind = self.starts.iter().rev().take(CROSSING_MAX);
-            let behind = behind.take_while(|start| **start > region.start).count();
-            if behind == CROSSING_MAX {
-                return false;
-            }
-            let depth = self.starts.len() - behind;
+            let depth = self.around.len();
             region.depth = u16::try_from(depth).unwrap_or(u16::MAX);
-            if behind == 0 {
-                self.starts.push(region.start);
-            } else {
-                self.starts.insert(depth, region.start);
-            }
-            let place = before + depth as u32;
+            let first = index + 1 - region.size;
+            let place = first + depth as u32;
             is_in_order &= place == index;
-            self.order[place as usize] = index;
+            order[place as usize] = index;
+            if region.size > 1 {
+                self.around.push(first);
+            }
         }
-        self.ordered = if is_in_order { 0 } else { regions.len() };
-        true
+        self.ordered = if is_in_order { 0 } else { count as usize };
     }
+}
+
+/// Puts regions in the order of their ends, and tells whether they are plain then.
+fn make_plain(regions: &mut [Raw]) -> bool {
+    if !regions.iter().all(|region| region.track == 0 && !region.is_open()) {
+        return false;
+    }
+    // Tokens stand where they began. A stable sort takes little time over what is sorted.
+    regions.sort_by_key(|region| region.end_unit);
+    let mut sizes = Sizes::default();
+    for at in 0..regions.len() {
+        let (ended, rest) = regions.split_at_mut(at);
+        match sizes.next(ended, rest[0].start) {
+            Some(size) => rest[0].size = size,
+            None => return false,
+        }
+    }
+    regions.is_sorted_by_key(|region| region.end)
 }
 
 /// The same for any regions.
@@ -250,16 +253,14 @@ mod tests {
         let mut sorter = Sorter::default();
         // Memory of another lane must not show.
         sorter.sort(&mut [Raw { end: 5, ..Raw::default() }; 3], false, true);
-        sorter.clear();
         let mut regions = regions.to_vec();
-        let is_plain = regions.is_sorted_by_key(|region| region.end_unit)
-            && regions.iter().all(|region| region.track == 0);
-        regions.iter().for_each(|region| sorter.ended(region.start));
-        sorter.sort(&mut regions, is_plain, is_alone);
-        match sorter.order() {
+        sorter.sort(&mut regions, false, is_alone);
+        let mut sorted = match sorter.order() {
             [] => regions,
             order => order.iter().map(|index| regions[*index as usize]).collect(),
-        }
+        };
+        sorted.iter_mut().for_each(|region| region.size = 0);
+        sorted
     }
 
     fn by_search(regions: &[Raw]) -> Vec<Raw> {
@@ -290,19 +291,22 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_is_sorted_directly_and_what_crosses_too_much_is_not() {
-        let nested =
-            regions(&[(0, 90, false, 0), (10, 20, false, 0), (11, 2, false, 0), (40, 9, false, 0)]);
+    fn what_nests_is_plain_and_what_crosses_is_not() {
+        let is_plain = |spans: &[(u64, u64)]| {
+            let spans: Vec<_> =
+                spans.iter().map(|&(start, length)| (start, length, false, 0)).collect();
+            super::make_plain(&mut regions(&spans))
+        };
+        assert!(is_plain(&[(0, 90), (10, 20), (11, 2), (40, 9), (49, 0), (49, 3), (90, 5)]));
+        assert!(is_plain(&[(5, 0), (5, 0), (5, 4)]));
+        assert!(!is_plain(&[(0, 10), (5, 10)]));
+        assert!(is_plain(&[(0, 5), (5, 0), (5, 4)]));
+        // The last begins where the one in the region before it does.
+        assert!(!is_plain(&[(5, 0), (0, 5), (5, 4)]));
         let mut sorter = Sorter::default();
-        sorter.clear();
-        nested.iter().for_each(|region| sorter.ended(region.start));
-        assert!(!sorter.is_lost && sorter.nest(&mut nested.clone()));
+        let mut nested =
+            regions(&[(0, 90, false, 0), (10, 20, false, 0), (11, 2, false, 0), (40, 9, false, 0)]);
+        sorter.sort(&mut nested, false, true);
         assert_eq!(sorter.order(), [3, 1, 0, 2]);
-        let crossing: Vec<_> = (0..100).map(|at| (at, 100, false, 0)).collect();
-        let crossing = regions(&crossing);
-        sorter.clear();
-        crossing.iter().for_each(|region| sorter.ended(region.start));
-        assert!(!sorter.nest(&mut crossing.clone()));
-        assert_eq!(sorted(&crossing, true), by_search(&crossing));
     }
 }

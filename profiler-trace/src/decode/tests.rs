@@ -7,7 +7,6 @@ use profiler_wire::header::Clock;
 use proptest::prelude::*;
 
 use super::direct::{DirectLane, Open, Recorded, SiteKinds};
-use super::regions::Sorter;
 use super::{Decoder, read_slots};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{Trace, Value};
@@ -127,7 +126,7 @@ fn direct_lane(capture: &Capture) -> Option<(Recorded, Diagnostics)> {
         place: Place { lane: Some(0), ..Place::default() },
     };
     let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());
-    direct.decode(&mut Open::default(), &mut Sorter::default(), &mut recorded, &mut notes)?;
+    direct.decode(&mut Open::default(), &mut recorded, &mut notes)?;
     Some((recorded, notes))
 }
 
