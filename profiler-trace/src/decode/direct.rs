@@ -16,36 +16,36 @@ use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::Value;
 use crate::site_table::SiteTable;
 
-/// What stands at each site id of a module.
+/// What stands at each site id of a module: twice the site's index, plus 2, plus 1 where it is a
+/// region; 0 where there is none.
 #[derive(Debug, Default)]
-pub(super) struct SiteKinds(Vec<SiteAt>);
-
-/// The site with some id.
-#[derive(Clone, Copy, Debug, Default)]
-struct SiteAt {
-    /// Index into the module's sites, plus one; 0 where there is none.
-    number: u32,
-    is_region: bool,
-}
+pub(super) struct SiteKinds(Vec<u32>);
 
 impl SiteKinds {
     pub(super) fn new(table: &SiteTable) -> Self {
         let mut kinds = Vec::new();
-        for (number, site) in (1..).zip(table.sites()) {
-            let id = site.id as usize;
+        for (index, site) in (0..).zip(table.sites()) {
             if site.id <= record::SITE_MAX {
+                let id = site.id as usize;
                 if kinds.len() <= id {
-                    kinds.resize(id + 1, SiteAt::default());
+                    kinds.resize(id + 1, 0);
                 }
-                kinds[id] = SiteAt { number, is_region: site.kind.is_region() };
+                kinds[id] = 2 * index + 2 + u32::from(site.kind.is_region());
             }
         }
         Self(kinds)
     }
 
+    /// The index of the site with some id, and whether it is a region.
     fn at(&self, id: u32) -> Option<(u32, bool)> {
-        let site = self.0.get(id as usize)?;
-        Some((site.number.checked_sub(1)?, site.is_region))
+        let code = *self.0.get(id as usize)?;
+        Some(((code / 2).checked_sub(1)?, code % 2 == 1))
+    }
+
+    /// The index of the site with some id, if it is a region.
+    fn region_at(&self, id: u32) -> Option<u32> {
+        let code = self.0.get(id as usize).copied().filter(|code| code % 2 == 1)?;
+        Some(code / 2 - 1)
     }
 }
 
@@ -238,6 +238,7 @@ impl DirectLane<'_> {
         let mut counted = Counted { units: 0, attachments: 0, open: 0, is_plain: true };
         let first = recorded.regions.len();
         let mut sizes = Sizes::default();
+        let mut previous_end = 0;
         let mut number: u32 = 0;
         // Site and region of the record that an attachment may follow.
         let (mut owner_site, mut owner) = (NONE, NONE);
@@ -245,18 +246,22 @@ impl DirectLane<'_> {
             for [data, stamp] in part {
                 let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
                 if kind == RecordKind::Range {
-                    let (site, is_region) = self.kinds.at(id)?;
+                    let site = self.kinds.region_at(id)?;
                     let end = data.checked_add(ticks.wrapping_sub(data) & TICK_MASK)?;
                     let gap_hides =
                         (number > 0 || exit.is_none()) && end.wrapping_sub(last) > TICK_MASK;
-                    if !is_region || data < entry || end > limit || end < last || gap_hides {
+                    if data < entry || end > limit || end < last || gap_hides {
                         return None;
                     }
                     last = end;
-                    let mut size = None;
+                    let mut size = 0;
                     if counted.is_plain {
-                        size = sizes.next(&recorded.regions[first..], data);
-                        counted.is_plain = size.is_some();
+                        let ended = &recorded.regions[first..];
+                        match sizes.next(ended, previous_end, data) {
+                            Some(found) => size = found,
+                            None => counted.is_plain = false,
+                        }
+                        previous_end = end;
                     }
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     recorded.regions.push(Raw {
@@ -266,7 +271,7 @@ impl DirectLane<'_> {
                         track: 0,
                         end_unit: number,
                         value: NONE,
-                        size: size.unwrap_or_default(),
+                        size,
                         depth: 0,
                         lane,
                         is_token: false,

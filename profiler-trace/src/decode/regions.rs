@@ -71,13 +71,23 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The size of the next region, which begins at `start`. `None` where regions cross so that this
+    /// The size of the next region, which begins at `start`; of those that `ended`, the last one did
+    /// so at `last_end`, which is 0 if there is none. `None` where regions cross so that this
     /// is not plain to see.
     ///
     /// Those that did not begin before it are the last ones, and the size of each tells where the
     /// next candidate stands.
     #[inline]
-    pub(super) fn next(&mut self, ended: &[Raw], start: u64) -> Option<u32> {
+    pub(super) fn next(&mut self, ended: &[Raw], last_end: u64, start: u64) -> Option<u32> {
+        // What most of them do: to begin behind all others.
+        if last_end < start {
+            self.run += 1;
+            return Some(1);
+        }
+        self.search(ended, start)
+    }
+
+    fn search(&mut self, ended: &[Raw], start: u64) -> Option<u32> {
         let mut rest = ended;
         while let [before @ .., last] = rest {
             if last.start < start {
@@ -186,14 +196,18 @@ fn make_plain(regions: &mut [Raw]) -> bool {
     // Tokens stand where they began. A stable sort takes little time over what is sorted.
     regions.sort_by_key(|region| region.end_unit);
     let mut sizes = Sizes::default();
+    if !regions.is_sorted_by_key(|region| region.end) {
+        return false;
+    }
     for at in 0..regions.len() {
         let (ended, rest) = regions.split_at_mut(at);
-        match sizes.next(ended, rest[0].start) {
+        let last_end = ended.last().map_or(0, |last| last.end);
+        match sizes.next(ended, last_end, rest[0].start) {
             Some(size) => rest[0].size = size,
             None => return false,
         }
     }
-    regions.is_sorted_by_key(|region| region.end)
+    true
 }
 
 /// The same for any regions.

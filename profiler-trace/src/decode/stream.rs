@@ -238,11 +238,14 @@ impl WarpRecords<'_> {
     /// visitor does not look at costs nothing.
     #[inline]
     pub fn regions(&self) -> impl ExactSizeIterator<Item = Region> {
-        let (mut to_start, mut to_end) = (self.to_ns.clone(), self.to_ns.clone());
+        let mut to_ns = self.to_ns.clone();
         let values = self.scratch.recorded.values.as_slice();
         self.scratch.regions().map(move |raw| {
-            let start = Time { ticks: raw.start, ns: to_start.ns(raw.start) };
-            let end = (!raw.is_open()).then(|| Time { ticks: raw.end, ns: to_end.ns(raw.end) });
+            // An open one has no end to convert.
+            let end = if raw.is_open() { raw.start } else { raw.end };
+            let [start_ns, end_ns] = to_ns.ns_of_two([raw.start, end]);
+            let start = Time { ticks: raw.start, ns: start_ns };
+            let end = (!raw.is_open()).then_some(Time { ticks: end, ns: end_ns });
             raw.region(self.first_site, values, start, end)
         })
     }
