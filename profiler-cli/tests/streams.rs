@@ -83,6 +83,7 @@ fn an_export_is_what_the_library_writes() {
         grouping: profiler_trace::Grouping::Sm,
         raw_times: true,
         track_names: [(7, "loader".to_owned())].into(),
+        ..Default::default()
     };
     let mut expected = Vec::new();
     trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");

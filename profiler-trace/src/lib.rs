@@ -27,7 +27,7 @@ pub mod synthetic;
 pub use capture::{
     CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureError, ModuleCapture,
 };
-pub use decode::decode;
+pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use model::*;

@@ -5,7 +5,7 @@ use profiler_wire::header::Clock;
 use profiler_wire::record::RecordKind;
 
 use super::ticks::{self, SLACK};
-use super::{LaneRoom, OTHER_LANES, Slot, units};
+use super::{LaneRoom, OTHER_LANES, Slot, rooms, units};
 use crate::capture::ModuleCapture;
 use crate::clock::Anchor;
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
@@ -29,11 +29,18 @@ pub(super) fn gather(
             continue;
         }
         let survivors = room.survivors_of(counts);
-        let is_anchor = |index| {
-            let stamp = Stamp::unpack(room.unit(index)[1]);
-            stamp.is_some_and(|stamp| stamp.kind == RecordKind::Anchor)
+        let is_anchor = |unit: [u64; 2]| {
+            Stamp::unpack(unit[1]).is_some_and(|stamp| stamp.kind == RecordKind::Anchor)
         };
-        if !survivors.indices().any(is_anchor) {
+        let has_anchors = match room.parts(survivors) {
+            // To look at all of them takes less time than to stop at the first.
+            Some(parts) => {
+                let units = parts.into_iter().flatten().map(rooms::words);
+                units.fold(false, |found, unit| found | is_anchor(unit))
+            }
+            None => survivors.indices().any(|index| is_anchor(room.unit(index))),
+        };
+        if !has_anchors {
             continue;
         }
         let place = Place {

@@ -92,6 +92,21 @@ impl Room<'_> {
         bytes.map_or([0; 2], words)
     }
 
+    /// The survivors as they lie one behind the other, in the order of writing, the later of which
+    /// may have wrapped to the room's begin; `None` if units of other lanes lie between them, or not
+    /// all are in the capture.
+    pub(super) fn parts(&self, survivors: Survivors) -> Option<[&[[u8; UNIT_BYTES as usize]]; 2]> {
+        if self.layout.step != UNIT_BYTES {
+            return None;
+        }
+        let (units, _) = self.bytes.as_chunks();
+        let first = survivors.first as usize;
+        let until_end = survivors.capacity.saturating_sub(survivors.first).min(survivors.count);
+        let wrapped = survivors.count - until_end;
+        let from_first = units.get(first..first + until_end as usize)?;
+        Some([from_first, units.get(..wrapped as usize)?])
+    }
+
     /// Where the lane's count of units stops.
     pub(super) fn count_max(&self) -> u32 {
         units(CURSOR_MAX, self.layout.step)
@@ -162,7 +177,8 @@ impl Room<'_> {
     }
 }
 
-fn words(bytes: &[u8; UNIT_BYTES as usize]) -> [u64; 2] {
+/// The words of a unit.
+pub(super) fn words(bytes: &[u8; UNIT_BYTES as usize]) -> [u64; 2] {
     let (words, _) = bytes.as_chunks::<8>();
     [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
 }

@@ -12,6 +12,7 @@ use serde_core::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::export::stacks::{Lanes, Moment, PER_NS, Scale};
 use crate::export::text;
+use crate::export::timeline::Source as _;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::stats::collect::may_record;
@@ -226,7 +227,7 @@ impl Serialize for Devices<'_> {
             // In kHz, as proton writes it.
             facts.insert("clock_rate".to_owned(), (mhz * 1000.0).round().into());
         }
-        facts.insert("notes".to_owned(), text::summary(trace).into());
+        facts.insert("notes".to_owned(), text::summary(trace, trace.open_regions()).into());
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(profile.device_type(), &serde_json::json!({ "0": facts }))?;
         map.end()

@@ -3,6 +3,7 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
+use super::timeline::Source as _;
 use crate::model::{DeviceInfo, Launch, RegionForm, Trace, Warp};
 use crate::record_cost::FormCosts;
 
@@ -97,15 +98,21 @@ pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     facts
 }
 
-/// What a reader of the trace must know before all else, and what was odd: one line each.
-pub(super) fn summary(trace: &Trace) -> Vec<String> {
-    let mut lines = facts(trace);
+/// What a reader of the trace must know before all else, and what was odd: one line each. `open` regions
+/// have no end.
+pub(super) fn summary(trace: &Trace, open: u64) -> Vec<String> {
+    let mut lines = facts_with(trace, open);
     lines.extend(trace.diagnostics.to_string().lines().map(str::to_owned));
     lines
 }
 
 /// What a reader of the trace must know before all else: one line each.
 pub(crate) fn facts(trace: &Trace) -> Vec<String> {
+    facts_with(trace, trace.open_regions())
+}
+
+/// The same, where it is known how many regions are open.
+fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     let mut lines = Vec::new();
     let info = &trace.device;
     let mut device = device(info);
@@ -125,8 +132,6 @@ pub(crate) fn facts(trace: &Trace) -> Vec<String> {
     } else {
         format!("{recorded} records, none lost")
     });
-    let open = trace.warps.iter().flat_map(|warp| &warp.regions);
-    let open = open.filter(|region| region.end.is_none()).count();
     if open > 0 {
         lines.push(format!("{open} open regions: they have no end"));
     }

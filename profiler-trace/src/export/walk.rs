@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::export::arrows::{Arrows, Axis, End};
+use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::rows::{Item, Row, nest, pack};
-use crate::export::sink::{Argument, Event, Name, Sink, Track};
+use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
+use crate::export::timeline::Source;
 use crate::export::{ExportOptions, Grouping, text};
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 
@@ -19,10 +21,16 @@ enum What<'t> {
 }
 
 /// Puts the whole trace into a sink.
-pub(super) fn walk(trace: &Trace, options: &ExportOptions, sink: &mut impl Sink) -> io::Result<()> {
+pub(super) fn walk(
+    trace: &Trace,
+    source: &impl Source,
+    options: &ExportOptions,
+    sink: &mut impl Sink,
+) -> io::Result<()> {
     let axis = Axis::new(trace);
-    let mut walk = Walk { trace, options, arrows: Arrows::new(trace, &axis), axis, tracks: 0 };
-    let summary = text::summary(trace);
+    let arrows = Arrows::new(trace, &axis);
+    let mut walk = Walk { trace, source, options, arrows, axis, tracks: 0 };
+    let summary = text::summary(trace, source.open_regions());
     let mut late = Vec::new();
     for (index, launch) in trace.launches.iter().enumerate() {
         let process = u32::try_from(index + 1).map_err(io::Error::other)?;
@@ -46,13 +54,21 @@ pub(super) fn walk(trace: &Trace, options: &ExportOptions, sink: &mut impl Sink)
 /// Marks to be put in at the end: process, track, time, which.
 type Late = Vec<(u32, u64, u64, MarkIndex)>;
 
-struct Walk<'t> {
+struct Walk<'t, S> {
     trace: &'t Trace,
+    source: &'t S,
     options: &'t ExportOptions,
     arrows: Arrows,
     axis: Axis,
     /// How many tracks there are so far.
     tracks: u64,
+}
+
+/// What is known of a launch before its tracks are written.
+struct Survey {
+    /// The tracks that the kernel chose by number, and the warps that wrote to them.
+    users: BTreeMap<u32, Vec<usize>>,
+    activity: Activity,
 }
 
 /// The way to a track from its process.
@@ -70,7 +86,7 @@ impl Node {
     }
 }
 
-impl<'t> Walk<'t> {
+impl<'t, S: Source> Walk<'t, S> {
     /// Declares a track below another, or below the process (whose own node has id 0).
     fn track(
         &mut self,
@@ -95,6 +111,7 @@ impl<'t> Walk<'t> {
             description,
             rank: parent.children,
             group,
+            unit: None,
         })?;
         parent.children += 1;
         Ok(Node { id: self.tracks, path, children: 0 })
@@ -143,15 +160,18 @@ impl<'t> Walk<'t> {
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
+        let Survey { users, activity } = self.survey(launch, warps.clone());
+        if self.options.counters {
+            self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
+        }
         let by_sm = self.options.grouping == Grouping::Sm;
-        let mut order: Vec<usize> = warps.clone().collect();
+        let mut order: Vec<usize> = warps.collect();
         order.retain(|&warp| has_own_track(&trace.warps[warp]));
         if !order.is_empty() {
             let name = if by_sm { "by SM" } else { "by block" };
             let mut top = self.top(process, &mut root, name, sink)?;
             self.warps(process, &mut top, order, late, sink)?;
         }
-        let users = self.users(warps);
         if !users.is_empty() {
             let mut top = self.top(process, &mut root, "by track", sink)?;
             self.user_tracks(process, &mut top, users, late, sink)?;
@@ -228,8 +248,10 @@ impl<'t> Walk<'t> {
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let warp = &self.trace.warps[index];
-        let mut lanes = self.lanes(index, |track| track.is_none());
+        let source = self.source;
+        let warp = source.warp(index);
+        let warp = &*warp;
+        let mut lanes = self.lanes((index, warp), |track| track.is_none());
         let facts = text::warp_facts(warp, block);
         let short = match (warp.cluster_rank, warp.lost) {
             (None, 0) => format!("{name} · SM {}", warp.sm),
@@ -248,22 +270,92 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// The tracks that the kernels chose by number, and the warps that wrote to them.
-    fn users(&self, warps: std::ops::Range<usize>) -> BTreeMap<u32, Vec<usize>> {
-        let trace = self.trace;
+    /// What must be known of all records of a launch before any is written.
+    fn survey(&self, launch: usize, warps: std::ops::Range<usize>) -> Survey {
+        let launch = &self.trace.launches[launch];
         let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut activity = Activity::new(launch.start_ns, launch.end_ns);
         for index in warps {
-            let warp = &trace.warps[index];
-            let regions = warp.regions.iter().map(|region| region.track);
-            let marks = warp.marks.iter().map(|mark| mark.track);
-            let mut numbers: Vec<u32> = regions.chain(marks).flatten().chain(warp.track).collect();
+            let warp = self.source.warp(index);
+            let end = kernel_end(self.trace, &warp);
+            let mut numbers: Vec<u32> = warp.track.into_iter().collect();
+            let mut note = |track: Option<u32>| {
+                if let Some(track) = track
+                    && numbers.last() != Some(&track)
+                {
+                    numbers.push(track);
+                }
+            };
+            for region in &warp.regions {
+                note(region.track);
+                if self.options.counters {
+                    let end = region.end.map_or(end, |end| end.ns);
+                    activity.add(region.site, region.start.ns, end);
+                }
+            }
+            warp.marks.iter().for_each(|mark| note(mark.track));
             numbers.sort_unstable();
             numbers.dedup();
             for number in numbers {
                 users.entry(number).or_default().push(index);
             }
         }
-        users
+        Survey { users, activity }
+    }
+
+    /// Tracks of what is counted.
+    fn counters(
+        &mut self,
+        process: u32,
+        root: &mut Node,
+        (warps, activity): (std::ops::Range<usize>, &Activity),
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let trace = self.trace;
+        let end = |warp: &Warp| kernel_end(trace, warp);
+        let by_sm = warps_by_sm(&trace.warps[warps], &self.axis, end);
+        let by_sm = by_sm.into_iter().map(|(sm, steps)| (format!("SM {sm}"), steps)).collect();
+        self.counter_tracks(process, root, ("active warps", "warps"), by_sm, sink)?;
+        let name = |site: SiteIndex| {
+            let site = trace.sites.get(site.0 as usize);
+            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
+        };
+        let by_site = activity.steps(&self.axis).into_iter();
+        let by_site = by_site.map(|(site, steps)| (name(site), steps)).collect();
+        self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
+    }
+
+    /// A group of tracks that count, and what each shows.
+    fn counter_tracks(
+        &mut self,
+        process: u32,
+        root: &mut Node,
+        (name, unit): (&str, &'static str),
+        tracks: Vec<(String, Steps)>,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        if tracks.is_empty() {
+            return Ok(());
+        }
+        let group = self.top(process, root, name, sink)?;
+        for (rank, (track, steps)) in (0..).zip(tracks) {
+            self.tracks += 1;
+            let path = format!("{name} / {track}");
+            sink.track(&Track {
+                id: self.tracks,
+                process,
+                parent: Some(group.id),
+                name: &track,
+                path: &path,
+                description: "",
+                rank,
+                group: false,
+                unit: Some(unit),
+            })?;
+            sink.select(process, self.tracks)?;
+            steps.into_iter().try_for_each(|(ns, value)| sink.counter(ns, &path, value))?;
+        }
+        Ok(())
     }
 
     fn user_tracks(
@@ -279,8 +371,10 @@ impl<'t> Walk<'t> {
                 Some(name) => name.clone(),
                 None => format!("track {number}"),
             };
-            let sources = warps.iter().flat_map(|&warp| {
-                self.lanes(warp, |track| track == Some(number)).into_values().map(nest)
+            let source = self.source;
+            let held: Vec<_> = warps.iter().map(|&warp| (warp, source.warp(warp))).collect();
+            let sources = held.iter().flat_map(|(index, warp)| {
+                self.lanes((*index, warp), |track| track == Some(number)).into_values().map(nest)
             });
             let mut sources: Vec<_> = sources.collect();
             let rows = match sources.len() {
@@ -295,13 +389,12 @@ impl<'t> Walk<'t> {
     }
 
     /// What the lanes of a warp recorded on the tracks that are asked for.
-    fn lanes(
+    fn lanes<'w>(
         &self,
-        index: usize,
+        (index, warp): (usize, &'w Warp),
         wanted: impl Fn(Option<u32>) -> bool,
-    ) -> BTreeMap<u8, Vec<Item<What<'t>>>> {
-        let warp = &self.trace.warps[index];
-        let mut lanes: BTreeMap<u8, Vec<Item<What<'t>>>> = BTreeMap::new();
+    ) -> BTreeMap<u8, Vec<Item<What<'w>>>> {
+        let mut lanes: BTreeMap<u8, Vec<Item<What<'w>>>> = BTreeMap::new();
         let end = kernel_end(self.trace, warp);
         if wanted(warp.track) {
             let items = lanes.entry(0).or_default();
@@ -334,7 +427,7 @@ impl<'t> Walk<'t> {
         &mut self,
         process: u32,
         node: &mut Node,
-        rows: Vec<Row<What<'t>>>,
+        rows: Vec<Row<What<'_>>>,
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
@@ -354,11 +447,11 @@ impl<'t> Walk<'t> {
     fn row(
         &self,
         (process, track): (u32, u64),
-        row: Row<What<'t>>,
+        row: Row<What<'_>>,
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let mut open: Vec<Item<What<'t>>> = Vec::new();
+        let mut open: Vec<Item<What<'_>>> = Vec::new();
         for item in row {
             while let Some(top) = open.pop_if(|top| top.ended_before(&item)) {
                 sink.end(self.axis.round(top.end))?;
@@ -389,11 +482,11 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    fn kernel_event(&self, warp: &'t Warp) -> Event<'t> {
+    fn kernel_event(&self, warp: &Warp) -> Event<'t> {
         let Some(launch) = self.trace.launches.get(warp.launch) else {
             return Event::text("kernel");
         };
-        let suffix = if warp.exit.is_some() { "" } else { " (never left)" };
+        let suffix = if warp.exit.is_some() { Suffix::None } else { Suffix::NeverLeft };
         let [x, y, z] = warp.block;
         let mut event = self
             .site_event(launch.kernel, suffix)
@@ -417,8 +510,8 @@ impl<'t> Walk<'t> {
         self.times(event, warp.entry, warp.exit)
     }
 
-    fn region_event(&self, region: &'t Region) -> Event<'t> {
-        let suffix = if region.end.is_some() { "" } else { " (open)" };
+    fn region_event(&self, region: &Region) -> Event<'t> {
+        let suffix = if region.end.is_some() { Suffix::None } else { Suffix::Open };
         let mut event = self.site_event(region.site, suffix);
         event = self.value(event, region.site, region.value);
         if region.end.is_none() {
@@ -427,8 +520,8 @@ impl<'t> Walk<'t> {
         self.times(event, region.start, region.end)
     }
 
-    fn mark_event(&self, mark: &'t Mark, index: MarkIndex) -> Event<'t> {
-        let event = self.site_event(mark.site, "");
+    fn mark_event(&self, mark: &Mark, index: MarkIndex) -> Event<'t> {
+        let event = self.site_event(mark.site, Suffix::None);
         let mut event = self.value(event, mark.site, mark.value);
         if let Some(arrows) = self.arrows.ends.get(&index) {
             for &(flow, end) in arrows {
@@ -441,7 +534,7 @@ impl<'t> Walk<'t> {
         self.times(event, mark.time, None)
     }
 
-    fn site_event(&self, index: SiteIndex, suffix: &'static str) -> Event<'t> {
+    fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
         let site = self.trace.sites.get(index.0 as usize);
         let name = site.map_or("unknown site", |site| site.name.as_str());
         Event {

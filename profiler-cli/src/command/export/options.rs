@@ -19,6 +19,9 @@ pub(super) struct FormatArguments {
     /// Timelines: name a track that kernels chose by number; may be repeated
     #[arg(long, value_name = "NUMBER=NAME", value_parser = track_name)]
     track_name: Vec<(u32, String)>,
+    /// Timelines: leave out the tracks that count active warps and regions
+    #[arg(long)]
+    no_counters: bool,
     /// speedscope: the first warp to show, counted over all launches [default: 0]
     #[arg(long, value_name = "INDEX")]
     first_warp: Option<usize>,
@@ -67,6 +70,7 @@ impl FormatArguments {
             ("--group-by", self.group_by.is_none() || timeline || folded),
             ("--raw-times", !self.raw_times || timeline),
             ("--track-name", self.track_name.is_empty() || timeline),
+            ("--no-counters", !self.no_counters || timeline),
             ("--first-warp", self.first_warp.is_none() || speedscope),
             ("--most-warps", self.most_warps.is_none() || speedscope),
         ];
@@ -91,6 +95,9 @@ impl FormatArguments {
                 grouping,
                 raw_times: self.raw_times,
                 track_names: self.track_name.iter().cloned().collect(),
+                counters: !self.no_counters,
+                // The command compresses all formats alike.
+                gzip: false,
             },
             stacks: match self.group_by {
                 None | Some(Group::Kernel) => StackGroup::Kernel,
