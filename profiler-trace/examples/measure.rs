@@ -20,6 +20,12 @@ type Step = fn(&Decoder<'_>) -> io::Result<u64>;
 /// Each step by name; it returns how many bytes it wrote, if it writes.
 const STEPS: &[(&str, Step)] = &[
     ("nothing", |_| Ok(0)),
+    ("pair", |decoder| {
+        decoder.each_warp(|records| {
+            black_box(records.regions().len());
+        });
+        Ok(0)
+    }),
     ("visit", |decoder| {
         // Whole picoseconds, as a sum of integers does not make each addition wait for the last.
         let mut picoseconds = 0;

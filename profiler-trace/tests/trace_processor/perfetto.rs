@@ -29,6 +29,10 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("perfetto::odd_times_load", odd_times_load),
 ];
 
+/// Tests that take minutes and gigabytes, and run where they are asked for: `-- --ignored large`.
+pub(crate) const LARGE: &[(&str, Test)] =
+    &[("perfetto::large::sql_at_ten_million_regions", sql_at_ten_million_regions)];
+
 /// Slices of tracks other than the one about the trace: name, time, duration, depth.
 const SLICES: &str = "SELECT s.name, s.ts, s.dur, s.depth FROM slice s JOIN track t \
     ON t.id = s.track_id WHERE t.name != 'about this trace' ORDER BY s.ts, s.dur DESC, s.id";
@@ -529,10 +533,18 @@ fn counters_of_warps_and_regions(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Count, sum, extremes and median by name: the timeline has whole nanoseconds of both ends of a
+/// Count, sum, extremes and median by name are those of the statistics: the timeline has whole nanoseconds of both ends of a
 /// slice, so that a duration may be one off, and a sum is that of the rounded ends.
 fn sql_says_what_statistics_say(context: &Context) -> Result<(), Failed> {
-    let capture = sized(100_000, Content::Regions).map_err(|error| error.to_string())?;
+    compare(context, 100_000)
+}
+
+fn sql_at_ten_million_regions(context: &Context) -> Result<(), Failed> {
+    compare(context, 10_000_000)
+}
+
+fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
+    let capture = sized(regions, Content::Regions).map_err(|error| error.to_string())?;
     let trace = decode(&capture);
     let sql = "WITH ranked AS (SELECT s.name AS name, s.dur AS dur, \
         row_number() OVER (PARTITION BY s.name ORDER BY s.dur) AS place, \
@@ -544,7 +556,7 @@ fn sql_says_what_statistics_say(context: &Context) -> Result<(), Failed> {
     let (path, bytes) = context.write(&trace, &options, Format::Perfetto)?;
     let answers = context.processor.query(&path, &[sql])?;
     std::fs::remove_file(&path)?;
-    let each = bytes.len() as f64 / 100_000.0;
+    let each = bytes.len() as f64 / regions as f64;
     assert!(each <= 8.0, "{each} bytes a slice after gzip");
     let stats = trace.stats();
     let names = answers[0].texts(0);
