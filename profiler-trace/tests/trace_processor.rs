@@ -5,6 +5,8 @@
 
 #[path = "trace_processor/chrome.rs"]
 mod chrome;
+#[path = "trace_processor/numbers.rs"]
+mod numbers;
 #[path = "trace_processor/perfetto.rs"]
 mod perfetto;
 mod support;
@@ -81,8 +83,9 @@ fn main() -> ExitCode {
         // The reason must be seen; a closed stderr is no reason to fail.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }
-    let small = perfetto::TESTS.iter().chain(chrome::TESTS).map(|test| (test, false));
-    let large = perfetto::LARGE.iter().map(|test| (test, true));
+    let small = perfetto::TESTS.iter().chain(chrome::TESTS).chain(numbers::TESTS);
+    let small = small.map(|test| (test, false));
+    let large = numbers::LARGE.iter().map(|test| (test, true));
     let tests = small.chain(large).map(|(&(name, test), is_large)| {
         let found = found.clone();
         let is_ignored = is_large || found.as_ref().is_err_and(|missing| !missing.is_failure());
