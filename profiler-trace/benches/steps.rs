@@ -24,6 +24,13 @@ fn one_thread(capture: &Capture) -> Decoder<'_> {
     Decoder::new(capture).threads(NonZeroUsize::MIN)
 }
 
+/// Pairs, widens and sorts everything, and looks at nothing.
+fn pair(capture: &Capture) -> usize {
+    let mut count = 0;
+    one_thread(capture).each_warp(|records| count += records.regions().len());
+    count
+}
+
 /// The sum of the durations of all regions, in whole picoseconds: a sum of integers does not make
 /// each addition wait for the last.
 fn visit(capture: &Capture) -> i64 {
@@ -58,6 +65,7 @@ fn decoding(criterion: &mut Criterion) {
         let mut group = group(criterion, "decode", records);
         let size = |step: &str| BenchmarkId::new(step, records);
         group.bench_function(size("sum of the words"), |bencher| bencher.iter(|| sum(&capture)));
+        group.bench_function(size("pair"), |bencher| bencher.iter(|| pair(&capture)));
         group.bench_function(size("visit"), |bencher| bencher.iter(|| visit(&capture)));
         group.bench_function(size("trace"), |bencher| {
             bencher.iter_with_large_drop(|| one_thread(&capture).trace());

@@ -7,6 +7,7 @@
 //! prints one line of JSON. The steps are those of [`STEPS`]. Times are of the step alone; memory is
 //! of the whole process, with the capture in it.
 
+use std::fs::File;
 use std::hint::black_box;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -15,12 +16,18 @@ use std::time::Instant;
 use profiler_trace::synthetic::{Content, sized};
 use profiler_trace::{Capture, Decoder, ExportOptions};
 
-type Step = fn(&Decoder<'_>) -> io::Result<u64>;
+type Step = fn(&Decoder<'_>, &mut Counted) -> io::Result<()>;
 
-/// Each step by name; it returns how many bytes it wrote, if it writes.
+/// Each step by name.
 const STEPS: &[(&str, Step)] = &[
-    ("nothing", |_| Ok(0)),
-    ("visit", |decoder| {
+    ("nothing", |_, _| Ok(())),
+    ("pair", |decoder, _| {
+        decoder.each_warp(|records| {
+            black_box(records.regions().len());
+        });
+        Ok(())
+    }),
+    ("visit", |decoder, _| {
         // Whole picoseconds, as a sum of integers does not make each addition wait for the last.
         let mut picoseconds = 0;
         decoder.each_warp(|records| {
@@ -29,51 +36,53 @@ const STEPS: &[(&str, Step)] = &[
             picoseconds += lengths.map(|ns| (ns * 1000.0) as i64).sum::<i64>();
         });
         black_box(picoseconds);
-        Ok(0)
+        Ok(())
     }),
-    ("decode", |decoder| {
+    ("decode", |decoder, _| {
         black_box(decoder.trace());
-        Ok(0)
+        Ok(())
     }),
-    ("decode+stats", |decoder| {
+    ("decode+stats", |decoder, _| {
         black_box(decoder.trace().stats());
-        Ok(0)
+        Ok(())
     }),
-    ("decode+perfetto", |decoder| {
-        let mut sink = Counted(0);
-        decoder.trace().write_perfetto_to(&mut sink, &ExportOptions::default())?;
-        Ok(sink.0)
+    ("decode+perfetto", |decoder, sink| {
+        decoder.trace().write_perfetto_to(sink, &ExportOptions::default())?;
+        Ok(())
     }),
-    ("perfetto", |decoder| {
-        let mut sink = Counted(0);
-        decoder.write_perfetto_to(&mut sink, &ExportOptions::default())?;
-        Ok(sink.0)
+    ("perfetto", |decoder, sink| {
+        decoder.write_perfetto_to(sink, &ExportOptions::default())?;
+        Ok(())
     }),
-    ("perfetto.gz", |decoder| {
-        let mut sink = Counted(0);
+    ("perfetto.gz", |decoder, sink| {
         let options = ExportOptions { gzip: true, ..ExportOptions::default() };
-        decoder.write_perfetto_to(&mut sink, &options)?;
-        Ok(sink.0)
+        decoder.write_perfetto_to(sink, &options)?;
+        Ok(())
     }),
-    ("chrome", |decoder| {
-        let mut sink = Counted(0);
-        decoder.write_chrome_to(&mut sink, &ExportOptions::default())?;
-        Ok(sink.0)
+    ("chrome", |decoder, sink| {
+        decoder.write_chrome_to(sink, &ExportOptions::default())?;
+        Ok(())
     }),
-    ("decode+chrome", |decoder| {
-        let mut sink = Counted(0);
-        decoder.trace().write_chrome_to(&mut sink, &ExportOptions::default())?;
-        Ok(sink.0)
+    ("decode+chrome", |decoder, sink| {
+        decoder.trace().write_chrome_to(sink, &ExportOptions::default())?;
+        Ok(())
     }),
 ];
 
-/// Counts what is written.
-struct Counted(u64);
+/// Counts what is written, and writes it to a file if there is one.
+struct Counted {
+    bytes: u64,
+    file: Option<File>,
+}
 
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += black_box(bytes).len() as u64;
-        Ok(bytes.len())
+        let written = match &mut self.file {
+            Some(file) => file.write(bytes)?,
+            None => black_box(bytes).len(),
+        };
+        self.bytes += written as u64;
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -98,8 +107,10 @@ fn processor_seconds() -> io::Result<f64> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
-    let usage =
-        format!("usage: measure {} RECORDS [THREADS [regions|mixed|marks]]", names.join("|"));
+    let usage = format!(
+        "usage: measure {} RECORDS [THREADS [regions|mixed|marks [FILE]]]",
+        names.join("|")
+    );
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().ok_or(usage.as_str())?;
     let &(_, step) = STEPS.iter().find(|(known, _)| *known == name).ok_or(usage.as_str())?;
@@ -111,12 +122,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("marks") => Content::Marks,
         Some(_) => return Err(usage.into()),
     };
+    let file = arguments.next().map(File::create).transpose()?;
+    let mut sink = Counted { bytes: 0, file };
     let capture: Capture = sized(records, content)?;
     let capture_bytes = memory("VmRSS")?;
     let (start, processor_start) = (Instant::now(), processor_seconds()?);
     let decoder = Decoder::new(&capture).threads(threads);
     let ready = processor_seconds()? - processor_start;
-    let written = step(&decoder)?;
+    step(&decoder, &mut sink)?;
+    let written = sink.bytes;
     let seconds = start.elapsed().as_secs_f64();
     let processor = processor_seconds()? - processor_start;
     writeln!(

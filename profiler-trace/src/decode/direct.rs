@@ -203,20 +203,22 @@ impl DirectLane<'_> {
         for index in self.survivors.indices() {
             let unit = self.room.unit(index);
             let Stamp { kind, ticks, .. } = Stamp::unpack(unit[1])?;
+            // Where a range is the oldest survivor, it says its time itself.
+            let is_oldest = later.is_none();
             if let Some(later) = later {
-                back += ticks.wrapping_sub(later) & TICK_MASK;
+                back = back.checked_add(ticks.wrapping_sub(later) & TICK_MASK)?;
             }
             later = Some(ticks);
             if kind == RecordKind::Range {
                 let first = self.bounds.end_of_range(unit[0], ticks).ok()?.checked_sub(back)?;
-                // Where a range is the oldest survivor, it says its time itself.
-                let is_certain = back == 0 || first.checked_sub(entry)? <= TICK_MASK;
-                return (is_certain && first >= entry).then_some(first);
+                let since_entry = first.checked_sub(entry)?;
+                return (is_oldest || since_entry <= TICK_MASK).then_some(first);
             }
         }
         match (exit, later) {
             (Some(exit), Some(last)) if leader => {
-                let first = exit.checked_sub(back + (exit.wrapping_sub(last) & TICK_MASK))?;
+                let back = back.checked_add(exit.wrapping_sub(last) & TICK_MASK)?;
+                let first = exit.checked_sub(back)?;
                 (first.checked_sub(entry)? <= TICK_MASK).then_some(first)
             }
             (Some(_), Some(_)) => None,
@@ -406,8 +408,7 @@ impl DirectLane<'_> {
 
     /// Where the unit of this number lies.
     fn place_of(&self, number: u32) -> Option<Place> {
-        let unit = self.survivors.indices().nth(number as usize);
-        Some(Place { unit, ..self.place })
+        Some(Place { unit: Some(self.survivors.index(number)), ..self.place })
     }
 }
 

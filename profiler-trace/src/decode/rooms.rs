@@ -79,8 +79,13 @@ pub(super) struct Survivors {
 impl Survivors {
     /// Indices into the room, oldest first.
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
-        let (first, capacity) = (u64::from(self.first), u64::from(self.capacity.max(1)));
-        (0..u64::from(self.count)).map(move |number| ((first + number) % capacity) as u32)
+        (0..self.count).map(move |number| self.index(number))
+    }
+
+    /// The index into the room of a survivor by its number, from the oldest.
+    pub(super) fn index(self, number: u32) -> u32 {
+        let capacity = u64::from(self.capacity.max(1));
+        ((u64::from(self.first) + u64::from(number)) % capacity) as u32
     }
 }
 

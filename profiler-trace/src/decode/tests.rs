@@ -251,6 +251,35 @@ fn the_clock_wraps_between_records() {
 }
 
 #[test]
+fn a_range_at_the_tick_of_older_records_leaves_their_time_open() {
+    // More than 2^40 ticks after the entry: of the mark it is not certain when it was written.
+    let at = ENTRY + (3 << 39);
+    let capture = |first_is_mark: bool| {
+        let mut module = SyntheticModule::new(Keep::Last, 2);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        module.site(SiteKind::Region, "a");
+        module.site(SiteKind::Mark, "mark");
+        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+        warp.mark(3, None, ENTRY + 1);
+        if first_is_mark {
+            warp.mark(3, None, at).range(2, None, at - 5, at);
+        } else {
+            warp.range(2, None, at - 5, at).mark(3, None, at);
+        }
+        warp.leave(at + 10, 64_000 + (3 << 38));
+        module.warps.push(warp);
+        module.into_capture().expect("the sites are whole")
+    };
+    for first_is_mark in [true, false] {
+        let capture = capture(first_is_mark);
+        assert_eq!(direct_lane(&capture).is_none(), first_is_mark);
+        let trace = Decoder::new(&capture).trace();
+        assert_eq!(trace.diagnostics.count(Kind::AmbiguousWrap), u64::from(first_is_mark));
+        assert_eq!(trace, carefully(&capture));
+    }
+}
+
+#[test]
 fn what_is_odd_is_left_to_the_careful_way() {
     for odd in [
         [0, 0],
@@ -291,4 +320,11 @@ fn many_threads_decode_what_one_does() {
         };
         assert_eq!(bare(trace), outline);
     }
+}
+
+/// What the documentation of [`crate::decode`] and `docs/measurements/host-side.md` say.
+#[test]
+fn what_a_region_and_a_mark_take_in_memory() {
+    assert_eq!(size_of::<crate::Region>(), 72);
+    assert_eq!(size_of::<crate::Mark>(), 48);
 }
