@@ -4,7 +4,6 @@ use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
 use profiler_wire::record::{range_data, range_kind, tag};
 
-use crate::state::Place;
 pub use crate::state::State;
 
 use crate::hardware;
@@ -147,19 +146,14 @@ impl<'a> Leader<'a> {
         self.leads
     }
 
-    /// Appends a unit where the thread records.
-    #[inline(always)]
-    fn append(self, place: Place, data: u64, tag: u32, ticks: u64) {
-        // SAFETY: `leads` is true only where this very state records.
-        unsafe { self.state.append(self.leads, place, data, tag, ticks) }
-    }
-
     /// Appends a unit of this very moment.
     #[inline(always)]
     fn append_now(self, data: u64, tag: u32) -> u64 {
-        let place = self.state.place();
+        let stores = self.state.stores(self.leads);
+        let address = self.state.address();
         let ticks = self.state.stamp();
-        self.append(place, data, tag, ticks);
+        // SAFETY: it leads only where this very state records.
+        unsafe { self.state.append(self.leads, stores, address, data, tag, ticks) }
         ticks
     }
 
@@ -242,15 +236,19 @@ impl<P: Attachment> Region<'_, P> {
         if state.config.enabled {
             // First, as it is the user's code and may record.
             let folded = value.fold();
-            let place = state.place();
-            this.record(place, state.stamp_after(folded));
+            let stores = state.stores(this.leader.leads);
+            this.record(stores, state.stamp_after(folded));
         }
     }
 
     #[inline(always)]
-    fn record(&self, place: Place, end: u64) {
+    fn record(&self, stores: bool, end: u64) {
+        let Leader { state, leads } = self.leader;
         let kind = tag(range_kind(self.track), self.site.0);
-        self.leader.append(place, range_data(self.track, self.start), kind, end);
+        let data = range_data(self.track, self.start);
+        let address = state.address();
+        // SAFETY: it leads only where this very state records.
+        unsafe { state.append(leads, stores, address, data, kind, end) }
         if let Some(kind) = P::KIND {
             self.leader.append_attachment(self.payload.bits(), tag(kind, self.site.0), end);
         }
@@ -262,8 +260,8 @@ impl<P: Attachment> Drop for Region<'_, P> {
     fn drop(&mut self) {
         let state = self.leader.state;
         if state.config.enabled {
-            let place = state.place();
-            self.record(place, state.stamp());
+            let stores = state.stores(self.leader.leads);
+            self.record(stores, state.stamp());
         }
     }
 }

@@ -30,6 +30,10 @@ pub struct State {
     room: Room,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
+    /// See [`State::address`].
+    high: Cell<u32>,
+    /// The upper halves of the stamps of the last two units, the last one first. See there.
+    last: Cell<[u32; 2]>,
     /// How many of the units were attachments.
     attachments: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
@@ -93,6 +97,8 @@ impl State {
             slot: NO_SLOT,
             room: Room::NONE,
             cursor: Cell::new(0),
+            high: Cell::new(0),
+            last: Cell::new([0; 2]),
             attachments: Cell::new(0),
             explicit: None,
         }
@@ -146,6 +152,8 @@ impl State {
             slot,
             room,
             cursor: Cell::new(0),
+            high: Cell::new(room.high),
+            last: Cell::new([0; 2]),
             attachments: Cell::new(0),
             explicit,
             attached: true,
@@ -170,50 +178,81 @@ impl State {
         }
     }
 
-    /// Where the next unit goes. Asked for *before* the stamp that the unit holds, so that nothing
-    /// stands between stamp and store.
+    /// Whether the next unit is stored, if this thread `leads`. Asked for *before* the stamp that the
+    /// unit holds, since the store waits for the answer.
     #[inline(always)]
-    pub(crate) fn place(&self) -> Place {
-        let byte = descriptor::room_byte(self.cursor.get(), self.room.mask);
-        Place { low: hardware::hold(self.room.low | byte) }
+    pub(crate) fn stores(&self, leads: bool) -> bool {
+        // Not `&&`: see `append`.
+        leads & (self.cursor.get() < self.room.limit)
     }
 
-    /// Appends a unit where `leads` holds.
+    /// The low half of the next unit's address.
+    #[inline(always)]
+    fn low(&self) -> u32 {
+        let byte = descriptor::room_byte(self.cursor.get(), self.room.mask);
+        hardware::hold(self.room.low | byte)
+    }
+
+    /// The address of the next unit, by halves. Asked for *after* the stamp: there it costs no time,
+    /// as the store waits for the stamp; before it, it would wait for the store before.
+    ///
+    /// The high half is the same for a whole room, and what is done to it here does not change it:
+    /// it decides which registers ptxas takes. A store reads its registers some ten cycles after it
+    /// is issued, and what writes one of them until then waits. Left to itself ptxas takes for the
+    /// next begin stamp the registers of the unit just stored, and copies the high half for every
+    /// store. Here one register of each of the last two units is still to be read, so that the next
+    /// goes into others; and the high half is a new value, so that it is made where it is needed.
+    /// ptxas cannot know that the constant is 0. See docs/how-it-costs.md.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> [u32; 2] {
+        let low = self.low();
+        let [_, kept] = self.last.get();
+        let nothing = kept & Constant.u32::<{ offset::ZERO }>();
+        self.high.set(hardware::hold(self.high.get() | nothing));
+        [low, self.high.get()]
+    }
+
+    /// Appends a unit, and stores it where `stores` holds.
     ///
     /// # Safety
     ///
-    /// Where `leads` holds, the state must be recording. An idle one has no room; that it is not
-    /// asked again here is what keeps a record at one predicated store.
+    /// Where `stores` holds, the state must be recording, and `stores` and `address` must be of this
+    /// very unit. An idle state has no room; that it is not asked again here is what keeps a record
+    /// at one predicated store.
     // Neither condition is a branch, also not to LLVM: it would make one of the store's predicate
     // too, and a branch around a record costs more than twice the record.
     #[inline(always)]
-    pub(crate) unsafe fn append(&self, leads: bool, place: Place, data: u64, tag: u32, ticks: u64) {
-        let cursor = self.cursor.get();
+    pub(crate) unsafe fn append(
+        &self,
+        leads: bool,
+        stores: bool,
+        address: [u32; 2],
+        data: u64,
+        tag: u32,
+        ticks: u64,
+    ) {
         // SAFETY: the state records, so the room is this lane's own, or its limit is 0 and nothing
-        // is stored. Below the limit the cursor lies in the room by the descriptor's contract
-        // ("Slots"), `place` was made from the same cursor, and no other thread writes a room.
-        unsafe {
-            hardware::store_unit_if(
-                leads & (cursor < self.room.limit),
-                [place.low, self.room.high],
-                data,
-                tag,
-                ticks,
-            );
-        }
+        // is stored. Below the limit the cursor, of which the address was made, lies in the room by
+        // the descriptor's contract ("Slots"), and no other thread writes a room.
+        let stamp = unsafe { hardware::store_unit_if(stores, address, data, tag, ticks) };
+        let [last, _] = self.last.get();
+        self.last.set([stamp, last]);
         let step = self.room.step & u32::from(leads).wrapping_neg();
-        self.cursor.set(descriptor::next_cursor(cursor, step));
+        self.cursor.set(descriptor::next_cursor(self.cursor.get(), step));
     }
 
     /// Appends a unit that belongs to the one before.
     ///
     /// # Safety
     ///
-    /// As for [`State::append`].
+    /// Where `leads` holds, the state must be recording.
     #[inline(always)]
     pub(crate) unsafe fn append_attachment(&self, leads: bool, data: u64, tag: u32, ticks: u64) {
+        let stores = self.stores(leads);
+        // Right behind another store the address must lie in other registers.
+        let address = [self.low(), self.room.high];
         // SAFETY: the caller's.
-        unsafe { self.append(leads, self.place(), data, tag, ticks) };
+        unsafe { self.append(leads, stores, address, data, tag, ticks) };
         self.attachments.set(self.attachments.get().saturating_add(u32::from(leads)));
     }
 
@@ -221,7 +260,7 @@ impl State {
     ///
     /// # Safety
     ///
-    /// As for [`State::append`].
+    /// As for [`State::append_attachment`].
     #[inline(always)]
     pub(crate) unsafe fn append_anchor(&self, leads: bool) {
         if self.config.clock == Clock::GlobalTimer {
@@ -283,12 +322,6 @@ impl Drop for State {
             Some(descriptor) => self.exit_through(descriptor),
         }
     }
-}
-
-/// The low half of the address of a lane's next unit.
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    low: u32,
 }
 
 /// A lane's room: see "Slots" in [`profiler_wire::descriptor`].

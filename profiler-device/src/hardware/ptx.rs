@@ -279,7 +279,8 @@ pub(crate) unsafe fn store_unit_if(
     data: u64,
     tag: u32,
     ticks: u64,
-) {
+) -> u32 {
+    let stamp: u32;
     // SAFETY: the caller's.
     unsafe {
         asm!(
@@ -291,16 +292,19 @@ pub(crate) unsafe fn store_unit_if(
             // Shift and sum, and not a bitwise or: ptxas makes one LEA of them.
             "shl.b32 %r_stamp3, %r_stamp3, 24;",
             "add.u32 %r_stamp4, %r_stamp3, {tag};",
-            "@%p_store st.global.v4.b32 [%rd_unit], {{%r_stamp0, %r_stamp1, %r_stamp2, %r_stamp4}}; }}",
+            "@%p_store st.global.v4.b32 [%rd_unit], {{%r_stamp0, %r_stamp1, %r_stamp2, %r_stamp4}};",
+            "mov.b32 {stamp}, %r_stamp4; }}",
             condition = in(reg32) u32::from(condition),
             low = in(reg32) address[0],
             high = in(reg32) address[1],
             data = in(reg64) data,
             tag = in(reg32) tag,
             ticks = in(reg64) ticks,
+            stamp = lateout(reg32) stamp,
             options(nostack, preserves_flags),
         );
     }
+    stamp
 }
 
 /// One 16-byte store.

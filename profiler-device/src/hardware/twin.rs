@@ -61,12 +61,14 @@ pub(crate) unsafe fn store_unit_if(
     data: u64,
     tag: u32,
     ticks: u64,
-) {
+) -> u32 {
+    let stamp = profiler_wire::record::stamp(tag, ticks);
     if condition {
         let address = u64::from(low) | (u64::from(high) << 32);
         // SAFETY: the caller's.
-        unsafe { store_unit(address, [data, profiler_wire::record::stamp(tag, ticks)]) }
+        unsafe { store_unit(address, [data, stamp]) }
     }
+    (stamp >> 32) as u32
 }
 
 /// See the PTX side.
