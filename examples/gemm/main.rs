@@ -68,7 +68,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
 fn with_trace_of(all: Measured, some: Measured) -> Measured {
     let timing = all.timing.zip(some.timing);
     let timing = timing.map(|(all, some)| Timing { traced: some.traced, ..all });
-    Measured { trace: some.trace, timing }
+    Measured { timing, ..some }
 }
 
 #[allow(clippy::print_stdout, reason = "part of the example's output")]

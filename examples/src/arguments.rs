@@ -12,7 +12,7 @@ pub struct Arguments {
     #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
     pub backend: BackendChoice,
 
-    /// Folder that NAME.pftrace and NAME.json are written to
+    /// Folder that NAME.pftrace, NAME.json and NAME.capture are written to
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub out: PathBuf,
 

@@ -83,10 +83,10 @@ impl Run {
 }
 
 /// The `main` of an example: reads the command line, chooses the back end, runs `example`, prints
-/// what came of it and writes `NAME.pftrace` and `NAME.json`.
+/// what came of it and writes `NAME.pftrace`, `NAME.json` and `NAME.capture`.
 ///
 /// `ptx` is what `profiler_host::include_ptx!` gives. The exit code is 0 if the kernel's result was
-/// right and both files were written.
+/// right and all files were written.
 #[allow(clippy::print_stderr, reason = "the last resort of a program: saying why it failed")]
 pub fn run(
     name: &'static str,

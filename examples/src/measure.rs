@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use profiler_host::{Backend, Capacity, Error, Kernel, Profiler, Session, Shape, Trace};
+use profiler_host::{Backend, Capacity, Capture, Error, Kernel, Profiler, Session, Shape, Trace};
 
 use crate::Run;
 
@@ -52,6 +52,8 @@ impl Launcher<'_, '_> {
 pub struct Measured {
     /// The trace of the last profiled launch.
     pub trace: Trace,
+    /// What it was decoded from.
+    pub capture: Capture,
     /// How long the kernel took; only a GPU is timed.
     pub timing: Option<Timing>,
 }
@@ -132,7 +134,8 @@ impl Run {
             (Some(plain), Some(profiled), Some(traced)) => Some(Timing { plain, profiled, traced }),
             _ => None,
         };
-        Ok(Measured { trace: session.finish()?, timing })
+        let capture = session.capture()?;
+        Ok(Measured { trace: session.decode(&capture), capture, timing })
     }
 
     /// The profiler with `1 / times` of the room that a first launch needs.

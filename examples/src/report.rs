@@ -47,6 +47,10 @@ impl Report {
             write_trace(trace, &path)?;
             println!("wrote {} (open it at https://ui.perfetto.dev)", path.display());
         }
+        let path = folder.join(format!("{}.capture", run.name));
+        let written = self.measured.capture.write(&path);
+        written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        println!("wrote {} (what was read back, to be decoded later)", path.display());
         println!("summary: {}", self.summary(run, correct));
         Ok(correct)
     }

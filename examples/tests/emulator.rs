@@ -1,8 +1,9 @@
-//! Every example runs on the emulator: right result, nothing lost, both files written.
+//! Every example runs on the emulator: right result, nothing lost, all files written.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
+use profiler_host::trace::{Capture, decode};
 use serde_json::Value;
 
 /// The quickstart as a binary; the other examples lie in a folder beside it.
@@ -39,6 +40,10 @@ fn check(name: &str) {
     assert!(!events.is_empty());
     let perfetto = std::fs::metadata(out.join(format!("{name}.pftrace"))).expect("written");
     assert!(perfetto.len() > 0);
+    let capture = Capture::read(out.join(format!("{name}.capture")));
+    let (capture, damage) = capture.expect("written");
+    assert_eq!(damage, []);
+    assert_eq!(decode(&capture).recorded(), summary["recorded"].as_u64().expect("a count"));
 }
 
 #[test]

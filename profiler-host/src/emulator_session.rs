@@ -189,6 +189,7 @@ impl<'b> EmulatorSession<'b> {
             device: self.device.info(),
             modules: vec![self.arrays.read_back(&self.memory, sites)?],
             record_cost: self.output.cost,
+            damage: Vec::new(),
         })
     }
 
@@ -215,7 +216,7 @@ impl<'b> EmulatorSession<'b> {
 impl Drop for EmulatorSession<'_> {
     fn drop(&mut self) {
         if let Some(path) = self.output.take_path() {
-            let written = self.trace().and_then(|trace| crate::export::write_trace(&trace, path));
+            let written = self.capture().and_then(|capture| self.output.export(&capture, path));
             Output::report(written);
         }
     }

@@ -198,8 +198,19 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A trace whose format does not follow from the file's name.
-    #[error("{} does not say which format: end it in .pftrace (Perfetto) or .json (Chrome)", .0.display())]
+    #[error(
+        "{} does not say which format: end it in .pftrace (Perfetto), .json (Chrome) or .capture \
+         (what was read back, to be decoded later)",
+        .0.display()
+    )]
     UnknownFormat(PathBuf),
+    /// A capture that was to be made from a trace.
+    #[error(
+        "{} cannot be made from a trace: write the session's capture (Capture::write), or let the \
+         session write it (export_on_drop)",
+        .0.display()
+    )]
+    NotFromTrace(PathBuf),
 }
 
 fn free_bytes(free: Option<u64>) -> String {

@@ -1,4 +1,4 @@
-//! Writing traces to files, and the switches that turn it off.
+//! Writing traces and captures to files, and the switches that turn it off.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,21 +27,35 @@ pub fn export_enabled() -> bool {
 ///
 /// # Errors
 ///
-/// Another ending, or what the file system says.
+/// Another ending, `.capture` included: a capture is written by [`Capture::write`], as it cannot be
+/// made from a trace. What the file system says.
 pub fn write_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Error> {
     let path = path.as_ref();
-    check_format(path)?;
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    let written =
-        if ending == Some("json") { trace.write_chrome(path) } else { trace.write_perfetto(path) };
+    let written = match Format::of(path)? {
+        Format::Perfetto => trace.write_perfetto(path),
+        Format::Chrome => trace.write_chrome(path),
+        Format::Capture => return Err(Error::NotFromTrace(path.to_owned())),
+    };
     written.map_err(|source| Error::Export { path: path.to_owned(), source })
 }
 
-/// Whether the file's name says which format.
-pub(crate) fn check_format(path: &Path) -> Result<(), Error> {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("json" | "pftrace" | "perfetto-trace") => Ok(()),
-        _ => Err(Error::UnknownFormat(path.to_owned())),
+/// What a file's name asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Perfetto,
+    Chrome,
+    /// What was read back, undecoded.
+    Capture,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Self, Error> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => Ok(Self::Chrome),
+            Some("pftrace" | "perfetto-trace") => Ok(Self::Perfetto),
+            Some("capture") => Ok(Self::Capture),
+            _ => Err(Error::UnknownFormat(path.to_owned())),
+        }
     }
 }
 
@@ -67,7 +81,7 @@ impl Output {
     }
 
     pub(crate) fn set_path(&mut self, path: PathBuf) -> Result<(), Error> {
-        check_format(&path)?;
+        Format::of(&path)?;
         self.path = Some(path);
         Ok(())
     }
@@ -87,12 +101,23 @@ impl Output {
         trace
     }
 
-    /// Exports where that was asked for.
-    pub(crate) fn export(&mut self, trace: &Trace) -> Result<(), Error> {
-        match self.take_path() {
-            Some(path) => write_trace(trace, path),
-            None => Ok(()),
+    /// Writes a capture, or what it decodes to, as the file's name asks.
+    pub(crate) fn export(&self, capture: &Capture, path: PathBuf) -> Result<(), Error> {
+        if Format::of(&path)? != Format::Capture {
+            return write_trace(&self.decode(capture), path);
         }
+        capture.write(&path).map_err(|source| Error::Export { path, source })
+    }
+
+    /// Decodes a session's last capture, and exports where that was asked for.
+    pub(crate) fn finish(&mut self, capture: &Capture) -> Result<Trace, Error> {
+        let trace = self.decode(capture);
+        match self.take_path() {
+            Some(path) if Format::of(&path)? == Format::Capture => self.export(capture, path)?,
+            Some(path) => write_trace(&trace, path)?,
+            None => {}
+        }
+        Ok(trace)
     }
 
     /// What a drop does with a failure, since it cannot return it.

@@ -166,6 +166,16 @@ impl<'b> Session<'b> {
         }
     }
 
+    /// Decodes what [`capture`](Self::capture) gave, as the profiler's options ask.
+    #[must_use]
+    pub fn decode(&self, capture: &Capture) -> Trace {
+        match &self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session, _) => session.decode(capture),
+            On::Emulator(session) => session.output.decode(capture),
+        }
+    }
+
     /// Waits for the launches, reads their records back and decodes them. The records stay; see
     /// [`take_trace`](Self::take_trace).
     ///
@@ -196,24 +206,23 @@ impl<'b> Session<'b> {
     ///
     /// # Errors
     ///
-    /// See [`capture`](Self::capture) and [`crate::write_trace`].
+    /// See [`capture`](Self::capture), [`crate::write_trace`] and [`Capture::write`].
     pub fn finish(mut self) -> Result<Trace, Error> {
-        let trace = self.trace()?;
+        let capture = self.capture()?;
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.export_finished(&trace)?,
-            On::Emulator(session) => session.output.export(&trace)?,
+            On::Gpu(session, _) => session.finish_capture(&capture),
+            On::Emulator(session) => session.output.finish(&capture),
         }
-        Ok(trace)
     }
 
-    /// Writes the trace to `path` when the session is finished or dropped, unless exports are
-    /// switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
+    /// Writes the trace, or, where the name ends in `.capture`, what it is decoded from, to `path`
+    /// when the session is finished or dropped, unless exports are switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
     /// dropping is printed to standard error.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownFormat`], where the name ends neither in `.pftrace` nor in `.json`.
+    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`.
     pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]

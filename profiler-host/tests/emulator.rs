@@ -7,7 +7,7 @@ use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::RegionForm;
 use profiler_host::{
     Backend, BackendChoice, CapacityError, Error, Keep, LaneRooms, Profiler, Session, Slots, Trace,
-    launch, set_export,
+    launch, set_export, write_trace,
 };
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
@@ -375,18 +375,30 @@ fn a_session_exports_when_it_is_dropped_or_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let backend = emulator();
     let profiler = Profiler::builder().build().expect("options");
-    for name in ["dropped.pftrace", "dropped.json", "finished.pftrace", "finished.json"] {
-        let path = folder.path().join(name);
+    let endings = ["pftrace", "json", "capture"];
+    for (name, ending) in
+        ["dropped", "finished"].map(|name| endings.map(|ending| (name, ending))).concat()
+    {
+        let path = folder.path().join(format!("{name}.{ending}"));
         let mut session = backend.session(&profiler).expect("a session");
         session.export_on_drop(&path).expect("a known format");
         add_one(&mut session, 1, 2);
         assert!(!path.exists());
-        if name.starts_with("finished") {
-            session.finish().expect("a trace");
+        let trace = if name == "finished" {
+            session.finish().expect("a trace")
         } else {
+            let trace = session.trace().expect("a trace");
             drop(session);
+            trace
+        };
+        assert!(std::fs::metadata(&path).expect("it was written").len() > 0, "{name}.{ending}");
+        if ending == "capture" {
+            let (capture, damage) = profiler_host::Capture::read(&path).expect("a capture");
+            assert_eq!(damage, []);
+            assert_eq!(profiler_host::trace::decode(&capture), trace);
+            let error = write_trace(&trace, &path).expect_err("a trace is no capture");
+            assert!(error.to_string().contains("Capture::write"), "{error}");
         }
-        assert!(std::fs::metadata(&path).expect("it was written").len() > 0, "{name}");
     }
     let mut session = backend.session(&profiler).expect("a session");
     let error = session.export_on_drop("trace.xml").expect_err("an unknown format");

@@ -158,13 +158,111 @@ impl ClockMap {
     }
 
     /// A reading of an SM's cycle counter in nanoseconds since the origin.
-    pub(crate) fn cycles_to_ns(&self, sm: u32, clock: u64) -> f64 {
-        self.sms.get(&sm).map_or(0.0, |map| map.at(clock)).max(0.0)
+    #[cfg(test)]
+    fn cycles_to_ns(&self, sm: u32, clock: u64) -> f64 {
+        self.of_cycles(sm).ns(clock)
     }
 
-    /// A reading of `%globaltimer` in nanoseconds since the origin.
-    pub(crate) fn timer_to_ns(&self, globaltimer: u64) -> f64 {
-        difference(globaltimer, self.origin).max(0.0)
+    /// Converts readings of an SM's cycle counter.
+    pub(crate) fn of_cycles(&self, sm: u32) -> ToNs<'_> {
+        let origin = Axis::Map(self.sms.get(&sm));
+        ToNs { axis: origin, line: SegmentLine::default() }
+    }
+
+    /// Converts readings of `%globaltimer`.
+    pub(crate) fn of_timer(&self) -> ToNs<'_> {
+        ToNs { axis: Axis::Timer(self.origin), line: SegmentLine::default() }
+    }
+}
+
+/// Converts readings of one clock to nanoseconds since the origin. It remembers the line on which the
+/// last one lay, as the next one mostly lies there too.
+#[derive(Clone, Debug)]
+pub(crate) struct ToNs<'m> {
+    axis: Axis<'m>,
+    line: SegmentLine,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Axis<'m> {
+    /// Cycles of an SM that has a map, or not.
+    Map(Option<&'m SmMap>),
+    /// Nanoseconds of the timer, and the reading that is 0.
+    Timer(u64),
+}
+
+/// A line between two knots.
+#[derive(Clone, Copy, Debug, Default)]
+struct SegmentLine {
+    clock: u64,
+    /// Cycles to the next knot, less than 2^63.
+    cycles: u64,
+    length: f64,
+    ns: f64,
+    /// How far the next knot is.
+    rise: f64,
+    /// Of the next knot.
+    last_ns: f64,
+}
+
+impl SegmentLine {
+    /// So many cycles behind its begin.
+    fn at(&self, cycles: f64) -> f64 {
+        let part = cycles / self.length;
+        // Rounding must not carry a time beyond the next knot.
+        (self.ns + self.rise * part).min(self.last_ns)
+    }
+
+    /// A time on the line that rounding carried nowhere else, and not before the origin.
+    fn bounded(&self, ns: f64) -> f64 {
+        // Neither is NaN, for which `min` and `max` would look.
+        let ns = if ns < self.last_ns { ns } else { self.last_ns };
+        if ns > 0.0 { ns } else { 0.0 }
+    }
+}
+
+impl ToNs<'_> {
+    /// Nanoseconds since the origin.
+    #[inline]
+    pub(crate) fn ns(&mut self, clock: u64) -> f64 {
+        let cycles = clock.wrapping_sub(self.line.clock);
+        if cycles < self.line.cycles {
+            // The conversion of a signed number is the faster one.
+            let part = cycles.cast_signed() as f64 / self.line.length;
+            return self.line.bounded(self.line.ns + self.line.rise * part);
+        }
+        self.elsewhere(clock)
+    }
+
+    /// Two readings, which mostly lie on the same line. Processors divide two numbers in the time of
+    /// one if they are told to at once.
+    #[inline]
+    pub(crate) fn ns_of_two(&mut self, clocks: [u64; 2]) -> [f64; 2] {
+        let cycles = clocks.map(|clock| clock.wrapping_sub(self.line.clock));
+        if cycles[0].max(cycles[1]) < self.line.cycles {
+            let cycles = cycles.map(|cycles| cycles.cast_signed() as f64);
+            let line = &self.line;
+            let parts = [cycles[0] / line.length, cycles[1] / line.length];
+            let rises = [line.rise * parts[0], line.rise * parts[1]];
+            let ns = [line.ns + rises[0], line.ns + rises[1]];
+            return ns.map(|ns| line.bounded(ns));
+        }
+        clocks.map(|clock| self.ns(clock))
+    }
+
+    #[cold]
+    fn elsewhere(&mut self, clock: u64) -> f64 {
+        let ns = match self.axis {
+            Axis::Timer(origin) => difference(clock, origin),
+            Axis::Map(None) => 0.0,
+            Axis::Map(Some(map)) => {
+                if let Some(line) = map.line(clock) {
+                    self.line = line;
+                }
+                map.at(clock)
+            }
+        };
+        ns.max(0.0)
     }
 }
 
@@ -333,11 +431,23 @@ impl SmMap {
         if clock >= last.clock {
             return last.ns + self.slope * difference(clock, last.clock);
         }
+        self.line(clock).map_or(last.ns, |line| line.at(difference(clock, line.clock)))
+    }
+
+    /// The line between the knots around a reading.
+    fn line(&self, clock: u64) -> Option<SegmentLine> {
         let behind = self.knots.partition_point(|knot| knot.clock <= clock);
-        let (from, to) = (self.knots[behind - 1], self.knots[behind]);
-        let part = difference(clock, from.clock) / difference(to.clock, from.clock);
-        // Rounding must not carry a time beyond the next knot.
-        (from.ns + (to.ns - from.ns) * part).min(to.ns)
+        let (from, to) = (self.knots.get(behind.checked_sub(1)?)?, self.knots.get(behind)?);
+        // No clock runs for so long, but a damaged header may say so.
+        let cycles = (to.clock - from.clock).min(i64::MAX as u64);
+        Some(SegmentLine {
+            clock: from.clock,
+            cycles,
+            length: difference(to.clock, from.clock),
+            ns: from.ns,
+            rise: to.ns - from.ns,
+            last_ns: to.ns,
+        })
     }
 }
 

@@ -131,6 +131,13 @@ kinds! {
     DamagedDescriptor "damaged-descriptor" Error,
     /// Arrays that end before the slots in use do. Count: slots or lanes touched.
     TruncatedCapture "truncated-capture" Error,
+    /// What was found wrong with the file that the capture was read from: the length of
+    /// [`Capture::damage`](crate::Capture::damage). It may have cost nothing.
+    DamagedCapture "damaged-capture" Warning,
+    /// Slots, used or not, whose headers lay in parts of that file that are missing.
+    UnreadableSlot "unreadable-slot" Error,
+    /// Lanes, used or not, whose rooms or counts lay in such parts.
+    UnreadableRecords "unreadable-records" Error,
     /// SMs whose clock readings contradict each other.
     ClockContradiction "clock-contradiction" Error,
     /// SMs with one clock reading only, which took the frequency of the others.
@@ -333,6 +340,23 @@ impl fmt::Display for Diagnostic {
                 f,
                 "the arrays of the capture end before {count} of the slots and lanes in use do; what \
                  is missing counts as lost: read back all slots"
+            ),
+            Kind::DamagedCapture => write!(
+                f,
+                "the capture's file is damaged or truncated ({count} findings, which are listed where \
+                 it is read); copy it again from where it was written, or record it again"
+            ),
+            Kind::UnreadableSlot => write!(
+                f,
+                "the headers of {count} slots lay in damaged parts of the capture's file; their \
+                 warps are missing, what those recorded is not counted as lost, and arrows that \
+                 began in one may begin elsewhere: copy the file again, or record it again"
+            ),
+            Kind::UnreadableRecords => write!(
+                f,
+                "the rooms or counts of {count} lanes lay in damaged parts of the capture's file; all \
+                 that such a lane emitted counts as lost where that is known, and arrows that began \
+                 in one may begin elsewhere: copy the file again, or record it again"
             ),
             Kind::ClockContradiction => write!(
                 f,

@@ -13,6 +13,7 @@ mod clock;
 mod cost;
 mod decode;
 mod diagnostic;
+pub mod diff;
 mod edges;
 mod export;
 mod merge;
@@ -23,11 +24,16 @@ mod stats;
 #[doc(hidden)]
 pub mod synthetic;
 
-pub use capture::{Capture, ModuleCapture};
-pub use decode::decode;
+pub use capture::{
+    CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureError, ModuleCapture,
+};
+pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
-pub use export::{ExportOptions, Grouping};
+pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use model::*;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost};
 pub use site_table::{SiteTable, SiteTableError};
-pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, Summary, Throughput};
+pub use stats::{
+    Balance, CriticalPath, GroupBy, Load, PathPart, PathShare, PathStep, RegionBalance, SiteStats,
+    Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait, WaitStats, Waits,
+};

@@ -1,12 +1,24 @@
 //! Statistics of regions: how often, how long, what share of the kernel.
 
-mod collect;
-mod table;
+mod balance;
+pub(crate) mod collect;
+mod critical_path;
+mod paths;
+mod pattern;
+mod query;
+mod rows;
+pub(crate) mod summary;
+pub(crate) mod table;
+mod waits;
 
 use profiler_wire::header::Dim3;
 
 use crate::diagnostic::Diagnostics;
 use crate::model::{SiteIndex, Trace};
+pub use balance::{Balance, Load, RegionBalance, Tail};
+pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
+pub use query::StatsQuery;
+pub use waits::{Wait, WaitStats, Waits};
 
 /// What the rows of the statistics are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,9 +26,15 @@ pub enum GroupBy {
     /// A site in a kernel, over all launches.
     #[default]
     Site,
-    /// The same, launch by launch.
+    /// The same, told apart by its path: that of the region which encloses it most closely, and
+    /// itself. What encloses it are the regions of the same lane and track that contain it, as
+    /// [`crate::Region::depth`] counts them; of two that cross, the one that ends first is closer.
+    Path,
+    /// A site in a kernel, launch by launch.
     Launch,
-    /// The same, block by block of each launch.
+    /// A site in a kernel on an SM, over all launches.
+    Sm,
+    /// A site in a kernel, block by block of each launch.
     Block,
     /// The same, warp by warp of each launch.
     Warp,
@@ -27,6 +45,8 @@ pub enum GroupBy {
 pub struct StatsPlace {
     /// Index into [`Trace::launches`].
     pub launch: Option<usize>,
+    /// The SM.
+    pub sm: Option<u32>,
     /// The block.
     pub block: Option<Dim3>,
     /// The warp of the block.
@@ -76,9 +96,11 @@ pub struct SiteStats {
     pub kernel: SiteIndex,
     /// The region; the kernel's own site for the kernel as a whole.
     pub site: SiteIndex,
+    /// By [`GroupBy::Path`], the regions that enclose it, the outermost first; otherwise empty.
+    pub path: Vec<SiteIndex>,
     /// The region's name.
     pub name: String,
-    /// Which launch, block and warp.
+    /// Which launch, SM, block and warp.
     pub place: StatsPlace,
     /// Regions with a begin and an end; all figures are about these.
     pub count: u64,
@@ -90,7 +112,7 @@ pub struct SiteStats {
     pub cycles: Option<Summary>,
     /// Warps that the site's strategy lets record.
     pub warps: u64,
-    /// Total time of the regions divided by the kernel time of those who could record them: for each
+    /// Total time of the regions (of what lies in the window, if there is one) divided by the kernel time of those who could record them: for each
     /// warp that the site's strategy lets record, the time from its entry into the kernel to its
     /// exit, times the lanes of it that recorded the site (at least one). Between 0 and 1, unless the
     /// region nests in itself or is recorded on several tracks at once. For a warp that never left,
@@ -104,7 +126,8 @@ pub struct SiteStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
     /// Rows: kernels in order of their first launch; in each, places in order; in each, the kernel as
-    /// a whole and then its regions, the largest total first.
+    /// a whole and then its regions, the largest total first; by path, each region before those that
+    /// it encloses.
     pub rows: Vec<SiteStats>,
     /// What the rows are about.
     pub by: GroupBy,
@@ -112,8 +135,12 @@ pub struct Stats {
     pub notes: Vec<String>,
     /// What was lost or odd in the trace.
     pub diagnostics: Diagnostics,
-    /// The rows' launches, as the table calls them: kernel and grid id.
-    launches: Vec<(String, Dim3)>,
+    /// Names of all sites, by their index.
+    names: Vec<String>,
+    /// Grids of all launches.
+    grids: Vec<Dim3>,
+    /// Whether rows are left out by their name, so that what encloses a row may have none.
+    is_filtered_by_name: bool,
 }
 
 impl Trace {
@@ -123,10 +150,13 @@ impl Trace {
         self.stats_by(GroupBy::Site)
     }
 
-    /// Statistics per site, told apart by launch, block or warp.
+    /// Statistics per site, told apart by path, launch, SM, block or warp. [`Trace::stats_of`] also
+    /// takes filters.
+    ///
+    /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region.
     #[must_use]
     pub fn stats_by(&self, by: GroupBy) -> Stats {
-        collect::collect(self, by)
+        self.stats_of(&StatsQuery::new().by(by))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Builds captures as a device would leave them, for tests. Not part of the stable interface.
 
+mod sized;
+
 use std::collections::BTreeMap;
 
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
@@ -13,6 +15,8 @@ use profiler_wire::{
 use crate::capture::{Capture, ModuleCapture};
 use crate::model::{DeviceInfo, Value};
 use crate::site_table::{SiteTable, SiteTableError};
+
+pub use sized::{Content, sized};
 
 /// What a full room does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,6 +207,7 @@ impl SyntheticModule {
             },
             modules: vec![self.capture()?],
             record_cost: None,
+            damage: Vec::new(),
         })
     }
 }

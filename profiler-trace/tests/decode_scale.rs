@@ -1,7 +1,7 @@
 //! Decoding takes time in proportion to the records, also for shapes that invite worse.
 
-use profiler_trace::decode;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{DiagnosticKind, Value, decode};
 use profiler_wire::SiteKind;
 
 /// Deep nesting, many open tokens and many signals, so many that quadratic work would not end.
@@ -35,4 +35,32 @@ fn a_quarter_of_a_million_records_of_awkward_shapes() {
     let open = trace.warps[0].regions.iter().filter(|region| region.end.is_none()).count();
     assert_eq!(open as u64, COUNT / 2);
     assert_eq!(trace.warps[0].regions[40_000].depth, 40_000);
+}
+
+/// Ends without begins, values without regions, and tokens that all cross.
+#[test]
+fn as_many_records_that_do_not_go_together() {
+    const COUNT: u64 = 60_000;
+    let mut module = SyntheticModule::new(Keep::First, 1 << 19);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let regions: Vec<u32> =
+        (0..COUNT).map(|number| module.site(SiteKind::Region, &format!("r{number}"))).collect();
+    let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
+    for (at, &region) in (1..).zip(&regions) {
+        warp.end(region, None, at).attach(region, at, Value::Unsigned(at));
+    }
+    for (at, &region) in (COUNT + 1..).zip(&regions) {
+        warp.begin(region, None, at);
+    }
+    for (at, &region) in (2 * COUNT + 1..).zip(&regions) {
+        warp.end(region, None, at);
+    }
+    warp.leave(4 * COUNT, 64_000 + 32 * (COUNT / 16));
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::UnmatchedEnd), COUNT);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::OrphanedValue), COUNT);
+    let regions = &trace.warps[0].regions;
+    assert_eq!(regions.len() as u64, COUNT);
+    assert!(regions.iter().all(|region| region.depth == 0 && region.end.is_some()));
 }

@@ -4,7 +4,7 @@ mod support;
 
 use std::io::{self, Write};
 
-use profiler_trace::{ExportOptions, Trace};
+use profiler_trace::{ExportOptions, SpeedscopeOptions, StackGroup, Trace};
 use profiler_wire::SiteKind;
 
 use support::{gpu, launch, region, site, warp};
@@ -37,24 +37,33 @@ fn trace() -> Trace {
     trace
 }
 
+type Export = fn(&Trace, &mut dyn Write) -> io::Result<()>;
+
+/// Every way to write a trace.
+const EXPORTS: [Export; 9] = [
+    |trace, writer| trace.write_perfetto_to(writer, &ExportOptions::default()),
+    |trace, writer| trace.write_chrome_to(writer, &ExportOptions::default()),
+    |trace, writer| trace.write_hatchet_to(writer),
+    |trace, writer| trace.write_folded_to(writer, StackGroup::Warp),
+    |trace, writer| trace.write_speedscope_to(writer, &SpeedscopeOptions::default()),
+    |trace, writer| trace.write_events_csv_to(writer),
+    |trace, writer| trace.write_events_json_to(writer),
+    |trace, writer| trace.stats().write_csv_to(writer),
+    |trace, writer| trace.stats().write_json_to(writer),
+];
+
 #[test]
 fn errors_of_the_writer_are_returned() {
     let trace = trace();
-    let options = ExportOptions::default();
-    let mut perfetto = Vec::new();
-    trace.write_perfetto_to(&mut perfetto, &options).expect("a vector takes all");
-    let mut chrome = Vec::new();
-    trace.write_chrome_to(&mut chrome, &options).expect("a vector takes all");
-    for room in 0..perfetto.len() {
-        let error = trace.write_perfetto_to(Limited(room), &options).expect_err("too little room");
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    for (index, export) in EXPORTS.into_iter().enumerate() {
+        let mut bytes = Vec::new();
+        export(&trace, &mut bytes).expect("a vector takes all");
+        for room in 0..bytes.len() {
+            let error = export(&trace, &mut Limited(room)).expect_err("too little room");
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull, "export {index}");
+        }
+        export(&trace, &mut Limited(bytes.len())).expect("room for all");
     }
-    for room in 0..chrome.len() {
-        let error = trace.write_chrome_to(Limited(room), &options).expect_err("too little room");
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-    }
-    trace.write_perfetto_to(Limited(perfetto.len()), &options).expect("room for all");
-    trace.write_chrome_to(Limited(chrome.len()), &options).expect("room for all");
 }
 
 #[test]
@@ -66,12 +75,12 @@ fn a_file_that_cannot_be_created_is_an_error() {
 
 #[test]
 fn the_same_trace_gives_the_same_bytes() {
-    let write = || {
-        let mut bytes = Vec::new();
-        trace()
-            .write_perfetto_to(&mut bytes, &ExportOptions::default())
-            .expect("a vector takes all");
-        bytes
-    };
-    assert_eq!(write(), write());
+    for export in EXPORTS {
+        let write = || {
+            let mut bytes = Vec::new();
+            export(&trace(), &mut bytes).expect("a vector takes all");
+            bytes
+        };
+        assert_eq!(write(), write());
+    }
 }

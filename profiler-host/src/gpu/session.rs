@@ -14,7 +14,7 @@ use profiler_wire::symbol::DESCRIPTOR;
 use super::Attached;
 use super::driver;
 use crate::error::Error;
-use crate::export::{Output, write_trace};
+use crate::export::Output;
 use crate::launch::{Extent, Shape};
 use crate::options::{Cost, Options};
 use crate::profiler::Profiler;
@@ -245,7 +245,18 @@ impl<'m> ModuleSession<'m> {
             driver::synchronize_context()?;
         }
         let modules = self.attached.iter().map(Attached::read_back).collect::<Result<_, _>>()?;
-        Ok(Capture { device: self.device.clone(), modules, record_cost: self.output.cost })
+        Ok(Capture {
+            device: self.device.clone(),
+            modules,
+            record_cost: self.output.cost,
+            damage: Vec::new(),
+        })
+    }
+
+    /// Decodes what [`capture`](Self::capture) gave, as the profiler's options ask.
+    #[must_use]
+    pub fn decode(&self, capture: &Capture) -> Trace {
+        self.output.decode(capture)
     }
 
     /// Waits for the launches, reads their records back and decodes them. The records stay; see
@@ -256,7 +267,7 @@ impl<'m> ModuleSession<'m> {
     /// See [`capture`](Self::capture).
     pub fn trace(&mut self, stream: &Stream) -> Result<Trace, Error> {
         let capture = self.capture(stream)?;
-        Ok(self.output.decode(&capture))
+        Ok(self.decode(&capture))
     }
 
     /// Like [`trace`](Self::trace), and then [resets](Self::reset): one trace per iteration.
@@ -275,20 +286,19 @@ impl<'m> ModuleSession<'m> {
     ///
     /// # Errors
     ///
-    /// See [`capture`](Self::capture) and [`write_trace`].
+    /// See [`capture`](Self::capture), [`crate::write_trace`] and [`Capture::write`].
     pub fn finish(mut self, stream: &Stream) -> Result<Trace, Error> {
-        let trace = self.trace(stream)?;
-        self.export_finished(&trace)?;
-        Ok(trace)
+        let capture = self.capture(stream)?;
+        self.finish_capture(&capture)
     }
 
-    /// Writes the trace to `path` when the session is finished or dropped, unless exports are
-    /// switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
+    /// Writes the trace, or, where the name ends in `.capture`, what it is decoded from, to `path`
+    /// when the session is finished or dropped, unless exports are switched off ([`set_export`](Self::set_export), [`crate::set_export`]). A failure while
     /// dropping is printed to standard error.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownFormat`], where the name ends neither in `.pftrace` nor in `.json`.
+    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`.
     pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
         self.output.set_path(path.into())
     }
@@ -298,15 +308,15 @@ impl<'m> ModuleSession<'m> {
         self.output.export = export;
     }
 
-    /// Exports a trace that was just decoded, where that was asked for.
-    pub(crate) fn export_finished(&mut self, trace: &Trace) -> Result<(), Error> {
-        self.output.export(trace)
+    /// Decodes the last capture, and exports where that was asked for.
+    pub(crate) fn finish_capture(&mut self, capture: &Capture) -> Result<Trace, Error> {
+        self.output.finish(capture)
     }
 
     fn export_now(&mut self) -> Result<(), Error> {
         let Some(path) = self.output.take_path() else { return Ok(()) };
         driver::synchronize_context()?;
-        write_trace(&self.output.decode(&self.capture_all()?), path)
+        self.output.export(&self.capture_all()?, path)
     }
 }
 

@@ -5,7 +5,7 @@ use profiler_wire::header::Clock;
 use profiler_wire::record::RecordKind;
 
 use super::ticks::{self, SLACK};
-use super::{LaneRoom, OTHER_LANES, Slot, units};
+use super::{LaneRoom, OTHER_LANES, Slot, rooms, units};
 use crate::capture::ModuleCapture;
 use crate::clock::Anchor;
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
@@ -24,13 +24,23 @@ pub(super) fn gather(
     let times = slot.header.globaltimer
         ..=slot.exit.map_or(u64::MAX, |exit| exit.globaltimer.saturating_add(SLACK));
     for lane in 0..=OTHER_LANES {
-        let Some(LaneRoom { room, counts, .. }) = slot.room(module, lane) else { return };
+        let Some(LaneRoom { room, counts, is_lost, .. }) = slot.room(module, lane) else { return };
+        if is_lost {
+            continue;
+        }
         let survivors = room.survivors_of(counts);
-        let is_anchor = |index| {
-            let stamp = Stamp::unpack(room.unit(index)[1]);
-            stamp.is_some_and(|stamp| stamp.kind == RecordKind::Anchor)
+        let is_anchor = |unit: [u64; 2]| {
+            Stamp::unpack(unit[1]).is_some_and(|stamp| stamp.kind == RecordKind::Anchor)
         };
-        if !survivors.indices().any(is_anchor) {
+        let has_anchors = match room.parts(survivors) {
+            // To look at all of them takes less time than to stop at the first.
+            Some(parts) => {
+                let units = parts.into_iter().flatten().map(rooms::words);
+                units.fold(false, |found, unit| found | is_anchor(unit))
+            }
+            None => survivors.indices().any(|index| is_anchor(room.unit(index))),
+        };
+        if !has_anchors {
             continue;
         }
         let place = Place {

@@ -2,33 +2,60 @@
 
 use std::collections::HashMap;
 
-use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
-use profiler_wire::record::{self, RecordKind, TICK_MASK, track_number};
+use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
+use profiler_wire::record::{self, RecordKind, TICK_MASK};
 
-use super::depth::{self, Ended};
+use super::direct::{Counted, DirectLane, Open, RawMark, Recorded, SiteKinds};
+use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
 use super::ticks::{self, Bounds, Implausible, Written};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
-use crate::model::{ClockReading, Mark, Region, RegionForm, SiteIndex, Time, Warp};
 use crate::site_table::SiteTable;
 
-/// Decodes the lanes of one warp into it.
+/// Memory that is used again for each warp.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub recorded: Recorded,
+    pub sorter: Sorter,
+    open: Open,
+}
+
+/// Decodes the lanes of one warp.
 pub(super) struct Decoder<'a> {
-    pub warp: &'a mut Warp,
     pub sites: &'a SiteTable,
-    pub first_site: u32,
-    pub to_time: &'a dyn Fn(u64) -> Time,
+    pub kinds: &'a SiteKinds,
+    pub clock: Clock,
+    pub scratch: &'a mut Scratch,
     pub diagnostics: &'a mut Diagnostics,
-    /// Regions of the lanes done so far.
-    pub regions: Vec<Ended>,
+    /// Whether lanes in which nothing is odd are decoded in one pass.
+    pub directly: bool,
+    /// Whether the warp has no other lanes than this one.
+    pub is_alone: bool,
+    /// Lanes with regions so far.
+    pub lanes: u32,
+    /// Records that were decoded so far.
+    pub recorded: u64,
+    /// Records that were emitted and not kept, so far.
+    pub lost: u64,
+}
+
+impl Scratch {
+    /// The regions, in the order of [`crate::Warp::regions`].
+    pub(super) fn regions(&self) -> impl ExactSizeIterator<Item = &Raw> {
+        let (regions, order) = (self.recorded.regions.as_slice(), self.sorter.order());
+        (0..regions.len()).map(move |at| match order.get(at) {
+            Some(index) => &regions[*index as usize],
+            None => &regions[at],
+        })
+    }
 }
 
 /// The record that an attachment may follow.
 #[derive(Clone, Copy)]
 struct Owner {
     site: usize,
-    /// Index into the lane's regions; `None` where the region's begin is lost.
+    /// Index into the warp's regions; `None` where the region's begin is lost.
     region: Option<usize>,
 }
 
@@ -36,7 +63,9 @@ struct Owner {
 #[derive(Default)]
 struct Paired {
     /// How many of them are attachments.
-    attachments: usize,
+    attachments: u64,
+    /// Regions without an end.
+    open: u64,
     /// The first region with a track, by its place in the room, of which it is not certain when it
     /// began.
     ambiguous: Option<u32>,
@@ -62,30 +91,19 @@ impl Decoder<'_> {
         if survivors.cut > 0 {
             self.diagnostics.note(Kind::TruncatedCapture, Some(place));
         }
-        let (units, mut times) = units::read(
-            room,
-            survivors,
-            self.sites,
-            &bounds,
-            self.warp.clock,
-            place,
-            self.diagnostics,
-        );
-        let odd = ticks::widen(&mut times, bounds, survivors.oldest_lost);
-        let unit = odd.first_backward.map(|index| units[index].index);
-        self.diagnostics.add(Diagnostic {
-            kind: Kind::TimeNotMonotonic,
-            count: odd.backward,
-            number: 0,
-            place: Some(Place { unit, ..place }),
-        });
-        let Paired { attachments, ambiguous } = self.pair(&units, &times, &bounds, place);
-        if odd.ambiguous || ambiguous.is_some() {
-            let unit = ambiguous.filter(|_| !odd.ambiguous);
-            self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
-        }
-        let recorded = (units.len() - attachments) as u64;
-        self.warp.recorded += recorded;
+        let first = self.scratch.recorded.regions.len();
+        let direct =
+            DirectLane { room, survivors, bounds, clock: self.clock, kinds: self.kinds, place };
+        let Counted { units, attachments, is_plain, .. } = match self.directly(&direct) {
+            Some(counted) => counted,
+            None => self.carefully(room, survivors, bounds, place),
+        };
+        let Scratch { recorded, sorter, .. } = &mut *self.scratch;
+        let regions = &mut recorded.regions[first..];
+        self.lanes += u32::from(!regions.is_empty());
+        sorter.sort(regions, is_plain, self.is_alone);
+        let records = units - attachments;
+        self.recorded += records;
         match counts {
             Some(counts) => {
                 let stopped = counts.0 >= room.count_max();
@@ -94,7 +112,7 @@ impl Decoder<'_> {
                 }
                 // Attachments are counted on where units are not; both are then lower bounds.
                 let counts = (counts.0, if stopped { counts.1.min(counts.0) } else { counts.1 });
-                self.settle(counts, recorded, attachments as u64, survivors, place);
+                self.settle(counts, records, attachments, survivors, place);
             }
             None if room.is_full(survivors.count) => {
                 let number = u64::from(survivors.count.max(1)).saturating_mul(2);
@@ -104,51 +122,86 @@ impl Decoder<'_> {
         }
     }
 
-    /// Sorts what all lanes recorded into the warp.
-    pub(super) fn finish(mut self) {
-        let end = |region: &Region| region.end.map_or(u64::MAX, |end| end.ticks);
-        self.regions.sort_by(|left, right| {
-            let (left, right) = (&left.region, &right.region);
-            left.start.ticks.cmp(&right.start.ticks).then(end(right).cmp(&end(left)))
+    /// Notes a lane whose records the capture's file lacks; what it emitted is lost, if it is known.
+    pub(super) fn lost(&mut self, counts: Option<(u32, u32)>, place: Place) {
+        self.diagnostics.note(Kind::UnreadableRecords, Some(place));
+        let (units, attached) = counts.unwrap_or_default();
+        self.lost += u64::from(units.saturating_sub(attached));
+    }
+
+    /// Sorts what all lanes recorded.
+    pub(super) fn finish(&mut self) {
+        let Recorded { regions, marks, anchors, .. } = &mut self.scratch.recorded;
+        if self.lanes > 1 {
+            regions::sort_lanes(regions);
+        }
+        marks.sort_by_key(|mark| mark.ticks);
+        anchors.sort_by_key(|anchor| anchor.1);
+    }
+
+    fn directly(&mut self, lane: &DirectLane<'_>) -> Option<Counted> {
+        if !self.directly {
+            return None;
+        }
+        let mut notes = Diagnostics::default();
+        let Scratch { recorded, open, .. } = &mut *self.scratch;
+        let counted = lane.decode(open, recorded, &mut notes)?;
+        self.diagnostics.extend(&notes);
+        self.note_open(counted.open, lane.place);
+        Some(counted)
+    }
+
+    fn note_open(&mut self, count: u64, place: Place) {
+        let kind = Kind::OpenRegion;
+        self.diagnostics.add(Diagnostic { kind, count, number: 0, place: Some(place) });
+    }
+
+    /// Decodes a lane step by step, and notes what is odd.
+    fn carefully(
+        &mut self,
+        room: &Room<'_>,
+        survivors: Survivors,
+        bounds: Bounds,
+        place: Place,
+    ) -> Counted {
+        let (units, mut times) =
+            units::read(room, survivors, self.sites, &bounds, self.clock, place, self.diagnostics);
+        let odd = ticks::widen(&mut times, bounds, survivors.oldest_lost);
+        let unit = odd.first_backward.map(|index| units[index].index);
+        self.diagnostics.add(Diagnostic {
+            kind: Kind::TimeNotMonotonic,
+            count: odd.backward,
+            number: 0,
+            place: Some(Place { unit, ..place }),
         });
-        self.warp.regions = self.regions.drain(..).map(|ended| ended.region).collect();
-        self.warp.marks.sort_by_key(|mark| mark.time.ticks);
-        self.warp.anchors.sort_by_key(|anchor| anchor.time.ticks);
+        let Paired { attachments, open, ambiguous } = self.pair(&units, &times, &bounds, place);
+        self.note_open(open, place);
+        if odd.ambiguous || ambiguous.is_some() {
+            let unit = ambiguous.filter(|_| !odd.ambiguous);
+            self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
+        }
+        Counted { units: units.len() as u64, attachments, open, is_plain: false }
     }
 
     /// Makes regions and marks of a lane's units.
     fn pair(&mut self, units: &[Unit], times: &[Written], bounds: &Bounds, place: Place) -> Paired {
         let lane = place.lane.unwrap_or_default();
-        let mut regions: Vec<Ended> = Vec::new();
+        let Recorded { regions, values, marks, anchors } = &mut self.scratch.recorded;
+        let first = regions.len();
         // Begins without an end so far, the latest last.
-        let mut open: HashMap<(Option<u32>, usize), Vec<usize>> = HashMap::new();
+        let mut open: HashMap<(u32, usize), Vec<usize>> = HashMap::new();
         let mut owner: Option<Owner> = None;
         let mut paired = Paired::default();
-        for (number, (unit, written)) in (0..u32::MAX).zip(units.iter().zip(times)) {
+        for (number, (unit, written)) in (0..NONE).zip(units.iter().zip(times)) {
             let ticks = written.time;
             let place = Some(Place { unit: Some(unit.index), ..place });
             let Some(of_site) = unit.site else {
                 paired.attachments += 1;
-                let time = (self.to_time)(ticks);
-                self.warp.anchors.push(ClockReading { lane, time });
+                anchors.push((lane, ticks));
                 continue;
             };
-            let site = SiteIndex(self.first_site + of_site as u32);
-            let region = |form, track, start: u64, end: Option<u64>| Ended {
-                region: Region {
-                    site,
-                    form,
-                    track,
-                    lane,
-                    depth: 0,
-                    start: (self.to_time)(start),
-                    end: end.map(self.to_time),
-                    value: None,
-                },
-                end_unit: if end.is_some() { number } else { u32::MAX },
-            };
-            let mark =
-                |track, value| Mark { site, track, lane, time: (self.to_time)(ticks), value };
+            let site = of_site as u32;
+            let mark = |track, value| RawMark { ticks, site, track, lane, value };
             match unit.kind {
                 RecordKind::Range | RecordKind::RangeTracked => {
                     let tracked = unit.kind == RecordKind::RangeTracked;
@@ -160,10 +213,10 @@ impl Decoder<'_> {
                         if start.is_some_and(|start| start - bounds.entry > TICK_MASK) {
                             paired.ambiguous = paired.ambiguous.or(Some(unit.index));
                         }
-                        (track_number(field), start.ok_or(Implausible::BeforeEntry))
+                        (field, start.ok_or(Implausible::BeforeEntry))
                     } else {
                         let end = bounds.end_of_range(unit.data, ticks);
-                        (None, end.map(|_| unit.data))
+                        (0, end.map(|_| unit.data))
                     };
                     let start = start.unwrap_or_else(|why| {
                         let kind = match why {
@@ -173,64 +226,72 @@ impl Decoder<'_> {
                         self.diagnostics.note(kind, place);
                         bounds.entry
                     });
-                    let start = start.min(ticks);
-                    let ended = region(RegionForm::Block, track, start, Some(ticks));
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
-                    regions.push(ended);
+                    regions.push(Raw {
+                        start: start.min(ticks),
+                        end: ticks,
+                        site,
+                        track,
+                        end_unit: number,
+                        value: NONE,
+                        lane,
+                        ..Raw::default()
+                    });
                 }
                 RecordKind::Begin => {
-                    let track = track_number(unit.data as u32);
+                    let track = unit.data as u32;
                     open.entry((track, of_site)).or_default().push(regions.len());
-                    let ended = region(RegionForm::Token, track, ticks, None);
-                    regions.push(ended);
                     owner = None;
+                    regions.push(Raw {
+                        start: ticks,
+                        end: u64::MAX,
+                        site,
+                        track,
+                        end_unit: NONE,
+                        value: NONE,
+                        lane,
+                        is_token: true,
+                        ..Raw::default()
+                    });
                 }
                 RecordKind::End => {
-                    let track = track_number(unit.data as u32);
-                    let begun = open.get_mut(&(track, of_site)).and_then(Vec::pop);
+                    let begun = open.get_mut(&(unit.data as u32, of_site)).and_then(Vec::pop);
                     owner = Some(Owner { site: of_site, region: begun });
                     match begun {
                         None => self.diagnostics.note(Kind::UnmatchedEnd, place),
                         Some(index) => {
-                            let ended = &mut regions[index];
-                            let end = ticks.max(ended.region.start.ticks);
-                            ended.region.end = Some((self.to_time)(end));
-                            ended.end_unit = number;
+                            let region = &mut regions[index];
+                            region.end = ticks.max(region.start);
+                            region.end_unit = number;
                         }
                     }
                 }
                 RecordKind::Mark => {
-                    let mark = mark(track_number(unit.data as u32), None);
-                    self.warp.marks.push(mark);
+                    marks.push(mark(unit.data as u32, None));
                     owner = None;
                 }
-                _ if self.sites.sites()[of_site].kind.is_region() => {
+                kind if self.sites.sites()[of_site].kind.is_region() => {
                     paired.attachments += 1;
                     let region = owner
                         .take()
                         .filter(|owner| owner.site == of_site)
                         .and_then(|owner| owner.region);
-                    match region {
-                        None => self.diagnostics.note(Kind::OrphanedValue, place),
-                        Some(index) => regions[index].region.value = unit.value(),
+                    match (region, units::value(kind, unit.data)) {
+                        (Some(region), Some(value)) => {
+                            regions[region].value = values.len() as u32;
+                            values.push(value);
+                        }
+                        _ => self.diagnostics.note(Kind::OrphanedValue, place),
                     }
                 }
-                _ => {
-                    let mark = mark(None, unit.value());
-                    self.warp.marks.push(mark);
+                kind => {
+                    marks.push(mark(0, units::value(kind, unit.data)));
                     owner = None;
                 }
             }
         }
-        let never_ended = regions.iter().filter(|ended| ended.region.end.is_none()).count();
-        self.diagnostics.add(Diagnostic {
-            kind: Kind::OpenRegion,
-            count: never_ended as u64,
-            number: 0,
-            place: Some(place),
-        });
-        depth::set(&mut regions);
-        self.regions.append(&mut regions);
+        let regions = &regions[first..];
+        paired.open = regions.iter().filter(|region| region.is_open()).count() as u64;
         paired
     }
 
@@ -248,7 +309,7 @@ impl Decoder<'_> {
         if !stopped && (recorded > emitted || attached > units) {
             self.diagnostics.note(Kind::CountMismatch, Some(place));
         }
-        self.warp.lost += emitted.saturating_sub(recorded);
+        self.lost += emitted.saturating_sub(recorded);
         if units > survivors.count {
             // Of what did not fit, damaged units are no part.
             let beyond = u64::from(units - survivors.count);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::Slot;
-use crate::model::{Launch, SiteIndex, Trace, Warp};
+use crate::model::{Launch, SiteIndex};
 use profiler_wire::header::Dim3;
 
 /// What tells launches apart, but for replays: module, `%gridid`, kernel, grid and block shape.
@@ -57,8 +57,16 @@ fn replays(slots: &[Slot]) -> Vec<u32> {
     replays
 }
 
-/// Moves the warps into the trace, grouped by launch.
-pub(super) fn group(slots: &[Slot], warps: Vec<Warp>, trace: &mut Trace) {
+/// The launches of a capture, and whose slots they are.
+pub(super) struct Arranged {
+    /// In order of their start; where a warp never left its kernel, the end may lie later.
+    pub launches: Vec<Launch>,
+    /// Indices of the slots in the order of [`crate::Trace::warps`].
+    pub order: Vec<usize>,
+}
+
+/// Groups slots by launch. `times` are each slot's entry and, if its warp left, exit.
+pub(super) fn arrange(slots: &[Slot], times: &[(f64, Option<f64>)]) -> Arranged {
     let replays = replays(slots);
     let mut order: Vec<usize> = (0..slots.len()).collect();
     order.sort_by_cached_key(|&index| {
@@ -71,7 +79,8 @@ pub(super) fn group(slots: &[Slot], warps: Vec<Warp>, trace: &mut Trace) {
         })
         .map(|members| {
             let first = &slots[members[0]];
-            let (start_ns, end_ns) = extent(members, &warps);
+            let entries = members.iter().map(|&member| times[member].0);
+            let exits = members.iter().filter_map(|&member| times[member].1);
             let launch = Launch {
                 kernel: first.kernel,
                 grid_id: first.header.grid_id,
@@ -79,37 +88,19 @@ pub(super) fn group(slots: &[Slot], warps: Vec<Warp>, trace: &mut Trace) {
                 grid_dim: first.header.grid_dim,
                 block_dim: first.header.block_dim,
                 warps: 0..members.len(),
-                start_ns,
-                end_ns,
+                start_ns: entries.fold(f64::INFINITY, f64::min),
+                end_ns: exits.fold(f64::NEG_INFINITY, f64::max),
             };
             (launch, members)
         })
         .collect();
     groups.sort_by(|left, right| left.0.start_ns.total_cmp(&right.0.start_ns));
-    let mut warps: Vec<Option<Warp>> = warps.into_iter().map(Some).collect();
-    for (number, (mut launch, members)) in groups.into_iter().enumerate() {
-        let first = trace.warps.len();
-        for &member in members {
-            if let Some(mut warp) = warps[member].take() {
-                warp.launch = number;
-                trace.warps.push(warp);
-            }
-        }
-        launch.warps = first..trace.warps.len();
-        trace.launches.push(launch);
+    let mut arranged = Arranged { launches: Vec::with_capacity(groups.len()), order: Vec::new() };
+    for (mut launch, members) in groups {
+        let first = arranged.order.len();
+        arranged.order.extend_from_slice(members);
+        launch.warps = first..arranged.order.len();
+        arranged.launches.push(launch);
     }
-}
-
-/// From the first entry to the last exit; of a warp that never left, to its last record.
-fn extent(members: &[usize], warps: &[Warp]) -> (f64, f64) {
-    let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
-    for &member in members {
-        let warp = &warps[member];
-        start = start.min(warp.entry.ns);
-        end = end.max(match warp.exit {
-            Some(exit) => exit.ns,
-            None => warp.last_ns(),
-        });
-    }
-    (start, end)
+    arranged
 }

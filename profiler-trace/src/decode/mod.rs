@@ -1,14 +1,20 @@
 //! From what lay in device memory to a [`Trace`].
 //!
-//! [`rooms`] says which units of a room survived and in which order, [`units`] takes them apart,
-//! [`ticks`] widens their ticks, [`anchors`] gathers readings of both clocks among them, [`lane`]
-//! pairs begins with ends, [`launches`] sorts warps into launches.
+//! [`rooms`] says which units of a room survived and in which order. Then there are two ways.
+//! [`direct`] takes a lane in which nothing is odd in one pass over its words. Where something is
+//! odd, [`units`] takes the units apart, [`ticks`] widens their ticks, and [`lane`] pairs begins with
+//! ends. Both give the same; `tests::both_ways_agree` compares them. [`regions`] sorts what either
+//! gives, [`anchors`] gathers readings of both clocks, [`launches`] sorts warps into launches, and
+//! [`stream`] decodes warp by warp.
 
 mod anchors;
-mod depth;
+mod direct;
 mod lane;
 mod launches;
+mod regions;
 mod rooms;
+mod stream;
+mod threads;
 mod ticks;
 mod units;
 
@@ -17,49 +23,33 @@ use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::{UNIT_BYTES, track_number};
 use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
+use crate::capture::lost::{ModuleLoss, SlotLoss};
 use crate::capture::{Capture, ModuleCapture};
-use crate::clock::{Anchor, ClockMap};
+use crate::clock::{Anchor, ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
-use crate::edges;
-use crate::model::{SiteIndex, Time, Trace, Warp};
+use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
+use direct::SiteKinds;
+use lane::Scratch;
 use rooms::{Layout, Room};
+pub(crate) use stream::Memory;
+pub use stream::{Decoder, WarpRecords};
 use ticks::Bounds;
 
-/// Decodes a capture. Whatever its bytes are, this returns what is whole, and says in
-/// [`Trace::diagnostics`] what is not.
+/// Decodes a capture, on as many threads as the machine has. Whatever its bytes are, this returns
+/// what is whole, and says in [`Trace::diagnostics`] what is not.
+///
+/// A region takes 72 bytes in the trace, and a record 16 in the capture. [`Decoder`] goes through a
+/// capture without a trace in memory.
 #[must_use]
 pub fn decode(capture: &Capture) -> Trace {
-    let mut trace = Trace {
-        device: capture.device.clone(),
-        record_cost: capture.record_cost,
-        resolution_ns: 1.0,
-        alignment_ns: 1.0,
-        ..Trace::default()
-    };
-    let mut slots = Vec::new();
-    for (index, module) in capture.modules.iter().enumerate() {
-        let first_site = trace.sites.len() as u32;
-        trace.sites.extend_from_slice(module.sites.sites());
-        read_slots(index, module, first_site, &mut slots, &mut trace);
-        note_lost(index, module, &mut trace);
-    }
-    let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
-    let clocks = fit_clocks(&slots, capture, origin, &mut trace);
-    let mut warps = Vec::with_capacity(slots.len());
-    for slot in &slots {
-        warps.push(decode_slot(slot, capture, &clocks, &mut trace.diagnostics));
-    }
-    launches::group(&slots, warps, &mut trace);
-    let (signals, unmatched) = edges::join(&trace);
-    trace.edges = signals;
-    trace.diagnostics.add(unmatched);
-    trace
+    Decoder::new(capture).trace()
 }
 
 /// Lanes of a warp but for lane 0.
 const OTHER_LANES: usize = 31;
 
 /// A slot in use.
+#[derive(Debug)]
 struct Slot {
     module: usize,
     /// Index into [`Trace::sites`] of the module's first site.
@@ -69,6 +59,8 @@ struct Slot {
     header: SlotHeader,
     exit: Option<ExitHeader>,
     layouts: Layouts,
+    /// What of it a damaged capture file lacks.
+    loss: SlotLoss,
 }
 
 impl Slot {
@@ -90,12 +82,14 @@ impl Slot {
         if lane == 0 {
             let room = self.layouts.leader.room(&module.records, self.slot as usize, 0);
             let counts = self.exit.map(|exit| (exit.units, exit.attachments));
-            return Some(LaneRoom { room, counts, is_cut: false });
+            return Some(LaneRoom { room, counts, is_cut: false, is_lost: self.loss.leader });
         }
         let room = self.layouts.lanes?.room(&module.lanes, self.slot as usize, lane);
         let counts = lane_counts(module, self.slot, lane);
-        let is_cut = counts.is_none();
-        Some(LaneRoom { room, counts: counts.filter(|counts| *counts != (0, 0)), is_cut })
+        let is_lost = self.loss.lanes;
+        let is_cut = counts.is_none() && !is_lost;
+        let counts = counts.filter(|counts| *counts != (0, 0) && !self.loss.counts);
+        Some(LaneRoom { room, counts, is_cut, is_lost })
     }
 }
 
@@ -106,37 +100,55 @@ struct LaneRoom<'m> {
     counts: Option<(u32, u32)>,
     /// Whether the capture ends before its count.
     is_cut: bool,
+    /// Whether the capture's file lacks it, or its count, so that nothing of it can be told.
+    is_lost: bool,
 }
 
 /// How the rooms of a module lie.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Layouts {
     leader: Layout,
     /// Of the other lanes, where they have one.
     lanes: Option<Layout>,
 }
 
-/// A moment of a slot: a reading of its record clock on the trace's axis.
-fn moment(clocks: &ClockMap, header: &SlotHeader, ticks: u64) -> Time {
-    let ns = match header.record_clock {
-        Clock::Cycles => clocks.cycles_to_ns(header.sm, ticks),
-        Clock::GlobalTimer => clocks.timer_to_ns(ticks),
-    };
-    Time { ticks, ns }
+/// Converts readings of the record clock of a slot.
+fn to_ns<'m>(clocks: &'m ClockMap, header: &SlotHeader) -> ToNs<'m> {
+    match header.record_clock {
+        Clock::Cycles => clocks.of_cycles(header.sm),
+        Clock::GlobalTimer => clocks.of_timer(),
+    }
+}
+
+/// When a slot's warp entered the kernel and, if it did, left it.
+fn entry_and_exit(slot: &Slot, clocks: &ClockMap) -> (Time, Option<Time>) {
+    let Bounds { entry, exit, .. } = slot.bounds(0);
+    let mut to_ns = to_ns(clocks, &slot.header);
+    let mut time = |ticks| Time { ticks, ns: to_ns.ns(ticks) };
+    (time(entry), exit.map(time))
 }
 
 fn read_slots(
     index: usize,
     module: &ModuleCapture,
+    loss: &ModuleLoss,
     first_site: u32,
     slots: &mut Vec<Slot>,
     trace: &mut Trace,
 ) {
     let descriptor = &module.descriptor;
+    let place = Place { module: index, ..Place::default() };
+    for slots in loss.headers() {
+        trace.diagnostics.add(Diagnostic {
+            kind: Kind::UnreadableSlot,
+            count: slots.len() as u64,
+            number: 0,
+            place: Some(Place { slot: Some(slots.start), ..place }),
+        });
+    }
     if module.headers.is_empty() {
         return;
     }
-    let place = Place { module: index, ..Place::default() };
     let Descriptor { record_mask, record_limit, record_shift, .. } = *descriptor;
     let leader = Layout::new(record_mask, record_limit, record_shift, UNIT_BYTES);
     let Descriptor { lane_mask, lane_limit, lane_shift, .. } = *descriptor;
@@ -160,6 +172,7 @@ fn read_slots(
             continue;
         }
         let place = Some(Place { slot: Some(slot), ..place });
+        let loss = loss.of_slot(slot);
         let Some(header) = SlotHeader::unpack(&words) else {
             trace.diagnostics.note(Kind::DamagedHeader, place);
             continue;
@@ -180,7 +193,9 @@ fn read_slots(
             let lanes = if layouts.lanes.is_some() { OTHER_LANES } else { 0 };
             let others: Vec<_> =
                 (1..=lanes).filter_map(|lane| lane_counts(module, slot, lane)).collect();
-            if others.len() < lanes {
+            if loss.counts {
+                trace.diagnostics.note(Kind::UnreadableRecords, place);
+            } else if others.len() < lanes {
                 trace.diagnostics.note(Kind::TruncatedCapture, place);
             }
             for (units, attachments) in others.into_iter().chain(leader) {
@@ -190,7 +205,7 @@ fn read_slots(
             continue;
         };
         let kernel = SiteIndex(first_site + kernel as u32);
-        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts });
+        slots.push(Slot { module: index, first_site, slot, kernel, header, exit, layouts, loss });
     }
 }
 
@@ -257,65 +272,121 @@ fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace)
     clocks
 }
 
-fn decode_slot(
-    slot: &Slot,
-    capture: &Capture,
-    clocks: &ClockMap,
-    diagnostics: &mut Diagnostics,
-) -> Warp {
-    let module = &capture.modules[slot.module];
-    let header = &slot.header;
-    let place = Place { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
-    let Bounds { entry, exit, .. } = slot.bounds(0);
-    if exit.is_none() {
-        diagnostics.note(Kind::WarpNeverLeft, Some(place));
-    }
-    let left_before = |exit: ExitHeader| match header.record_clock {
-        Clock::Cycles => exit.clock < entry,
-        Clock::GlobalTimer => exit.globaltimer < entry,
-    };
-    if slot.exit.is_some_and(left_before) {
-        diagnostics.note(Kind::TimeNotMonotonic, Some(place));
-    }
-    let strategy = u16::try_from(header.strategy).ok().and_then(Strategy::from_code);
-    if strategy.is_none() {
-        let number = u64::from(header.strategy);
-        diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
-    }
-    let mut warp = Warp {
+/// What decoding a slot takes from its capture.
+struct SlotSource<'c> {
+    slot: &'c Slot,
+    module: &'c ModuleCapture,
+    kinds: &'c SiteKinds,
+    clocks: &'c ClockMap,
+    /// See [`lane::Decoder`].
+    directly: bool,
+}
+
+/// A warp of which nothing is known yet.
+fn blank_warp() -> Warp {
+    Warp {
         launch: 0,
-        slot: slot.slot,
-        block: header.block,
-        warp: header.warp,
-        sm: header.sm,
-        cluster_rank: header.cluster_rank,
-        strategy: strategy.unwrap_or(Strategy::Warp),
-        track: track_number(header.track),
-        clock: header.record_clock,
-        entry: moment(clocks, header, entry),
-        exit: exit.map(|exit| moment(clocks, header, exit)),
+        slot: 0,
+        block: [0; 3],
+        warp: 0,
+        sm: 0,
+        cluster_rank: None,
+        strategy: Strategy::Warp,
+        track: None,
+        clock: Clock::Cycles,
+        entry: Time { ticks: 0, ns: 0.0 },
+        exit: None,
         regions: Vec::new(),
         marks: Vec::new(),
         anchors: Vec::new(),
         recorded: 0,
         lost: 0,
-    };
-    let mut decoder = lane::Decoder {
-        warp: &mut warp,
-        sites: &module.sites,
-        first_site: slot.first_site,
-        to_time: &|ticks| moment(clocks, header, ticks),
-        diagnostics,
-        regions: Vec::new(),
-    };
-    for lane in 0..=OTHER_LANES {
-        let Some(LaneRoom { room, counts, is_cut }) = slot.room(module, lane) else { break };
-        let place = Place { lane: Some(lane as u8), ..place };
-        if is_cut {
-            decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
-        }
-        decoder.lane(&room, counts, slot.bounds(lane), place);
     }
-    decoder.finish();
-    warp
 }
+
+impl SlotSource<'_> {
+    /// Decodes the slot into `scratch` and, but for its regions, into `warp`.
+    fn decode(&self, scratch: &mut Scratch, diagnostics: &mut Diagnostics, warp: &mut Warp) {
+        let slot = self.slot;
+        let header = &slot.header;
+        let place = Place { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
+        let Bounds { entry, exit, .. } = slot.bounds(0);
+        if exit.is_none() {
+            diagnostics.note(Kind::WarpNeverLeft, Some(place));
+        }
+        let left_before = |exit: ExitHeader| match header.record_clock {
+            Clock::Cycles => exit.clock < entry,
+            Clock::GlobalTimer => exit.globaltimer < entry,
+        };
+        if slot.exit.is_some_and(left_before) {
+            diagnostics.note(Kind::TimeNotMonotonic, Some(place));
+        }
+        let strategy = u16::try_from(header.strategy).ok().and_then(Strategy::from_code);
+        if strategy.is_none() {
+            let number = u64::from(header.strategy);
+            diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
+        }
+        warp.slot = slot.slot;
+        warp.block = header.block;
+        warp.warp = header.warp;
+        warp.sm = header.sm;
+        warp.cluster_rank = header.cluster_rank;
+        warp.strategy = strategy.unwrap_or(Strategy::Warp);
+        warp.track = track_number(header.track);
+        warp.clock = header.record_clock;
+        (warp.entry, warp.exit) = entry_and_exit(slot, self.clocks);
+        scratch.recorded.clear();
+        let mut decoder = lane::Decoder {
+            sites: &self.module.sites,
+            kinds: self.kinds,
+            clock: header.record_clock,
+            scratch,
+            diagnostics,
+            directly: self.directly,
+            is_alone: slot.layouts.lanes.is_none(),
+            lanes: 0,
+            recorded: 0,
+            lost: 0,
+        };
+        for lane in 0..=OTHER_LANES {
+            let Some(LaneRoom { room, counts, is_cut, is_lost }) = slot.room(self.module, lane)
+            else {
+                break;
+            };
+            let place = Place { lane: Some(lane as u8), ..place };
+            if is_lost {
+                decoder.lost(counts, place);
+                continue;
+            }
+            if is_cut {
+                decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
+            }
+            decoder.lane(&room, counts, slot.bounds(lane), place);
+        }
+        decoder.finish();
+        (warp.recorded, warp.lost) = (decoder.recorded, decoder.lost);
+        self.place_in_time(scratch, warp);
+    }
+
+    /// Gives everything but regions its nanoseconds.
+    fn place_in_time(&self, scratch: &Scratch, warp: &mut Warp) {
+        let recorded = &scratch.recorded;
+        let first_site = self.slot.first_site;
+        let mut to_ns = to_ns(self.clocks, &self.slot.header);
+        let mut time = |ticks| Time { ticks, ns: to_ns.ns(ticks) };
+        warp.anchors.clear();
+        let anchors = recorded.anchors.iter();
+        warp.anchors.extend(anchors.map(|&(lane, ticks)| ClockReading { lane, time: time(ticks) }));
+        warp.marks.clear();
+        warp.marks.extend(recorded.marks.iter().map(|mark| Mark {
+            site: SiteIndex(first_site + mark.site),
+            track: track_number(mark.track),
+            lane: mark.lane,
+            time: time(mark.ticks),
+            value: mark.value,
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -79,8 +79,13 @@ pub(super) struct Survivors {
 impl Survivors {
     /// Indices into the room, oldest first.
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
-        let (first, capacity) = (u64::from(self.first), u64::from(self.capacity.max(1)));
-        (0..u64::from(self.count)).map(move |number| ((first + number) % capacity) as u32)
+        (0..self.count).map(move |number| self.index(number))
+    }
+
+    /// The index into the room of a survivor by its number, from the oldest.
+    pub(super) fn index(self, number: u32) -> u32 {
+        let capacity = u64::from(self.capacity.max(1));
+        ((u64::from(self.first) + u64::from(number)) % capacity) as u32
     }
 }
 
@@ -90,6 +95,21 @@ impl Room<'_> {
         let at = index as usize * self.layout.step as usize;
         let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<{ UNIT_BYTES as usize }>);
         bytes.map_or([0; 2], words)
+    }
+
+    /// The survivors as they lie one behind the other, in the order of writing, the later of which
+    /// may have wrapped to the room's begin; `None` if units of other lanes lie between them, or not
+    /// all are in the capture.
+    pub(super) fn parts(&self, survivors: Survivors) -> Option<[&[[u8; UNIT_BYTES as usize]]; 2]> {
+        if self.layout.step != UNIT_BYTES {
+            return None;
+        }
+        let (units, _) = self.bytes.as_chunks();
+        let first = survivors.first as usize;
+        let until_end = survivors.capacity.saturating_sub(survivors.first).min(survivors.count);
+        let wrapped = survivors.count - until_end;
+        let from_first = units.get(first..first + until_end as usize)?;
+        Some([from_first, units.get(..wrapped as usize)?])
     }
 
     /// Where the lane's count of units stops.
@@ -162,7 +182,8 @@ impl Room<'_> {
     }
 }
 
-fn words(bytes: &[u8; UNIT_BYTES as usize]) -> [u64; 2] {
+/// The words of a unit.
+pub(super) fn words(bytes: &[u8; UNIT_BYTES as usize]) -> [u64; 2] {
     let (words, _) = bytes.as_chunks::<8>();
     [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1])]
 }

@@ -41,7 +41,7 @@ pub(super) enum Implausible {
 
 impl Bounds {
     /// No unit of the lane was written later.
-    fn limit(&self) -> u64 {
+    pub(super) fn limit(&self) -> u64 {
         match self.exit {
             Some(exit) if self.leader => exit,
             Some(exit) => exit.saturating_add(SLACK),

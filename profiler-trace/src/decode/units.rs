@@ -21,15 +21,14 @@ pub(super) struct Unit {
     pub data: u64,
 }
 
-impl Unit {
-    pub(super) fn value(&self) -> Option<Value> {
-        Some(match self.kind {
-            RecordKind::ValueUnsigned => Value::Unsigned(self.data),
-            RecordKind::ValueSigned => Value::Signed(self.data.cast_signed()),
-            RecordKind::ValueFloat => Value::Float(f64::from_bits(self.data)),
-            _ => return None,
-        })
-    }
+/// The value of a unit of a kind that has one.
+pub(super) fn value(kind: RecordKind, data: u64) -> Option<Value> {
+    Some(match kind {
+        RecordKind::ValueUnsigned => Value::Unsigned(data),
+        RecordKind::ValueSigned => Value::Signed(data.cast_signed()),
+        RecordKind::ValueFloat => Value::Float(f64::from_bits(data)),
+        _ => return None,
+    })
 }
 
 /// The whole units among the survivors, and when each was written by the record `clock`, as far as

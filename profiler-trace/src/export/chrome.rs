@@ -1,10 +1,12 @@
 //! Chrome's JSON, written event by event.
 
+use std::fmt;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use crate::export::sink::{Argument, Event, Sink, Track};
+use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
 use crate::model::{RegionForm, Trace};
 use crate::record_cost::FormCosts;
@@ -16,13 +18,16 @@ pub(super) struct Chrome<'t, W> {
     started: bool,
     /// Process and thread of what follows.
     on: (u32, u64),
+    /// Of each site, by what follows its name, the members of an event without arguments.
+    sites: Vec<[Option<Rc<str>>; Suffix::COUNT]>,
 }
 
 impl<'t, W: Write> Chrome<'t, W> {
     /// Writes the head.
     pub(super) fn new(trace: &'t Trace, mut writer: W) -> io::Result<Self> {
         writer.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-        Ok(Self { trace, writer, started: false, on: (0, 0) })
+        let sites = vec![[const { None }; Suffix::COUNT]; trace.sites.len()];
+        Ok(Self { trace, writer, started: false, on: (0, 0), sites })
     }
 
     /// Writes the tail: what holds for the whole trace.
@@ -55,10 +60,35 @@ impl<'t, W: Write> Chrome<'t, W> {
         self.writer.write_all(b"}\n")
     }
 
-    fn write(&mut self, event: &Map<String, Value>) -> io::Result<()> {
+    fn separate(&mut self) -> io::Result<()> {
         self.writer.write_all(if self.started { b",\n" } else { b"\n" })?;
         self.started = true;
+        Ok(())
+    }
+
+    fn write(&mut self, event: &Map<String, Value>) -> io::Result<()> {
+        self.separate()?;
         Ok(serde_json::to_writer(&mut self.writer, event)?)
+    }
+
+    /// An event on the selected track, of a phase (which needs no escape), with the `rest` of its
+    /// members, which is what an object holds within its braces.
+    fn event(&mut self, phase: &str, ns: u64, duration: Option<u64>, rest: &str) -> io::Result<()> {
+        self.separate()?;
+        let (process, track) = self.on;
+        write!(
+            self.writer,
+            "{{\"ph\":\"{phase}\",\"pid\":{process},\"tid\":{track},\"ts\":{}",
+            Microseconds(ns)
+        )?;
+        if let Some(duration) = duration {
+            write!(self.writer, ",\"dur\":{}", Microseconds(duration))?;
+        }
+        if phase == "i" {
+            // It is one of its thread.
+            self.writer.write_all(b",\"s\":\"t\"")?;
+        }
+        write!(self.writer, ",{rest}}}")
     }
 
     fn metadata(&mut self, kind: &str, on: (u32, u64), name: &str, value: Value) -> io::Result<()> {
@@ -68,29 +98,71 @@ impl<'t, W: Write> Chrome<'t, W> {
         event.as_object().map_or(Ok(()), |event| self.write(event))
     }
 
-    fn common(&self, phase: &str, ns: u64) -> Map<String, Value> {
-        let mut event = Map::new();
-        event.insert("ph".into(), phase.into());
-        event.insert("pid".into(), self.on.0.into());
-        event.insert("tid".into(), self.on.1.into());
-        event.insert("ts".into(), microseconds(ns));
-        event
-    }
-
     fn flows(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()> {
-        let ends = event.flows_from.iter().map(|id| ("s", id));
-        for (phase, id) in ends.chain(event.flows_to.iter().map(|id| ("f", id))) {
-            let mut flow = self.common(phase, ns);
-            flow.insert("id".into(), (*id).into());
-            flow.insert("cat".into(), "signal".into());
-            flow.insert("name".into(), "signal".into());
-            if phase == "f" {
-                flow.insert("bp".into(), "e".into());
-            }
-            self.write(&flow)?;
+        for id in &event.flows_from {
+            let rest = json!({ "id": id, "cat": "signal", "name": "signal" });
+            self.event("s", ns, None, &members(&rest)?)?;
+        }
+        for id in &event.flows_to {
+            let rest = json!({ "id": id, "cat": "signal", "name": "signal", "bp": "e" });
+            self.event("f", ns, None, &members(&rest)?)?;
         }
         Ok(())
     }
+
+    /// An event with a name and what is known of it.
+    fn named(
+        &mut self,
+        phase: &str,
+        ns: u64,
+        duration: Option<u64>,
+        event: &Event<'_>,
+    ) -> io::Result<()> {
+        let known = match (event.site, event.name) {
+            (Some(site), Name::Site { suffix, .. }) if event.arguments.is_empty() => {
+                Some((site.0 as usize, suffix as usize))
+            }
+            _ => None,
+        };
+        let text = known.and_then(|(site, suffix)| self.sites.get(site)?[suffix].clone());
+        let rest = match text {
+            Some(text) => text,
+            None => {
+                let rest: Rc<str> = self.describe(event)?.into();
+                if let Some((site, suffix)) = known
+                    && let Some(site) = self.sites.get_mut(site)
+                {
+                    site[suffix] = Some(Rc::clone(&rest));
+                }
+                rest
+            }
+        };
+        self.event(phase, ns, duration, &rest)
+    }
+
+    fn describe(&self, event: &Event<'_>) -> io::Result<String> {
+        let mut rest = Map::new();
+        rest.insert("name".into(), event.name.text().into());
+        let mut arguments = Map::new();
+        for &(name, argument) in &event.arguments {
+            arguments.insert(name.into(), value(argument));
+        }
+        if let Some(site) = event.site.and_then(|site| self.trace.sites.get(site.0 as usize)) {
+            let place = format!("{}:{}:{}", site.file, site.line, site.column);
+            arguments.insert("source".into(), place.into());
+        }
+        if !arguments.is_empty() {
+            rest.insert("args".into(), arguments.into());
+        }
+        members(&rest.into())
+    }
+}
+
+/// What an object holds within its braces.
+fn members(object: &Value) -> io::Result<String> {
+    let text = serde_json::to_string(object)?;
+    let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    Ok(inner.unwrap_or_default().to_owned())
 }
 
 impl<W: Write> Sink for Chrome<'_, W> {
@@ -100,7 +172,8 @@ impl<W: Write> Sink for Chrome<'_, W> {
     }
 
     fn track(&mut self, track: &Track<'_>) -> io::Result<()> {
-        if track.group {
+        // Counters belong to the process, and have their names with each value.
+        if track.group || track.unit.is_some() {
             return Ok(());
         }
         let on = (track.process, track.id);
@@ -114,9 +187,7 @@ impl<W: Write> Sink for Chrome<'_, W> {
     }
 
     fn begin(&mut self, ns: u64, end_ns: u64, event: &Event<'_>) -> io::Result<()> {
-        let mut slice = self.common("X", ns);
-        slice.insert("dur".into(), microseconds(end_ns.saturating_sub(ns)));
-        self.named(slice, event)
+        self.named("X", ns, Some(end_ns.saturating_sub(ns)), event)
     }
 
     fn end(&mut self, _ns: u64) -> io::Result<()> {
@@ -126,33 +197,16 @@ impl<W: Write> Sink for Chrome<'_, W> {
 
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()> {
         if event.flows_from.is_empty() && event.flows_to.is_empty() {
-            let mut instant = self.common("i", ns);
-            instant.insert("s".into(), "t".into());
-            return self.named(instant, event);
+            return self.named("i", ns, None, event);
         }
         // Arrows bind to slices only, so the ends of one are slices without duration.
-        let mut slice = self.common("X", ns);
-        slice.insert("dur".into(), microseconds(0));
-        self.named(slice, event)?;
+        self.named("X", ns, Some(0), event)?;
         self.flows(ns, event)
     }
-}
 
-impl<W: Write> Chrome<'_, W> {
-    fn named(&mut self, mut slice: Map<String, Value>, event: &Event<'_>) -> io::Result<()> {
-        slice.insert("name".into(), event.name.text().into());
-        let mut arguments = Map::new();
-        for &(name, argument) in &event.arguments {
-            arguments.insert(name.into(), value(argument));
-        }
-        if let Some(site) = event.site.and_then(|site| self.trace.sites.get(site.0 as usize)) {
-            let place = format!("{}:{}:{}", site.file, site.line, site.column);
-            arguments.insert("source".into(), place.into());
-        }
-        if !arguments.is_empty() {
-            slice.insert("args".into(), arguments.into());
-        }
-        self.write(&slice)
+    fn counter(&mut self, ns: u64, track: &str, value: f64) -> io::Result<()> {
+        let rest = json!({ "name": track, "args": { "value": value } });
+        self.event("C", ns, None, &members(&rest)?)
     }
 }
 
@@ -180,7 +234,11 @@ fn value(argument: Argument<'_>) -> Value {
     }
 }
 
-/// The unit of the format. A double holds the three decimals of any time below 11 days.
-fn microseconds(ns: u64) -> Value {
-    (ns as f64 / 1000.0).into()
+/// Nanoseconds in the unit of the format, with the digits behind the point that make them whole.
+struct Microseconds(u64);
+
+impl fmt::Display for Microseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
 }

@@ -1,24 +1,39 @@
-//! Timelines for the Perfetto viewer: its native format, and Chrome's JSON.
+//! Timelines for the Perfetto viewer, in its native format and as Chrome's JSON; and what other
+//! programs read.
 //!
-//! Both writers are fed by one [walk](walk) over the trace, so that they agree on processes, tracks,
-//! names and order; [`rows`] keeps regions that cross apart. All of it is streamed: next to the trace
-//! itself, only the records of one warp (of one user track, where there are such) are held again.
+//! The writers of timelines are fed by one [walk](walk) over the trace, so that they agree on
+//! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
+//! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
+//! records of one warp (of one user track, where there are such) are held again.
 
 mod arrows;
 mod chrome;
+mod counters;
+mod events;
+mod folded;
+mod hatchet;
 mod perfetto;
 mod proto;
 mod rows;
 mod sink;
+mod speedscope;
+mod stacks;
+pub(crate) mod table;
 pub(crate) mod text;
+mod timeline;
+mod tree;
 mod walk;
+mod write;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::model::Trace;
+pub use folded::StackGroup;
+pub(crate) use folded::push_frame;
+pub use speedscope::SpeedscopeOptions;
 
 /// How the tracks of a launch are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +46,7 @@ pub enum Grouping {
 }
 
 /// What a timeline shows, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportOptions {
     /// How tracks are arranged.
     pub grouping: Grouping,
@@ -40,6 +55,24 @@ pub struct ExportOptions {
     pub raw_times: bool,
     /// Names of the tracks that kernels chose by number; the others are called "track 7".
     pub track_names: BTreeMap<u32, String>,
+    /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for each
+    /// region how many of its name run at once.
+    pub counters: bool,
+    /// Whether the timeline is compressed by gzip, which Perfetto reads as it is. The customary
+    /// ending of the file's name is then `.gz`.
+    pub gzip: bool,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        Self {
+            grouping: Grouping::default(),
+            raw_times: false,
+            track_names: BTreeMap::new(),
+            counters: true,
+            gzip: false,
+        }
+    }
 }
 
 impl Trace {
@@ -61,10 +94,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        let mut writer = BufWriter::with_capacity(1 << 16, writer);
-        let mut sink = perfetto::Perfetto::new(self, &mut writer)?;
-        walk::walk(self, options, &mut sink)?;
-        writer.flush()
+        timeline::write_perfetto(self, self, writer, options)
     }
 
     /// Writes a timeline as Chrome JSON, which Perfetto and chrome://tracing read.
@@ -85,10 +115,6 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        let mut writer = BufWriter::with_capacity(1 << 16, writer);
-        let mut sink = chrome::Chrome::new(self, &mut writer)?;
-        walk::walk(self, options, &mut sink)?;
-        sink.finish()?;
-        writer.flush()
+        timeline::write_chrome(self, self, writer, options)
     }
 }

@@ -10,16 +10,14 @@ use std::hash::Hash;
 use std::io::{self, Write};
 
 use crate::export::proto::{
-    AnnotationValue, BOOTTIME, CHILDREN_BY_RANK, Clock, ClockSnapshot, DebugAnnotation,
-    INCREMENTAL_STATE_CLEARED, INSTANT, InternedData, InternedString, NEVER_MERGE, PACKET_FIELD,
-    ProcessDescriptor, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, SourceLocation, TracePacket,
-    TracePacketDefaults, TrackDescriptor, TrackEvent, TrackEventDefaults,
+    AnnotationValue, BOOTTIME, CHILDREN_BY_RANK, COUNTER, Clock, ClockSnapshot, CounterDescriptor,
+    DebugAnnotation, INCREMENTAL_STATE_CLEARED, INSTANT, InternedData, InternedString, NEVER_MERGE,
+    PACKET_FIELD, ProcessDescriptor, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, ShortPacket,
+    SourceLocation, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent,
+    TrackEventDefaults,
 };
-use crate::export::sink::{Argument, Event, Name, Sink, Track};
+use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::model::{SiteIndex, Trace};
-
-/// The one packet sequence of the trace.
-const SEQUENCE: u32 = 1;
 
 /// Names beyond this many bytes are cut, as the length of a packet is limited.
 const LONGEST_NAME: usize = 1 << 20;
@@ -31,11 +29,21 @@ pub(super) struct Perfetto<'t, W> {
     /// Where the sequence's clock stands.
     now: u64,
     names: Interner<String>,
-    /// Numbers of sites' names, so that no text is made for each event.
-    site_names: HashMap<(SiteIndex, &'static str), u64>,
+    /// Of each site, what is known of it, so that no text is made for each event.
+    sites: Vec<KnownSite>,
     argument_names: Interner<&'static str>,
     texts: Interner<String>,
-    places: Interner<SiteIndex>,
+    /// How many places in the source have a number.
+    places: u64,
+}
+
+/// Interned numbers of a site.
+#[derive(Clone, Default)]
+struct KnownSite {
+    /// Of its name, by what follows the name.
+    names: [Option<u64>; Suffix::COUNT],
+    /// Of its place in the source.
+    place: Option<u64>,
 }
 
 /// Numbers values from 1 in the order of their first use.
@@ -63,10 +71,10 @@ impl<'t, W: Write> Perfetto<'t, W> {
             buffer: Vec::new(),
             now: 0,
             names: Interner::new(),
-            site_names: HashMap::new(),
+            sites: vec![KnownSite::default(); trace.sites.len()],
             argument_names: Interner::new(),
             texts: Interner::new(),
-            places: Interner::new(),
+            places: 0,
         };
         let clock = |clock_id, is_incremental| Clock {
             clock_id: Some(clock_id),
@@ -93,16 +101,29 @@ impl<'t, W: Write> Perfetto<'t, W> {
 
     /// Time since the last event. Events of a track are in order; where the next track goes back in
     /// time, the difference wraps, as two's complement does.
-    fn delta(&mut self, ns: u64) -> Option<u64> {
+    fn delta(&mut self, ns: u64) -> u64 {
         let delta = ns.wrapping_sub(self.now);
         self.now = ns;
-        Some(delta)
+        delta
+    }
+
+    /// The numbers of an event that has nothing but a site and has them already.
+    fn known(&self, event: &Event<'_>) -> Option<(u64, u64)> {
+        let (Name::Site { suffix, .. }, Some(site)) = (event.name, event.site) else { return None };
+        let is_plain =
+            event.arguments.is_empty() && event.flows_from.is_empty() && event.flows_to.is_empty();
+        let site = self.sites.get(site.0 as usize).filter(|_| is_plain)?;
+        Some((site.names[suffix as usize]?, site.place?))
     }
 
     fn event(&mut self, kind: u32, ns: u64, event: &Event<'_>) -> io::Result<()> {
+        if let Some(known) = self.known(event) {
+            let packet = ShortPacket::event(self.delta(ns), kind, Some(known));
+            return self.writer.write_all(packet.bytes());
+        }
         let mut interned = InternedData::default();
         let name = self.name(event, &mut interned);
-        let place = event.site.map(|site| self.place(site, &mut interned));
+        let place = event.site.and_then(|site| self.place(site, &mut interned));
         let arguments = event.arguments.iter();
         let debug_annotations = arguments
             .map(|&(name, argument)| self.argument(name, argument, &mut interned))
@@ -114,9 +135,10 @@ impl<'t, W: Write> Perfetto<'t, W> {
             debug_annotations,
             flow_ids: event.flows_from.clone(),
             terminating_flow_ids: event.flows_to.clone(),
+            ..TrackEvent::default()
         };
         let packet = TracePacket {
-            timestamp: self.delta(ns),
+            timestamp: Some(self.delta(ns)),
             track_event: Some(track_event),
             interned_data: (interned != InternedData::default()).then_some(interned),
             ..TracePacket::default()
@@ -125,36 +147,40 @@ impl<'t, W: Write> Perfetto<'t, W> {
     }
 
     fn name(&mut self, event: &Event<'_>, interned: &mut InternedData) -> u64 {
-        let site = match (event.site, event.name) {
-            (Some(site), Name::Site { suffix, .. }) => Some((site, suffix)),
+        let known = match (event.site, event.name) {
+            (Some(site), Name::Site { suffix, .. }) => {
+                self.sites.get_mut(site.0 as usize).map(|site| &mut site.names[suffix as usize])
+            }
             _ => None,
         };
-        if let Some(iid) = site.and_then(|site| self.site_names.get(&site)) {
-            return *iid;
+        if let Some(&mut Some(iid)) = known {
+            return iid;
         }
         let text = clean(&event.name.text());
         let (iid, new) = self.names.get(text.clone());
         if new {
             interned.event_names.push(string(iid, text));
         }
-        if let Some(site) = site {
-            self.site_names.insert(site, iid);
+        if let Some(known) = known {
+            *known = Some(iid);
         }
         iid
     }
 
-    fn place(&mut self, index: SiteIndex, interned: &mut InternedData) -> u64 {
-        let (iid, new) = self.places.get(index);
-        if new {
+    fn place(&mut self, index: SiteIndex, interned: &mut InternedData) -> Option<u64> {
+        let known = self.sites.get_mut(index.0 as usize)?;
+        if known.place.is_none() {
+            self.places += 1;
+            known.place = Some(self.places);
             let site = self.trace.site(index);
             interned.source_locations.push(SourceLocation {
-                iid: Some(iid),
+                iid: known.place,
                 file_name: Some(clean(&site.file)),
                 function_name: (!site.module.is_empty()).then(|| clean(&site.module)),
                 line_number: Some(site.line),
             });
         }
-        iid
+        known.place
     }
 
     fn argument(
@@ -211,6 +237,9 @@ impl<W: Write> Sink for Perfetto<'_, W> {
                 child_ordering: Some(CHILDREN_BY_RANK),
                 sibling_order_rank: Some(i32::try_from(track.rank).map_err(io::Error::other)?),
                 sibling_merge_behavior: Some(NEVER_MERGE),
+                counter: track
+                    .unit
+                    .map(|unit| CounterDescriptor { unit_name: Some(unit.to_owned()) }),
                 process: None,
             }),
             ..TracePacket::default()
@@ -234,16 +263,26 @@ impl<W: Write> Sink for Perfetto<'_, W> {
     }
 
     fn end(&mut self, ns: u64) -> io::Result<()> {
-        let packet = TracePacket {
-            timestamp: self.delta(ns),
-            track_event: Some(TrackEvent { r#type: Some(SLICE_END), ..TrackEvent::default() }),
-            ..TracePacket::default()
-        };
-        self.packet(packet)
+        let packet = ShortPacket::event(self.delta(ns), SLICE_END, None);
+        self.writer.write_all(packet.bytes())
     }
 
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()> {
         self.event(INSTANT, ns, event)
+    }
+
+    fn counter(&mut self, ns: u64, _track: &str, value: f64) -> io::Result<()> {
+        // Whole numbers take less room as such.
+        let is_whole = value.fract() == 0.0;
+        let track_event = TrackEvent {
+            r#type: Some(COUNTER),
+            counter_value: is_whole.then_some(value as i64),
+            double_counter_value: (!is_whole).then_some(value),
+            ..TrackEvent::default()
+        };
+        let timestamp = Some(self.delta(ns));
+        let track_event = Some(track_event);
+        self.packet(TracePacket { timestamp, track_event, ..TracePacket::default() })
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) trait Sink {
     fn end(&mut self, ns: u64) -> io::Result<()>;
     /// Something happens at once.
     fn instant(&mut self, ns: u64, event: &Event<'_>) -> io::Result<()>;
+    /// The number that the selected track shows changes, for tracks with [`Track::unit`].
+    fn counter(&mut self, ns: u64, track: &str, value: f64) -> io::Result<()>;
 }
 
 /// A track of a launch.
@@ -38,6 +40,8 @@ pub(super) struct Track<'a> {
     pub(super) rank: u32,
     /// Whether it only holds other tracks.
     pub(super) group: bool,
+    /// If it shows a number that changes, what is counted.
+    pub(super) unit: Option<&'static str>,
 }
 
 /// A slice or an instant.
@@ -55,15 +59,38 @@ pub(super) struct Event<'a> {
 /// A name: of a site, with what is to be seen at once, or a text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Name<'a> {
-    Site { name: &'a str, suffix: &'static str },
+    Site { name: &'a str, suffix: Suffix },
     Text(&'a str),
+}
+
+/// What follows a site's name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Suffix {
+    None,
+    /// Of a region without an end.
+    Open,
+    /// Of a kernel that a warp never left.
+    NeverLeft,
+}
+
+impl Suffix {
+    /// How many there are.
+    pub(super) const COUNT: usize = 3;
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Open => " (open)",
+            Self::NeverLeft => " (never left)",
+        }
+    }
 }
 
 impl Name<'_> {
     /// The name as it is to be read.
     pub(super) fn text(&self) -> String {
         match self {
-            Self::Site { name, suffix } => format!("{name}{suffix}"),
+            Self::Site { name, suffix } => format!("{name}{}", suffix.text()),
             Self::Text(text) => (*text).to_owned(),
         }
     }

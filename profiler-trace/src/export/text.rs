@@ -3,6 +3,7 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
+use super::timeline::Source as _;
 use crate::model::{DeviceInfo, Launch, RegionForm, Trace, Warp};
 use crate::record_cost::FormCosts;
 
@@ -67,6 +68,22 @@ pub(super) fn clock(clock: Clock) -> &'static str {
     }
 }
 
+/// The clock of a warp's records, for programs.
+pub(super) fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Cycles => "cycles",
+        Clock::GlobalTimer => "globaltimer",
+    }
+}
+
+/// How a region was recorded, for programs.
+pub(super) fn form(form: RegionForm) -> &'static str {
+    match form {
+        RegionForm::Block => "block",
+        RegionForm::Token => "token",
+    }
+}
+
 /// What is to be known of a whole warp.
 pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     let mut facts = format!("{block}, warp {}, SM {}", warp.warp, warp.sm);
@@ -81,15 +98,21 @@ pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     facts
 }
 
-/// What a reader of the trace must know before all else, and what was odd: one line each.
-pub(super) fn summary(trace: &Trace) -> Vec<String> {
-    let mut lines = facts(trace);
+/// What a reader of the trace must know before all else, and what was odd: one line each. `open` regions
+/// have no end.
+pub(super) fn summary(trace: &Trace, open: u64) -> Vec<String> {
+    let mut lines = facts_with(trace, open);
     lines.extend(trace.diagnostics.to_string().lines().map(str::to_owned));
     lines
 }
 
 /// What a reader of the trace must know before all else: one line each.
 pub(crate) fn facts(trace: &Trace) -> Vec<String> {
+    facts_with(trace, trace.open_regions())
+}
+
+/// The same, where it is known how many regions are open.
+fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     let mut lines = Vec::new();
     let info = &trace.device;
     let mut device = device(info);
@@ -109,8 +132,6 @@ pub(crate) fn facts(trace: &Trace) -> Vec<String> {
     } else {
         format!("{recorded} records, none lost")
     });
-    let open = trace.warps.iter().flat_map(|warp| &warp.regions);
-    let open = open.filter(|region| region.end.is_none()).count();
     if open > 0 {
         lines.push(format!("{open} open regions: they have no end"));
     }

@@ -1,13 +1,17 @@
 //! One walk over a trace that all timeline formats are written from.
 
+mod survey;
+
 use std::collections::BTreeMap;
 use std::io;
 
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Item, Row, nest, pack};
-use crate::export::sink::{Argument, Event, Name, Sink, Track};
+use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
+use crate::export::timeline::Source;
 use crate::export::{ExportOptions, Grouping, text};
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use survey::Survey;
 
 /// What an item of a row is.
 #[derive(Clone, Copy)]
@@ -19,10 +23,16 @@ enum What<'t> {
 }
 
 /// Puts the whole trace into a sink.
-pub(super) fn walk(trace: &Trace, options: &ExportOptions, sink: &mut impl Sink) -> io::Result<()> {
+pub(super) fn walk(
+    trace: &Trace,
+    source: &impl Source,
+    options: &ExportOptions,
+    sink: &mut impl Sink,
+) -> io::Result<()> {
     let axis = Axis::new(trace);
-    let mut walk = Walk { trace, options, arrows: Arrows::new(trace, &axis), axis, tracks: 0 };
-    let summary = text::summary(trace);
+    let arrows = Arrows::new(trace, &axis);
+    let mut walk = Walk { trace, source, options, arrows, axis, tracks: 0 };
+    let summary = text::summary(trace, source.open_regions());
     let mut late = Vec::new();
     for (index, launch) in trace.launches.iter().enumerate() {
         let process = u32::try_from(index + 1).map_err(io::Error::other)?;
@@ -46,8 +56,9 @@ pub(super) fn walk(trace: &Trace, options: &ExportOptions, sink: &mut impl Sink)
 /// Marks to be put in at the end: process, track, time, which.
 type Late = Vec<(u32, u64, u64, MarkIndex)>;
 
-struct Walk<'t> {
+struct Walk<'t, S> {
     trace: &'t Trace,
+    source: &'t S,
     options: &'t ExportOptions,
     arrows: Arrows,
     axis: Axis,
@@ -70,7 +81,7 @@ impl Node {
     }
 }
 
-impl<'t> Walk<'t> {
+impl<'t, S: Source> Walk<'t, S> {
     /// Declares a track below another, or below the process (whose own node has id 0).
     fn track(
         &mut self,
@@ -95,6 +106,7 @@ impl<'t> Walk<'t> {
             description,
             rank: parent.children,
             group,
+            unit: None,
         })?;
         parent.children += 1;
         Ok(Node { id: self.tracks, path, children: 0 })
@@ -143,15 +155,18 @@ impl<'t> Walk<'t> {
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
+        let Survey { users, activity } = self.survey(launch, warps.clone());
+        if self.options.counters {
+            self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
+        }
         let by_sm = self.options.grouping == Grouping::Sm;
-        let mut order: Vec<usize> = warps.clone().collect();
+        let mut order: Vec<usize> = warps.collect();
         order.retain(|&warp| has_own_track(&trace.warps[warp]));
         if !order.is_empty() {
             let name = if by_sm { "by SM" } else { "by block" };
             let mut top = self.top(process, &mut root, name, sink)?;
             self.warps(process, &mut top, order, late, sink)?;
         }
-        let users = self.users(warps);
         if !users.is_empty() {
             let mut top = self.top(process, &mut root, "by track", sink)?;
             self.user_tracks(process, &mut top, users, late, sink)?;
@@ -228,8 +243,10 @@ impl<'t> Walk<'t> {
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let warp = &self.trace.warps[index];
-        let mut lanes = self.lanes(index, |track| track.is_none());
+        let source = self.source;
+        let warp = source.warp(index);
+        let warp = &*warp;
+        let mut lanes = self.lanes((index, warp), |track| track.is_none());
         let facts = text::warp_facts(warp, block);
         let short = match (warp.cluster_rank, warp.lost) {
             (None, 0) => format!("{name} · SM {}", warp.sm),
@@ -248,24 +265,6 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// The tracks that the kernels chose by number, and the warps that wrote to them.
-    fn users(&self, warps: std::ops::Range<usize>) -> BTreeMap<u32, Vec<usize>> {
-        let trace = self.trace;
-        let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for index in warps {
-            let warp = &trace.warps[index];
-            let regions = warp.regions.iter().map(|region| region.track);
-            let marks = warp.marks.iter().map(|mark| mark.track);
-            let mut numbers: Vec<u32> = regions.chain(marks).flatten().chain(warp.track).collect();
-            numbers.sort_unstable();
-            numbers.dedup();
-            for number in numbers {
-                users.entry(number).or_default().push(index);
-            }
-        }
-        users
-    }
-
     fn user_tracks(
         &mut self,
         process: u32,
@@ -279,8 +278,10 @@ impl<'t> Walk<'t> {
                 Some(name) => name.clone(),
                 None => format!("track {number}"),
             };
-            let sources = warps.iter().flat_map(|&warp| {
-                self.lanes(warp, |track| track == Some(number)).into_values().map(nest)
+            let source = self.source;
+            let held: Vec<_> = warps.iter().map(|&warp| (warp, source.warp(warp))).collect();
+            let sources = held.iter().flat_map(|(index, warp)| {
+                self.lanes((*index, warp), |track| track == Some(number)).into_values().map(nest)
             });
             let mut sources: Vec<_> = sources.collect();
             let rows = match sources.len() {
@@ -295,13 +296,12 @@ impl<'t> Walk<'t> {
     }
 
     /// What the lanes of a warp recorded on the tracks that are asked for.
-    fn lanes(
+    fn lanes<'w>(
         &self,
-        index: usize,
+        (index, warp): (usize, &'w Warp),
         wanted: impl Fn(Option<u32>) -> bool,
-    ) -> BTreeMap<u8, Vec<Item<What<'t>>>> {
-        let warp = &self.trace.warps[index];
-        let mut lanes: BTreeMap<u8, Vec<Item<What<'t>>>> = BTreeMap::new();
+    ) -> BTreeMap<u8, Vec<Item<What<'w>>>> {
+        let mut lanes: BTreeMap<u8, Vec<Item<What<'w>>>> = BTreeMap::new();
         let end = kernel_end(self.trace, warp);
         if wanted(warp.track) {
             let items = lanes.entry(0).or_default();
@@ -334,7 +334,7 @@ impl<'t> Walk<'t> {
         &mut self,
         process: u32,
         node: &mut Node,
-        rows: Vec<Row<What<'t>>>,
+        rows: Vec<Row<What<'_>>>,
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
@@ -354,11 +354,11 @@ impl<'t> Walk<'t> {
     fn row(
         &self,
         (process, track): (u32, u64),
-        row: Row<What<'t>>,
+        row: Row<What<'_>>,
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let mut open: Vec<Item<What<'t>>> = Vec::new();
+        let mut open: Vec<Item<What<'_>>> = Vec::new();
         for item in row {
             while let Some(top) = open.pop_if(|top| top.ended_before(&item)) {
                 sink.end(self.axis.round(top.end))?;
@@ -389,11 +389,11 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    fn kernel_event(&self, warp: &'t Warp) -> Event<'t> {
+    fn kernel_event(&self, warp: &Warp) -> Event<'t> {
         let Some(launch) = self.trace.launches.get(warp.launch) else {
             return Event::text("kernel");
         };
-        let suffix = if warp.exit.is_some() { "" } else { " (never left)" };
+        let suffix = if warp.exit.is_some() { Suffix::None } else { Suffix::NeverLeft };
         let [x, y, z] = warp.block;
         let mut event = self
             .site_event(launch.kernel, suffix)
@@ -417,8 +417,8 @@ impl<'t> Walk<'t> {
         self.times(event, warp.entry, warp.exit)
     }
 
-    fn region_event(&self, region: &'t Region) -> Event<'t> {
-        let suffix = if region.end.is_some() { "" } else { " (open)" };
+    fn region_event(&self, region: &Region) -> Event<'t> {
+        let suffix = if region.end.is_some() { Suffix::None } else { Suffix::Open };
         let mut event = self.site_event(region.site, suffix);
         event = self.value(event, region.site, region.value);
         if region.end.is_none() {
@@ -427,8 +427,8 @@ impl<'t> Walk<'t> {
         self.times(event, region.start, region.end)
     }
 
-    fn mark_event(&self, mark: &'t Mark, index: MarkIndex) -> Event<'t> {
-        let event = self.site_event(mark.site, "");
+    fn mark_event(&self, mark: &Mark, index: MarkIndex) -> Event<'t> {
+        let event = self.site_event(mark.site, Suffix::None);
         let mut event = self.value(event, mark.site, mark.value);
         if let Some(arrows) = self.arrows.ends.get(&index) {
             for &(flow, end) in arrows {
@@ -441,7 +441,7 @@ impl<'t> Walk<'t> {
         self.times(event, mark.time, None)
     }
 
-    fn site_event(&self, index: SiteIndex, suffix: &'static str) -> Event<'t> {
+    fn site_event(&self, index: SiteIndex, suffix: Suffix) -> Event<'t> {
         let site = self.trace.sites.get(index.0 as usize);
         let name = site.map_or("unknown site", |site| site.name.as_str());
         Event {
@@ -496,7 +496,7 @@ fn has_own_track(warp: &Warp) -> bool {
 }
 
 /// When a warp left the kernel: if it never did, when the launch or its last record ended.
-fn kernel_end(trace: &Trace, warp: &Warp) -> f64 {
+pub(super) fn kernel_end(trace: &Trace, warp: &Warp) -> f64 {
     if let Some(exit) = warp.exit {
         return exit.ns;
     }

@@ -1,6 +1,7 @@
 //! The sites of a module: what the ids in its records mean.
 
 mod error;
+mod json;
 mod ptx;
 
 use profiler_wire::site::{Names, STRATEGY_OF_KERNEL, SiteError};

@@ -1,209 +1,448 @@
 //! From the regions of a trace to rows.
+//!
+//! The trace is gone through three times: to count, to gather nanoseconds, to gather cycles. So one
+//! array of 8 bytes a region is all that is held beside the trace, and all quantiles are exact.
 
 use std::collections::HashMap;
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
-use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary, Throughput};
+use super::paths::{Nesting, Paths};
+use super::query::last_ns;
+use super::summary::{Sum, summarize};
+use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
 use crate::export::text;
-use crate::model::{SiteIndex, Trace, Warp};
+use crate::model::{Region, SiteIndex, Trace, Warp};
 
-/// A row: the kernel's place in the order of launches, the place, the site.
-type Key = (usize, StatsPlace, SiteIndex);
+/// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
+/// site's index, or a node of the tree of paths).
+type Key = (usize, StatsPlace, u32);
 
-/// What is gathered for a row.
-#[derive(Default)]
-struct Gathered {
-    ns: Vec<f64>,
-    cycles: Vec<f64>,
+/// What is counted for a row.
+pub(crate) struct Counted {
+    key: Key,
+    count: u64,
     open: u64,
+    /// Durations in cycles among `count`.
+    in_cycles: u64,
+    inside_ns: Sum,
     /// Kernel time of lanes beyond the first of each warp.
-    extra_lanes_ns: f64,
+    extra_lanes_ns: Sum,
     valued: u64,
-    value: f64,
-    valued_ns: f64,
+    value: Sum,
+    valued_ns: Sum,
 }
 
 /// Warps that a strategy lets record in a place, and their kernel time.
 #[derive(Clone, Copy, Default)]
 struct Recorders {
     warps: u64,
-    kernel_ns: f64,
+    kernel_ns: Sum,
 }
 
-pub(super) fn collect(trace: &Trace, by: GroupBy) -> Stats {
-    let mut kernels: Vec<SiteIndex> = Vec::new();
-    let mut gathered: HashMap<Key, Gathered> = HashMap::new();
-    // Which strategies the rows of each kernel have.
-    let mut recorders: HashMap<(usize, StatsPlace, u16), Recorders> = HashMap::new();
-    let order =
-        |kernels: &mut Vec<SiteIndex>, kernel| match kernels.iter().position(|&k| k == kernel) {
-            Some(at) => at,
-            None => {
-                kernels.push(kernel);
-                kernels.len() - 1
+/// What a row is about, as it comes by.
+pub(crate) enum Seen<'t> {
+    /// A warp's time in its kernel.
+    Kernel,
+    Region(&'t Region),
+}
+
+/// A warp, and where it stands in [`Trace::warps`].
+#[derive(Clone, Copy)]
+pub(crate) struct InTrace<'t> {
+    pub(crate) warp: &'t Warp,
+    pub(crate) index: usize,
+}
+
+/// Finds the rows of what is in a query.
+pub(crate) struct Walk<'t> {
+    trace: &'t Trace,
+    query: &'t StatsQuery,
+    /// Kernels in order of their first launch.
+    kernels: Vec<SiteIndex>,
+    /// Whether a site's name is in.
+    is_in: Vec<bool>,
+    index: HashMap<Key, u32>,
+    rows: Vec<Counted>,
+    paths: Paths,
+    nesting: Nesting,
+    /// The rows of nodes in the place that was looked at last.
+    near: Vec<u32>,
+    near_nodes: Vec<u32>,
+    near_place: Option<(usize, StatsPlace)>,
+}
+
+/// No row yet.
+const NONE: u32 = u32::MAX;
+
+impl<'t> Walk<'t> {
+    pub(crate) fn new(trace: &'t Trace, query: &'t StatsQuery) -> Self {
+        Self {
+            trace,
+            query,
+            kernels: Vec::new(),
+            is_in: trace.sites.iter().map(|site| query.takes_name(&site.name)).collect(),
+            index: HashMap::new(),
+            rows: Vec::new(),
+            paths: Paths::default(),
+            nesting: Nesting::default(),
+            near: Vec::new(),
+            near_nodes: Vec::new(),
+            near_place: None,
+        }
+    }
+
+    fn is_in(&self, site: SiteIndex) -> bool {
+        // A site that the trace does not have has no name to go by.
+        self.is_in.get(site.0 as usize).copied().unwrap_or(!self.query.has_names())
+    }
+
+    /// Warps that are in, each with the place of its kernel and its own.
+    fn warps(&mut self, mut each: impl FnMut(&mut Self, InTrace<'t>, usize, StatsPlace)) {
+        for (number, launch) in self.trace.launches.iter().enumerate() {
+            if !self.query.takes_launch(self.trace, number) {
+                continue;
             }
-        };
-    for warp in &trace.warps {
-        let Some(launch) = trace.launches.get(warp.launch) else { continue };
-        let kernel = order(&mut kernels, launch.kernel);
-        let place = place(by, warp);
-        let kernel_ns = kernel_ns(trace, warp);
-        let whole = gathered.entry((kernel, place, launch.kernel)).or_default();
-        match warp.exit {
-            Some(exit) => {
-                whole.ns.push(kernel_ns);
-                if warp.clock == Clock::Cycles {
-                    whole.cycles.push(exit.ticks.saturating_sub(warp.entry.ticks) as f64);
+            let known = self.kernels.iter().position(|kernel| *kernel == launch.kernel);
+            let kernel = known.unwrap_or_else(|| {
+                self.kernels.push(launch.kernel);
+                self.kernels.len() - 1
+            });
+            for index in launch.warps.clone() {
+                let Some(warp) = self.trace.warps.get(index) else { break };
+                if self.query.takes_warp(self.trace, warp) {
+                    let place = place(self.query.group_by(), number, warp);
+                    each(self, InTrace { warp, index }, kernel, place);
                 }
             }
-            None => whole.open += 1,
-        }
-        let mut lanes: HashMap<SiteIndex, u32> = HashMap::new();
-        for region in &warp.regions {
-            *lanes.entry(region.site).or_default() |= 1u32.wrapping_shl(region.lane.into());
-            let row = gathered.entry((kernel, place, region.site)).or_default();
-            let Some(end) = region.end else {
-                row.open += 1;
-                continue;
-            };
-            let ns = end.ns - region.start.ns;
-            row.ns.push(ns);
-            if warp.clock == Clock::Cycles {
-                row.cycles.push(end.ticks.saturating_sub(region.start.ticks) as f64);
-            }
-            if let Some(value) = region.value {
-                row.valued += 1;
-                row.value += value.as_f64();
-                row.valued_ns += ns;
-            }
-        }
-        for (site, lanes) in lanes {
-            if let Some(row) = gathered.get_mut(&(kernel, place, site)) {
-                row.extra_lanes_ns += f64::from(lanes.count_ones().saturating_sub(1)) * kernel_ns;
-            }
         }
     }
-    // Warps that recorded nothing could have, so the strategies must be known before they count.
-    let mut strategies: Vec<Vec<Option<Strategy>>> = vec![Vec::new(); kernels.len()];
-    for &(kernel, _, site) in gathered.keys() {
-        let strategy = site_strategy(trace, site);
-        if !strategies[kernel].contains(&strategy) {
-            strategies[kernel].push(strategy);
-        }
+
+    /// All that has a row: its row, its warp, and what it is.
+    pub(crate) fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, InTrace<'t>, Seen<'t>)) {
+        let by_path = self.query.group_by() == GroupBy::Path;
+        self.warps(|walk, warp, kernel, place| {
+            let site = walk.kernels[kernel];
+            let root = if by_path { walk.paths.root(site) } else { site.0 };
+            if walk.is_in(site) {
+                let row = walk.row(kernel, place, root);
+                each(&mut walk.rows[row as usize], row, warp, Seen::Kernel);
+            }
+            walk.nesting.clear();
+            for region in &warp.warp.regions {
+                let node = if by_path {
+                    walk.nesting.node(&mut walk.paths, root, region)
+                } else {
+                    region.site.0
+                };
+                if walk.is_in(region.site) {
+                    let row = walk.row(kernel, place, node);
+                    each(&mut walk.rows[row as usize], row, warp, Seen::Region(region));
+                }
+            }
+        });
     }
-    for warp in &trace.warps {
-        let Some(launch) = trace.launches.get(warp.launch) else { continue };
-        let kernel = order(&mut kernels, launch.kernel);
-        for &strategy in &strategies[kernel] {
-            if may_record(strategy.unwrap_or(warp.strategy), warp.warp) {
-                let key = (kernel, place(by, warp), code(strategy));
-                let entry = recorders.entry(key).or_default();
-                entry.warps += 1;
-                entry.kernel_ns += kernel_ns(trace, warp);
+
+    fn row(&mut self, kernel: usize, place: StatsPlace, node: u32) -> u32 {
+        if self.near_place != Some((kernel, place)) {
+            self.near_place = Some((kernel, place));
+            for node in self.near_nodes.drain(..) {
+                self.near[node as usize] = NONE;
             }
         }
+        if let Some(row) = self.near.get(node as usize).filter(|row| **row != NONE) {
+            return *row;
+        }
+        let key = (kernel, place, node);
+        let row = *self.index.entry(key).or_insert_with(|| {
+            self.rows.push(Counted {
+                key,
+                count: 0,
+                open: 0,
+                in_cycles: 0,
+                inside_ns: Sum::default(),
+                extra_lanes_ns: Sum::default(),
+                valued: 0,
+                value: Sum::default(),
+                valued_ns: Sum::default(),
+            });
+            (self.rows.len() - 1) as u32
+        });
+        // Numbers of sites that the trace does not have may be any.
+        let known = self.trace.sites.len().max(self.paths.len());
+        if (node as usize) < known {
+            if self.near.len() < known {
+                self.near.resize(known, NONE);
+            }
+            self.near[node as usize] = row;
+            self.near_nodes.push(node);
+        }
+        row
     }
-    let mut rows: Vec<(Key, SiteStats)> = Vec::with_capacity(gathered.len());
-    for (key, gathered) in gathered {
-        let (kernel, place, site) = key;
-        let strategy = code(site_strategy(trace, site));
-        let recorders = recorders.get(&(kernel, place, strategy)).copied().unwrap_or_default();
-        let known = trace.sites.get(site.0 as usize);
-        rows.push((key, row(kernels[kernel], site, place, known, gathered, recorders)));
-    }
-    rows.sort_by(|(left_key, left), (right_key, right)| {
-        let order = |key: &Key, row: &SiteStats| {
-            let (kernel, place, _) = *key;
-            let block = place.block.map(|[x, y, z]| [z, y, x]);
-            (kernel, place.launch, block, place.warp, row.site != row.kernel)
+
+    /// The names of a row: its kernel's, those of what encloses it (by path), its own.
+    pub(crate) fn names(&self, row: u32) -> (String, Vec<String>, String) {
+        let key = &self.rows[row as usize].key;
+        let name = |site: SiteIndex| {
+            let site = self.trace.sites.get(site.0 as usize);
+            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
         };
-        (order(left_key, left).cmp(&order(right_key, right)))
-            .then(right.ns.total.total_cmp(&left.ns.total))
-            .then(left_key.2.cmp(&right_key.2))
-    });
-    let launches = trace.launches.iter().map(|launch| {
-        let kernel = trace.sites.get(launch.kernel.0 as usize);
-        (kernel.map_or_else(String::new, |site| site.name.clone()), launch.grid_dim)
-    });
+        let path = match self.query.group_by() {
+            GroupBy::Path => self.paths.enclosing(key.2),
+            _ => Vec::new(),
+        };
+        let path = path.into_iter().map(name).collect();
+        (name(self.kernels[key.0]), path, name(self.site(key)))
+    }
+
+    fn site(&self, key: &Key) -> SiteIndex {
+        match self.query.group_by() {
+            GroupBy::Path => self.paths.site(key.2),
+            _ => SiteIndex(key.2),
+        }
+    }
+}
+
+pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
+    let mut walk = Walk::new(trace, query);
+    count(&mut walk);
+    let recorders = recorders(&mut walk);
+    let warps_of = |walk: &Walk<'_>, counted: &Counted| {
+        let (kernel, place, _) = counted.key;
+        let strategy = code(site_strategy(trace, walk.site(&counted.key)));
+        recorders.get(&(kernel, place, strategy)).copied().unwrap_or_default()
+    };
+    // Where the durations of each row begin in the array, and where the next goes.
+    let mut starts = Vec::with_capacity(walk.rows.len() + 1);
+    let mut regions = 0;
+    starts.push(0);
+    for counted in &walk.rows {
+        regions += counted.count as usize;
+        starts.push(regions);
+    }
+    let mut durations = vec![0.0; regions];
+    let mut summaries = |walk: &mut Walk<'_>, of: fn(&Warp, &Seen<'_>) -> Option<f64>| {
+        let mut next = starts.clone();
+        walk.seen(|_, row, InTrace { warp, .. }, seen| {
+            if let Some(duration) =
+                of(warp, &seen).filter(|_| query.takes_begin(begin(warp, &seen)))
+            {
+                durations[next[row as usize]] = duration;
+                next[row as usize] += 1;
+            }
+        });
+        let summary = |(row, counted)| {
+            let recorders: Recorders = warps_of(walk, counted);
+            summarize(&mut durations[starts[row]..next[row]], recorders.warps)
+        };
+        walk.rows.iter().enumerate().map(summary).collect::<Vec<Summary>>()
+    };
+    let ns = summaries(&mut walk, ns);
+    let cycles = summaries(&mut walk, cycles);
+    let mut rows: Vec<(Key, SiteStats)> = Vec::with_capacity(walk.rows.len());
+    for ((counted, ns), cycles) in walk.rows.iter().zip(ns).zip(cycles) {
+        // Not in the window at all.
+        if counted.count == 0 && counted.open == 0 && counted.inside_ns.value() == 0.0 {
+            continue;
+        }
+        rows.push((counted.key, row(&walk, counted, ns, cycles, warps_of(&walk, counted))));
+    }
+    sort(&mut rows);
+    let mut notes = text::facts(trace);
+    if query.is_filtered() {
+        notes.push(format!("the figures below are only of: {query}"));
+    }
+    notes.extend(query.unmet(trace));
     Stats {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
-        by,
-        notes: text::facts(trace),
+        by: query.group_by(),
+        notes,
         diagnostics: trace.diagnostics.clone(),
-        launches: launches.collect(),
+        names: trace.sites.iter().map(|site| site.name.clone()).collect(),
+        grids: trace.launches.iter().map(|launch| launch.grid_dim).collect(),
+        is_filtered_by_name: query.has_names(),
     }
+}
+
+/// The first time through the trace.
+fn count(walk: &mut Walk<'_>) {
+    let (trace, query) = (walk.trace, walk.query);
+    // Lanes that recorded each row in the warp at hand.
+    let mut lanes: Vec<(u32, u32)> = Vec::new();
+    let mut last: Option<&Warp> = None;
+    let mut extra: Vec<(u32, f64)> = Vec::new();
+    let mut flush = |lanes: &mut Vec<(u32, u32)>, warp: Option<&Warp>| {
+        let kernel_ns = warp.map_or(0.0, |warp| kernel_ns(trace, query, warp));
+        for (row, lanes) in lanes.drain(..).filter(|(_, lanes)| lanes.count_ones() > 1) {
+            extra.push((row, f64::from(lanes.count_ones() - 1) * kernel_ns));
+        }
+    };
+    walk.seen(|counted, row, InTrace { warp, .. }, seen| {
+        if !last.is_some_and(|last| std::ptr::eq(last, warp)) {
+            flush(&mut lanes, last);
+            last = Some(warp);
+        }
+        let start = begin(warp, &seen);
+        let duration = ns(warp, &seen);
+        let inside = match &seen {
+            Seen::Kernel => kernel_ns(trace, query, warp),
+            Seen::Region(_) => {
+                duration.map_or(0.0, |duration| query.inside_ns(start, start + duration))
+            }
+        };
+        if let Seen::Region(region) = seen
+            && (inside > 0.0 || query.takes_begin(start))
+        {
+            let lane = 1u32.wrapping_shl(region.lane.into());
+            match lanes.iter_mut().find(|(of, _)| *of == row) {
+                Some((_, lanes)) => *lanes |= lane,
+                None => lanes.push((row, lane)),
+            }
+        }
+        if duration.is_some() {
+            counted.inside_ns.add(inside);
+        }
+        if !query.takes_begin(start) {
+            return;
+        }
+        let Some(duration) = duration else {
+            counted.open += 1;
+            return;
+        };
+        counted.count += 1;
+        counted.in_cycles += u64::from(warp.clock == Clock::Cycles);
+        if let Seen::Region(Region { value: Some(value), .. }) = seen {
+            counted.valued += 1;
+            counted.value.add(value.as_f64());
+            counted.valued_ns.add(duration);
+        }
+    });
+    flush(&mut lanes, last);
+    for (row, ns) in extra {
+        walk.rows[row as usize].extra_lanes_ns.add(ns);
+    }
+}
+
+/// Who could have recorded what has a row. Warps that recorded nothing could have, so the strategies
+/// must be known before they count.
+fn recorders(walk: &mut Walk<'_>) -> HashMap<(usize, StatsPlace, u16), Recorders> {
+    let (trace, query) = (walk.trace, walk.query);
+    let mut strategies: Vec<Vec<Option<Strategy>>> = vec![Vec::new(); walk.kernels.len()];
+    for counted in &walk.rows {
+        let strategy = site_strategy(trace, walk.site(&counted.key));
+        let of_kernel = &mut strategies[counted.key.0];
+        if !of_kernel.contains(&strategy) {
+            of_kernel.push(strategy);
+        }
+    }
+    let mut recorders: HashMap<_, Recorders> = HashMap::new();
+    walk.warps(|_, InTrace { warp, .. }, kernel, place| {
+        for &strategy in &strategies[kernel] {
+            if may_record(strategy.unwrap_or(warp.strategy), warp.warp) {
+                let entry = recorders.entry((kernel, place, code(strategy))).or_default();
+                entry.warps += 1;
+                entry.kernel_ns.add(kernel_ns(trace, query, warp));
+            }
+        }
+    });
+    recorders
 }
 
 fn row(
-    kernel: SiteIndex,
-    site: SiteIndex,
-    place: StatsPlace,
-    known: Option<&crate::model::Site>,
-    mut gathered: Gathered,
+    walk: &Walk<'_>,
+    counted: &Counted,
+    ns: Summary,
+    cycles: Summary,
     recorders: Recorders,
 ) -> SiteStats {
-    let cycles = gathered.cycles.len() == gathered.ns.len() && !gathered.ns.is_empty();
-    let cycles = cycles.then(|| summarize(&mut gathered.cycles, recorders.warps));
-    let ns = summarize(&mut gathered.ns, recorders.warps);
-    let available = recorders.kernel_ns + gathered.extra_lanes_ns;
-    let unit = known.and_then(|site| site.unit.clone()).filter(|_| gathered.valued > 0);
+    let (kernel, place, node) = counted.key;
+    let site = walk.site(&counted.key);
+    let known = walk.trace.sites.get(site.0 as usize);
+    let available = recorders.kernel_ns.value() + counted.extra_lanes_ns.value();
+    let unit = known.and_then(|site| site.unit.clone()).filter(|_| counted.valued > 0);
+    let by_path = walk.query.group_by() == GroupBy::Path;
+    let (value, valued_ns) = (counted.value.value(), counted.valued_ns.value());
     SiteStats {
-        kernel,
+        kernel: walk.kernels[kernel],
         site,
+        path: if by_path { walk.paths.enclosing(node) } else { Vec::new() },
         name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
         place,
-        count: gathered.ns.len() as u64,
-        open: gathered.open,
+        count: counted.count,
+        open: counted.open,
         ns,
-        cycles,
+        cycles: (counted.in_cycles == counted.count && counted.count > 0).then_some(cycles),
         warps: recorders.warps,
-        share: if available > 0.0 { ns.total / available } else { 0.0 },
+        share: if available > 0.0 { counted.inside_ns.value() / available } else { 0.0 },
         throughput: unit.map(|unit| Throughput {
             unit,
-            total: gathered.value,
-            per_second: if gathered.valued_ns > 0.0 {
-                gathered.value / (gathered.valued_ns * 1e-9)
-            } else {
-                0.0
-            },
+            total: value,
+            per_second: if valued_ns > 0.0 { value / (valued_ns * 1e-9) } else { 0.0 },
         }),
     }
 }
 
-fn summarize(values: &mut [f64], warps: u64) -> Summary {
-    values.sort_unstable_by(f64::total_cmp);
-    let count = values.len() as f64;
-    let (Some(&min), Some(&max)) = (values.first(), values.last()) else {
-        return Summary::default();
-    };
-    let total: f64 = values.iter().sum();
-    let mean = total / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let standard_deviation = if values.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 };
-    // In whole numbers, as 0.95 of 20 must be 19 and not a little more.
-    let quantile = |percent: usize| values[(values.len() * percent).div_ceil(100).max(1) - 1];
-    Summary {
-        total,
-        mean,
-        standard_deviation,
-        min,
-        p50: quantile(50),
-        p95: quantile(95),
-        p99: quantile(99),
-        max,
-        mean_per_warp: if warps > 0 { total / warps as f64 } else { 0.0 },
+/// Kernels and places in order; in each the kernel as a whole, then the regions, the largest total
+/// first, and what they enclose right behind them.
+fn sort(rows: &mut [(Key, SiteStats)]) {
+    // A region's total by its path, so that what it encloses finds its place.
+    let mut totals: HashMap<(usize, StatsPlace, Vec<SiteIndex>), f64> = HashMap::new();
+    for ((kernel, place, _), row) in rows.iter() {
+        let mut path = row.path.clone();
+        path.push(row.site);
+        totals.insert((*kernel, *place, path), row.ns.total);
+    }
+    rows.sort_by_cached_key(|((kernel, place, _), row)| {
+        let block = place.block.map(|[x, y, z]| [z, y, x]);
+        let mut path = Vec::new();
+        let mut order = Vec::new();
+        for site in row.path.iter().chain([&row.site]) {
+            path.push(*site);
+            let key = (*kernel, *place, path);
+            let total = totals.get(&key).copied().unwrap_or_default();
+            path = key.2;
+            // The bits of a number from 0 on are in its order.
+            order.push((std::cmp::Reverse(total.max(0.0).to_bits()), *site));
+        }
+        let is_region = !row.path.is_empty() || row.site != row.kernel;
+        (*kernel, place.launch, place.sm, block, place.warp, is_region, order)
+    });
+}
+
+pub(crate) fn begin(warp: &Warp, seen: &Seen<'_>) -> f64 {
+    match seen {
+        Seen::Kernel => warp.entry.ns,
+        Seen::Region(region) => region.start.ns,
     }
 }
 
-fn place(by: GroupBy, warp: &Warp) -> StatsPlace {
-    let launch = Some(warp.launch);
+/// How long it lasted in nanoseconds, if it has an end.
+pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
+    match seen {
+        Seen::Kernel => warp.exit.map(|exit| (exit.ns - warp.entry.ns).max(0.0)),
+        Seen::Region(region) => region.end.map(|end| end.ns - region.start.ns),
+    }
+}
+
+/// How long it lasted in cycles, if it has an end and was recorded by them.
+pub(crate) fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
+    let (start, end) = match seen {
+        Seen::Kernel => (warp.entry, warp.exit?),
+        Seen::Region(region) => (region.start, region.end?),
+    };
+    (warp.clock == Clock::Cycles).then(|| end.ticks.saturating_sub(start.ticks) as f64)
+}
+
+fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {
+    let whole = StatsPlace::default();
+    let in_launch = StatsPlace { launch: Some(launch), ..whole };
     match by {
-        GroupBy::Site => StatsPlace::default(),
-        GroupBy::Launch => StatsPlace { launch, ..StatsPlace::default() },
-        GroupBy::Block => StatsPlace { launch, block: Some(warp.block), warp: None },
-        GroupBy::Warp => StatsPlace { launch, block: Some(warp.block), warp: Some(warp.warp) },
+        GroupBy::Site | GroupBy::Path => whole,
+        GroupBy::Launch => in_launch,
+        GroupBy::Sm => StatsPlace { sm: Some(warp.sm), ..whole },
+        GroupBy::Block => StatsPlace { block: Some(warp.block), ..in_launch },
+        GroupBy::Warp => StatsPlace { block: Some(warp.block), warp: Some(warp.warp), ..in_launch },
     }
 }
 
@@ -217,7 +456,7 @@ fn code(strategy: Option<Strategy>) -> u16 {
 }
 
 /// Whether a strategy lets this warp of a block record.
-fn may_record(strategy: Strategy, warp: u32) -> bool {
+pub(crate) fn may_record(strategy: Strategy, warp: u32) -> bool {
     match strategy {
         Strategy::Warp | Strategy::Elected | Strategy::Thread | Strategy::When => true,
         Strategy::Block => warp == 0,
@@ -226,11 +465,8 @@ fn may_record(strategy: Strategy, warp: u32) -> bool {
     }
 }
 
-/// From entry to exit; for a warp that never left, to the end of its launch.
-fn kernel_ns(trace: &Trace, warp: &Warp) -> f64 {
-    let end = match warp.exit {
-        Some(exit) => exit.ns,
-        None => trace.launches.get(warp.launch).map_or(warp.entry.ns, |launch| launch.end_ns),
-    };
-    (end - warp.entry.ns).max(0.0)
+/// From entry to exit, as far as it lies in the window; for a warp that never left, to the end of its
+/// launch.
+fn kernel_ns(trace: &Trace, query: &StatsQuery, warp: &Warp) -> f64 {
+    query.inside_ns(warp.entry.ns, last_ns(trace, warp)).max(0.0)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 
-use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary};
+use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
 
 impl fmt::Display for Stats {
@@ -30,11 +30,15 @@ impl fmt::Display for Stats {
         let mut last_place = None;
         for row in &self.rows {
             let place = (row.kernel, row.place);
-            if self.by != GroupBy::Site && last_place != Some(place) {
-                table.add_row([self.place(&row.place)]);
+            if last_place != Some(place) {
+                // A kernel whose own row is filtered out is named all the same.
+                let heading = self.place(row);
+                if !heading.is_empty() {
+                    table.add_row([heading]);
+                }
             }
             last_place = Some(place);
-            let mut cells = cells(row);
+            let mut cells = self.cells(row);
             if has_throughput {
                 cells.push(row.throughput.as_ref().map_or_else(String::new, |throughput| {
                     rate(throughput.per_second, &throughput.unit)
@@ -51,60 +55,89 @@ impl fmt::Display for Stats {
 }
 
 impl Stats {
-    fn place(&self, place: &StatsPlace) -> String {
-        let Some(index) = place.launch else { return String::new() };
-        let (kernel, grid) = self.launches.get(index).cloned().unwrap_or_default();
-        let mut text = format!("{}, launch {index}", one_line(&kernel));
-        if let Some(block) = place.block {
-            text += &format!(", {}", text::block(block, grid));
+    /// What stands above the rows of a place.
+    fn place(&self, row: &SiteStats) -> String {
+        let is_kernel = row.site == row.kernel;
+        let kernel = self.names.get(row.kernel.0 as usize).map_or("unknown kernel", |name| name);
+        let mut text = one_line(kernel);
+        let StatsPlace { launch, sm, block, warp } = row.place;
+        if (launch, sm) == (None, None) {
+            return if is_kernel { String::new() } else { text };
         }
-        if let Some(warp) = place.warp {
+        if let Some(index) = launch {
+            text += &format!(", launch {index}");
+        }
+        if let Some(sm) = sm {
+            text += &format!(", SM {sm}");
+        }
+        if let Some(block) = block {
+            let grid = launch.and_then(|launch| self.grids.get(launch)).copied();
+            text += &format!(", {}", text::block(block, grid.unwrap_or([0, 0, 0])));
+        }
+        if let Some(warp) = warp {
             text += &format!(", warp {warp}");
         }
         text
     }
-}
 
-/// The cells of a row, without that for throughput. Two lines each: time, and cycles.
-fn cells(row: &SiteStats) -> Vec<String> {
-    let branch = if row.site == row.kernel { "" } else { "╰─ " };
-    let mut name = format!("{branch}{}", one_line(&row.name));
-    if row.cycles.is_some() {
-        name += "\n   in cycles";
-    }
-    if row.open > 0 {
-        name += &format!("\n   + {} open", row.open);
-    }
-    let figures: [fn(&Summary) -> f64; 8] = [
-        |of| of.total,
-        |of| of.mean,
-        |of| of.standard_deviation,
-        |of| of.p50,
-        |of| of.p95,
-        |of| of.p99,
-        |of| of.max,
-        |of| of.mean_per_warp,
-    ];
-    let mut cells = vec![name, row.count.to_string()];
-    cells.extend(figures.iter().map(|figure| {
-        if row.count == 0 {
-            return "-".to_owned();
+    /// A row's name behind what encloses it: a tree where all of that has rows of its own, in words
+    /// where names are filtered.
+    fn tree(&self, row: &SiteStats) -> String {
+        if row.site == row.kernel && row.path.is_empty() {
+            return one_line(&row.name);
         }
-        let time = duration(figure(&row.ns));
-        match &row.cycles {
-            Some(cycles) => format!("{time}\n{}", text::digits(figure(cycles))),
-            None => time,
+        if !self.is_filtered_by_name {
+            return format!("{}╰─ {}", "   ".repeat(row.path.len()), one_line(&row.name));
         }
-    }));
-    cells.push(match row.count {
-        0 => "-".to_owned(),
-        _ => format!("{} %", text::digits(row.share * 100.0)),
-    });
-    cells
+        let mut text = "╰─ ".to_owned();
+        for site in &row.path {
+            let name = self.names.get(site.0 as usize).map_or("unknown site", |name| name);
+            text += &format!("{} › ", one_line(name));
+        }
+        text + &one_line(&row.name)
+    }
+
+    /// The cells of a row, without that for throughput. Two lines each: time, and cycles.
+    fn cells(&self, row: &SiteStats) -> Vec<String> {
+        let mut name = self.tree(row);
+        if row.cycles.is_some() {
+            name += "\n   in cycles";
+        }
+        if row.open > 0 {
+            name += &format!("\n   + {} open", row.open);
+        }
+        let figures: [fn(&Summary) -> f64; 8] = [
+            |of| of.total,
+            |of| of.mean,
+            |of| of.standard_deviation,
+            |of| of.p50,
+            |of| of.p95,
+            |of| of.p99,
+            |of| of.max,
+            |of| of.mean_per_warp,
+        ];
+        let mut cells = vec![name, row.count.to_string()];
+        cells.extend(figures.iter().map(|figure| {
+            if row.count == 0 {
+                return "-".to_owned();
+            }
+            let time = duration(figure(&row.ns));
+            match &row.cycles {
+                Some(cycles) => format!("{time}\n{}", text::digits(figure(cycles))),
+                None => time,
+            }
+        }));
+        // A region that only reaches into a window has a share of it.
+        cells.push(match row.count {
+            0 if row.share == 0.0 => "-".to_owned(),
+            _ => format!("{} %", text::digits(row.share * 100.0)),
+        });
+        cells
+    }
 }
 
 /// A name in a table stands on one line, and is cut where it would push all else away.
-fn one_line(name: &str) -> String {
+pub(crate) fn one_line(name: &str) -> String {
     const LONGEST: usize = 48;
     let visible = |character: char| if character.is_control() { ' ' } else { character };
     let mut text: String = name.chars().take(LONGEST).map(visible).collect();
@@ -115,7 +148,7 @@ fn one_line(name: &str) -> String {
 }
 
 /// A time in the unit that suits it, with four significant digits.
-fn duration(ns: f64) -> String {
+pub(crate) fn duration(ns: f64) -> String {
     let (scale, unit) = match ns.abs() {
         ns if ns >= 1e9 => (1e9, "s"),
         ns if ns >= 1e6 => (1e6, "ms"),
@@ -136,4 +169,17 @@ fn rate(per_second: f64, unit: &str) -> String {
     };
     let unit = if matches!(unit, "bytes" | "byte") { "B" } else { unit };
     format!("{} {prefix}{}/s", text::digits(per_second / scale), one_line(unit))
+}
+
+/// A table of this header and these rows: names to the left, figures to the right.
+pub(crate) fn horizontal(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    table.set_header(header);
+    table.add_rows(rows);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+        column.set_constraint(ColumnConstraint::ContentWidth);
+    }
+    format!("{}\n", table.trim_fmt())
 }

@@ -30,12 +30,16 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 const SLICES: &str = "SELECT s.name, s.ts, s.dur, s.depth FROM slice s JOIN track t \
     ON t.id = s.track_id WHERE t.name != 'about this trace' ORDER BY s.ts, s.dur DESC, s.id";
 
-fn ask(context: &Context, trace: &Trace, sql: &[&str]) -> Result<Vec<Vec<String>>, Failed> {
+pub(crate) fn ask(
+    context: &Context,
+    trace: &Trace,
+    sql: &[&str],
+) -> Result<Vec<Vec<String>>, Failed> {
     ask_with(context, trace, &ExportOptions::default(), sql)
 }
 
 /// Rows as text, cells parted by `|`.
-fn ask_with(
+pub(crate) fn ask_with(
     context: &Context,
     trace: &Trace,
     options: &ExportOptions,
@@ -56,7 +60,7 @@ fn ask_with(
 }
 
 /// One launch of one warp from 100 ns to 1100 ns, and sites for a kernel and two regions.
-fn one_warp() -> (Trace, [profiler_trace::SiteIndex; 3], usize) {
+pub(crate) fn one_warp() -> (Trace, [profiler_trace::SiteIndex; 3], usize) {
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
     let load = site(&mut trace, SiteKind::Region, "load");
@@ -308,7 +312,9 @@ fn tracks_are_in_numeric_order(context: &Context) -> Result<(), Failed> {
         })
         .collect();
     assert_eq!(answers[1][0], "about this trace");
-    assert_eq!(answers[1][1..], wanted);
+    let counters: Vec<String> = (0..4).map(|sm| format!("active warps > SM {sm}")).collect();
+    assert_eq!(answers[1][1..5], counters);
+    assert_eq!(answers[1][5..], wanted);
     Ok(())
 }
 
@@ -325,6 +331,8 @@ fn tracks_by_sm(context: &Context) -> Result<(), Failed> {
         answers[1],
         [
             "about this trace",
+            "active warps > SM 0",
+            "active warps > SM 1",
             "by SM > SM 0 > block 0,1, warp 0 · SM 0",
             "by SM > SM 0 > block 4,1, warp 0 · SM 0",
             "by SM > SM 1 > block 1,1, warp 0 · SM 1",

@@ -1,0 +1,162 @@
+//! What the user may write.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anstyle::AnsiColor;
+use clap::builder::Styles;
+use clap::{Args, Parser, ValueEnum, ValueHint};
+use profiler_trace::CAPTURE_FORMAT_VERSION;
+use profiler_wire::WIRE_VERSION;
+
+use crate::command::Command;
+use crate::exit;
+
+/// The looks of help and of errors about arguments.
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler info gemm.capture
+  profiler stats gemm.capture
+  profiler timeline gemm.capture --window 20%..40%
+  profiler export gemm.capture --to perfetto -o gemm.pftrace
+  profiler check gemm.capture --deny warnings
+  ssh gpu cat gemm.capture | profiler stats -";
+
+const ENVIRONMENT: &str = "\
+Environment:
+  NO_COLOR        if set and not empty, no colour is used
+  CLICOLOR_FORCE  if set and not 0, colour is used also where the stream is no terminal";
+
+/// See inside GPU kernels: read, show and convert captures
+///
+/// A capture is what a profiled program read back from the device: it ends in `.capture`, and the
+/// session writes it. Everything here works on captures alone, on any machine, without a GPU.
+///
+/// Results go to standard output; diagnostics, errors and progress to standard error.
+#[derive(Debug, Parser)]
+#[command(
+    name = "profiler",
+    version,
+    long_version = long_version(),
+    styles = STYLES,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = EXAMPLES,
+    after_long_help = format!("{EXAMPLES}\n\n{}\n\n{ENVIRONMENT}", exit::HELP),
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    /// Show results and errors only: no progress, no notes, no warnings
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+fn long_version() -> String {
+    format!(
+        "{} (reads captures of format version {CAPTURE_FORMAT_VERSION} and wire version {WIRE_VERSION})",
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, and where NO_COLOR is not set
+    Auto,
+    /// In any case
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Makes it so for the whole process.
+    pub(crate) fn apply(self) {
+        let choice = match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
+    }
+}
+
+/// A file, or standard input or output where `-` was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    /// Standard input or output.
+    Standard,
+    /// The file of this name.
+    Path(PathBuf),
+}
+
+impl From<OsString> for File {
+    fn from(text: OsString) -> Self {
+        if text == "-" { Self::Standard } else { Self::Path(text.into()) }
+    }
+}
+
+impl File {
+    /// The file's path, if it has one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Standard => None,
+            Self::Path(path) => Some(path),
+        }
+    }
+
+    /// The file as it is called where something is read from it.
+    pub(crate) fn input_name(&self) -> impl fmt::Display + '_ {
+        self.path().map_or("standard input".into(), Path::to_string_lossy)
+    }
+}
+
+/// Which capture, and what is done with it before all else.
+#[derive(Args, Debug)]
+pub(crate) struct CaptureArguments {
+    /// The capture to read; `-` for standard input
+    #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+    pub(crate) capture: File,
+    #[command(flatten)]
+    pub(crate) decoding: DecodingArguments,
+}
+
+/// What is done with every capture before all else.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct DecodingArguments {
+    /// Subtract from all times what recording itself cost, where the session measured it
+    #[arg(long)]
+    pub(crate) subtract_cost: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Arguments;
+
+    #[test]
+    fn the_arguments_fit_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        let command = Arguments::command();
+        for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:\n  profiler "), "{}", command.get_name());
+        }
+    }
+}

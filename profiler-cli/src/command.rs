@@ -1,0 +1,45 @@
+//! The commands, one file each.
+
+mod check;
+mod completions;
+mod diff;
+mod export;
+mod info;
+mod man;
+mod report;
+mod stats;
+mod timeline;
+
+use clap::Subcommand;
+
+use crate::console::Console;
+use crate::exit::{Error, Verdict};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Info(info::Arguments),
+    Stats(stats::Arguments),
+    Timeline(timeline::Arguments),
+    Export(export::Arguments),
+    Report(report::Arguments),
+    Diff(diff::Arguments),
+    Check(check::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+/// Does it.
+pub(crate) fn run(command: Command, console: &Console) -> Result<Verdict, Error> {
+    match command {
+        Command::Info(arguments) => info::run(&arguments, console),
+        Command::Stats(arguments) => stats::run(&arguments, console),
+        Command::Timeline(arguments) => timeline::run(&arguments, console),
+        Command::Export(arguments) => export::run(&arguments, console),
+        Command::Report(arguments) => report::run(&arguments, console),
+        Command::Diff(arguments) => diff::run(&arguments, console),
+        Command::Check(arguments) => check::run(&arguments, console),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments, console),
+    }
+}

@@ -1,0 +1,265 @@
+//! `profiler check`: what was lost or odd, and an exit code for continuous integration.
+
+use std::fmt::Write;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+use profiler_trace::{CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace};
+use serde_json::{Value, json};
+
+use crate::arguments::{DecodingArguments, File};
+use crate::console::{Console, severity};
+use crate::exit::{Error, Verdict};
+use crate::units::counted;
+use crate::{load, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler check gemm.capture
+  profiler check gemm.capture --deny warnings
+  profiler check *.capture --deny losses,open-region --allow clock-uncertain
+  profiler check gemm.capture --format json";
+
+/// Show what was lost or odd, with an exit code for continuous integration
+///
+/// Errors mean that numbers may be wrong, warnings that something is missing, notes that all is
+/// right and something is good to know. Exits with 1 if anything was found that is denied, which
+/// errors and damaged files always are; with 2 if a capture could not be read.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The captures to read; `-` for standard input
+    #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
+    captures: Vec<File>,
+    #[command(flatten)]
+    decoding: DecodingArguments,
+    /// Fail also on these: `warnings`, `notes` (and warnings), `losses` (any record or value that
+    /// was emitted and not kept), or a diagnostic by its name
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes())]
+    deny: Vec<Class>,
+    /// Do not fail on these diagnostics, not even on errors and damage
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds())]
+    allow: Vec<Kind>,
+    /// How to show it
+    #[arg(long, default_value = "text")]
+    format: Format,
+}
+
+/// How to show what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A line for each diagnostic, the gravest first
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// What can be denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Warnings,
+    Notes,
+    Losses,
+    Kind(Kind),
+}
+
+const CLASSES: [(&str, Class); 3] =
+    [("warnings", Class::Warnings), ("notes", Class::Notes), ("losses", Class::Losses)];
+
+/// Diagnostics that say that something was recorded and is not here.
+const LOSSES: [Kind; 11] = [
+    Kind::RoomTooSmall,
+    Kind::LaneRoomTooSmall,
+    Kind::RoomFull,
+    Kind::NoSlot,
+    Kind::RecordsWithoutRoom,
+    Kind::LanesWithoutRoom,
+    Kind::ValuesLost,
+    Kind::CountSaturated,
+    Kind::TruncatedCapture,
+    Kind::UnreadableSlot,
+    Kind::UnreadableRecords,
+];
+
+impl FromStr for Class {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let class = CLASSES.iter().find(|(name, _)| *name == text).map(|(_, class)| *class);
+        class.map_or_else(|| kind(text).map(Self::Kind), Ok)
+    }
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    let known = Kind::ALL.iter().find(|kind| kind.name() == text);
+    known.copied().ok_or_else(|| format!("`{text}` is no diagnostic"))
+}
+
+fn kinds() -> impl TypedValueParser<Value = Kind> {
+    let names = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()).hide(true));
+    PossibleValuesParser::new(names).try_map(|text| kind(&text))
+}
+
+fn classes() -> impl TypedValueParser<Value = Class> {
+    let classes = CLASSES.iter().map(|(name, _)| PossibleValue::new(*name));
+    let kinds = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()).hide(true));
+    PossibleValuesParser::new(classes.chain(kinds)).try_map(|text| text.parse::<Class>())
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let mut checks = Vec::new();
+    let mut unreadable = 0;
+    for file in &arguments.captures {
+        let name = file.input_name().to_string();
+        match load::capture(file, console) {
+            Ok(loaded) => {
+                let trace = load::decoded(loaded.capture, arguments.decoding, console);
+                checks.push(Check::new(arguments, name, &trace, &loaded.damage));
+            }
+            Err(error) if arguments.captures.len() == 1 => return Err(error),
+            Err(error) => {
+                console.error(&error);
+                unreadable += 1;
+            }
+        }
+    }
+    let denied = checks.iter().any(Check::is_denied);
+    output::print(&match arguments.format {
+        Format::Text => checks.iter().map(Check::text).collect(),
+        Format::Json => {
+            let checks: Vec<Value> = checks.iter().map(Check::json).collect();
+            format!("{:#}\n", json!({ "schema": 1, "denied": denied, "captures": checks }))
+        }
+    })?;
+    if unreadable > 0 {
+        let all = arguments.captures.len();
+        return Err(Error::new(format!("{unreadable} of {all} captures could not be read")));
+    }
+    Ok(Verdict::found_if(denied))
+}
+
+/// What was found in one capture.
+struct Check {
+    name: String,
+    /// The gravest first; whether it is denied.
+    diagnostics: Vec<(Diagnostic, bool)>,
+    damage: Vec<String>,
+    recorded: u64,
+    lost: u64,
+    lost_denied: bool,
+}
+
+impl Check {
+    fn new(arguments: &Arguments, name: String, trace: &Trace, damage: &[CaptureDamage]) -> Self {
+        let denied = |diagnostic: &Diagnostic| {
+            let by = |class: &Class| match *class {
+                Class::Warnings => diagnostic.severity() >= Severity::Warning,
+                Class::Notes => diagnostic.severity() >= Severity::Info,
+                Class::Losses => LOSSES.contains(&diagnostic.kind),
+                Class::Kind(kind) => diagnostic.kind == kind,
+            };
+            // A damaged file is a reason to doubt, also where what is damaged was there twice.
+            let grave =
+                diagnostic.severity() == Severity::Error || diagnostic.kind == Kind::DamagedCapture;
+            !arguments.allow.contains(&diagnostic.kind) && (grave || arguments.deny.iter().any(by))
+        };
+        let list = trace.diagnostics.list.iter();
+        let mut diagnostics: Vec<_> = list.map(|found| (*found, denied(found))).collect();
+        diagnostics.sort_by_key(|(diagnostic, _)| std::cmp::Reverse(diagnostic.severity()));
+        // A loss may be known by its number alone.
+        let explained = diagnostics.iter().any(|(found, _)| LOSSES.contains(&found.kind));
+        let lost = trace.lost();
+        Self {
+            name,
+            diagnostics,
+            damage: damage.iter().map(ToString::to_string).collect(),
+            recorded: trace.recorded(),
+            lost,
+            lost_denied: lost > 0 && !explained && arguments.deny.contains(&Class::Losses),
+        }
+    }
+
+    fn is_denied(&self) -> bool {
+        self.lost_denied || self.diagnostics.iter().any(|(_, denied)| *denied)
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (diagnostic, denied) in &self.diagnostics {
+            let (name, style) = severity(diagnostic.severity());
+            let kind = diagnostic.kind.name();
+            let denied = if *denied { ", denied" } else { "" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
+        }
+        for damage in &self.damage {
+            let _ = writeln!(text, "  damaged: {damage}");
+        }
+        let verdict = if self.is_denied() { "FAILED" } else { "passed" };
+        let _ = writeln!(
+            text,
+            "{}: {verdict}: {}; {} records, {} lost",
+            self.name,
+            self.counts(),
+            self.recorded,
+            self.lost
+        );
+        text
+    }
+
+    fn counts(&self) -> String {
+        let of = |severity: Severity, one: &str| {
+            let count = self.diagnostics.iter().filter(|(it, _)| it.severity() == severity).count();
+            (count > 0).then(|| counted(count, one))
+        };
+        let counts: Vec<String> = [
+            of(Severity::Error, "error"),
+            of(Severity::Warning, "warning"),
+            of(Severity::Info, "note"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if counts.is_empty() { "nothing was odd".to_owned() } else { counts.join(", ") }
+    }
+
+    fn json(&self) -> Value {
+        let diagnostics = self.diagnostics.iter().map(|(diagnostic, denied)| {
+            json!({
+                "kind": diagnostic.kind.name(),
+                "severity": severity(diagnostic.severity()).0,
+                "count": diagnostic.count,
+                "number": diagnostic.number,
+                "first": diagnostic.place.map(|place| json!({
+                    "module": place.module,
+                    "slot": place.slot,
+                    "lane": place.lane,
+                    "unit": place.unit,
+                })),
+                "text": diagnostic.to_string(),
+                "denied": denied,
+            })
+        });
+        json!({
+            "capture": self.name,
+            "denied": self.is_denied(),
+            "recorded": self.recorded,
+            "lost": self.lost,
+            "diagnostics": diagnostics.collect::<Vec<_>>(),
+            "damage": self.damage,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLASSES, Kind};
+
+    #[test]
+    fn no_diagnostic_has_the_name_of_a_class() {
+        for (class, _) in CLASSES {
+            assert!(Kind::ALL.iter().all(|kind| kind.name() != class), "{class}");
+        }
+    }
+}

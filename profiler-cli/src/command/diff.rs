@@ -1,0 +1,257 @@
+//! `profiler diff`: what changed from some captures to others, and whether that is more than noise.
+
+use clap::{Args, ValueEnum, ValueHint};
+use profiler_trace::diff::{
+    Diff, DiffOptions, DiffSide, Measure, Outcome, Threshold, ThresholdReport, Unit,
+};
+use profiler_trace::{GroupBy, StatsQuery};
+
+use crate::arguments::{DecodingArguments, File};
+use crate::console::Console;
+use crate::exit::{Error, Verdict};
+use crate::{load, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler diff before.capture after.capture
+  profiler diff before.capture after.capture --by path --name 'load*'
+  profiler diff --before a1.capture a2.capture --after b1.capture b2.capture --fail-above 3%
+  profiler diff before.capture after.capture --format json | jq '.rows[] | .verdict'";
+
+/// Show what changed between two sides, and whether that is more than noise
+///
+/// Regions are matched by the names of their kernel and themselves. Whole captures, launches, SMs,
+/// blocks or warps are held against each other, never single regions, which depend on each other: a
+/// permutation test, with the false discovery rate held over all regions. Best are several captures
+/// a side, taken in turns.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The capture before; `-` for standard input
+    #[arg(value_name = "A", value_hint = ValueHint::FilePath,
+          required_unless_present = "before", conflicts_with = "before", requires = "b")]
+    a: Option<File>,
+    /// The capture after
+    #[arg(value_name = "B", value_hint = ValueHint::FilePath, conflicts_with = "after")]
+    b: Option<File>,
+    /// Captures before, instead of A
+    #[arg(long, value_name = "CAPTURE", num_args = 1.., value_hint = ValueHint::FilePath,
+          requires = "after")]
+    before: Vec<File>,
+    /// Captures after, instead of B
+    #[arg(long, value_name = "CAPTURE", num_args = 1.., value_hint = ValueHint::FilePath,
+          requires = "before")]
+    after: Vec<File>,
+    #[command(flatten)]
+    decoding: DecodingArguments,
+    #[command(flatten)]
+    comparison: ComparisonArguments,
+    #[command(flatten)]
+    threshold: ThresholdArguments,
+    /// How to show it
+    #[arg(long, default_value = "table")]
+    format: Format,
+}
+
+/// What is compared, and how.
+#[derive(Args, Debug)]
+struct ComparisonArguments {
+    /// How regions are matched
+    #[arg(long, value_name = "WHAT", default_value = "site")]
+    by: By,
+    /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    name: Vec<String>,
+    /// Launches of kernels of this name only; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    kernel: Vec<String>,
+    /// What durations are measured in
+    #[arg(long, value_name = "WHAT", default_value = "clock")]
+    measure: MeasureIn,
+    /// What is held against each other [default: the coarsest of which both sides have enough]
+    #[arg(long, value_name = "WHAT")]
+    unit: Option<UnitOf>,
+    /// The smallest change of a figure that is reported
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
+    min_effect: f64,
+    /// How many false ones among the reported changes are tolerated
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    false_discovery_rate: f64,
+    /// How often units are dealt anew to the two sides, for each figure at most
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    permutations: u32,
+    /// Where chance begins: the same number gives the same result
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+}
+
+/// When the comparison is a failure.
+#[derive(Args, Debug)]
+struct ThresholdArguments {
+    /// Exit with 1 if a mean grew by more than this, and with 3 if that cannot be told
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_above: Option<f64>,
+    /// Hold median, 95th and 99th percentile to --fail-above, too
+    #[arg(long, requires = "fail_above")]
+    quantiles: bool,
+    /// Let losses, and errors in the captures, be no reason to doubt
+    #[arg(long, requires = "fail_above")]
+    allow_damage: bool,
+    /// Let regions that are gone be no reason to doubt
+    #[arg(long, requires = "fail_above")]
+    allow_missing: bool,
+}
+
+/// How regions are matched.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    /// By the names of their kernel and themselves
+    Site,
+    /// By the names of all that encloses them as well
+    Path,
+}
+
+/// What durations are measured in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum MeasureIn {
+    /// What they were recorded in: cycles of the SM, unless the kernel chose otherwise
+    Clock,
+    /// Nanoseconds
+    Ns,
+}
+
+/// What is held against each other.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum UnitOf {
+    /// Captures
+    Capture,
+    /// Launches
+    Launch,
+    /// SMs, with all that ran there
+    Sm,
+    /// Blocks of a launch
+    Block,
+    /// Warps of a launch
+    Warp,
+}
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A table for people
+    Table,
+    /// One JSON object
+    Json,
+}
+
+/// A percentage, as a part of 1.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is no percentage, such as 2.5%")),
+    }
+}
+
+impl ComparisonArguments {
+    fn options(&self) -> DiffOptions {
+        let mut query = StatsQuery::new().by(match self.by {
+            By::Site => GroupBy::Site,
+            By::Path => GroupBy::Path,
+        });
+        for name in &self.name {
+            query = query.name(name);
+        }
+        for kernel in &self.kernel {
+            query = query.kernel(kernel);
+        }
+        DiffOptions {
+            query,
+            measure: match self.measure {
+                MeasureIn::Clock => Measure::RecordClock,
+                MeasureIn::Ns => Measure::Nanoseconds,
+            },
+            unit: self.unit.map(|unit| match unit {
+                UnitOf::Capture => Unit::Capture,
+                UnitOf::Launch => Unit::Launch,
+                UnitOf::Sm => Unit::Sm,
+                UnitOf::Block => Unit::Block,
+                UnitOf::Warp => Unit::Warp,
+            }),
+            false_discovery_rate: self.false_discovery_rate,
+            min_effect: self.min_effect,
+            permutations: self.permutations,
+            seed: self.seed,
+        }
+    }
+}
+
+impl ThresholdArguments {
+    fn threshold(&self) -> Option<Threshold> {
+        Some(Threshold {
+            slowdown: self.fail_above?,
+            quantiles: self.quantiles,
+            allow_damage: self.allow_damage,
+            allow_missing: self.allow_missing,
+        })
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let options = arguments.comparison.options();
+    let side = |one: &Option<File>, several: &[File]| {
+        let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;
+        for file in one.iter().chain(several) {
+            side.add(&load::trace(file, arguments.decoding, console)?);
+        }
+        Ok(side)
+    };
+    let a = side(&arguments.a, &arguments.before)?;
+    let b = side(&arguments.b, &arguments.after)?;
+    let diff = {
+        let _progress = console.elapsed("comparing");
+        Diff::of(&a, &b).map_err(|error| Error::new(error.to_string()))?
+    };
+    let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
+    output::print(&match arguments.format {
+        Format::Table => text(&diff, report.as_ref()),
+        Format::Json => json(&diff, report.as_ref()),
+    })?;
+    Ok(match report.map(|report| report.outcome) {
+        None | Some(Outcome::Pass) => Verdict::Clean,
+        Some(Outcome::Fail) => Verdict::Found,
+        Some(Outcome::Inconclusive) => Verdict::Unknown,
+    })
+}
+
+fn text(diff: &Diff, report: Option<&ThresholdReport>) -> String {
+    let mut text = diff.to_string();
+    if let Some(report) = report {
+        text += &format!("{report}\n");
+    }
+    text
+}
+
+fn json(diff: &Diff, report: Option<&ThresholdReport>) -> String {
+    let mut json = diff.to_json();
+    if let Some(object) = json.as_object_mut() {
+        let report = report.map(ThresholdReport::to_json);
+        object.insert("threshold".to_owned(), report.unwrap_or_default());
+    }
+    format!("{json:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn percentages_are_read() {
+        assert_eq!(percent("2.5%"), Ok(0.025));
+        assert_eq!(percent("5 %"), Ok(0.05));
+        assert_eq!(percent("3"), Ok(0.03));
+        for text in ["", "%", "-1%", "NaN", "inf%", "x"] {
+            assert!(percent(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The formats.
+
+use std::fmt;
+use std::io::Write;
+
+use clap::ValueEnum;
+use profiler_trace::Trace;
+
+use super::options::Options;
+use crate::exit::Error;
+use crate::output::{Content, WriteError};
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// Perfetto's own, for ui.perfetto.dev (.pftrace)
+    Perfetto,
+    /// Chrome's JSON, for ui.perfetto.dev and chrome://tracing (.json)
+    Chrome,
+    /// Hatchet's, for proton-viewer (.hatchet)
+    Hatchet,
+    /// Folded stacks of nanoseconds, for inferno and other makers of flame graphs (.folded)
+    Folded,
+    /// For www.speedscope.app (.speedscope.json)
+    Speedscope,
+    /// A row for each kernel of a warp, region and mark, as CSV (.csv)
+    EventsCsv,
+    /// The same as JSON, an object a line (.jsonl)
+    EventsJson,
+    /// The same as a table for DuckDB, Polars, DataFusion or Spark (.parquet)
+    #[cfg(feature = "parquet")]
+    Parquet,
+    /// The same as Arrow's IPC file, also called Feather (.arrow)
+    #[cfg(feature = "parquet")]
+    Arrow,
+    /// A flame graph of regions by their own time (.svg)
+    #[cfg(feature = "flamegraph")]
+    Flamegraph,
+}
+
+impl Format {
+    /// What a file in this format may end in; the first is the usual one.
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Perfetto => &[".pftrace", ".perfetto-trace"],
+            Self::Chrome => &[".json"],
+            Self::Hatchet => &[".hatchet"],
+            Self::Folded => &[".folded"],
+            Self::Speedscope => &[".speedscope.json"],
+            Self::EventsCsv => &[".csv"],
+            Self::EventsJson => &[".jsonl"],
+            #[cfg(feature = "parquet")]
+            Self::Parquet => &[".parquet"],
+            #[cfg(feature = "parquet")]
+            Self::Arrow => &[".arrow", ".feather"],
+            #[cfg(feature = "flamegraph")]
+            Self::Flamegraph => &[".svg"],
+        }
+    }
+
+    /// The format that a file's name asks for: that with the longest ending that fits.
+    pub(super) fn of_name(name: &str) -> Result<Self, Error> {
+        let all = Self::value_variants().iter().copied();
+        let endings = all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)));
+        let found = endings.clone().filter(|(ending, _)| name.ends_with(ending));
+        found.max_by_key(|(ending, _)| ending.len()).map(|(_, format)| format).ok_or_else(|| {
+            let known: Vec<&str> = endings.map(|(ending, _)| ending).collect();
+            Error::new(format!("the name {name} does not say which format is meant"))
+                .with_cure(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
+        })
+    }
+
+    /// Whether it is one that shows tracks over time, and takes options for them.
+    pub(super) fn is_timeline(self) -> bool {
+        matches!(self, Self::Perfetto | Self::Chrome)
+    }
+
+    /// Whether compressing it once more gains nothing.
+    pub(super) fn is_compressed(self) -> bool {
+        #[cfg(feature = "parquet")]
+        let is_compressed = self == Self::Parquet;
+        #[cfg(not(feature = "parquet"))]
+        let is_compressed = false;
+        is_compressed
+    }
+
+    /// Whether it can be read on a terminal.
+    pub(super) fn content(self) -> Content {
+        match self {
+            Self::Perfetto => Content::Binary,
+            #[cfg(feature = "parquet")]
+            Self::Parquet | Self::Arrow => Content::Binary,
+            #[cfg(feature = "flamegraph")]
+            Self::Flamegraph => Content::Text,
+            Self::Chrome
+            | Self::Hatchet
+            | Self::Folded
+            | Self::Speedscope
+            | Self::EventsCsv
+            | Self::EventsJson => Content::Text,
+        }
+    }
+
+    pub(super) fn write(
+        self,
+        trace: &Trace,
+        options: &Options,
+        writer: &mut (dyn Write + Send),
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,
+            Self::Chrome => trace.write_chrome_to(writer, &options.timeline)?,
+            Self::Hatchet => trace.write_hatchet_to(writer)?,
+            Self::Folded => trace.write_folded_to(writer, options.stacks)?,
+            Self::Speedscope => trace.write_speedscope_to(writer, &options.speedscope)?,
+            Self::EventsCsv => trace.write_events_csv_to(writer)?,
+            Self::EventsJson => trace.write_events_json_to(writer)?,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => {
+                profiler_parquet::write_parquet(trace, writer, &Default::default())?;
+            }
+            #[cfg(feature = "parquet")]
+            Self::Arrow => {
+                profiler_parquet::write_arrow(trace, writer, &Default::default())?;
+            }
+            #[cfg(feature = "flamegraph")]
+            Self::Flamegraph => {
+                profiler_report::write_flamegraph(trace, writer, &Default::default())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::Format;
+
+    #[test]
+    fn a_name_asks_for_the_format_whose_ending_it_has() {
+        for format in Format::value_variants() {
+            for ending in format.endings() {
+                let path = format!("a.b/c{ending}");
+                let found = Format::of_name(&path).expect("a known ending");
+                assert_eq!(found, *format, "{path}");
+            }
+        }
+        let error = Format::of_name("a.json/b").expect_err("no ending");
+        assert!(error.cure().is_some_and(|cure| cure.contains(".pftrace")));
+    }
+}

@@ -1,0 +1,115 @@
+//! Options of the formats. None is taken where it would do nothing.
+
+use clap::{Args, ValueEnum};
+use profiler_trace::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
+
+use super::format::Format;
+use crate::exit::Error;
+
+/// What some formats can be told.
+#[derive(Args, Debug)]
+pub(super) struct FormatArguments {
+    /// What stays together: `block` or `sm` in the tracks of a timeline [default: block]; any of
+    /// them in folded stacks [default: kernel]
+    #[arg(long, value_name = "WHAT")]
+    group_by: Option<Group>,
+    /// Timelines: give every slice its raw clock ticks and its nanoseconds before rounding
+    #[arg(long)]
+    raw_times: bool,
+    /// Timelines: name a track that kernels chose by number; may be repeated
+    #[arg(long, value_name = "NUMBER=NAME", value_parser = track_name)]
+    track_name: Vec<(u32, String)>,
+    /// Timelines: leave out the tracks that count active warps and regions
+    #[arg(long)]
+    no_counters: bool,
+    /// speedscope: the first warp to show, counted over all launches [default: 0]
+    #[arg(long, value_name = "INDEX")]
+    first_warp: Option<usize>,
+    /// speedscope: how many warps to show at most [default: 256]
+    #[arg(long, value_name = "COUNT")]
+    most_warps: Option<usize>,
+}
+
+/// What stays together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Group {
+    /// All of a kernel
+    Kernel,
+    /// All of a launch
+    Launch,
+    /// All that ran on an SM
+    Sm,
+    /// All of a block
+    Block,
+    /// All of a warp
+    Warp,
+}
+
+fn track_name(text: &str) -> Result<(u32, String), String> {
+    let parsed = text.split_once('=').and_then(|(number, name)| Some((number.parse().ok()?, name)));
+    match parsed {
+        Some((number, name)) => Ok((number, name.to_owned())),
+        None => Err(format!("`{text}` is no track's number and name, such as 7=loader")),
+    }
+}
+
+/// What the writers are told.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub(super) timeline: ExportOptions,
+    pub(super) stacks: StackGroup,
+    pub(super) speedscope: SpeedscopeOptions,
+}
+
+impl FormatArguments {
+    /// The options of a format; an error if one was given that it does not have.
+    pub(super) fn of(&self, format: Format) -> Result<Options, Error> {
+        let (timeline, folded) = (format.is_timeline(), format == Format::Folded);
+        let speedscope = format == Format::Speedscope;
+        let in_place = [
+            ("--group-by", self.group_by.is_none() || timeline || folded),
+            ("--raw-times", !self.raw_times || timeline),
+            ("--track-name", self.track_name.is_empty() || timeline),
+            ("--no-counters", !self.no_counters || timeline),
+            ("--first-warp", self.first_warp.is_none() || speedscope),
+            ("--most-warps", self.most_warps.is_none() || speedscope),
+        ];
+        if let Some((option, _)) = in_place.into_iter().find(|(_, in_place)| !in_place) {
+            return Err(Error::new(format!("{option} means nothing to the format {format}"))
+                .with_cure(format!("leave {option} out")));
+        }
+        let grouping = match self.group_by {
+            None | Some(Group::Block) => Grouping::Block,
+            Some(Group::Sm) => Grouping::Sm,
+            Some(Group::Kernel | Group::Launch | Group::Warp) if timeline => {
+                return Err(Error::new(
+                    "the tracks of a timeline lie by launch and warp in any case",
+                )
+                .with_cure("say --group-by block or --group-by sm"));
+            }
+            Some(_) => Grouping::default(),
+        };
+        let speedscope = SpeedscopeOptions::default();
+        Ok(Options {
+            timeline: ExportOptions {
+                grouping,
+                raw_times: self.raw_times,
+                track_names: self.track_name.iter().cloned().collect(),
+                counters: !self.no_counters,
+                // The command compresses all formats alike.
+                gzip: false,
+            },
+            stacks: match self.group_by {
+                None | Some(Group::Kernel) => StackGroup::Kernel,
+                Some(Group::Launch) => StackGroup::Launch,
+                Some(Group::Sm) => StackGroup::Sm,
+                Some(Group::Block) => StackGroup::Block,
+                Some(Group::Warp) => StackGroup::Warp,
+            },
+            speedscope: SpeedscopeOptions {
+                first_warp: self.first_warp.unwrap_or(speedscope.first_warp),
+                most_warps: self.most_warps.unwrap_or(speedscope.most_warps),
+            },
+        })
+    }
+}

@@ -1,0 +1,377 @@
+//! `profiler info`: what a capture is and holds.
+
+use std::fmt::Write;
+
+use clap::{Args, ValueEnum};
+use profiler_trace::{
+    Capture, CaptureDamage, FormCosts, Launch, ModuleCapture, RecordCost, Severity, Site, Trace,
+};
+use profiler_wire::SiteKind;
+use profiler_wire::header::Dim3;
+use serde_json::{Value, json};
+
+use crate::arguments::CaptureArguments;
+use crate::console::{Console, severity};
+use crate::exit::{Error, Verdict};
+use crate::units::{bytes, counted, digits, duration};
+use crate::{load, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler info gemm.capture
+  profiler info gemm.capture --all
+  profiler info gemm.capture --format json | jq .device";
+
+/// Launches that are shown where not all are asked for.
+const LAUNCHES: usize = 16;
+
+/// Show what a capture is and holds: device, kernels, launches, losses, clock
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: CaptureArguments,
+    /// Show every launch and every site
+    #[arg(long)]
+    all: bool,
+    /// How to show it
+    #[arg(long, default_value = "text")]
+    format: Format,
+}
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON object, with every launch and every site
+    Json,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let input = &arguments.input;
+    let loaded = load::capture(&input.capture, console)?;
+    let file = FileFacts {
+        name: input.capture.input_name().to_string(),
+        bytes: loaded.file_bytes,
+        raw_bytes: loaded.capture.modules.iter().map(raw_bytes).sum(),
+        damage: loaded.damage,
+    };
+    let modules = module_facts(&loaded.capture);
+    let trace = load::decoded(loaded.capture, input.decoding, console);
+    output::print(&match arguments.format {
+        Format::Text => text(&file, &modules, &trace, arguments.all),
+        Format::Json => format!("{:#}\n", to_json(&file, &modules, &trace)),
+    })?;
+    Ok(Verdict::Clean)
+}
+
+/// What is known of the file.
+struct FileFacts {
+    name: String,
+    bytes: u64,
+    /// What the device wrote, uncompressed.
+    raw_bytes: u64,
+    damage: Vec<CaptureDamage>,
+}
+
+/// What is known of a module.
+struct ModuleFacts {
+    wire_version: u32,
+    sites: Vec<Site>,
+    slots: u32,
+    raw_bytes: u64,
+}
+
+fn raw_bytes(module: &ModuleCapture) -> u64 {
+    [&module.headers, &module.records, &module.lanes, &module.lane_counts]
+        .into_iter()
+        .map(|array| array.len() as u64)
+        .sum()
+}
+
+fn module_facts(capture: &Capture) -> Vec<ModuleFacts> {
+    let facts = |module: &ModuleCapture| ModuleFacts {
+        wire_version: module.descriptor.version,
+        sites: module.sites.sites().to_vec(),
+        slots: module.descriptor.slot_count,
+        raw_bytes: raw_bytes(module),
+    };
+    capture.modules.iter().map(facts).collect()
+}
+
+/// Lines of a label and what it is about.
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, label: &str, text: &str) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "{label:<10}{text}");
+    }
+}
+
+fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> String {
+    let mut lines = Lines(String::new());
+    lines.add("file", &file_line(file));
+    for damage in &file.damage {
+        lines.add("damage", &damage.to_string());
+    }
+    lines.add("device", &device(trace));
+    if let Some(line) = clock(trace) {
+        lines.add("clock", &line);
+    }
+    for line in record_cost(trace) {
+        lines.add("cost", &line);
+    }
+    let (recorded, lost) = (trace.recorded(), trace.lost());
+    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+    let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
+    lines.add(
+        "records",
+        &format!(
+            "{recorded} ({}, {}), {}; {}, {}",
+            counted(regions, "region"),
+            counted(marks, "mark"),
+            if lost == 0 { "none lost".to_owned() } else { format!("{lost} LOST") },
+            counted(trace.warps.len(), "warp"),
+            counted(trace.edges.len(), "edge"),
+        ),
+    );
+    for (index, module) in modules.iter().enumerate() {
+        lines.add("module", &module_line(index, module));
+        for site in &module.sites {
+            if site.kind == SiteKind::Kernel {
+                lines.add("kernel", &site_line(site));
+            } else if all {
+                lines.add("", &site_line(site));
+            }
+        }
+    }
+    let shown = if all { trace.launches.len() } else { LAUNCHES };
+    for (index, launch) in trace.launches.iter().enumerate().take(shown) {
+        lines.add("launch", &launch_line(trace, index, launch));
+    }
+    if trace.launches.len() > shown {
+        let more = trace.launches.len() - shown;
+        lines.add("", &format!("and {more} more; --all shows them"));
+    }
+    let mut text = lines.0;
+    for diagnostic in &trace.diagnostics.list {
+        let (name, style) = severity(diagnostic.severity());
+        let _ = writeln!(text, "{style}{name}{style:#}: {diagnostic}");
+    }
+    text
+}
+
+fn file_line(file: &FileFacts) -> String {
+    let mut line = format!("{}, {}", file.name, bytes(file.bytes));
+    if file.bytes > 0 && file.raw_bytes > 0 {
+        line += &format!(
+            ", {} uncompressed ({} times as much)",
+            bytes(file.raw_bytes),
+            digits(file.raw_bytes as f64 / file.bytes as f64)
+        );
+    }
+    line
+}
+
+fn device(trace: &Trace) -> String {
+    let device = &trace.device;
+    let mut line = match (device.name.as_str(), device.emulated) {
+        ("", false) => "unknown GPU".to_owned(),
+        ("" | "emulator", true) => "emulator: these are not GPU times".to_owned(),
+        (name, false) => name.to_owned(),
+        (name, true) => format!("emulator ({name}): these are not GPU times"),
+    };
+    if let Some((major, minor)) = device.compute_capability {
+        line += &format!(", compute capability {major}.{minor}");
+    }
+    if device.sm_count > 0 {
+        line += &format!(", {} SMs", device.sm_count);
+    }
+    if !device.driver.is_empty() {
+        line += &format!(", driver {}", device.driver);
+    }
+    line
+}
+
+fn clock(trace: &Trace) -> Option<String> {
+    let mut facts = Vec::new();
+    if let Some(mhz) = trace.clock_mhz {
+        facts.push(format!("SM clock {} MHz", digits(mhz)));
+    }
+    if trace.resolution_ns > 0.0 {
+        facts.push(format!("resolution {}", duration(trace.resolution_ns)));
+    }
+    if trace.alignment_ns > 0.0 {
+        facts.push(format!(
+            "SMs aligned within {} where their clocks were read",
+            duration(trace.alignment_ns)
+        ));
+    }
+    (!facts.is_empty()).then(|| facts.join(", "))
+}
+
+fn record_cost(trace: &Trace) -> Vec<String> {
+    let Some(cost) = &trace.record_cost else {
+        return vec!["not measured: times hold what recording cost".to_owned()];
+    };
+    let mut lines = vec![
+        if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
+            .to_owned(),
+    ];
+    for (who, costs) in forms(cost) {
+        let of = |form| {
+            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
+            format!("{} ticks inside, {} in all", digits(inside), digits(total))
+        };
+        lines.push(format!(
+            "{who}: a region {}; by a token {}; a mark {}",
+            of(profiler_trace::RegionForm::Block),
+            of(profiler_trace::RegionForm::Token),
+            digits(costs.mark.total_ticks()),
+        ));
+    }
+    lines
+}
+
+fn forms(cost: &RecordCost) -> [(&'static str, &FormCosts); 2] {
+    [("one lane", &cost.one_lane), ("elected lane", &cost.elected)]
+}
+
+fn module_line(index: usize, module: &ModuleFacts) -> String {
+    let kernels = module.sites.iter().filter(|site| site.kind == SiteKind::Kernel).count();
+    format!(
+        "{index}: wire version {}, {}, {}, {}, {}",
+        module.wire_version,
+        counted(kernels, "kernel"),
+        counted(module.sites.len() - kernels, "other site"),
+        counted(module.slots as usize, "slot"),
+        bytes(module.raw_bytes),
+    )
+}
+
+fn site_line(site: &Site) -> String {
+    let unit = site.unit.as_ref().map(|unit| format!(", in {unit}")).unwrap_or_default();
+    format!("{} ({}:{}:{}{unit})", site.name, site.file, site.line, site.column)
+}
+
+fn launch_line(trace: &Trace, index: usize, launch: &Launch) -> String {
+    let warps = trace.warps.get(launch.warps.clone()).unwrap_or_default();
+    let recorded: u64 = warps.iter().map(|warp| warp.recorded).sum();
+    let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
+    let mut line = format!(
+        "{index}: {}, grid {}, block {}, at {}, {}, {}, {recorded} records",
+        trace.site(launch.kernel).name,
+        extent(launch.grid_dim),
+        extent(launch.block_dim),
+        duration(launch.start_ns),
+        duration(launch.end_ns - launch.start_ns),
+        counted(warps.len(), "warp"),
+    );
+    if launch.replay > 0 {
+        line += &format!(", replay {}", launch.replay);
+    }
+    if lost > 0 {
+        line += &format!(", {lost} LOST");
+    }
+    line
+}
+
+/// An extent as people write it: `4`, `4x2`, `4x2x3`.
+fn extent(dim: Dim3) -> String {
+    match dim {
+        [x, 1, 1] => format!("{x}"),
+        [x, y, 1] => format!("{x}x{y}"),
+        [x, y, z] => format!("{x}x{y}x{z}"),
+    }
+}
+
+fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
+    let device = &trace.device;
+    let site = |site: &Site| {
+        json!({
+            "id": site.id,
+            "kind": format!("{:?}", site.kind).to_lowercase(),
+            "name": site.name,
+            "list": site.list,
+            "file": site.file,
+            "line": site.line,
+            "column": site.column,
+            "module": site.module,
+            "unit": site.unit,
+        })
+    };
+    let module = |module: &ModuleFacts| {
+        json!({
+            "wire_version": module.wire_version,
+            "slots": module.slots,
+            "raw_bytes": module.raw_bytes,
+            "sites": module.sites.iter().map(site).collect::<Vec<_>>(),
+        })
+    };
+    let launch = |launch: &Launch| {
+        let warps = trace.warps.get(launch.warps.clone()).unwrap_or_default();
+        json!({
+            "kernel": trace.site(launch.kernel).name,
+            "grid_id": launch.grid_id,
+            "replay": launch.replay,
+            "grid": launch.grid_dim,
+            "block": launch.block_dim,
+            "start_ns": launch.start_ns,
+            "end_ns": launch.end_ns,
+            "warps": warps.len(),
+            "recorded": warps.iter().map(|warp| warp.recorded).sum::<u64>(),
+            "lost": warps.iter().map(|warp| warp.lost).sum::<u64>(),
+        })
+    };
+    let costs = |costs: &FormCosts| {
+        let stamps = costs.stamps().map(|(name, cost)| {
+            let ticks = json!({ "before": cost.before_ticks, "after": cost.after_ticks });
+            (name.to_owned(), ticks)
+        });
+        Value::Object(stamps.into_iter().collect())
+    };
+    let record_cost = trace
+        .record_cost
+        .as_ref()
+        .map(|cost| json!({ "one_lane": costs(&cost.one_lane), "elected": costs(&cost.elected) }));
+    let diagnostics = trace.diagnostics.list.iter().map(|diagnostic| {
+        json!({
+            "kind": diagnostic.kind.name(),
+            "severity": severity(diagnostic.severity()).0,
+            "count": diagnostic.count,
+            "text": diagnostic.to_string(),
+        })
+    });
+    json!({
+        "schema": 1,
+        "file": {
+            "name": file.name,
+            "bytes": file.bytes,
+            "raw_bytes": file.raw_bytes,
+            "damage": file.damage.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        },
+        "device": {
+            "name": device.name,
+            "emulated": device.emulated,
+            "compute_capability": device.compute_capability,
+            "sm_count": device.sm_count,
+            "driver": device.driver,
+        },
+        "clock": {
+            "mhz": trace.clock_mhz,
+            "resolution_ns": trace.resolution_ns,
+            "alignment_ns": trace.alignment_ns,
+            "origin_ns": trace.origin_ns,
+        },
+        "record_cost": record_cost,
+        "cost_subtracted": trace.cost_subtracted,
+        "recorded": trace.recorded(),
+        "lost": trace.lost(),
+        "modules": modules.iter().map(module).collect::<Vec<_>>(),
+        "launches": trace.launches.iter().map(launch).collect::<Vec<_>>(),
+        "is_sound": trace.diagnostics.worst() < Some(Severity::Error),
+        "diagnostics": diagnostics.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,61 @@
+//! `profiler report`: all of it on one page.
+
+use clap::{Args, ValueHint};
+use profiler_report::{ReportOptions, write_html};
+
+use crate::arguments::{CaptureArguments, File};
+use crate::console::Console;
+use crate::exit::{Error, Verdict};
+use crate::load;
+use crate::output::{self, Content};
+use crate::window::Window;
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler report gemm.capture -o gemm.html
+  profiler report gemm.capture -o gemm.html --window 25%..50% --title 'gemm, 4096 x 4096'";
+
+/// Write one HTML page with figures, distributions, timeline and maps
+///
+/// The page needs no network and no server: open the file in a browser.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: CaptureArguments,
+    /// The file to write; `-` for standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: File,
+    /// The page's title [default: the names of the kernels]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the
+    /// begin of the first launch. All other figures are about the whole capture
+    #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
+    window: Option<Window>,
+    /// How many megabytes single regions may take in the page before they are compressed; what does
+    /// not fit is drawn from sums
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 8,
+          value_parser = clap::value_parser!(u32).range(..=1024))]
+    detail: u32,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let input = &arguments.input;
+    output::check(&arguments.output, Content::Text, &[&input.capture])?;
+    let trace = load::trace(&input.capture, input.decoding, console)?;
+    console.diagnostics(&trace.diagnostics);
+    let window = match arguments.window {
+        Some(window) => window.on_launches(&trace, 0..trace.launches.len())?,
+        None => None,
+    };
+    let options = ReportOptions {
+        title: arguments.title.clone(),
+        window,
+        detail_bytes: arguments.detail as usize * 1_000_000,
+    };
+    output::write(&arguments.output, Content::Text, &[&input.capture], console, |writer| {
+        Ok(write_html(&trace, writer, &options)?)
+    })?;
+    Ok(Verdict::Clean)
+}

@@ -1,0 +1,300 @@
+//! `profiler stats`: how often regions ran, how long, and what share of the kernel.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Write};
+
+use clap::{Args, ValueEnum, ValueHint};
+use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp};
+
+use crate::arguments::{CaptureArguments, File};
+use crate::console::Console;
+use crate::exit::{Error, Verdict};
+use crate::load;
+use crate::output::{self, Content};
+use crate::selection::{Selection, WarpArguments};
+use crate::window::Window;
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler stats gemm.capture
+  profiler stats gemm.capture --by path
+  profiler stats gemm.capture --name 'load*' --by sm --launch 3
+  profiler stats gemm.capture --launch 0 --window 20%..40% --block 0-3
+  profiler stats gemm.capture --show balance,critical-path --launch 3
+  profiler stats gemm.capture --format csv -o gemm.csv
+  profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
+  profiler stats gemm.capture --subtract-cost";
+
+/// Show how often regions ran, how long, and what share of the kernel
+///
+/// Filters of one kind add to each other; filters of different kinds must all be met.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: CaptureArguments,
+    /// What each row of the regions is about [default: site]
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// What is shown; several may be named with commas between them. All but regions is about whole
+    /// launches, one by one: those of --launch, or else the first
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
+    show: Vec<Show>,
+    /// How to show it
+    #[arg(long, default_value = "table")]
+    format: Format,
+    /// The file to write; `-`, or nothing, for standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<File>,
+    #[command(flatten)]
+    filters: Filters,
+}
+
+/// What is in the statistics.
+#[derive(Args, Debug)]
+struct Filters {
+    /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    name: Vec<String>,
+    /// Launches of kernels of this name only; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    kernel: Vec<String>,
+    /// These launches only, by their index, such as 0-3,8; `profiler info` lists them
+    #[arg(long, value_name = "NUMBERS")]
+    launch: Option<Selection>,
+    /// Only what begins in this stretch of time: 10us..20us, 25%..50%, 1ms..; counted from the begin
+    /// of the launch if there is one, or one is chosen, otherwise from the begin of the first
+    #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
+    window: Option<Window>,
+    #[command(flatten)]
+    warps: WarpArguments,
+}
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Show {
+    /// Regions: how often, how long, what share of the kernel
+    Regions,
+    /// How evenly a launch is spread over warps, blocks and SMs, and how it ends
+    Balance,
+    /// Who waits for whom, by signals and waits
+    Waits,
+    /// What the end of a launch waited for
+    CriticalPath,
+}
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table for people, with what else is to be known above it
+    Table,
+    /// A JSON object with notes, diagnostics and rows
+    Json,
+    /// A line for each row, a column for each figure
+    Csv,
+}
+
+/// What each row is about.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    /// A region, over all launches
+    Site,
+    /// A region within those that enclose it, over all launches
+    Path,
+    /// A region in a launch
+    Launch,
+    /// A region on an SM, over all launches
+    Sm,
+    /// A region in a block of a launch
+    Block,
+    /// A region in a warp of a launch
+    Warp,
+}
+
+impl From<By> for GroupBy {
+    fn from(by: By) -> Self {
+        match by {
+            By::Site => Self::Site,
+            By::Path => Self::Path,
+            By::Launch => Self::Launch,
+            By::Sm => Self::Sm,
+            By::Block => Self::Block,
+            By::Warp => Self::Warp,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    arguments.refuse_what_does_nothing()?;
+    let capture = &arguments.input.capture;
+    let output = arguments.output.as_ref().unwrap_or(&File::Standard);
+    output::check(output, Content::Text, &[capture])?;
+    let trace = load::trace(capture, arguments.input.decoding, console)?;
+    let stats = if arguments.show.contains(&Show::Regions) {
+        let query = arguments.filters.query(&trace)?;
+        let _progress = console.elapsed("gathering statistics");
+        Some(trace.stats_of(&query.by(arguments.by.unwrap_or(By::Site).into())))
+    } else {
+        None
+    };
+    if stats.is_none() || arguments.format == Format::Csv {
+        // Where the output has no place for them.
+        console.diagnostics(&trace.diagnostics);
+    }
+    let launches = match arguments.filters.launch {
+        Some(_) => arguments.filters.launches(&trace)?,
+        None => vec![0],
+    };
+    output::write(output, Content::Text, &[capture], console, |writer| {
+        for (index, show) in arguments.show.iter().enumerate() {
+            if index > 0 {
+                writeln!(writer)?;
+            }
+            match (show, arguments.format) {
+                (Show::Regions, format) => {
+                    if let Some(stats) = &stats {
+                        format.write(stats, writer)?;
+                    }
+                }
+                (Show::Balance, _) => tables(&launches, |launch| trace.balance(launch), writer)?,
+                (Show::Waits, _) => tables(&launches, |launch| trace.waits(launch), writer)?,
+                (Show::CriticalPath, _) => {
+                    tables(&launches, |launch| trace.critical_path(launch), writer)?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Verdict::Clean)
+}
+
+impl Format {
+    fn write(self, stats: &Stats, writer: &mut (dyn Write + Send)) -> io::Result<()> {
+        match self {
+            Self::Table => write!(writer, "{stats}"),
+            Self::Json => stats.write_json_to(writer),
+            Self::Csv => stats.write_csv_to(writer),
+        }
+    }
+}
+
+/// Writes what there is of each launch.
+fn tables<T: fmt::Display>(
+    launches: &[usize],
+    of: impl Fn(usize) -> Option<T>,
+    writer: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    for (index, &launch) in launches.iter().enumerate() {
+        if index > 0 {
+            writeln!(writer)?;
+        }
+        match of(launch) {
+            Some(table) => write!(writer, "{table}")?,
+            None => writeln!(writer, "launch {launch}: nothing was recorded")?,
+        }
+    }
+    Ok(())
+}
+
+impl Arguments {
+    fn refuse_what_does_nothing(&self) -> Result<(), Error> {
+        if self.format != Format::Table && self.show != [Show::Regions] {
+            return Err(Error::new("JSON and CSV are there for regions only")
+                .with_cure("leave --show or --format out"));
+        }
+        let filters = &self.filters;
+        let given = [
+            ("--by", self.by.is_some()),
+            ("--name", !filters.name.is_empty()),
+            ("--kernel", !filters.kernel.is_empty()),
+            ("--window", filters.window.is_some()),
+            ("--sm", filters.warps.sm.is_some()),
+            ("--block", !filters.warps.block.is_empty()),
+            ("--warp", filters.warps.warp.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) if !self.show.contains(&Show::Regions) => {
+                Err(Error::new(format!("{option} is about regions, which are not shown"))
+                    .with_cure(format!("leave {option} out, or add regions to --show")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Filters {
+    fn query(&self, trace: &Trace) -> Result<StatsQuery, Error> {
+        let mut query = StatsQuery::new();
+        for name in &self.name {
+            query = query.name(name);
+        }
+        for kernel in &self.kernel {
+            query = query.kernel(kernel);
+        }
+        let launches = self.launches(trace)?;
+        if self.launch.is_some() {
+            query = launches.iter().fold(query, |query, launch| query.launch(*launch));
+        }
+        if let Some(window) = self.window
+            && let Some(window) = window.on_launches(trace, launches.iter().copied())?
+        {
+            query = query.window_ns(window);
+        }
+        self.warps_of(trace, query)
+    }
+
+    /// The launches that are meant.
+    fn launches(&self, trace: &Trace) -> Result<Vec<usize>, Error> {
+        let count = trace.launches.len();
+        let Some(selection) = &self.launch else { return Ok((0..count).collect()) };
+        let launches: Vec<usize> =
+            (0..count).filter(|&launch| selection.contains(launch as u64)).collect();
+        if launches.is_empty() {
+            return Err(Error::new("there is no such launch").with_cure(match count {
+                0 => "nothing was launched while the session was attached".to_owned(),
+                _ => format!("the launches are 0 to {}; `profiler info` lists them", count - 1),
+            }));
+        }
+        Ok(launches)
+    }
+
+    /// Adds the SMs, blocks and warps that are meant, as far as anything was recorded there.
+    fn warps_of(&self, trace: &Trace, mut query: StatsQuery) -> Result<StatsQuery, Error> {
+        let arguments = &self.warps;
+        if let Some(selection) = &arguments.sm {
+            let sms = present(trace, "on such an SM", |warp| {
+                selection.contains(warp.sm.into()).then_some(warp.sm)
+            })?;
+            query = sms.into_iter().fold(query, StatsQuery::sm);
+        }
+        if !arguments.block.is_empty() {
+            let blocks = present(trace, "in such a block", |warp| {
+                arguments.takes_block(warp.block).then_some(warp.block)
+            })?;
+            query = blocks.into_iter().fold(query, StatsQuery::block);
+        }
+        if let Some(selection) = &arguments.warp {
+            let warps = present(trace, "by such a warp", |warp| {
+                selection.contains(warp.warp.into()).then_some(warp.warp)
+            })?;
+            query = warps.into_iter().fold(query, StatsQuery::warp);
+        }
+        Ok(query)
+    }
+}
+
+/// What of the warps is meant: each once.
+fn present<T: Ord>(
+    trace: &Trace,
+    place: &str,
+    of: impl Fn(&Warp) -> Option<T>,
+) -> Result<BTreeSet<T>, Error> {
+    let present: BTreeSet<T> = trace.warps.iter().filter_map(of).collect();
+    if present.is_empty() {
+        return Err(Error::new(format!("nothing was recorded {place}")).with_cure(
+            "choose others by --sm, --block and --warp; `profiler timeline` shows which",
+        ));
+    }
+    Ok(present)
+}

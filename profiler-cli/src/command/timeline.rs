@@ -1,0 +1,130 @@
+//! `profiler timeline`: what the warps of a launch did when, on a terminal.
+
+mod cells;
+mod draw;
+mod rows;
+
+use std::ops::RangeInclusive;
+
+use clap::Args;
+use profiler_trace::{Launch, Trace};
+
+use crate::arguments::CaptureArguments;
+use crate::console::Console;
+use crate::exit::{Error, Verdict};
+use crate::selection::WarpArguments;
+use crate::window::Window;
+use crate::{load, output};
+use rows::RowKind;
+
+const EXAMPLES: &str = "\
+Examples:
+  profiler timeline gemm.capture
+  profiler timeline gemm.capture --window 20%..40% --rows 24
+  profiler timeline gemm.capture --launch 3 --window 10us..12.5us --block 0-3
+  profiler timeline gemm.capture --by sm --depth 1
+  profiler timeline gemm.capture --color always | less -R";
+
+/// How wide a timeline is where there is no terminal to ask.
+const WIDTH: usize = 100;
+/// What fits any terminal that is in use.
+const WIDTHS: RangeInclusive<i64> = 40..=1000;
+
+/// Draw on the terminal what the warps of a launch did, and when
+///
+/// Columns are equal stretches of time. Each cell shows the innermost region that filled most of it,
+/// by a letter of the legend; `·` where warps were in the kernel and mostly in no region; nothing
+/// where they were mostly not in the kernel. A region without an end reaches to the end of its warp.
+///
+/// A row is a warp; where there are more warps than rows, a row is a block or an SM, or several of
+/// them, and shows what all of their warps did together. Where several lanes of a warp record, each
+/// of them counts.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: CaptureArguments,
+    /// Which launch, by its index; `profiler info` lists them
+    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    launch: usize,
+    /// The stretch of time to show, from the begin of the launch: 10us..20us, 25%..50%, 1ms..
+    #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
+    window: Option<Window>,
+    /// What a row is [default: what fits: warps, blocks, or SMs]
+    #[arg(long, value_name = "WHAT")]
+    by: Option<RowKind>,
+    /// How many rows there may be; what does not fit is drawn together
+    #[arg(long, value_name = "COUNT", default_value_t = 32,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rows: u32,
+    /// How wide the drawing is, in characters [default: the terminal's width, else 100]
+    #[arg(long, value_name = "CHARACTERS",
+          value_parser = clap::value_parser!(u32).range(WIDTHS))]
+    width: Option<u32>,
+    #[command(flatten)]
+    warps: WarpArguments,
+    /// Show regions at most this deep; 1 is the outermost [default: the innermost]
+    #[arg(long, value_name = "DEPTH", value_parser = clap::value_parser!(u16).range(1..))]
+    depth: Option<u16>,
+}
+
+pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let trace = load::trace(&arguments.input.capture, arguments.input.decoding, console)?;
+    console.diagnostics(&trace.diagnostics);
+    let launch = launch(&trace, arguments.launch)?;
+    let length_ns = launch.end_ns - launch.start_ns;
+    let window = match arguments.window {
+        Some(window) => window.on(length_ns).map_err(Error::new)?,
+        // A launch of no length has a moment to show.
+        None => (0.0, length_ns.max(1.0)),
+    };
+    let selected = rows::select(&trace, launch, |warp| arguments.warps.takes(warp));
+    if selected.is_empty() {
+        return Err(Error::new(format!("launch {} has no such warp", arguments.launch))
+            .with_cure("choose others by --sm, --block and --warp"));
+    }
+    let (kind, rows) = rows::arrange(&trace, launch, &selected, arguments.by, arguments.rows);
+    let label_width = rows::label_width(&rows);
+    let columns = width(arguments).saturating_sub(label_width + 1).max(1);
+    let drawing = draw::Drawing {
+        trace: &trace,
+        launch_index: arguments.launch,
+        launch,
+        window,
+        kind,
+        columns,
+        label_width,
+        rows: {
+            let _progress = console.elapsed("drawing");
+            let view = cells::View {
+                start_ns: launch.start_ns + window.0,
+                end_ns: launch.start_ns + window.1,
+                columns,
+                depth: arguments.depth.unwrap_or(u16::MAX),
+            };
+            let filled = |row: rows::Row| (row.label, view.fill(&trace, &row.warps));
+            rows.into_iter().map(filled).collect()
+        },
+    };
+    output::print(&drawing.text())?;
+    Ok(Verdict::Clean)
+}
+
+fn launch(trace: &Trace, index: usize) -> Result<&Launch, Error> {
+    trace.launches.get(index).ok_or_else(|| match trace.launches.len() {
+        0 => Error::new("the capture holds no launch: no kernel was recorded").with_cure(
+            "launch a profiled kernel while the session is attached; \
+             `profiler check` says what else may be wrong",
+        ),
+        count => Error::new(format!("there is no launch {index}"))
+            .with_cure(format!("the launches are 0 to {}; `profiler info` lists them", count - 1)),
+    })
+}
+
+fn width(arguments: &Arguments) -> usize {
+    match arguments.width {
+        Some(width) => width as usize,
+        None => terminal_size::terminal_size()
+            .map_or(WIDTH, |(width, _)| usize::from(width.0).max(*WIDTHS.start() as usize)),
+    }
+}

@@ -1,0 +1,273 @@
+//! Rows of cells as text.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use anstyle::{Ansi256Color, Style};
+use profiler_trace::{Launch, SiteIndex, Trace};
+
+use super::cells::{Cell, Filled};
+use super::rows::{ACTIVE, RowKind};
+use crate::units::{counted, digits, duration};
+
+/// Regions that have a letter of their own; all others share [`OTHERS`].
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+/// The sign of all regions that found no letter.
+const OTHERS: char = '?';
+/// The sign of time in the kernel and in no region.
+const NO_REGION: char = '·';
+/// Signs of a number between none and most.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Colours of the 256 that terminals have, near those of Okabe and Ito (2008), which people who see
+/// colours differently can tell apart. With more regions than colours they repeat; letters do not.
+const COLORS: [u8; 8] = [74, 214, 36, 228, 32, 166, 175, 250];
+/// Black on any of them.
+const INK: u8 = 16;
+/// Columns from one time along the top to the next, at least.
+const LABEL_WIDTH: usize = 12;
+/// A name in the legend is cut where it would push all else away.
+const LONGEST_NAME: usize = 40;
+
+/// All that is drawn.
+pub(super) struct Drawing<'t> {
+    pub(super) trace: &'t Trace,
+    pub(super) launch_index: usize,
+    pub(super) launch: &'t Launch,
+    /// Begin and end, in nanoseconds from the begin of the launch.
+    pub(super) window: (f64, f64),
+    pub(super) kind: RowKind,
+    pub(super) columns: usize,
+    pub(super) label_width: usize,
+    /// Labels, and what filled the cells.
+    pub(super) rows: Vec<(String, Filled)>,
+}
+
+/// The legend's words for [`NO_REGION`].
+const NONE: &str = "in no region";
+
+/// How a region looks.
+#[derive(Clone, Copy)]
+struct Look {
+    letter: char,
+    style: Style,
+}
+
+/// How a region looks that has no look.
+const UNKNOWN: Look = Look { letter: OTHERS, style: Style::new() };
+
+impl Drawing<'_> {
+    /// The drawing: title, axis, rows, how many warps were active, legend.
+    pub(super) fn text(&self) -> String {
+        let regions = self.regions();
+        let looks = self.looks(&regions);
+        let mut text = String::new();
+        self.title(&mut text);
+        self.axis(&mut text);
+        for (label, filled) in &self.rows {
+            let _ = write!(text, "{label:<width$} ", width = self.label_width);
+            self.cells(&mut text, &filled.cells, &looks);
+        }
+        self.active(&mut text);
+        self.legend(&mut text, &regions, &looks);
+        text
+    }
+
+    /// The regions of the window with their times, the longest first.
+    fn regions(&self) -> Vec<(SiteIndex, f64)> {
+        let mut sums: HashMap<SiteIndex, f64> = HashMap::new();
+        for (_, filled) in &self.rows {
+            for (site, ns) in &filled.regions_ns {
+                *sums.entry(*site).or_default() += ns;
+            }
+        }
+        let mut regions: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
+        regions.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+        regions
+    }
+
+    /// A letter for each region: one of its name if that is free.
+    fn looks(&self, regions: &[(SiteIndex, f64)]) -> HashMap<SiteIndex, Look> {
+        let mut free: Vec<char> = LETTERS.chars().collect();
+        let mut looks = HashMap::new();
+        for (index, (site, _)) in regions.iter().enumerate() {
+            let name = &self.trace.site(*site).name;
+            let own = name.chars().flat_map(|c| [c, c.to_ascii_uppercase()]);
+            let letter = own
+                .filter(|letter| free.contains(letter))
+                .chain(free.first().copied())
+                .next()
+                .unwrap_or(OTHERS);
+            free.retain(|&other| other != letter);
+            let color = Ansi256Color(COLORS[index % COLORS.len()]);
+            let style = Ansi256Color(INK).on(color);
+            looks.insert(*site, Look { letter, style });
+        }
+        looks
+    }
+
+    fn title(&self, text: &mut String) {
+        let (start, end) = self.window;
+        let launch = self.launch;
+        let of = match self.trace.launches.len() {
+            1 => String::new(),
+            count => format!(" (of 0 to {}; --launch chooses)", count - 1),
+        };
+        let _ = writeln!(
+            text,
+            "launch {}{of}: {}, {}, {}",
+            self.launch_index,
+            one_line(&self.trace.site(launch.kernel).name),
+            duration(launch.end_ns - launch.start_ns),
+            counted(launch.warps.len(), "warp"),
+        );
+        let warps = self.trace.warps.get(launch.warps.clone()).unwrap_or_default();
+        let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
+        if lost > 0 {
+            let _ =
+                writeln!(text, "LOST {lost} records of this launch: what is blank may be missing");
+        }
+        if self.trace.device.emulated {
+            let _ = writeln!(text, "recorded on the emulator: these are not GPU times");
+        }
+        let kind = match self.kind {
+            RowKind::Warp => "warps",
+            RowKind::Block => "blocks",
+            RowKind::Sm => "SMs",
+        };
+        let column = (end - start) / self.columns as f64;
+        let _ = writeln!(text, "{kind} from top to bottom; a column is {}", duration(column));
+    }
+
+    /// Round times along the top, each beginning at the column that it falls into.
+    fn axis(&self, text: &mut String) {
+        let (start, end) = self.window;
+        let column_ns = (end - start) / self.columns as f64;
+        let step = round_step(column_ns * LABEL_WIDTH as f64);
+        let mut line = " ".repeat(self.label_width + 1);
+        let mut at = 0;
+        let mut time = (start / step).ceil() * step;
+        // A window far from 0 may be so short that a step is lost in rounding.
+        while time <= end && time + step > time {
+            let column = ((time - start) / column_ns) as usize;
+            let label = format!("|{}", duration(time));
+            let width = label.chars().count();
+            if column + width > self.columns {
+                break;
+            }
+            line += &" ".repeat(column.saturating_sub(at));
+            line += &label;
+            at = column + width;
+            time += step;
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+
+    fn cells(&self, text: &mut String, cells: &[Cell], looks: &HashMap<SiteIndex, Look>) {
+        for run in cells.chunk_by(|left, right| left == right) {
+            match run[0] {
+                Cell::Outside => text.extend(run.iter().map(|_| ' ')),
+                Cell::NoRegion => text.extend(run.iter().map(|_| NO_REGION)),
+                Cell::Region(site) => {
+                    let Look { letter, style } = looks.get(&site).copied().unwrap_or(UNKNOWN);
+                    let letters: String = run.iter().map(|_| letter).collect();
+                    let _ = write!(text, "{style}{letters}{style:#}");
+                }
+            }
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text.push('\n');
+    }
+
+    /// How many warps were in the kernel, over time.
+    fn active(&self, text: &mut String) {
+        let (start, end) = self.window;
+        let width = (end - start) / self.columns as f64;
+        let mut sums = vec![0.0; self.columns];
+        for (_, filled) in &self.rows {
+            for (sum, ns) in sums.iter_mut().zip(&filled.kernel_ns) {
+                *sum += ns / width;
+            }
+        }
+        let most = sums.iter().copied().fold(0.0, f64::max);
+        if most <= 0.0 {
+            let _ = writeln!(text, "no warp was in the kernel in this window");
+            return;
+        }
+        let levels = sums.iter().map(|sum| {
+            // Any warp at all is seen.
+            let level = (sum / most * 8.0).round() as usize;
+            LEVELS[if *sum > 0.0 { level.clamp(1, 8) } else { 0 }]
+        });
+        let levels: String = levels.collect();
+        let _ = writeln!(
+            text,
+            "{ACTIVE:<width$} {}",
+            levels.trim_end_matches(' '),
+            width = self.label_width
+        );
+        let _ = writeln!(text, "active: at most {} warps in the kernel at a time", digits(most));
+    }
+
+    fn legend(
+        &self,
+        text: &mut String,
+        regions: &[(SiteIndex, f64)],
+        looks: &HashMap<SiteIndex, Look>,
+    ) {
+        let kernel: f64 = self.rows.iter().flat_map(|(_, filled)| &filled.kernel_ns).sum();
+        let names = regions.iter().map(|(site, _)| one_line(&self.trace.site(*site).name));
+        let names: Vec<String> = names.collect();
+        let width = names.iter().map(|name| name.chars().count()).fold(NONE.len(), usize::max);
+        let none: f64 = self.rows.iter().map(|(_, filled)| filled.no_region_ns).sum();
+        if kernel <= 0.0 {
+            return;
+        }
+        let _ = writeln!(text, "\nregions, and their share of the warps' time in the kernel:");
+        let mut line = |look: Look, name: &str, ns: f64| {
+            let Look { letter, style } = look;
+            let share = ns / kernel * 100.0;
+            let _ = writeln!(
+                text,
+                "  {style}{letter}{style:#} {name:<width$}  {:>10}  {share:>5.1} %",
+                duration(ns),
+            );
+        };
+        for ((site, ns), name) in regions.iter().zip(&names) {
+            line(looks.get(site).copied().unwrap_or(UNKNOWN), name, *ns);
+        }
+        line(Look { letter: NO_REGION, style: Style::new() }, NONE, none);
+    }
+}
+
+/// The smallest of 1, 2, 5, 10, 20, 50, .. nanoseconds (and of their decimal parts) that is at least
+/// this.
+fn round_step(at_least_ns: f64) -> f64 {
+    let power = 10.0_f64.powf(at_least_ns.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|step| *step >= at_least_ns)
+        .unwrap_or(at_least_ns)
+}
+
+/// A name on one line, cut where it is very long.
+fn one_line(name: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    let mut text: String = name.chars().take(LONGEST_NAME).map(visible).collect();
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round_step;
+
+    #[test]
+    fn steps_are_round_and_large_enough() {
+        for (at_least, step) in [(1.0, 1.0), (1.5, 2.0), (3.0, 5.0), (0.06, 0.1), (7e6, 1e7)] {
+            assert!((round_step(at_least) / step - 1.0).abs() < 1e-9, "{at_least}");
+        }
+    }
+}

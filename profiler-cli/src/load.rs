@@ -1,0 +1,72 @@
+//! Reads captures and decodes them.
+
+use std::fs;
+use std::io::{self, BufReader, Read};
+
+use profiler_trace::{Capture, CaptureDamage, CaptureError, Trace, decode};
+
+use crate::arguments::{DecodingArguments, File};
+use crate::console::Console;
+use crate::exit::{Error, chain};
+
+/// A capture, and what its file was.
+pub(crate) struct Loaded {
+    /// What of it is whole.
+    pub(crate) capture: Capture,
+    /// What is not.
+    pub(crate) damage: Vec<CaptureDamage>,
+    /// How long the file is.
+    pub(crate) file_bytes: u64,
+}
+
+/// Reads a capture.
+pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
+    let name = file.input_name().to_string();
+    let unreadable = |error: io::Error| Error::new(format!("cannot read {name}: {error}"));
+    let (reader, total): (Box<dyn Read>, Option<u64>) = match file {
+        File::Standard => (Box::new(io::stdin().lock()), None),
+        File::Path(path) => {
+            let opened = fs::File::open(path).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => unreadable(error).with_cure(
+                    "give the path of a capture; a program that records writes it beside its trace",
+                ),
+                _ => unreadable(error),
+            })?;
+            let about = opened.metadata().map_err(unreadable)?;
+            if about.is_dir() {
+                return Err(Error::new(format!("cannot read {name}: it is a folder"))
+                    .with_cure("name one of the captures in it"));
+            }
+            (Box::new(opened), about.is_file().then_some(about.len()))
+        }
+    };
+    let progress = console.bytes(&format!("reading {name}"), total);
+    let reader = BufReader::with_capacity(1 << 16, progress.bar.wrap_read(reader));
+    let (capture, damage) = Capture::read_from(reader).map_err(|error| match error {
+        CaptureError::Io(error) => unreadable(error),
+        error => Error::new(format!("{name}: {}", chain(&error))),
+    })?;
+    let file_bytes = progress.bar.position();
+    Ok(Loaded { capture, damage, file_bytes })
+}
+
+/// Decodes a capture, which is gone then.
+pub(crate) fn decoded(capture: Capture, arguments: DecodingArguments, console: &Console) -> Trace {
+    let _progress = console.elapsed("decoding");
+    let mut trace = decode(&capture);
+    drop(capture);
+    if arguments.subtract_cost {
+        trace.subtract_record_cost();
+    }
+    trace
+}
+
+/// Reads and decodes a capture.
+pub(crate) fn trace(
+    file: &File,
+    arguments: DecodingArguments,
+    console: &Console,
+) -> Result<Trace, Error> {
+    let loaded = capture(file, console)?;
+    Ok(decoded(loaded.capture, arguments, console))
+}

@@ -1,0 +1,168 @@
+//! Writes results: to standard output, or to a file that appears when it is whole.
+
+use std::error::Error as StdError;
+use std::fs;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::arguments::File;
+use crate::console::Console;
+use crate::exit::{Error, chain, is_broken_pipe};
+
+/// Anything that makes writing fail.
+pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
+
+/// Prints text to standard output, with its colours where they may be used.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    let mut stdout = anstream::stdout().lock();
+    let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    printed.or_else(|error| closed_or("standard output", error.into()))
+}
+
+/// Whether what is written can be read on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// It can.
+    Text,
+    /// It cannot.
+    Binary,
+}
+
+/// Refuses an output that cannot be written, before any work is done for it: what is not for a
+/// terminal on one, a folder, and whatever would take the place of one of the `inputs`.
+pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result<(), Error> {
+    match output {
+        File::Standard if content == Content::Binary && io::stdout().is_terminal() => {
+            Err(Error::new("this format is not for a terminal")
+                .with_cure("write it to a file with -o FILE, or into a pipe"))
+        }
+        File::Standard => Ok(()),
+        File::Path(path) => Target::of(path, inputs).map(drop),
+    }
+}
+
+/// Writes a result, which `write` makes, and says on the console where it is; see [`check`].
+pub(crate) fn write(
+    output: &File,
+    content: Content,
+    inputs: &[&File],
+    console: &Console,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), WriteError>,
+) -> Result<(), Error> {
+    check(output, content, inputs)?;
+    match output {
+        File::Standard => {
+            let progress = console.bytes("writing", None);
+            let stdout = progress.bar.wrap_write(io::stdout());
+            let mut writer = BufWriter::with_capacity(1 << 16, stdout);
+            let written = write(&mut writer).and_then(|()| Ok(writer.flush()?));
+            // What is left of an output that failed is of no use to anybody.
+            let _ = writer.into_parts();
+            written.or_else(|error| closed_or("standard output", error))
+        }
+        File::Path(path) => {
+            let target = Target::of(path, inputs)?;
+            let name = path.display();
+            let bytes = {
+                let progress = console.bytes(&format!("writing {name}"), None);
+                target.write(|file| {
+                    let file = progress.bar.wrap_write(file);
+                    let mut writer = BufWriter::with_capacity(1 << 16, file);
+                    write(&mut writer)?;
+                    Ok(writer.flush()?)
+                })?;
+                progress.bar.position()
+            };
+            console.note(&format!("wrote {name}, {}", crate::units::bytes(bytes)));
+            Ok(())
+        }
+    }
+}
+
+/// A reader that wants no more is no failure.
+fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
+    if is_broken_pipe(error.as_ref()) {
+        return Ok(());
+    }
+    Err(Error::new(format!("cannot write {name}: {}", chain(error.as_ref()))))
+}
+
+/// A file to be written.
+struct Target<'p> {
+    path: &'p Path,
+    /// The file itself, where `path` is a link to it.
+    real: PathBuf,
+    /// Whether it is, or will be, a file on a disk, and no pipe or device.
+    is_plain: bool,
+    /// Where it lies.
+    folder: PathBuf,
+}
+
+impl<'p> Target<'p> {
+    fn of(path: &'p Path, inputs: &[&File]) -> Result<Self, Error> {
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let about = fs::metadata(&real).ok();
+        if about.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(Error::new(format!("cannot write {}: it is a folder", path.display()))
+                .with_cure("add the name of a file to it"));
+        }
+        let is_plain = about.is_none_or(|about| about.is_file());
+        let is_input = |input: &&File| {
+            input.path().and_then(|input| fs::canonicalize(input).ok()).is_some_and(|it| it == real)
+        };
+        if is_plain && inputs.iter().any(is_input) {
+            return Err(Error::new(format!(
+                "{} would overwrite the capture that it is made from",
+                path.display()
+            ))
+            .with_cure("give -o another name"));
+        }
+        let folder = match real.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        if !folder.is_dir() {
+            return Err(Error::new(format!(
+                "cannot write {}: there is no folder {}",
+                path.display(),
+                folder.display()
+            ))
+            .with_cure("make the folder first, or name another one"));
+        }
+        Ok(Self { path, real, is_plain, folder })
+    }
+
+    fn write(
+        &self,
+        write: impl FnOnce(&mut fs::File) -> Result<(), WriteError>,
+    ) -> Result<(), Error> {
+        let failed = |error: &(dyn StdError + 'static)| {
+            Error::new(format!("cannot write {}: {}", self.path.display(), chain(error)))
+        };
+        if !self.is_plain {
+            let mut file = fs::OpenOptions::new()
+                .write(true)
+                .open(&self.real)
+                .map_err(|error| failed(&error))?;
+            return write(&mut file).or_else(|error| {
+                if is_broken_pipe(error.as_ref()) { Ok(()) } else { Err(failed(error.as_ref())) }
+            });
+        }
+        let mut file = temporary_in(&self.folder).map_err(|error| failed(&error))?;
+        write(file.as_file_mut()).map_err(|error| failed(error.as_ref()))?;
+        file.persist(&self.real).map(drop).map_err(|error| failed(&error.error))
+    }
+}
+
+/// A file that is deleted unless it gets a name.
+fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".profiler-").suffix(".part");
+    // Temporary files are private otherwise, and would stay so under their final name.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // The error's own text names the temporary file, which nobody asked for.
+    builder.tempfile_in(folder).map_err(|error| error.kind().into())
+}

@@ -1,0 +1,118 @@
+//! Which of many numbered things are meant: `0-3,8`; which blocks: `0-3,1`; which warps.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use clap::Args;
+use profiler_trace::Warp;
+use profiler_wire::header::Dim3;
+
+/// Which warps.
+#[derive(Args, Debug)]
+pub(crate) struct WarpArguments {
+    /// Warps on these SMs only, such as 0-3,8
+    #[arg(long, value_name = "NUMBERS")]
+    pub(crate) sm: Option<Selection>,
+    /// These blocks only: coordinates or ranges of them, such as 7, 0-3 or 0-3,1,0; those left out
+    /// may be any; may be repeated
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) block: Vec<Blocks>,
+    /// These warps of each block only
+    #[arg(long, value_name = "NUMBERS")]
+    pub(crate) warp: Option<Selection>,
+}
+
+impl WarpArguments {
+    /// Whether a block is meant.
+    pub(crate) fn takes_block(&self, block: Dim3) -> bool {
+        self.block.is_empty() || self.block.iter().any(|blocks| blocks.contains(block))
+    }
+
+    /// Whether a warp is meant.
+    pub(crate) fn takes(&self, warp: &Warp) -> bool {
+        let takes = |selection: &Option<Selection>, number: u32| {
+            selection.as_ref().is_none_or(|selection| selection.contains(number.into()))
+        };
+        takes(&self.sm, warp.sm) && takes(&self.warp, warp.warp) && self.takes_block(warp.block)
+    }
+}
+
+/// A list of numbers and ranges of them; both ends of a range belong to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selection(Vec<RangeInclusive<u64>>);
+
+impl Selection {
+    /// Whether a number is meant.
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        self.0.iter().any(|range| range.contains(&number))
+    }
+}
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ranges: Option<_> = text.split(',').map(range).collect();
+        ranges.map(Self).ok_or_else(|| {
+            format!("`{text}` is no selection; write numbers and ranges, such as 0-3,8")
+        })
+    }
+}
+
+/// A range of blocks along each coordinate that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks(Vec<RangeInclusive<u64>>);
+
+impl Blocks {
+    fn contains(&self, block: Dim3) -> bool {
+        self.0.iter().zip(block).all(|(range, coordinate)| range.contains(&coordinate.into()))
+    }
+}
+
+impl FromStr for Blocks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
+        ranges.filter(|ranges| ranges.len() <= 3).map(Self).ok_or_else(|| {
+            format!("`{text}` is no block; write X, X,Y or X,Y,Z, each a number or a range of them")
+        })
+    }
+}
+
+/// `3`, or `0-3`.
+fn range(text: &str) -> Option<RangeInclusive<u64>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+    (!range.is_empty()).then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Blocks, Selection};
+
+    #[test]
+    fn numbers_and_ranges_are_read() {
+        let selection: Selection = "0-2, 8".parse().expect("a selection");
+        let selected: Vec<u64> = (0..10).filter(|&number| selection.contains(number)).collect();
+        assert_eq!(selected, [0, 1, 2, 8]);
+    }
+
+    #[test]
+    fn what_is_no_selection_is_refused() {
+        for text in ["", "a", "1-", "-1", "3-2", "1,,2", "99999999999999999999"] {
+            assert!(text.parse::<Selection>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn coordinates_that_are_left_out_may_be_any() {
+        let blocks: Blocks = "0-3,1".parse().expect("blocks");
+        assert!(blocks.contains([2, 1, 9]));
+        assert!(!blocks.contains([4, 1, 0]));
+        assert!(!blocks.contains([2, 0, 0]));
+        for text in ["", "1,2,3,4", "a", "3-1"] {
+            assert!(text.parse::<Blocks>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Stretches of time as a person writes them: `10us..20us`, `25%..50%`.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use profiler_trace::Trace;
+
+use crate::exit::Error;
+use crate::units::{TIMES, duration};
+
+/// A place on an axis of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Moment {
+    /// Nanoseconds from its begin.
+    Nanoseconds(f64),
+    /// A part of its length, 0 to 1.
+    Part(f64),
+}
+
+impl Moment {
+    /// Nanoseconds from the begin of an axis of this length.
+    pub(crate) fn on(self, length_ns: f64) -> f64 {
+        match self {
+            Self::Nanoseconds(ns) => ns,
+            Self::Part(part) => part * length_ns,
+        }
+    }
+}
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let number_end = text
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
+            .unwrap_or(text.len());
+        let (number, unit) = text.split_at(number_end);
+        let cure = "write a number with its unit, such as 250ns, 12.5us, 3ms, 1s or 40%";
+        let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time; {cure}"))?;
+        let unit = unit.trim();
+        if unit == "%" {
+            return Ok(Self::Part(number / 100.0));
+        }
+        if unit.is_empty() && number == 0.0 {
+            return Ok(Self::Nanoseconds(0.0));
+        }
+        let scale = TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| scale);
+        scale
+            .map(|scale| Self::Nanoseconds(number * scale))
+            .ok_or_else(|| format!("`{text}` has no unit of time; {cure}"))
+    }
+}
+
+/// A stretch of time, `START..END`; either may be left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Window {
+    start: Option<Moment>,
+    end: Option<Moment>,
+}
+
+impl Window {
+    /// Begin and end in nanoseconds from the begin of an axis of this length; the error says why it
+    /// cannot be.
+    pub(crate) fn on(self, length_ns: f64) -> Result<(f64, f64), String> {
+        let start = self.start.map_or(0.0, |start| start.on(length_ns));
+        let end = self.end.map_or(length_ns, |end| end.on(length_ns));
+        if start < end {
+            return Ok((start, end));
+        }
+        Err(format!(
+            "the window begins at {} and ends at {}, which is not later; it is counted from the \
+             begin of the launch, which lasted {}",
+            duration(start),
+            duration(end),
+            duration(length_ns)
+        ))
+    }
+}
+
+impl FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (start, end) = text.split_once("..").ok_or_else(|| {
+            format!("`{text}` is no window; write START..END, such as 10us..20us, or ..50%")
+        })?;
+        let moment = |text: &str| match text.trim() {
+            "" => Ok(None),
+            text => text.parse().map(Some),
+        };
+        Ok(Self { start: moment(start)?, end: moment(end)? })
+    }
+}
+
+impl Window {
+    /// The window on the trace's axis, if it is counted from the begin of the first of these
+    /// launches; a percentage is one of the time to the end of the last. Nothing if there are none.
+    pub(crate) fn on_launches(
+        self,
+        trace: &Trace,
+        launches: impl IntoIterator<Item = usize>,
+    ) -> Result<Option<Range<f64>>, Error> {
+        let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
+        for launch in launches.into_iter().filter_map(|index| trace.launches.get(index)) {
+            (start, end) = (start.min(launch.start_ns), end.max(launch.end_ns));
+        }
+        if start > end {
+            return Ok(None);
+        }
+        let (from, to) = self.on(end - start).map_err(Error::new)?;
+        Ok(Some(start + from..start + to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Moment, Window};
+
+    #[test]
+    fn windows_are_read_with_units_and_open_ends() {
+        let of = |text: &str| text.parse::<Window>().and_then(|window| window.on(1000.0));
+        assert_eq!(of("100ns..0.5us"), Ok((100.0, 500.0)));
+        assert_eq!(of("25%.."), Ok((250.0, 1000.0)));
+        assert_eq!(of("..50%"), Ok((0.0, 500.0)));
+        assert_eq!(of(".."), Ok((0.0, 1000.0)));
+        assert_eq!(of("0..1%"), Ok((0.0, 10.0)));
+    }
+
+    #[test]
+    fn what_is_no_window_is_refused_with_the_form_that_is() {
+        for text in ["", "10us", "a..b", "10..20", "5ns..2ns", "2ms..", "NaNns..", "1e3ns.."] {
+            let error = text.parse::<Window>().and_then(|window| window.on(1000.0));
+            assert!(error.is_err(), "{text}: {error:?}");
+        }
+        assert!("10".parse::<Moment>().unwrap_err().contains("12.5us"));
+    }
+}

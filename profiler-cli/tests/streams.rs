@@ -1,0 +1,280 @@
+//! Files, pipes, standard input and output; what is damaged, and what is no capture.
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use support::{Folder, Ran, program};
+
+/// Every command that reads one capture and prints.
+const READERS: [&str; 5] = [
+    "info gemm.capture",
+    "stats gemm.capture",
+    "timeline gemm.capture",
+    "check gemm.capture",
+    "export gemm.capture --to perfetto",
+];
+
+#[test]
+fn standard_input_is_read_as_a_file_is() {
+    let folder = Folder::with_captures();
+    let bytes = folder.bytes("gemm.capture");
+    for words in READERS {
+        let named = folder.run(words);
+        let piped = folder.run_with(&words.replace("gemm.capture", "-"), &bytes, &[]);
+        let expected = String::from_utf8_lossy(&named.stdout).into_owned();
+        let expected = expected.replace("gemm.capture", "standard input");
+        assert_eq!(String::from_utf8_lossy(&piped.stdout), expected, "{words}");
+        assert_eq!((named.code, piped.code), (Some(0), Some(0)), "{words}");
+        assert_eq!(piped.stderr, "");
+    }
+}
+
+#[test]
+fn a_file_and_standard_output_get_the_same_bytes() {
+    let folder = Folder::with_captures();
+    for (format, name) in [
+        ("perfetto", "a.pftrace"),
+        ("chrome", "a.json"),
+        ("hatchet", "a.hatchet"),
+        ("folded", "a.folded"),
+        ("speedscope", "a.speedscope.json"),
+        ("events-csv", "a.csv"),
+        ("events-json", "a.jsonl"),
+        #[cfg(feature = "parquet")]
+        ("parquet", "a.parquet"),
+        #[cfg(feature = "parquet")]
+        ("arrow", "a.arrow"),
+        #[cfg(feature = "flamegraph")]
+        ("flamegraph", "a.svg"),
+    ] {
+        let to_file = folder.run(&format!("export gemm.capture -o {name}"));
+        assert_eq!(to_file.code, Some(0), "{}", to_file.stderr);
+        let to_pipe = folder.run(&format!("export gemm.capture --to {format}"));
+        assert!(to_pipe.stdout == folder.bytes(name), "{format}");
+        assert!(!to_pipe.stdout.is_empty(), "{format}");
+        assert!(to_pipe.stderr.is_empty(), "{format}: {}", to_pipe.stderr);
+    }
+}
+
+#[test]
+fn gzip_holds_what_the_file_would() {
+    let folder = Folder::with_captures();
+    let plain = folder.run("export gemm.capture --to perfetto").stdout;
+    let piped = folder.run("export gemm.capture --to perfetto --gzip").stdout;
+    assert_eq!(folder.run("export gemm.capture -o gemm.pftrace.gz").code, Some(0));
+    for compressed in [piped, folder.bytes("gemm.pftrace.gz")] {
+        let mut read = Vec::new();
+        let mut decoder = flate2::read::GzDecoder::new(compressed.as_slice());
+        decoder.read_to_end(&mut read).expect("it is gzip");
+        assert!(read == plain && compressed.len() < plain.len());
+    }
+    #[cfg(feature = "parquet")]
+    assert_eq!(folder.run("export gemm.capture -o gemm.parquet.gz").code, Some(2));
+}
+
+#[test]
+fn an_export_is_what_the_library_writes() {
+    let folder = Folder::with_captures();
+    let trace = profiler_trace::decode(&support::gemm(2));
+    let options = profiler_trace::ExportOptions {
+        grouping: profiler_trace::Grouping::Sm,
+        raw_times: true,
+        track_names: [(7, "loader".to_owned())].into(),
+        ..Default::default()
+    };
+    let mut expected = Vec::new();
+    trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");
+    let words = "export gemm.capture --to chrome --group-by sm --raw-times --track-name 7=loader";
+    assert!(folder.run(words).stdout == expected);
+}
+
+#[test]
+fn an_output_that_fails_leaves_no_file() {
+    let folder = Folder::with_captures();
+    let before = folder.names();
+    let ran = folder.run("export gemm.capture -o missing/a.json");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("make the folder first"), "{}", ran.stderr);
+    // Nothing is read before that is known.
+    assert!(folder.run("export none.capture -o missing/a.json").stderr.contains("missing"));
+    let ran = folder.run("export none.capture -o a.json");
+    assert_eq!(ran.code, Some(2));
+    assert_eq!(folder.names(), before);
+}
+
+#[test]
+fn an_output_must_not_take_the_place_of_its_input() {
+    let folder = Folder::with_captures();
+    let before = folder.bytes("gemm.capture");
+    let ran = folder.run("export gemm.capture --to chrome -o ./gemm.capture");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("would overwrite"), "{}", ran.stderr);
+    assert!(folder.bytes("gemm.capture") == before);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_has_the_permissions_of_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with_captures();
+    folder.run("export gemm.capture -o a.json");
+    folder.write("b.json", b"");
+    let mode =
+        |name: &str| fs::metadata(folder.path(name)).expect("it is there").permissions().mode();
+    assert_eq!(mode("a.json"), mode("b.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_behind_a_link_stays_behind_it() {
+    let folder = Folder::with_captures();
+    folder.write("real.json", b"old");
+    std::os::unix::fs::symlink("real.json", folder.path("link.json")).expect("a link");
+    assert_eq!(folder.run("export gemm.capture -o link.json").code, Some(0));
+    assert!(fs::symlink_metadata(folder.path("link.json")).expect("it is there").is_symlink());
+    assert!(folder.bytes("real.json").starts_with(b"{"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::with_captures();
+    for words in ["export gemm.capture --to chrome", "stats gemm.capture"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+        let ran = program(&folder.path(""))
+            .args(words.split_whitespace())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .expect("the program can be run");
+        let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{words}");
+        assert!(stderr.contains("cannot write standard output: No space left"), "{stderr}");
+    }
+    let ran = folder.run("export gemm.capture --to chrome -o /dev/full");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("cannot write /dev/full: No space left"), "{}", ran.stderr);
+}
+
+/// Runs the program with pipes that nobody reads.
+fn unread(folder: &Folder, words: &str) -> Option<i32> {
+    let closed = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        writer
+    };
+    let mut command = program(&folder.path(""));
+    command.args(words.split_whitespace()).stdout(closed()).stderr(closed());
+    command.status().expect("the program can be run").code()
+}
+
+#[test]
+fn a_reader_that_stops_is_no_failure() {
+    let folder = Folder::with_captures();
+    for words in READERS {
+        assert_eq!(unread(&folder, words), Some(0), "{words}");
+    }
+    for words in ["completions bash", "man", "--help", "stats --help", "--version"] {
+        assert_eq!(unread(&folder, words), Some(0), "{words}");
+    }
+    // What was found stays found, and what failed has failed.
+    assert_eq!(unread(&folder, "check lossy.capture --deny losses"), Some(1));
+    assert_eq!(unread(&folder, "stats none.capture"), Some(2));
+    assert_eq!(unread(&folder, "stats --bad"), Some(2));
+}
+
+fn refused(ran: &Ran, text: &str) {
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains(text), "{}", ran.stderr);
+    assert!(ran.stdout.is_empty());
+}
+
+#[test]
+fn what_is_no_capture_is_refused_with_the_cure() {
+    let folder = Folder::with_captures();
+    folder.write("empty.capture", b"");
+    folder.write("text.capture", b"not a capture at all, only some words\n");
+    folder.run("export gemm.capture -o gemm.pftrace");
+    for command in ["info", "stats", "timeline", "check", "export --to chrome"] {
+        let run = |file: &str| folder.run(&format!("{command} {file}"));
+        refused(&run("none.capture"), "none.capture");
+        refused(&run("empty.capture"), "empty.capture");
+        refused(&run("text.capture"), "no capture");
+        refused(&run("gemm.pftrace"), "cannot be read back");
+        refused(&run("."), "it is a folder");
+    }
+}
+
+#[test]
+fn a_capture_that_was_cut_shows_what_is_whole() {
+    let folder = Folder::with_captures();
+    let whole = folder.bytes("gemm.capture");
+    let mut read = 0;
+    for part in 0..24 {
+        folder.write("cut.capture", &whole[..whole.len() * part / 24]);
+        let check = folder.run("check cut.capture");
+        match check.code {
+            // Nothing of it could be read.
+            Some(2) => assert!(check.stderr.starts_with("error: "), "{}", check.stderr),
+            Some(1) => {
+                read += 1;
+                assert!(check.text().contains("[damaged-capture, denied]"), "{part}");
+                assert!(check.text().contains("  damaged: "), "{part}");
+                for command in ["info", "stats"] {
+                    let ran = folder.run(&format!("{command} cut.capture"));
+                    assert_eq!(ran.code, Some(0), "{command} {part}: {}", ran.stderr);
+                    assert!(ran.text().contains("damaged or truncated"), "{command} {part}");
+                }
+                // What is left may hold no launch, which is no panic either.
+                let timeline = folder.run("timeline cut.capture");
+                assert!(matches!(timeline.code, Some(0 | 2)), "{part}");
+                assert!(timeline.stderr.contains("damaged or truncated"), "{part}");
+            }
+            other => panic!("part {part}: {other:?} {}", check.stderr),
+        }
+    }
+    assert!(read > 0, "some part of it can be read");
+}
+
+#[test]
+fn a_flipped_bit_never_ends_the_program() {
+    let folder = Folder::with_captures();
+    let whole = folder.bytes("lossy.capture");
+    for at in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        let check = folder.run_with("check -", &bytes, &[]);
+        assert!(matches!(check.code, Some(1 | 2)), "byte {at}: {}", check.transcript());
+    }
+}
+
+#[test]
+fn colour_is_used_where_it_is_asked_for() {
+    let folder = Folder::with_captures();
+    let colored = |words: &str, variables: &[(&str, &str)]| {
+        let ran = folder.run_with(words, b"", variables);
+        (ran.stdout.contains(&0x1b), ran.stderr.contains('\x1b'))
+    };
+    assert_eq!(colored("timeline lossy.capture", &[]), (false, false));
+    assert_eq!(colored("timeline lossy.capture --color always", &[]), (true, true));
+    assert_eq!(colored("timeline lossy.capture", &[("CLICOLOR_FORCE", "1")]), (true, true));
+    assert_eq!(
+        colored("timeline lossy.capture --color never", &[("CLICOLOR_FORCE", "1")]),
+        (false, false)
+    );
+    assert_eq!(colored("check lossy.capture --color always", &[]), (true, false));
+}
+
+#[test]
+fn quiet_leaves_results_and_errors() {
+    let folder = Folder::with_captures();
+    let loud = folder.run("timeline lossy.capture");
+    let quiet = folder.run("timeline lossy.capture --quiet");
+    assert!(loud.stderr.contains("warning: "));
+    assert_eq!(quiet.stderr, "");
+    assert_eq!(quiet.text(), loud.text());
+    assert!(folder.run("stats none.capture -q").stderr.contains("error: "));
+}

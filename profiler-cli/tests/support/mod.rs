@@ -1,0 +1,200 @@
+//! Captures made by hand, and the program run on them.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use expect_test::Expect;
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, RecordCost, Value};
+use profiler_wire::SiteKind;
+
+/// A folder that is gone with the value.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder can be made"))
+    }
+
+    /// One that holds `gemm.capture` and `lossy.capture`.
+    pub(crate) fn with_captures() -> Self {
+        let folder = Self::new();
+        folder.save("gemm.capture", &gemm(2));
+        folder.save("lossy.capture", &lossy());
+        folder
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn save(&self, name: &str, capture: &Capture) {
+        capture.write(self.path(name)).expect("the capture can be written");
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).expect("the file can be read")
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).expect("the file can be written");
+    }
+
+    /// What lies in it, in order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("the folder can be read");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().into_owned()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs `profiler` in the folder with these words for arguments.
+    pub(crate) fn run(&self, words: &str) -> Ran {
+        self.run_with(words, b"", &[])
+    }
+
+    pub(crate) fn run_with(&self, words: &str, stdin: &[u8], variables: &[(&str, &str)]) -> Ran {
+        let mut command = program(self.0.path());
+        command.args(words.split_whitespace()).envs(variables.iter().copied());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program can be run");
+        let mut input = child.stdin.take().expect("it was piped");
+        let bytes = stdin.to_vec();
+        // It may end without having read all.
+        let writer = std::thread::spawn(move || drop(input.write_all(&bytes)));
+        let output = child.wait_with_output().expect("the program ends");
+        writer.join().expect("the writer ends");
+        Ran {
+            code: output.status.code(),
+            stdout: output.stdout,
+            stderr: String::from_utf8(output.stderr).expect("stderr is text"),
+        }
+    }
+}
+
+/// The program, to be run in a folder, where no variable of the surroundings changes its output.
+pub(crate) fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_profiler"));
+    command.current_dir(folder);
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// What a run of the program came to.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).expect("stdout is text")
+    }
+
+    /// All of it, for comparison.
+    pub(crate) fn transcript(&self) -> String {
+        let code = self.code.map_or_else(|| "a signal".to_owned(), |code| code.to_string());
+        let mut transcript = self.text();
+        if !self.stderr.is_empty() {
+            transcript += &format!("--- stderr\n{}", self.stderr);
+        }
+        transcript + &format!("--- exit code {code}\n")
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.stdout).expect("stdout is JSON")
+    }
+}
+
+/// A tick is half a nanosecond.
+fn globaltimer(ticks: u64) -> u64 {
+    5_000_000 + ticks / 2
+}
+
+/// Two launches of four blocks with two warps each, on two SMs: tiles of a load and a product, then
+/// an epilogue. Everything lasts `tick` times as long.
+pub(crate) fn gemm(tick: u64) -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    let kernel = module.site(SiteKind::Kernel, "gemm");
+    let tile = module.site(SiteKind::Region, "tile");
+    let load = module.site_with_unit(SiteKind::Region, "load", "bytes");
+    let product = module.site(SiteKind::Region, "mma");
+    let epilogue = module.site(SiteKind::Region, "epilogue");
+    let mark = module.site(SiteKind::Mark, "half");
+    for launch in 0..2 {
+        for (block, index) in (0..4).flat_map(|block| [(block, 0), (block, 1)]) {
+            let wave = u64::from(block / 2);
+            let entry = 1000 + (launch * 20_000 + wave * 6000) * tick;
+            let mut warp = SyntheticWarp::new(kernel, entry, globaltimer(entry));
+            warp.header.grid_id = launch + 1;
+            warp.header.grid_dim = [4, 1, 1];
+            warp.header.block_dim = [64, 1, 1];
+            warp.header.block = [block, 0, 0];
+            warp.header.warp = index;
+            warp.header.sm = block % 2;
+            let mut at = entry + 100 * tick;
+            for step in 0..4 {
+                let loaded = at + (200 + 40 * ((step + u64::from(block + index)) % 3)) * tick;
+                let end = loaded + 600 * tick;
+                warp.range(load, None, at, loaded);
+                warp.attach(load, loaded, Value::Unsigned(4096));
+                warp.range(product, None, loaded + 20 * tick, end);
+                warp.range(tile, None, at, end);
+                if step == 1 {
+                    warp.mark(mark, None, end);
+                }
+                at = end + 50 * tick;
+            }
+            warp.range(epilogue, None, at, at + 900 * tick);
+            let exit = at + 1000 * tick;
+            warp.leave(exit, globaltimer(exit));
+            module.warps.push(warp);
+        }
+    }
+    let mut capture = module.into_capture().expect("the sites are in order");
+    capture.record_cost = Some(RecordCost::uniform(10.0, 24.0));
+    capture
+}
+
+/// Rooms too small, too few slots, a region that was never ended, a warp that never left.
+pub(crate) fn lossy() -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    module.slots = 3;
+    let kernel = module.site(SiteKind::Kernel, "lossy");
+    let region = module.site(SiteKind::Region, "step");
+    for index in 0..4 {
+        let mut warp = SyntheticWarp::new(kernel, 1000, globaltimer(1000));
+        warp.header.block_dim = [128, 1, 1];
+        warp.header.warp = index;
+        if index == 1 {
+            warp.begin(region, None, 11_000);
+        } else {
+            for step in 0..10 {
+                warp.range(region, None, 11_000 + step * 1000, 11_900 + step * 1000);
+            }
+            warp.leave(300_000, globaltimer(300_000));
+        }
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are in order")
+}
+
+/// Runs the program beside `gemm.capture` and `lossy.capture`.
+#[track_caller]
+pub(crate) fn check(words: &str, expected: Expect) {
+    let transcript = Folder::with_captures().run(words).transcript();
+    // How small the file is made is no business of these tests.
+    let line = |line: &str| match line.split_once("capture, ") {
+        Some((file, _)) if line.starts_with("file ") => format!("{file}capture, (its size)\n"),
+        _ => format!("{line}\n"),
+    };
+    expected.assert_eq(&transcript.lines().map(line).collect::<String>());
+}

@@ -1,0 +1,240 @@
+//! What the timeline draws.
+
+mod support;
+
+use expect_test::expect;
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_wire::SiteKind;
+use support::{Folder, check};
+
+#[test]
+fn where_regions_cross_the_one_that_began_last_is_drawn() {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    module.lane_capacity = Some(16);
+    let kernel = module.site(SiteKind::Kernel, "crossing");
+    let [ahead, behind, lane] =
+        ["ahead", "behind", "lane"].map(|name| module.site(SiteKind::Region, name));
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    warp.begin(ahead, None, 200_000).begin(behind, None, 400_000);
+    warp.end(ahead, None, 600_000).end(behind, None, 800_000);
+    // Another lane at the same time has most of a cell only where lane 0 has nothing.
+    warp.lane(3).range(lane, None, 790_000, 1_000_000);
+    warp.leave(1_200_000, 1_600_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("crossing.capture", &module.into_capture().expect("the sites are in order"));
+    expect![[r#"
+        launch 0: crossing, 600 µs, 1 warp
+        warps from top to bottom; a column is 10 µs
+                       |0 ns               |200 µs             |400 µs
+        block 0 warp 0 ··········aaaaaaaaaabbbbbbbbbbbbbbbbbbbbllllllllll··········
+        active         ████████████████████████████████████████████████████████████
+        active: at most 1 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          b behind            200 µs   33.3 %
+          l lane              105 µs   17.5 %
+          a ahead             100 µs   16.7 %
+          · in no region      200 µs   33.3 %
+        --- exit code 0
+    "#]]
+    .assert_eq(&folder.run("timeline crossing.capture --width 75 --window 0..600us").transcript());
+}
+
+#[test]
+fn every_region_has_a_letter_while_there_are_letters() {
+    let mut module = SyntheticModule::new(Keep::First, 128);
+    let kernel = module.site(SiteKind::Kernel, "many");
+    let sites: Vec<u32> = (0..70).map(|_| module.site(SiteKind::Region, "same name")).collect();
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    for (at, &site) in (0u64..).zip(&sites) {
+        warp.range(site, None, at * 10_000, at * 10_000 + 10_000);
+    }
+    warp.leave(700_000, 1_350_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("many.capture", &module.into_capture().expect("the sites are in order"));
+    let text = folder.run("timeline many.capture --width 85").text();
+    let row = text.lines().find(|line| line.starts_with("block 0 warp 0")).expect("a row");
+    let cells: Vec<char> = row["block 0 warp 0 ".len()..].chars().collect();
+    assert_eq!(cells.len(), 70, "{text}");
+    let letters: std::collections::BTreeSet<&char> =
+        cells.iter().filter(|&&cell| cell != '?').collect();
+    assert_eq!(letters.len(), 62, "{text}");
+    assert_eq!(cells.iter().filter(|&&cell| cell == '?').count(), 8, "{text}");
+}
+
+#[test]
+fn the_timeline_of_a_launch() {
+    check(
+        "timeline gemm.capture --width 80",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 164.6 ns
+                           |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
+            block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
+            block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+            block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+            block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
+            block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
+            active         ████████████████████████████▂       ▄███████████████████████████▆
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn the_timeline_of_a_window_of_another_launch() {
+    check(
+        "timeline gemm.capture --width 60 --launch 1 --window 10%..30% --block 0-1 --warp 0",
+        expect![[r#"
+            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 47.56 ns
+                                              |2 µs                |3 µs
+            block 0 warp 0 lllmmmmmmmmmmmm·llllllmmmmmmmmmmmmm·llllmmmmm
+            block 1 warp 0 lllltmmmmmmmmmmmm·llllmmmmmmmmmmmmm·lllllmmmm
+            active         █████████████████████████████████████████████
+            active: at most 2 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma              2.72 µs   63.6 %
+              l load             1.24 µs   29.0 %
+              t tile              120 ns    2.8 %
+              · in no region      200 ns    4.7 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn the_timeline_of_outer_regions_on_sms() {
+    check(
+        "timeline gemm.capture --width 60 --by sm --depth 1",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom; a column is 201.9 ns
+                   |0 ns                   |5 µs
+            SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+            SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+            active ███████████████████████▁     ▂██████████████████████▆
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              t tile            26.84 µs   72.1 %
+              e epilogue          7.2 µs   19.3 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_timeline_with_few_rows_joins_neighbours() {
+    check(
+        "timeline gemm.capture --width 60 --by warp --rows 3",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 324.2 ns
+                                       |0 ns          |5 µs
+            block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
+            block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
+            block 3 warp 0 to 3 warp 1                   ·lmlmmlmmlmmeee
+            active                     ██████████████▃   ▄█████████████▇
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_timeline_with_losses_says_so() {
+    check(
+        "timeline lossy.capture --width 60",
+        expect![[r#"
+            launch 0: lossy, 149.5 µs, 3 warps
+            LOST 4 records of this launch: what is blank may be missing
+            warps from top to bottom; a column is 3.322 µs
+                           |0 ns          |50 µs         |100 µs
+            block 0 warp 0 ··s··········································
+            block 0 warp 1 ··sssssssssssssssssssssssssssssssssssssssssss
+            block 0 warp 2 ··s··········································
+            active         █████████████████████████████████████████████
+            active: at most 3 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              s step            151.7 µs   33.8 %
+              · in no region    296.8 µs   66.2 %
+            --- stderr
+            warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+            warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_timeline_outside_of_the_launch_is_empty() {
+    check(
+        "timeline gemm.capture --width 60 --window 1ms..2ms --rows 2",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom; a column is 18.87 µs
+                   |1 ms                     |1.5 ms
+            SM 0
+            SM 1
+            no warp was in the kernel in this window
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_launch_that_is_not_there_is_refused() {
+    check(
+        "timeline gemm.capture --launch 2",
+        expect![[r#"
+        --- stderr
+        error: there is no launch 2
+          help: the launches are 0 to 1; `profiler info` lists them
+        --- exit code 2
+    "#]],
+    );
+    check(
+        "timeline gemm.capture --warp 7",
+        expect![[r#"
+        --- stderr
+        error: launch 0 has no such warp
+          help: choose others by --sm, --block and --warp
+        --- exit code 2
+    "#]],
+    );
+    check(
+        "timeline gemm.capture --window 5us..2us",
+        expect![[r#"
+        --- stderr
+        error: the window begins at 5 µs and ends at 2 µs, which is not later; it is counted from the begin of the launch, which lasted 10.7 µs
+        --- exit code 2
+    "#]],
+    );
+}

@@ -1,0 +1,180 @@
+//! What other programs make of this one's output: shells of the completions, man of the manual, a
+//! terminal of colours and progress.
+//!
+//! Where a program is missing, its tests are listed as ignored, with a line that says so. None of
+//! them is worth installing for the tests alone, so that this holds in any case.
+
+mod support;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use support::Folder;
+
+/// A test by its name, with the program that it needs, and arguments that this understands.
+type Test = (&'static str, &'static str, &'static [&'static str], fn() -> Result<(), Failed>);
+
+const TESTS: &[Test] = &[
+    ("bash_completes_commands", "bash", &["--version"], bash),
+    ("zsh_reads_the_completions", "zsh", &["--version"], zsh),
+    ("fish_completes_commands", "fish", &["--version"], fish),
+    ("man_renders_every_page", "man", &["--version"], man),
+    ("mandoc_reads_every_page", "mandoc", &["-T", "ascii", "/dev/null"], mandoc),
+    ("colour_is_used_on_a_terminal", "script", &["--version"], colour),
+    ("progress_is_shown_on_a_terminal", "script", &["--version"], progress),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let tests = TESTS.iter().map(|&(name, program, probe, test)| {
+        let found = Command::new(program).args(probe).stdin(Stdio::null()).output();
+        let is_there = found.is_ok_and(|output| output.status.success());
+        if !is_there {
+            let text = format!("{name} is ignored: {program} is not installed\n");
+            // The reason must be seen; a closed stderr is no reason to fail.
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        }
+        Trial::test(name, test).with_ignored_flag(!is_there)
+    });
+    libtest_mimic::run(&arguments, tests.collect()).exit_code()
+}
+
+/// Runs a program to its end; what it says goes to standard output.
+fn run(command: &mut Command) -> Result<String, Failed> {
+    let output = command.stdin(Stdio::null()).output()?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || !stderr.trim().is_empty() {
+        return Err(format!("{command:?}: {}: {stderr}", output.status).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The completions of a shell, in a file.
+fn completions(folder: &Folder, shell: &str) -> Result<PathBuf, Failed> {
+    let ran = folder.run(&format!("completions {shell}"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    folder.write("completions", &ran.stdout);
+    Ok(folder.path("completions"))
+}
+
+fn bash() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let script = completions(&folder, "bash")?;
+    run(Command::new("bash").arg("-n").arg(&script))?;
+    let complete = |words: &str, count: usize| {
+        let program = format!(
+            "source '{}'; COMP_WORDS=({words}); COMP_CWORD={count}; \
+             _profiler profiler \"${{COMP_WORDS[$COMP_CWORD]}}\" \"${{COMP_WORDS[$COMP_CWORD-1]}}\"; \
+             echo \"${{COMPREPLY[@]}}\"",
+            script.display()
+        );
+        run(Command::new("bash").args(["--norc", "-c", &program]))
+    };
+    assert_eq!(complete("profiler ti", 1)?.trim(), "timeline");
+    assert_eq!(complete("profiler export --to pe", 3)?.trim(), "perfetto");
+    assert!(complete("profiler check --deny los", 3)?.contains("losses"));
+    Ok(())
+}
+
+fn zsh() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let script = completions(&folder, "zsh")?;
+    run(Command::new("zsh").args(["-f", "-n"]).arg(script)).map(drop)
+}
+
+fn fish() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let script = completions(&folder, "fish")?;
+    run(Command::new("fish").args(["--no-config", "--no-execute"]).arg(&script))?;
+    let program = format!("source '{}'; complete -C 'profiler ti'", script.display());
+    let completed = run(Command::new("fish").args(["--no-config", "-c", &program]))?;
+    assert!(completed.starts_with("timeline\t"), "{completed}");
+    Ok(())
+}
+
+/// Every page of the manual.
+fn pages(folder: &Folder) -> Result<Vec<PathBuf>, Failed> {
+    let ran = folder.run("man --folder pages");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(folder.path("pages"))? {
+        pages.push(entry?.path());
+    }
+    assert!(pages.len() >= 8, "{pages:?}");
+    Ok(pages)
+}
+
+fn man() -> Result<(), Failed> {
+    let folder = Folder::new();
+    for page in pages(&folder)? {
+        let mut command = Command::new("man");
+        command.args(["--warnings", "--encoding=ascii", "-l"]).arg(&page).env("MANWIDTH", "80");
+        let text = run(&mut command)?;
+        let lines: Vec<&str> = text.lines().collect();
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES"] {
+            assert!(lines.contains(&section), "{}: {section}", page.display());
+        }
+        let is_program = page.ends_with("profiler.1");
+        assert_eq!(lines.contains(&"EXIT STATUS"), is_program, "{}", page.display());
+    }
+    Ok(())
+}
+
+fn mandoc() -> Result<(), Failed> {
+    let folder = Folder::new();
+    for page in pages(&folder)? {
+        run(Command::new("mandoc").args(["-T", "lint", "-W", "error"]).arg(page))?;
+    }
+    Ok(())
+}
+
+/// Runs a line of shell on a terminal, where `$PROFILER` is the program.
+fn on_terminal(folder: &Folder, line: &str, variables: &[(&str, &str)]) -> Result<String, Failed> {
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--command", line, "/dev/null"]);
+    command.current_dir(folder.path("")).env("PROFILER", env!("CARGO_BIN_EXE_profiler"));
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command.env("TERM", "xterm-256color").env("SHELL", "/bin/sh").envs(variables.iter().copied());
+    run(&mut command)
+}
+
+fn colour() -> Result<(), Failed> {
+    let folder = Folder::with_captures();
+    let is_colored = |line: &str, variables: &[(&str, &str)]| {
+        on_terminal(&folder, line, variables).map(|text| {
+            assert!(text.contains("lossy"), "{line}: {text}");
+            text.contains('\x1b')
+        })
+    };
+    for line in ["$PROFILER timeline lossy.capture", "$PROFILER check lossy.capture"] {
+        assert!(is_colored(line, &[])?, "{line}");
+        assert!(!is_colored(line, &[("NO_COLOR", "1")])?, "{line}");
+        assert!(!is_colored(line, &[("TERM", "dumb")])?, "{line}");
+        assert!(!is_colored(&format!("{line} --color never"), &[])?, "{line}");
+        assert!(!is_colored(&format!("{line} 2>&1 | cat"), &[])?, "{line}");
+    }
+    Ok(())
+}
+
+fn progress() -> Result<(), Failed> {
+    let folder = Folder::with_captures();
+    // A reader that waits for longer than the program's patience.
+    let slow = "(sleep 2; cat gemm.capture) | $PROFILER stats -";
+    let shown = on_terminal(&folder, slow, &[])?;
+    assert!(shown.contains("reading standard input"), "{shown:?}");
+    assert!(shown.contains("epilogue"), "{shown:?}");
+    for line in [format!("{slow} --quiet"), format!("({slow}) 2>&1 | cat")] {
+        let hidden = on_terminal(&folder, &line, &[])?;
+        assert!(!hidden.contains("reading"), "{hidden:?}");
+    }
+    let quick = on_terminal(&folder, "$PROFILER stats gemm.capture", &[])?;
+    assert!(!quick.contains("reading"), "{quick:?}");
+    // A terminal refuses what it cannot show.
+    let refused = on_terminal(&folder, "$PROFILER export gemm.capture --to perfetto || true", &[])?;
+    assert!(refused.contains("write it to a file with -o FILE"), "{refused:?}");
+    Ok(())
+}

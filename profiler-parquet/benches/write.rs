@@ -1,0 +1,38 @@
+//! How fast tables are written: regions a second, to a writer that only counts, so that no disk is
+//! measured. The traces are those of the example `measure`.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::io;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, write_arrow, write_parquet};
+
+fn tables(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tables");
+    group.sample_size(10).warm_up_time(Duration::from_millis(500));
+    for regions in [10_000, 1_000_000, 10_000_000] {
+        let trace = support::many_regions(regions);
+        group.throughput(Throughput::Elements(regions));
+        for compression in [Compression::None, Compression::Zstd] {
+            let name = match compression {
+                Compression::None => "none",
+                Compression::Zstd => "zstd",
+            };
+            let options = ParquetOptions { compression, ..ParquetOptions::default() };
+            group.bench_function(BenchmarkId::new(format!("parquet/{name}"), regions), |bencher| {
+                bencher.iter(|| write_parquet(&trace, io::sink(), &options));
+            });
+            let options = ArrowOptions { compression, ..ArrowOptions::default() };
+            group.bench_function(BenchmarkId::new(format!("arrow/{name}"), regions), |bencher| {
+                bencher.iter(|| write_arrow(&trace, io::sink(), &options));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, tables);
+criterion_main!(benches);

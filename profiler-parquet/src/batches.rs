@@ -1,0 +1,374 @@
+//! The rows of a trace, batch by batch.
+//!
+//! Warps in the trace's order; of each its own row, then those of its regions, then those of its
+//! marks. So the row of anything is known by arithmetic.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
+use profiler_trace::{Launch, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+
+use crate::Summary;
+use crate::columns::{self, Column, Columns};
+use crate::error::{Dangling, WriteError};
+use crate::names::{Kind, Names, clock_key};
+use crate::nesting::{Nesting, PathKey, Paths, Within};
+
+/// Makes record batches of the rows of a trace.
+pub(crate) struct Batches<'a> {
+    trace: &'a Trace,
+    schema: SchemaRef,
+    columns: Vec<Column>,
+    names: Names,
+    paths: Paths,
+    /// The row of each warp.
+    first_rows: Vec<u64>,
+    released: Vec<Released>,
+    /// Those of `released` that were passed.
+    passed: usize,
+    /// Index of the warp whose rows come next.
+    warp: usize,
+    at: Position,
+    /// Rows of each kind that were made.
+    pub(crate) made: Summary,
+    builders: Columns,
+}
+
+/// A mark that an arrow leads to.
+struct Released {
+    /// Its warp, and which mark of that it is.
+    mark: (usize, usize),
+    /// The row of the mark that the arrow is from.
+    by: u64,
+}
+
+/// Where in a warp's rows.
+enum Position {
+    Kernel,
+    Regions { next: usize, nesting: Nesting },
+    Marks { next: usize, walk: MarkWalk },
+}
+
+/// Where the marks of a warp lie among its regions.
+struct MarkWalk {
+    nesting: Nesting,
+    /// Regions that began before the last mark.
+    begun: usize,
+}
+
+impl MarkWalk {
+    fn new(kernel: Within) -> Self {
+        Self { nesting: Nesting::new(kernel), begun: 0 }
+    }
+
+    /// What encloses the next mark, and its own path.
+    fn mark(
+        &mut self,
+        warp: &Warp,
+        mark: &Mark,
+        first: u64,
+        paths: &mut Paths,
+    ) -> (Within, PathKey) {
+        while let Some(region) = warp.regions.get(self.begun)
+            && region.start.ticks <= mark.time.ticks
+        {
+            self.nesting.region(region, region_row(first, self.begun), paths);
+            self.begun += 1;
+        }
+        self.nesting.mark(mark, paths)
+    }
+}
+
+/// The row of a warp's region; `first` is the row of the warp.
+fn region_row(first: u64, region: usize) -> u64 {
+    first + 1 + region as u64
+}
+
+/// The row of a warp's mark.
+fn mark_row(first: u64, warp: &Warp, mark: usize) -> u64 {
+    region_row(first, warp.regions.len()) + mark as u64
+}
+
+/// A row, but for what its warp and its site say.
+struct Row {
+    event: u64,
+    kind: Kind,
+    site: SiteIndex,
+    lane: Option<u8>,
+    track: Option<u32>,
+    depth: Option<u16>,
+    parent: Option<u64>,
+    path: PathKey,
+    start: Time,
+    end: Option<Time>,
+    value: Option<Value>,
+    released_by: Option<u64>,
+    /// Records that the warp kept and that it lost.
+    counts: Option<(u64, u64)>,
+}
+
+impl<'a> Batches<'a> {
+    /// Goes through the trace once, for the paths, and so that nothing is found wrong when half is
+    /// written.
+    pub(crate) fn new(trace: &'a Trace) -> Result<Self, WriteError> {
+        let mut paths = Paths::default();
+        let mut first_rows = Vec::with_capacity(trace.warps.len());
+        let mut rows = 0;
+        for (index, warp) in trace.warps.iter().enumerate() {
+            let launch = check(trace, index, warp)?;
+            let kernel = Within { event: rows, path: paths.root(launch.kernel) };
+            let mut nesting = Nesting::new(kernel);
+            for (region, at) in warp.regions.iter().zip(0..) {
+                nesting.region(region, region_row(rows, at), &mut paths);
+            }
+            let mut walk = MarkWalk::new(kernel);
+            for mark in &warp.marks {
+                walk.mark(warp, mark, rows, &mut paths);
+            }
+            first_rows.push(rows);
+            rows = mark_row(rows, warp, warp.marks.len());
+        }
+        let columns = columns::all();
+        Ok(Self {
+            released: released(trace, &first_rows)?,
+            names: Names::new(trace, &paths)?,
+            schema: Arc::new(columns::schema()),
+            builders: Columns::default(),
+            made: Summary::default(),
+            at: Position::Kernel,
+            passed: 0,
+            warp: 0,
+            trace,
+            columns,
+            paths,
+            first_rows,
+        })
+    }
+
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The next rows, at most so many; `None` after the last.
+    pub(crate) fn next(&mut self, rows: usize) -> Result<Option<RecordBatch>, WriteError> {
+        let mut made = 0;
+        while made < rows
+            && let Some(row) = self.next_row()
+        {
+            self.push(row.0, row.1);
+            made += 1;
+        }
+        if made == 0 {
+            return Ok(None);
+        }
+        let arrays: Vec<ArrayRef> =
+            self.builders.finish(&self.columns, &self.names.dictionaries)?;
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
+        Ok(Some(batch.map_err(|error| WriteError::Encode(Box::new(error)))?))
+    }
+
+    /// The next row, and the warp that it is of.
+    fn next_row(&mut self) -> Option<(&'a Warp, Row)> {
+        loop {
+            let warp = self.trace.warps.get(self.warp)?;
+            let first = self.first_rows[self.warp];
+            let kernel = self.trace.launches[warp.launch].kernel;
+            match &mut self.at {
+                Position::Kernel => {
+                    let path = self.paths.root(kernel);
+                    let nesting = Nesting::new(Within { event: first, path });
+                    self.at = Position::Regions { next: 0, nesting };
+                    return Some((
+                        warp,
+                        Row {
+                            event: first,
+                            kind: Kind::Kernel,
+                            site: kernel,
+                            lane: None,
+                            track: warp.track,
+                            depth: None,
+                            parent: None,
+                            path,
+                            start: warp.entry,
+                            end: warp.exit,
+                            value: None,
+                            released_by: None,
+                            counts: Some((warp.recorded, warp.lost)),
+                        },
+                    ));
+                }
+                Position::Regions { next, nesting } => {
+                    let at = *next;
+                    let Some(region) = warp.regions.get(at) else {
+                        let path = self.paths.root(kernel);
+                        let walk = MarkWalk::new(Within { event: first, path });
+                        self.at = Position::Marks { next: 0, walk };
+                        continue;
+                    };
+                    *next += 1;
+                    let event = region_row(first, at);
+                    let (parent, path) = nesting.region(region, event, &mut self.paths);
+                    return Some((warp, of_region(warp, region, event, parent, path)));
+                }
+                Position::Marks { next, walk } => {
+                    let at = *next;
+                    let Some(mark) = warp.marks.get(at) else {
+                        self.warp += 1;
+                        self.at = Position::Kernel;
+                        continue;
+                    };
+                    *next += 1;
+                    let (parent, path) = walk.mark(warp, mark, first, &mut self.paths);
+                    let row = Row {
+                        event: mark_row(first, warp, at),
+                        kind: self.names.kind(mark),
+                        site: mark.site,
+                        lane: Some(mark.lane),
+                        track: mark.track.or(warp.track),
+                        depth: None,
+                        parent: Some(parent.event),
+                        path,
+                        start: mark.time,
+                        end: None,
+                        value: mark.value,
+                        released_by: self.released_by((self.warp, at)),
+                        counts: None,
+                    };
+                    return Some((warp, row));
+                }
+            }
+        }
+    }
+
+    /// The row of the mark that released this one. Marks are asked for in order.
+    fn released_by(&mut self, mark: (usize, usize)) -> Option<u64> {
+        while let Some(released) = self.released.get(self.passed)
+            && released.mark <= mark
+        {
+            self.passed += 1;
+            if released.mark == mark {
+                return Some(released.by);
+            }
+        }
+        None
+    }
+
+    fn push(&mut self, warp: &Warp, row: Row) {
+        let Launch { kernel, grid_id, replay, grid_dim, block_dim, .. } =
+            &self.trace.launches[warp.launch];
+        let site = self.names.sites[row.site.0 as usize];
+        let made = &mut self.made;
+        made.rows += 1;
+        match row.kind {
+            Kind::Kernel => made.warps += 1,
+            Kind::Region => made.regions += 1,
+            Kind::Mark | Kind::Signal | Kind::Wait => made.marks += 1,
+        }
+        let to = &mut self.builders;
+        to.event.append_value(row.event);
+        to.kind.append_value(row.kind.key());
+        to.launch.append_value(warp.launch as u32);
+        to.grid_id.append_value(*grid_id);
+        to.replay.append_value(*replay);
+        to.kernel.append_value(self.names.sites[kernel.0 as usize].name);
+        let [x, y, z] = *grid_dim;
+        to.grid_x.append_value(x);
+        to.grid_y.append_value(y);
+        to.grid_z.append_value(z);
+        let [x, y, z] = *block_dim;
+        to.threads_x.append_value(x);
+        to.threads_y.append_value(y);
+        to.threads_z.append_value(z);
+        let [x, y, z] = warp.block;
+        to.block_x.append_value(x);
+        to.block_y.append_value(y);
+        to.block_z.append_value(z);
+        to.cluster_rank.append_option(warp.cluster_rank);
+        to.warp.append_value(warp.warp);
+        to.lane.append_option(row.lane);
+        to.sm.append_value(warp.sm);
+        to.slot.append_value(warp.slot);
+        to.track.append_option(row.track);
+        to.depth.append_option(row.depth);
+        to.parent.append_option(row.parent);
+        to.path.append_value(row.path.cast_signed());
+        to.site.append_value(row.site.0);
+        to.name.append_value(site.name);
+        to.file.append_value(site.file);
+        to.line.append_value(site.line);
+        to.clock.append_value(clock_key(warp.clock));
+        to.start_ticks.append_value(row.start.ticks);
+        to.end_ticks.append_option(row.end.map(|end| end.ticks));
+        to.start_ns.append_value(row.start.ns);
+        to.end_ns.append_option(row.end.map(|end| end.ns));
+        let (unsigned, signed, float) = match row.value {
+            None => (None, None, None),
+            Some(Value::Unsigned(value)) => (Some(value), None, None),
+            Some(Value::Signed(value)) => (None, Some(value), None),
+            Some(Value::Float(value)) => (None, None, Some(value)),
+        };
+        to.value_unsigned.append_option(unsigned);
+        to.value_signed.append_option(signed);
+        to.value_float.append_option(float);
+        to.unit.append_option(site.unit);
+        to.released_by.append_option(row.released_by);
+        to.recorded.append_option(row.counts.map(|counts| counts.0));
+        to.lost.append_option(row.counts.map(|counts| counts.1));
+    }
+}
+
+fn of_region(warp: &Warp, region: &Region, event: u64, parent: Within, path: PathKey) -> Row {
+    Row {
+        event,
+        kind: Kind::Region,
+        site: region.site,
+        lane: Some(region.lane),
+        track: region.track.or(warp.track),
+        depth: Some(region.depth),
+        parent: Some(parent.event),
+        path,
+        start: region.start,
+        end: region.end,
+        value: region.value,
+        released_by: None,
+        counts: None,
+    }
+}
+
+/// The launch of a warp, all of whose indices lead somewhere.
+fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> Result<&'a Launch, WriteError> {
+    let dangling = |what, index_found, len| {
+        WriteError::Trace(Dangling { warp: index, what, index: index_found, len })
+    };
+    let launch = (trace.launches.get(warp.launch))
+        .filter(|_| u32::try_from(warp.launch).is_ok())
+        .ok_or_else(|| dangling("launch", warp.launch, trace.launches.len()))?;
+    let regions = warp.regions.iter().map(|region| region.site);
+    let marks = warp.marks.iter().map(|mark| mark.site);
+    let sites = trace.sites.len();
+    match regions.chain(marks).chain([launch.kernel]).find(|site| site.0 as usize >= sites) {
+        Some(site) => Err(dangling("site", site.0 as usize, sites)),
+        None => Ok(launch),
+    }
+}
+
+/// The arrows, by what they lead to. Of several to one mark the first is kept.
+fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<Released>, WriteError> {
+    let row = |MarkIndex { warp, mark }| -> Result<u64, WriteError> {
+        let dangling = |what, index, len| WriteError::Trace(Dangling { warp, what, index, len });
+        let of = trace.warps.get(warp).ok_or(dangling("warp", warp, trace.warps.len()))?;
+        if mark >= of.marks.len() {
+            return Err(dangling("mark", mark, of.marks.len()));
+        }
+        Ok(mark_row(first_rows[warp], of, mark))
+    };
+    let mut released = Vec::with_capacity(trace.edges.len());
+    for edge in &trace.edges {
+        row(edge.to)?;
+        let mark = (edge.to.warp, edge.to.mark);
+        released.push(Released { mark, by: row(edge.from)? });
+    }
+    released.sort_by_key(|edge| edge.mark);
+    Ok(released)
+}

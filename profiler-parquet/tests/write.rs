@@ -1,0 +1,256 @@
+//! What can be said of written tables without a reader: sizes, errors, oddities.
+
+mod support;
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+
+use profiler_parquet::{
+    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, schema, write_arrow,
+    write_parquet,
+};
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{MarkIndex, SiteIndex, Trace, decode};
+use profiler_wire::SiteKind;
+
+use support::{Numbers, many_regions, zoo};
+
+/// Takes this many bytes.
+struct Limited(usize);
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "no more room"));
+        }
+        let taken = bytes.len().min(self.0);
+        self.0 -= taken;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn parquet(trace: &Trace, options: &ParquetOptions) -> (Vec<u8>, Summary) {
+    let mut bytes = Vec::new();
+    let summary = write_parquet(trace, &mut bytes, options).expect("a vector takes all");
+    (bytes, summary)
+}
+
+fn arrow(trace: &Trace, options: &ArrowOptions) -> (Vec<u8>, Summary) {
+    let mut bytes = Vec::new();
+    let summary = write_arrow(trace, &mut bytes, options).expect("a vector takes all");
+    (bytes, summary)
+}
+
+#[test]
+fn the_summary_counts() {
+    let trace = zoo::trace();
+    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+    let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
+    assert!(regions > 250 && marks > 40, "{regions} {marks}");
+    let rows = (trace.warps.len() + regions + marks) as u64;
+    let hundred = NonZeroUsize::new(100).expect("not 0");
+    for compression in [Compression::None, Compression::Zstd] {
+        let options = ParquetOptions { compression, rows_per_group: hundred };
+        let (bytes, summary) = parquet(&trace, &options);
+        let wanted = Summary {
+            rows,
+            warps: 12,
+            regions: regions as u64,
+            marks: marks as u64,
+            groups: rows.div_ceil(100),
+            bytes: bytes.len() as u64,
+        };
+        assert_eq!(summary, wanted);
+        let options = ArrowOptions { compression, rows_per_batch: hundred };
+        let (bytes, summary) = arrow(&trace, &options);
+        assert_eq!(summary, Summary { bytes: bytes.len() as u64, ..wanted });
+    }
+}
+
+#[test]
+fn the_same_trace_gives_the_same_bytes() {
+    let trace = zoo::trace();
+    let write = || {
+        (parquet(&trace, &ParquetOptions::default()).0, arrow(&trace, &ArrowOptions::default()).0)
+    };
+    assert!(write() == write());
+}
+
+#[test]
+fn errors_of_the_writer_are_returned() {
+    let trace = zoo::trace();
+    let group = NonZeroUsize::new(200).expect("not 0");
+    let to_parquet = ParquetOptions { rows_per_group: group, ..ParquetOptions::default() };
+    let to_arrow = ArrowOptions { rows_per_batch: group, ..ArrowOptions::default() };
+    let (whole, _) = parquet(&trace, &to_parquet);
+    let too_little = (0..whole.len()).step_by(whole.len() / 50).chain([whole.len() - 1]);
+    for room in too_little {
+        let error = write_parquet(&trace, Limited(room), &to_parquet).expect_err("too little room");
+        let WriteError::Io(error) = error else { panic!("{error}") };
+        assert_eq!(error.to_string(), "no more room");
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+    write_parquet(&trace, Limited(whole.len()), &to_parquet).expect("room for all");
+    let (whole, _) = arrow(&trace, &to_arrow);
+    let too_little = (0..whole.len()).step_by(whole.len() / 50).chain([whole.len() - 1]);
+    for room in too_little {
+        let error = write_arrow(&trace, Limited(room), &to_arrow).expect_err("too little room");
+        assert_eq!(io::Error::from(error).kind(), io::ErrorKind::StorageFull);
+    }
+    write_arrow(&trace, Limited(whole.len()), &to_arrow).expect("room for all");
+}
+
+/// Takes nothing, and calls that no error.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_that_takes_nothing_is_an_error() {
+    let trace = zoo::trace();
+    let error = write_parquet(&trace, Full, &ParquetOptions::default()).expect_err("it is full");
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::WriteZero);
+    let error = write_arrow(&trace, Full, &ArrowOptions::default()).expect_err("it is full");
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::WriteZero);
+}
+
+#[test]
+fn an_index_that_leads_nowhere_is_named() {
+    let says = |change: fn(&mut Trace), wanted: &str| {
+        let mut trace = zoo::trace();
+        change(&mut trace);
+        let mut bytes = Vec::new();
+        let error = write_parquet(&trace, &mut bytes, &ParquetOptions::default())
+            .expect_err("it leads nowhere");
+        assert!(error.to_string().starts_with(wanted), "{error}");
+        assert!(error.to_string().contains("pass the trace"), "{error}");
+        assert!(bytes.is_empty(), "nothing is written of what is wrong");
+        assert!(write_arrow(&trace, &mut bytes, &ArrowOptions::default()).is_err());
+        assert!(bytes.is_empty(), "nothing is written of what is wrong");
+    };
+    says(
+        |trace| trace.warps[3].regions[1].site = SiteIndex(99),
+        "warp 3 of the trace refers to site 99, and there are 13",
+    );
+    says(
+        |trace| trace.warps[2].marks[0].site = SiteIndex(u32::MAX),
+        "warp 2 of the trace refers to site 4294967295, and",
+    );
+    says(
+        |trace| trace.warps[0].launch = 3,
+        "warp 0 of the trace refers to launch 3, and there are 3",
+    );
+    says(
+        |trace| trace.launches[2].kernel = SiteIndex(40),
+        "warp 8 of the trace refers to site 40,",
+    );
+    says(
+        |trace| trace.edges[0].from = MarkIndex { warp: 1, mark: 77 },
+        "warp 1 of the trace refers to mark 77, and",
+    );
+    says(
+        |trace| trace.edges[0].to = MarkIndex { warp: 12, mark: 0 },
+        "warp 12 of the trace refers to warp 12, and there are 12",
+    );
+}
+
+#[test]
+fn a_trace_of_nothing_is_a_table_of_nothing() {
+    let (bytes, summary) = parquet(&Trace::default(), &ParquetOptions::default());
+    assert_eq!(summary, Summary { bytes: bytes.len() as u64, ..Summary::default() });
+    let (bytes, summary) = arrow(&Trace::default(), &ArrowOptions::default());
+    assert_eq!(summary, Summary { bytes: bytes.len() as u64, ..Summary::default() });
+}
+
+/// Paths of a recursion would take the square of its depth, 70000 squared times five bytes.
+#[test]
+fn a_deep_recursion_has_short_paths() {
+    const DEPTH: u64 = 70_000;
+    let mut module = SyntheticModule::new(Keep::First, 1 << 18);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "step");
+    let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
+    for at in 1..=DEPTH {
+        warp.begin(region, None, at);
+    }
+    for at in DEPTH + 1..=2 * DEPTH {
+        warp.end(region, None, at);
+    }
+    warp.leave(3 * DEPTH, 64_000 + 16 * DEPTH / 10);
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    let (bytes, summary) = parquet(&trace, &ParquetOptions::default());
+    assert_eq!(summary.regions, DEPTH);
+    assert!(bytes.len() < 4_000_000, "{}", bytes.len());
+}
+
+/// Whatever was read back, its trace can be written.
+#[test]
+fn traces_of_damaged_captures_are_written() {
+    let whole = zoo::capture();
+    let mut numbers = Numbers(99);
+    for _ in 0..60 {
+        let mut capture = whole.clone();
+        let module = &mut capture.modules[0];
+        for _ in 0..1 + numbers.below(40) {
+            let records = numbers.below(4) != 0;
+            let bytes = if records { &mut module.records } else { &mut module.headers };
+            let at = numbers.below(bytes.len() as u64) as usize;
+            bytes[at] = numbers.below(256) as u8;
+        }
+        let trace = decode(&capture);
+        let (_, summary) = parquet(&trace, &ParquetOptions::default());
+        let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+        assert_eq!(summary.regions, regions as u64);
+        arrow(&trace, &ArrowOptions::default());
+    }
+}
+
+#[test]
+fn a_region_takes_few_bytes() {
+    let trace = many_regions(100_000);
+    let (bytes, summary) = parquet(&trace, &ParquetOptions::default());
+    assert_eq!((summary.regions, summary.warps), (100_000, 196));
+    assert!(bytes.len() < 20 * 100_000, "{}", bytes.len());
+}
+
+/// The page's table of columns: name, type and whether it may be null.
+#[test]
+fn the_page_documents_every_column() {
+    let page = include_str!("../../docs/parquet.md");
+    let cells = |line: &str| -> Vec<String> {
+        line.split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
+    };
+    let documented: Vec<(String, String, bool)> = page
+        .lines()
+        .skip_while(|line| !line.starts_with("| column |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(cells)
+        .map(|cells| (cells[1].clone(), cells[2].clone(), cells[3] == "yes"))
+        .collect();
+    let columns: Vec<(String, String, bool)> = schema()
+        .fields()
+        .iter()
+        .map(|field| {
+            let name = match field.data_type() {
+                arrow_schema::DataType::Dictionary(..) => "text".to_owned(),
+                other => other.to_string().to_lowercase(),
+            };
+            (field.name().clone(), name, field.is_nullable())
+        })
+        .collect();
+    assert_eq!(documented, columns);
+}

@@ -1,0 +1,62 @@
+//! What profiled GPU kernels recorded, as one HTML page and as a flame graph.
+//!
+//! [`write_html`] writes a page that needs neither a network nor a server: figures and tables stand
+//! in it as plain HTML, and scripts of its own draw the distributions, the timeline and the maps.
+//! `write_flamegraph` (with the feature of that name) writes an SVG.
+//!
+//! What a page holds is bounded, whatever the trace's size: everything but the timeline's regions is
+//! aggregated, and those take what [`ReportOptions::detail_bytes`] allows. The page says what was
+//! aggregated or left out.
+#![forbid(unsafe_code)]
+
+mod blob;
+mod collect;
+mod detail;
+#[cfg(feature = "flamegraph")]
+mod flamegraph;
+mod launches;
+mod nesting;
+mod overview;
+mod page;
+mod rows;
+mod tables;
+mod text;
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use profiler_trace::Trace;
+
+#[cfg(feature = "flamegraph")]
+pub use flamegraph::{FlamegraphOptions, write_flamegraph};
+
+/// What a page shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportOptions {
+    /// The page's title; by default the names of the kernels.
+    pub title: Option<String>,
+    /// The part of the trace that the timeline shows, in nanoseconds on the trace's axis; by default
+    /// all of it. All other figures are about the whole trace.
+    pub window: Option<Range<f64>>,
+    /// How many bytes single regions may take in the page before they are compressed. A region takes
+    /// about six. Where they do not suffice, the timeline holds all regions of as many warps as they
+    /// do suffice for, SM by SM, and of the others only what each SM did when.
+    pub detail_bytes: usize,
+}
+
+impl Default for ReportOptions {
+    /// The whole trace, and 8 MiB for regions.
+    fn default() -> Self {
+        Self { title: None, window: None, detail_bytes: 8 << 20 }
+    }
+}
+
+/// Writes a page about the trace. The writer need not be buffered.
+///
+/// # Errors
+///
+/// Those of the writer; and [`io::ErrorKind::InvalidInput`] where
+/// [`window`](ReportOptions::window) holds no moment of the trace.
+pub fn write_html(trace: &Trace, writer: impl Write, options: &ReportOptions) -> io::Result<()> {
+    page::write(trace, writer, options)
+}

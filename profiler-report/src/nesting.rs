@@ -1,0 +1,194 @@
+//! Which region lies in which, and how much of its time is its own.
+//!
+//! Regions nest within the records of one lane on one track. A region lies in the innermost one that
+//! began no later and ended no earlier; of two that cross, neither lies in the other. Its *own* time
+//! is its duration less what the regions in it cover together, so that time which crossing regions
+//! share is taken from the region around them once. Regions without an end have no duration: they
+//! are passed over, and what lies in them counts as lying in what is around them.
+//!
+//! The kernel is around the regions of all lanes and tracks of a warp; its own time is what none of
+//! them covers.
+
+use profiler_trace::{Region, Warp};
+
+/// A moment or length that is none becomes 0.
+pub(crate) fn finite(ns: f64) -> f64 {
+    if ns.is_finite() { ns } else { 0.0 }
+}
+
+/// Begin and end of a region, if it has an end.
+pub(crate) fn span(region: &Region) -> Option<(f64, f64)> {
+    let start = finite(region.start.ns);
+    region.end.map(|end| (start, finite(end.ns).max(start)))
+}
+
+/// The regions of a warp, parted by lane and track, in order of their begins, those around others
+/// first.
+pub(crate) fn strips(warp: &Warp) -> Vec<Vec<&Region>> {
+    let mut regions: Vec<&Region> = warp.regions.iter().collect();
+    let recorder = |region: &Region| (region.lane, region.track);
+    // Stable, and near linear where one lane recorded on one track: that is the order they come in.
+    regions.sort_by(|left, right| {
+        (recorder(left).cmp(&recorder(right)))
+            .then(finite(left.start.ns).total_cmp(&finite(right.start.ns)))
+            .then(left.depth.cmp(&right.depth))
+    });
+    let strips = regions.chunk_by(|left, right| recorder(left) == recorder(right));
+    strips.map(<[_]>::to_vec).collect()
+}
+
+/// A region in its place.
+pub(crate) struct Nested<'t> {
+    pub(crate) region: &'t Region,
+    /// The one that it lies in, as an index into the same list; `None` if that is the kernel.
+    pub(crate) parent: Option<usize>,
+    pub(crate) start: f64,
+    pub(crate) end: f64,
+    /// What the regions in it cover together.
+    covered: f64,
+    /// Until when they do.
+    covered_until: f64,
+}
+
+impl Nested<'_> {
+    /// Nanoseconds that no region in it covers.
+    pub(crate) fn own_ns(&self) -> f64 {
+        (self.end - self.start - self.covered).max(0.0)
+    }
+}
+
+/// Nests the regions of one strip. Calls `stretch` with each stretch of time and the region that was
+/// the innermost during it, as an index into the list that is returned.
+pub(crate) fn nest<'t>(
+    strip: &[&'t Region],
+    mut stretch: impl FnMut(usize, f64, f64),
+) -> Vec<Nested<'t>> {
+    let mut nested: Vec<Nested<'t>> = Vec::with_capacity(strip.len());
+    // Those that may still hold a later one, in order of their begins.
+    let mut open: Vec<usize> = Vec::new();
+    for &region in strip {
+        let Some((start, end)) = span(region) else { continue };
+        // One that ended where this one begins may hold it only if this one is empty and deeper.
+        open.retain(|&at| {
+            let around = &nested[at];
+            around.end > start || (around.end == start && region.depth > around.region.depth)
+        });
+        let parent = open.iter().rev().copied().find(|&at| nested[at].end >= end);
+        if let Some(parent) = parent {
+            let around = &mut nested[parent];
+            if start > around.covered_until {
+                stretch(parent, around.covered_until, start);
+            }
+            around.covered += (end - start.max(around.covered_until)).max(0.0);
+            around.covered_until = around.covered_until.max(end);
+        }
+        open.push(nested.len());
+        nested.push(Nested { region, parent, start, end, covered: 0.0, covered_until: start });
+    }
+    for (at, region) in nested.iter().enumerate() {
+        if region.end > region.covered_until {
+            stretch(at, region.covered_until, region.end);
+        }
+    }
+    nested
+}
+
+/// Calls `gap` with each stretch from `start` to `end` that none of the spans covers. Sorts them.
+pub(crate) fn gaps(
+    spans: &mut [(f64, f64)],
+    (start, end): (f64, f64),
+    mut gap: impl FnMut(f64, f64),
+) {
+    spans.sort_by(|left, right| left.0.total_cmp(&right.0));
+    let mut covered_until = start;
+    for &mut (from, to) in spans {
+        let from = from.min(end);
+        if from > covered_until {
+            gap(covered_until, from);
+        }
+        covered_until = covered_until.max(to);
+    }
+    if end > covered_until {
+        gap(covered_until, end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use profiler_trace::{RegionForm, SiteIndex, Time};
+
+    use super::*;
+
+    fn region(site: u32, start: f64, end: Option<f64>, depth: u16) -> Region {
+        let time = |ns: f64| Time { ticks: ns as u64, ns };
+        Region {
+            site: SiteIndex(site),
+            form: RegionForm::Token,
+            track: None,
+            lane: 0,
+            depth,
+            start: time(start),
+            end: end.map(time),
+            value: None,
+        }
+    }
+
+    /// Site, site of the parent, own time.
+    fn of(regions: &[Region]) -> Vec<(u32, Option<u32>, f64)> {
+        let strip: Vec<&Region> = regions.iter().collect();
+        let mut stretches = vec![0.0; regions.len()];
+        let nested = nest(&strip, |at, from, to| {
+            assert!(to > from);
+            stretches[at] += to - from;
+        });
+        for (at, region) in nested.iter().enumerate() {
+            assert_eq!(region.own_ns(), stretches[at], "stretches and own time are one figure");
+        }
+        let parent = |region: &Nested<'_>| region.parent.map(|at| nested[at].region.site.0);
+        nested.iter().map(|one| (one.region.site.0, parent(one), one.own_ns())).collect()
+    }
+
+    #[test]
+    fn own_time_is_what_no_inner_region_covers() {
+        let regions = [
+            region(1, 0.0, Some(100.0), 0),
+            region(2, 10.0, Some(40.0), 1),
+            region(3, 20.0, Some(25.0), 2),
+            region(2, 50.0, Some(60.0), 1),
+        ];
+        assert_eq!(
+            of(&regions),
+            [(1, None, 60.0), (2, Some(1), 25.0), (3, Some(2), 5.0), (2, Some(1), 10.0)]
+        );
+    }
+
+    #[test]
+    fn crossing_regions_take_their_common_time_from_the_outer_one_once() {
+        let regions = [
+            region(1, 0.0, Some(100.0), 0),
+            region(2, 10.0, Some(50.0), 1),
+            region(3, 30.0, Some(70.0), 1),
+        ];
+        assert_eq!(of(&regions), [(1, None, 40.0), (2, Some(1), 40.0), (3, Some(1), 40.0)]);
+    }
+
+    #[test]
+    fn open_regions_hold_nothing_and_lengthless_ones_find_their_place() {
+        let regions = [
+            region(9, 0.0, None, 0),
+            region(1, 0.0, Some(10.0), 1),
+            region(2, 10.0, Some(10.0), 2),
+            region(3, 10.0, Some(10.0), 1),
+        ];
+        assert_eq!(of(&regions), [(1, None, 10.0), (2, Some(1), 0.0), (3, None, 0.0)]);
+    }
+
+    #[test]
+    fn gaps_are_what_is_left() {
+        let mut seen = Vec::new();
+        gaps(&mut [(5.0, 7.0), (1.0, 3.0), (2.0, 4.0)], (0.0, 10.0), |from, to| {
+            seen.push((from, to));
+        });
+        assert_eq!(seen, [(0.0, 1.0), (4.0, 5.0), (7.0, 10.0)]);
+    }
+}

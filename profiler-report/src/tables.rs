@@ -1,0 +1,217 @@
+//! The tables of a page, which stand in it without any script.
+
+use std::io::{self, Write};
+
+use profiler_trace::{Site, SiteStats, Summary, Throughput, Trace};
+
+use crate::collect::Tree;
+use crate::launches::LaunchFacts;
+use crate::rows::Rows;
+use crate::text::{count, digits, duration, escape, extent, percent, things};
+
+/// How many rows the table of nested regions has at most.
+const MAX_NESTED: usize = 500;
+
+/// Where a site is in the source.
+pub(crate) fn place(site: Option<&Site>) -> String {
+    site.filter(|site| !site.file.is_empty())
+        .map_or_else(String::new, |site| format!("{}:{}:{}", site.file, site.line, site.column))
+}
+
+/// A cell that sorts and reads back by its exact value.
+fn cell(writer: &mut impl Write, value: f64, text: &str) -> io::Result<()> {
+    write!(writer, "<td class=\"n\" data-value=\"{value}\">{}</td>", escape(text))
+}
+
+fn times(row: &SiteStats) -> [(&'static str, f64); 7] {
+    let Summary { total, mean, p50, p95, p99, max, standard_deviation, .. } = row.ns;
+    [
+        ("total", total),
+        ("mean", mean),
+        ("std dev", standard_deviation),
+        ("p50", p50),
+        ("p95", p95),
+        ("p99", p99),
+        ("max", max),
+    ]
+}
+
+/// One row for each kernel and each region in it.
+pub(crate) fn regions(writer: &mut impl Write, trace: &Trace, rows: &Rows) -> io::Result<()> {
+    let has_values = rows.list().iter().any(|row| row.throughput.is_some());
+    writer.write_all(
+        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Statistics of regions\">\
+          <table id=\"regions\"><thead><tr><th scope=\"col\">region</th>\
+          <th scope=\"col\">distribution</th><th scope=\"col\" class=\"n\">count</th>",
+    )?;
+    for title in ["total", "mean", "std dev", "p50", "p95", "p99", "max", "share"] {
+        write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
+    }
+    if has_values {
+        writer.write_all(b"<th scope=\"col\" class=\"n\">throughput</th>")?;
+    }
+    writer.write_all(b"</tr></thead><tbody>")?;
+    for (at, row) in rows.list().iter().enumerate() {
+        let is_kernel = row.site == row.kernel;
+        let class = if is_kernel { "kernel" } else { "region" };
+        let site = trace.sites.get(row.site.0 as usize);
+        write!(
+            writer,
+            "<tr class=\"{class}\" data-row=\"{at}\"><th scope=\"row\" title=\"{}\">\
+             <button type=\"button\" class=\"pick\"><i class=\"key\" data-label=\"{at}\"></i>{}</button>",
+            escape(&place(site)),
+            escape(&row.name),
+        )?;
+        if row.open > 0 {
+            write!(writer, " <span class=\"open\">+ {} open</span>", count(row.open))?;
+        }
+        write!(writer, "</th><td class=\"spark\" data-row=\"{at}\"></td>")?;
+        cell(writer, row.count as f64, &count(row.count))?;
+        for (_, ns) in times(row) {
+            let text = if row.count == 0 { "–".to_owned() } else { duration(ns) };
+            cell(writer, ns, &text)?;
+        }
+        write!(
+            writer,
+            "<td class=\"n share\" data-value=\"{}\" style=\"--share:{:.4}\">{}</td>",
+            row.share,
+            row.share.clamp(0.0, 1.0),
+            if row.count == 0 { "–".to_owned() } else { percent(row.share) },
+        )?;
+        if has_values {
+            match &row.throughput {
+                Some(throughput) => cell(writer, throughput.per_second, &rate(throughput))?,
+                None => writer.write_all(b"<td class=\"n\" data-value=\"0\"></td>")?,
+            }
+        }
+        writer.write_all(b"</tr>")?;
+    }
+    writer.write_all(b"</tbody></table></div>\n")
+}
+
+fn rate(throughput: &Throughput) -> String {
+    let per_second = throughput.per_second;
+    let (scale, prefix) = match per_second.abs() {
+        rate if rate >= 1e12 => (1e12, "T"),
+        rate if rate >= 1e9 => (1e9, "G"),
+        rate if rate >= 1e6 => (1e6, "M"),
+        rate if rate >= 1e3 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let unit = if matches!(throughput.unit.as_str(), "bytes" | "byte") {
+        "B"
+    } else {
+        throughput.unit.as_str()
+    };
+    format!("{} {prefix}{unit}/s", digits(per_second / scale))
+}
+
+/// Launches and how they ended.
+pub(crate) fn launches(
+    writer: &mut impl Write,
+    trace: &Trace,
+    facts: &[LaunchFacts],
+) -> io::Result<()> {
+    if trace.launches.len() > facts.len() {
+        write!(
+            writer,
+            "<p class=\"note\">The {} longest of {} launches.</p>",
+            facts.len(),
+            count(trace.launches.len() as u64)
+        )?;
+    }
+    writer.write_all(
+        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Launches\">\
+          <table id=\"launches\"><thead><tr><th scope=\"col\">launch</th><th scope=\"col\">grid</th>\
+          <th scope=\"col\">block</th>",
+    )?;
+    let titles = ["starts at", "kernel time", "warps", "SMs", "imbalance", "tail", "SM idle"];
+    for title in titles {
+        write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
+    }
+    writer.write_all(b"</tr></thead><tbody>")?;
+    for facts in facts {
+        let launch = &trace.launches[facts.launch];
+        let name = trace.sites.get(launch.kernel.0 as usize).map_or("unknown", |site| &site.name);
+        write!(
+            writer,
+            "<tr data-launch=\"{}\" data-start=\"{}\" data-end=\"{}\"><th scope=\"row\">\
+             <button type=\"button\" class=\"pick\">{} #{}</button>",
+            facts.launch,
+            facts.start,
+            facts.end,
+            escape(name),
+            facts.launch,
+        )?;
+        if launch.replay > 0 {
+            write!(writer, " <span class=\"muted\">replay {}</span>", launch.replay)?;
+        }
+        if facts.never_left > 0 {
+            let warps = things(facts.never_left as u64, "warp", "warps");
+            write!(writer, " <span class=\"open\">{warps} never left</span>")?;
+        }
+        let (grid, block) = (extent(launch.grid_dim), extent(launch.block_dim));
+        write!(writer, "</th><td>{grid}</td><td>{block}</td>")?;
+        let length = facts.end - facts.start;
+        cell(writer, facts.start, &duration(facts.start))?;
+        cell(writer, length, &duration(length))?;
+        cell(writer, facts.warps as f64, &count(facts.warps as u64))?;
+        cell(writer, facts.sms as f64, &count(facts.sms as u64))?;
+        cell(writer, facts.imbalance, &digits(facts.imbalance))?;
+        cell(writer, facts.tail_ns, &duration(facts.tail_ns))?;
+        cell(writer, facts.idle, &percent(facts.idle))?;
+        writer.write_all(b"</tr>")?;
+    }
+    writer.write_all(b"</tbody></table></div>\n")
+}
+
+/// Regions within regions.
+pub(crate) fn nesting(writer: &mut impl Write, tree: &Tree, rows: &Rows) -> io::Result<()> {
+    let children = tree.children();
+    let total = |list: &[usize]| list.iter().map(|&at| tree.nodes[at].total_ns).sum::<f64>();
+    let whole = total(&children[tree.nodes.len()]);
+    writer.write_all(
+        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Nesting of regions\">\
+          <table id=\"nesting\"><thead><tr><th scope=\"col\">region</th>\
+          <th scope=\"col\" class=\"n\">count</th><th scope=\"col\" class=\"n\">total</th>\
+          <th scope=\"col\" class=\"n\">own</th><th scope=\"col\">total, and own within it</th>\
+          </tr></thead><tbody>",
+    )?;
+    // Depth first, without recursion: a kernel may nest thousands deep.
+    let mut rest: Vec<(usize, usize)> =
+        children[tree.nodes.len()].iter().rev().map(|&at| (at, 0)).collect();
+    let mut shown = 0;
+    while let Some((at, depth)) = rest.pop() {
+        if shown == MAX_NESTED {
+            break;
+        }
+        shown += 1;
+        rest.extend(children[at].iter().rev().map(|&child| (child, depth + 1)));
+        let node = &tree.nodes[at];
+        let share = |ns: f64| if whole > 0.0 { (ns / whole).clamp(0.0, 1.0) } else { 0.0 };
+        write!(
+            writer,
+            "<tr><th scope=\"row\" style=\"--depth:{}\"><i class=\"key\" data-label=\"{}\"></i>{}</th>",
+            depth.min(40),
+            node.row,
+            escape(&rows.list()[node.row].name),
+        )?;
+        cell(writer, node.count as f64, &count(node.count))?;
+        cell(writer, node.total_ns, &duration(node.total_ns))?;
+        cell(writer, node.own_ns, &duration(node.own_ns))?;
+        write!(
+            writer,
+            "<td class=\"bar\"><span class=\"track\" data-label=\"{}\" style=\"--total:{:.4};--own:{:.4}\">\
+             <span></span></span></td></tr>",
+            node.row,
+            share(node.total_ns),
+            share(node.own_ns),
+        )?;
+    }
+    writer.write_all(b"</tbody></table></div>\n")?;
+    if tree.nodes.len() > shown {
+        let left = things((tree.nodes.len() - shown) as u64, "row", "rows");
+        write!(writer, "<p class=\"note\">{left} left out.</p>")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,479 @@
+//! What a real browser makes of a page.
+//!
+//! Where no browser is installed, every test is listed as ignored, with a line that says how to
+//! install one; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+
+mod support;
+#[path = "support/browser.rs"]
+mod tool;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_report::{ReportOptions, write_html};
+use profiler_trace::{Diagnostic, DiagnosticKind, Place, Trace};
+use profiler_wire::SiteKind;
+use serde_json::Value;
+use tool::{Browser, Scheme, Seen};
+
+type Test = fn(&Browser) -> Result<(), Failed>;
+
+const TESTS: &[(&str, Test)] = &[
+    ("figures_are_those_of_the_statistics_in_light", |browser| figures(browser, Scheme::Light)),
+    ("figures_are_those_of_the_statistics_in_dark", |browser| figures(browser, Scheme::Dark)),
+    ("the_timeline_holds_every_region", timeline_holds_every_region),
+    ("the_timeline_is_drawn_and_obeys_keys", timeline_obeys_keys),
+    ("names_are_text_whatever_they_hold", names_are_text),
+    ("losses_stand_before_all_figures", losses_come_first),
+    ("what_is_left_out_is_said", left_out_is_said),
+    ("a_trace_without_anything_is_a_page", empty),
+    #[cfg(feature = "flamegraph")]
+    ("frames_of_the_flame_graph_are_regions", flamegraph),
+    ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fits),
+];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let found = Browser::find();
+    if let Err(missing) = &found {
+        let text = format!("tests with a browser are ignored: {missing}\n");
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+    }
+    let tests = TESTS.iter().map(|&(name, test)| {
+        let found = found.clone();
+        let is_ignored = found.as_ref().is_err_and(|missing| !missing.is_failure());
+        Trial::test(name, move || test(&found?)).with_ignored_flag(is_ignored)
+    });
+    libtest_mimic::run(&arguments, tests.collect()).exit_code()
+}
+
+fn page(trace: &Trace, options: &ReportOptions) -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    write_html(trace, &mut bytes, options)?;
+    Ok(String::from_utf8(bytes)?)
+}
+
+/// Opens the page of a trace and requires that it makes no complaint and loads nothing.
+fn ask(browser: &Browser, page: &str, scheme: Scheme, probe: &str) -> Result<Value, Failed> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let probe = format!(
+        "const loaded = performance.getEntriesByType('resource').map(({{ name }}) => name);
+         const answer = await (async () => {{ {probe} }})();
+         return {{ loaded, answer }};"
+    );
+    let Seen { mut answer, console } = browser.ask(page, scheme, &folder, &probe)?;
+    assert!(console.is_empty(), "the console is empty: {console:#?}");
+    assert_eq!(answer["loaded"], serde_json::json!([]), "nothing is loaded");
+    Ok(answer["answer"].take())
+}
+
+fn figures(browser: &Browser, scheme: Scheme) -> Result<(), Failed> {
+    let trace = support::large(4000);
+    let probe = "
+        const rows = [...document.querySelectorAll('#regions tbody tr')].map((row) => ({
+          name: row.querySelector('th').textContent,
+          values: [...row.querySelectorAll('td.n')].map((cell) => cell.dataset.value),
+          texts: [...row.querySelectorAll('td.n')].map((cell) => cell.textContent),
+          bars: row.querySelectorAll('.spark rect').length,
+        }));
+        const rgb = (element, property) => getComputedStyle(element)[property].match(/[\\d.]+/g).map(Number);
+        const luminance = (color) => {
+          const [red, green, blue] = color.map((part) => {
+            const share = part / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+          });
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+        };
+        // By the formula of the Web Content Accessibility Guidelines.
+        const contrast = (text, around) => {
+          const [low, high] = [luminance(rgb(text, 'color')), luminance(rgb(around, 'backgroundColor'))].sort((a, b) => a - b);
+          return (high + 0.05) / (low + 0.05);
+        };
+        const section = document.getElementById('regions-section');
+        const button = document.getElementById('theme');
+        const before = luminance(rgb(document.body, 'backgroundColor'));
+        const contrasts = [contrast(document.querySelector('#regions td'), section), contrast(document.querySelector('.about'), section),
+          contrast(document.querySelector('#losses h2'), document.getElementById('losses'))];
+        button.click();
+        const light = luminance(rgb(document.body, 'backgroundColor'));
+        button.click();
+        const dark = luminance(rgb(document.body, 'backgroundColor'));
+        button.click();
+        const after = luminance(rgb(document.body, 'backgroundColor'));
+        return { rows, contrasts, before, light, dark, after };";
+    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, scheme, probe)?;
+    let stats = trace.stats();
+    let rows = answer["rows"].as_array().ok_or("rows")?;
+    assert_eq!(rows.len(), stats.rows.len());
+    for (shown, row) in rows.iter().zip(&stats.rows) {
+        assert_eq!(shown["name"], row.name.as_str());
+        let ns = &row.ns;
+        let figures = [
+            row.count as f64,
+            ns.total,
+            ns.mean,
+            ns.standard_deviation,
+            ns.p50,
+            ns.p95,
+            ns.p99,
+            ns.max,
+            row.share,
+        ];
+        // As text, which holds every digit.
+        let figures = figures.map(|figure| figure.to_string());
+        assert_eq!(shown["values"], serde_json::json!(figures), "{}", row.name);
+        assert!(shown["texts"][2].as_str().is_some_and(|text| text.ends_with('s')));
+        assert!(shown["bars"].as_u64().is_some_and(|bars| bars > 0));
+    }
+    for contrast in answer["contrasts"].as_array().ok_or("contrasts")? {
+        assert!(contrast.as_f64() >= Some(4.5), "text can be read: {answer}");
+    }
+    let [before, light, dark, after] =
+        ["before", "light", "dark", "after"].map(|name| answer[name].as_f64().unwrap_or(-1.0));
+    assert!(light > 0.8 && dark < 0.05, "the button chooses: {answer}");
+    assert_eq!(before, if scheme == Scheme::Light { light } else { dark }, "the system decides");
+    assert_eq!(after, before, "and decides again");
+    Ok(())
+}
+
+/// An item of the timeline: whose and what it is, and begin, length and layer.
+type Item = (String, [f64; 3]);
+
+/// The arrays that the page unpacks hold what the trace holds.
+fn timeline_holds_every_region(browser: &Browser) -> Result<(), Failed> {
+    let mut trace = support::large(3000);
+    // An open region, a region on another lane and track, and a warp that never left.
+    let open = support::site(&mut trace, SiteKind::Region, "open");
+    let mut region = trace.warps[3].regions[0].clone();
+    (region.site, region.end) = (open, None);
+    region.start = support::time(trace.warps[3].entry.ns + 1.0);
+    trace.warps[3].regions.insert(0, region);
+    trace.warps[4].regions.iter_mut().for_each(|region| (region.lane, region.track) = (7, Some(3)));
+    trace.warps[5].exit = None;
+    let probe = "
+        const { items, warps, strips, launches } = report.unpackDetail(await report.unpack('detail'));
+        const found = [];
+        for (let warp = 0; warp < warps.count; warp += 1) {
+          for (let strip = warps.strip[warp]; strip < warps.strip[warp + 1]; strip += 1) {
+            for (let item = strips.item[strip]; item < strips.item[strip + 1]; item += 1) {
+              const whose = [launches[warps.launch[warp]].index, warps.block[warp], warps.warp[warp],
+                report.data.sms[warps.sm[warp]], warps.flags[warp], strips.lane[strip], strips.track[strip],
+                report.data.labels[items.label[item]].name, items.flags[item]];
+              found.push([whose.join(), [items.start[item], items.length[item], items.layer[item]]]);
+            }
+          }
+        }
+        return found;";
+    let page = page(&trace, &ReportOptions::default())?;
+    let mut found: Vec<Item> = serde_json::from_value(ask(browser, &page, Scheme::Light, probe)?)?;
+    let mut expected: Vec<Item> = Vec::new();
+    for warp in &trace.warps {
+        let end = warp.exit.map_or(trace.launches[warp.launch].end_ns, |exit| exit.ns);
+        let never_left = u8::from(warp.exit.is_none());
+        let has_open = warp.regions.iter().any(|region| region.end.is_none());
+        let whose = |lane: u8, track: Option<u32>, site, flags: u8| {
+            let [block, ..] = warp.block;
+            let track = track.map_or(-1, i64::from);
+            let name = &trace.site(site).name;
+            format!(
+                "{},{block},{},{},{never_left},{lane},{track},{name},{flags}",
+                warp.launch, warp.warp, warp.sm
+            )
+        };
+        for region in &warp.regions {
+            let open = region.end.is_none();
+            let length = region.end.map_or(end, |end| end.ns) - region.start.ns;
+            // An open region is drawn around what began later.
+            let layer = f64::from(region.depth) + f64::from(u8::from(has_open && !open));
+            let whose = whose(region.lane, region.track, region.site, u8::from(open));
+            expected.push((whose, [region.start.ns, length, layer]));
+        }
+        for mark in &warp.marks {
+            expected.push((whose(mark.lane, mark.track, mark.site, 2), [mark.time.ns, 0.0, 0.0]));
+        }
+    }
+    for items in [&mut found, &mut expected] {
+        items.sort_by(|left, right| left.0.cmp(&right.0).then(left.1[0].total_cmp(&right.1[0])));
+    }
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        let close = |at: usize, step: f64| (found.1[at] - expected.1[at]).abs() < step;
+        // Begin and end are rounded to 0.1 ns, a length is their difference.
+        let is_same = found.0 == expected.0 && close(0, 0.051) && close(1, 0.11) && close(2, 0.1);
+        assert!(is_same, "{found:?} is not {expected:?}");
+    }
+    Ok(())
+}
+
+fn timeline_obeys_keys(browser: &Browser) -> Result<(), Failed> {
+    let probe = "
+        const viewport = document.querySelector('.viewport');
+        const canvas = document.getElementById('timeline-canvas');
+        // No frame is painted while timers run without waiting.
+        window.requestAnimationFrame = (call) => setTimeout(call, 0);
+        const settle = () => new Promise((done) => setTimeout(done, 5));
+        const colors = () => {
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          const seen = new Map();
+          for (let at = 0; at < data.length; at += 4) {
+            const color = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
+            seen.set(color, (seen.get(color) ?? 0) + 1);
+          }
+          return seen;
+        };
+        const key = async (name) => {
+          viewport.dispatchEvent(new KeyboardEvent('keydown', { key: name, cancelable: true, bubbles: true }));
+          await settle();
+        };
+        const text = () => document.querySelector('.selection').textContent;
+        const height = () => document.querySelector('.viewport .height').offsetHeight;
+        const keys = [...document.querySelectorAll('.legend .chip')].map((chip) => ({
+          name: chip.textContent, color: getComputedStyle(chip.firstChild).backgroundColor }));
+        const drawn = colors();
+        const pixels = Object.fromEntries(keys.map(({ name, color }) => [name, drawn.get(color) ?? 0]));
+        const before = canvas.toDataURL();
+        for (let at = 0; at < 8; at += 1) await key('+');
+        const zoomed = canvas.toDataURL();
+        await key('ArrowRight');
+        const moved = canvas.toDataURL();
+        await key('0');
+        const all = canvas.toDataURL();
+        await key('ArrowDown');
+        const [row, open] = [text(), height()];
+        await key('Enter');
+        const closed = height();
+        await key('Enter');
+        const again = height();
+        await key('n');
+        await key('n');
+        const first = text();
+        await key('n');
+        const second = text();
+        await key('p');
+        const back = text();
+        document.getElementById('grouping').value = 'block';
+        document.getElementById('grouping').dispatchEvent(new Event('change'));
+        await settle();
+        return { pixels, zooms: before !== zoomed, moves: zoomed !== moved, returns: before === all, row, open, closed, again,
+          first, second, back, blocks: height() };";
+    let trace = support::large(3000);
+    let page = page(&trace, &ReportOptions::default())?;
+    let answer = ask(browser, &page, Scheme::Light, probe)?;
+    for name in ["tile", "load", "wait", "mma", "store"] {
+        assert!(answer["pixels"][name].as_u64() > Some(20), "{name} is drawn: {answer}");
+    }
+    for fact in ["zooms", "moves", "returns"] {
+        assert_eq!(answer[fact], true, "{fact}");
+    }
+    assert_eq!(answer["row"], "SM 0");
+    assert!(answer["closed"].as_u64() < answer["open"].as_u64(), "Enter closes: {answer}");
+    assert_eq!(answer["again"], answer["open"], "and opens");
+    let text = |name: &str| answer[name].as_str().unwrap_or_default().to_owned();
+    let warp = &trace.warps[0];
+    let region = |at: usize| {
+        let region = &warp.regions[at];
+        let length = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
+        (format!("{}: ", trace.site(region.site).name), length)
+    };
+    for (text, (name, length)) in [(text("first"), region(0)), (text("second"), region(1))] {
+        let rest = text.strip_prefix(&name).ok_or_else(|| format!("{text} is not {name}"))?;
+        let shown: f64 = rest.split(' ').next().unwrap_or_default().parse()?;
+        assert!((shown - length).abs() < 0.16, "{text} lasts {length}");
+        assert!(text.contains("block 0, warp 0, SM 0, gemm #0"), "{text}");
+        assert!(text.contains("src/kernel.rs:"), "{text}");
+    }
+    assert_eq!(text("first"), text("back"));
+    // By block there is a row for each warp, each as high as three bars.
+    let rows = trace.warps.len() as u64;
+    assert!(answer["blocks"].as_u64() > Some(rows * 3 * 10), "{answer}");
+    Ok(())
+}
+
+fn names_are_text(browser: &Browser) -> Result<(), Failed> {
+    let names = [
+        "</script><b id=\"broken\">",
+        "<!--<script>",
+        "a&amp;b'\"`${1}",
+        "<img src=x onerror=\"document.title='broken'\">",
+        "\u{2028}名前\u{1F600}",
+    ];
+    let mut trace = support::gpu();
+    trace.device.name = "<b id=broken>GPU</b>".to_owned();
+    let kernel = support::site(&mut trace, SiteKind::Kernel, names[0]);
+    let regions = names.map(|name| support::site(&mut trace, SiteKind::Region, name));
+    let mark = support::site(&mut trace, SiteKind::Mark, "</script><i id=broken>");
+    trace.sites[1].file = "</style></script><u id=broken>.rs".to_owned();
+    trace.sites[1].unit = Some("<s id=broken>".to_owned());
+    support::launch(&mut trace, kernel, [1, 1, 1], 0.0);
+    support::warp(&mut trace, 0, 0, 0, 0.0, 1000.0);
+    for (at, site) in (0_u32..).zip(regions) {
+        let start = f64::from(at) * 100.0 + 10.0;
+        support::region(&mut trace, site, (start, start + 50.0), 0);
+        trace.warps[0].regions[at as usize].value = Some(profiler_trace::Value::Unsigned(1));
+    }
+    support::mark(&mut trace, mark, 700.0);
+    let probe = "
+        document.querySelectorAll('#regions .pick').forEach((button) => button.click());
+        const viewport = document.querySelector('.viewport');
+        for (let at = 0; at < 5; at += 1) viewport.dispatchEvent(new KeyboardEvent('keydown', { key: 'n' }));
+        return {
+          names: [...document.querySelectorAll('#regions .pick')].map((button) => button.textContent),
+          nested: [...document.querySelectorAll('#nesting th[scope=row]')].map((cell) => cell.textContent),
+          broken: document.querySelectorAll('#broken, #losses b, img').length,
+          scripts: document.scripts.length, title: document.title,
+        };";
+    let title = "</title><b id=broken>";
+    let options = ReportOptions { title: Some(title.to_owned()), ..ReportOptions::default() };
+    let answer = ask(browser, &page(&trace, &options)?, Scheme::Light, probe)?;
+    let mut expected = vec![names[0]];
+    expected.extend(names);
+    for list in ["names", "nested"] {
+        let mut shown: Vec<&str> =
+            answer[list].as_array().ok_or("a list")?.iter().filter_map(Value::as_str).collect();
+        shown.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(shown, expected);
+    }
+    assert_eq!(answer["broken"], 0);
+    assert_eq!(answer["title"], title);
+    // The data, three blobs, the page's own parts, and the probe of this test.
+    assert_eq!(answer["scripts"], 4 + 7 + 1);
+    Ok(())
+}
+
+fn losses_come_first(browser: &Browser) -> Result<(), Failed> {
+    let mut trace = support::large(1000);
+    trace.warps[0].lost = 250;
+    trace.lost_unplaced = 50;
+    let place = Some(Place { module: 0, slot: Some(3), lane: None, unit: None });
+    for (kind, count) in [(DiagnosticKind::ClockPooled, 2), (DiagnosticKind::DamagedUnit, 5)] {
+        trace.diagnostics.add(Diagnostic { kind, count, number: 0, place });
+    }
+    trace.diagnostics.add(Diagnostic {
+        kind: DiagnosticKind::RoomTooSmall,
+        count: 300,
+        number: 64,
+        place,
+    });
+    let probe = "
+        const losses = document.getElementById('losses');
+        const figures = document.querySelectorAll('dd, td');
+        return {
+          headline: losses.querySelector('h2').textContent, worst: losses.className,
+          lines: [...losses.querySelectorAll('li')].map((line) => [line.dataset.kind, line.textContent]),
+          first: [...figures].every((figure) => losses.compareDocumentPosition(figure) & Node.DOCUMENT_POSITION_FOLLOWING),
+          bottom: losses.getBoundingClientRect().bottom,
+        };";
+    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Dark, probe)?;
+    let emitted = trace.recorded() + 300;
+    let headline = answer["headline"].as_str().ok_or("a headline")?.replace('\u{202f}', "");
+    assert!(headline.starts_with(&format!("LOST 300 of {emitted} records")), "{headline}");
+    assert_eq!(answer["worst"], "banner error");
+    assert_eq!(answer["first"], true);
+    assert!(answer["bottom"].as_f64() < Some(900.0), "all of it is in the first screen: {answer}");
+    // The gravest first, each in the words of the diagnostic.
+    let lines = answer["lines"].as_array().ok_or("lines")?;
+    let kinds: Vec<&str> = lines.iter().filter_map(|line| line[0].as_str()).collect();
+    assert_eq!(kinds, ["damaged-unit", "room-too-small", "clock-pooled"]);
+    for line in lines {
+        let known = trace.diagnostics.list.iter().find(|known| line[0] == known.kind.name());
+        let words = known.ok_or("a diagnostic of the trace")?.to_string();
+        assert!(line[1].as_str().is_some_and(|text| text.ends_with(&words)), "{line}");
+    }
+    Ok(())
+}
+
+fn left_out_is_said(browser: &Browser) -> Result<(), Failed> {
+    let trace = support::large(20_000);
+    let items: usize = trace.warps.iter().map(|warp| warp.regions.len() + warp.marks.len()).sum();
+    let options = ReportOptions { detail_bytes: 20_000, ..ReportOptions::default() };
+    let probe = "
+        const { items, warps } = report.unpackDetail(await report.unpack('detail'));
+        return { notes: document.getElementById('timeline-notes').textContent, items: items.start.length, warps: warps.count,
+          counts: [...document.querySelectorAll('#nesting tbody tr')].map((row) => Number(row.cells[1].dataset.value)) };";
+    let answer = ask(browser, &page(&trace, &options)?, Scheme::Light, probe)?;
+    let (here, warps) = (answer["items"].as_u64(), answer["warps"].as_u64());
+    let (here, warps) = (here.ok_or("items")? as usize, warps.ok_or("warps")? as usize);
+    assert!(here > 1000 && here < items / 2, "{here} of {items}");
+    let notes = answer["notes"].as_str().ok_or("notes")?.replace('\u{202f}', "");
+    let (missing, missing_warps) = (items - here, trace.warps.len() - warps);
+    assert!(
+        notes.contains(&format!(
+            "{missing} of {items} regions and marks and {missing_warps} of {} warps",
+            trace.warps.len()
+        )),
+        "{notes}"
+    );
+    // What is aggregated is about all regions.
+    let counts: u64 =
+        answer["counts"].as_array().ok_or("counts")?.iter().filter_map(Value::as_f64).sum::<f64>()
+            as u64;
+    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+    assert_eq!(counts as usize, regions + trace.warps.len());
+    Ok(())
+}
+
+fn empty(browser: &Browser) -> Result<(), Failed> {
+    let mut launched = support::gpu();
+    let kernel = support::site(&mut launched, SiteKind::Kernel, "empty");
+    support::launch(&mut launched, kernel, [1, 1, 1], 0.0);
+    support::warp(&mut launched, 0, 0, 0, 5.0, 5.0);
+    for trace in [Trace::default(), launched] {
+        let page = page(&trace, &ReportOptions::default())?;
+        let probe = "return document.getElementById('timeline').textContent;";
+        let answer = ask(browser, &page, Scheme::Light, probe)?;
+        assert_eq!(answer, "Nothing was recorded that has a length.");
+    }
+    Ok(())
+}
+
+fn fits(browser: &Browser) -> Result<(), Failed> {
+    let trace = support::large(2000);
+    let probe = "
+        const root = document.documentElement;
+        const named = [...document.querySelectorAll('button, select, input, canvas, [tabindex]')].filter((element) =>
+          !(element.getAttribute('aria-hidden') || element.textContent.trim() || element.getAttribute('aria-label') || document.querySelector(`label[for=${element.id}]`)));
+        return { wide: root.scrollWidth, window: innerWidth, unnamed: named.map((element) => element.outerHTML) };";
+    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, probe)?;
+    assert_eq!(answer["wide"], answer["window"], "only tables scroll sideways");
+    assert_eq!(answer["unnamed"], serde_json::json!([]), "all that takes the focus has a name");
+    Ok(())
+}
+
+/// The SVG as the browser reads it: each frame's title holds its name and its time.
+#[cfg(feature = "flamegraph")]
+fn flamegraph(browser: &Browser) -> Result<(), Failed> {
+    let mut trace = support::large(2000);
+    let hostile = "</title><script>\"a;b\" & 7";
+    trace.sites[2].name = hostile.to_owned();
+    let mut svg = Vec::new();
+    let options = profiler_report::FlamegraphOptions::default();
+    profiler_report::write_flamegraph(&trace, &mut svg, &options)?;
+    let text = serde_json::to_string(std::str::from_utf8(&svg)?)?.replace('<', "\\u003c");
+    let probe = format!(
+        "const svg = new DOMParser().parseFromString({text}, 'image/svg+xml');
+         return {{ errors: svg.querySelectorAll('parsererror').length, scripts: svg.querySelectorAll('script').length,
+           titles: [...svg.querySelectorAll('title')].map((title) => title.textContent) }};"
+    );
+    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, &probe)?;
+    assert_eq!(answer["errors"], 0);
+    assert_eq!(answer["scripts"], 1, "inferno's own");
+    let titles = answer["titles"].as_array().ok_or("titles")?;
+    let time_of = |name: &str| -> Option<u64> {
+        let titles = titles.iter().filter_map(Value::as_str);
+        let mut found = titles.filter_map(|title| title.strip_prefix(name)?.strip_prefix(" ("));
+        let (time, _) = found.next()?.split_once(" ns")?;
+        assert!(found.next().is_none(), "one frame for {name}");
+        time.replace(',', "").parse().ok()
+    };
+    let stats = trace.stats();
+    for row in &stats.rows {
+        let shown = time_of(&row.name.replace(';', "；").replace("& 7", "&\u{a0}7"));
+        let shown = shown.ok_or_else(|| format!("{} is not in {titles:?}", row.name))?;
+        // Own times are rounded to a nanosecond, stack by stack.
+        assert!((shown as f64 - row.ns.total).abs() < 4.0, "{}: {shown}", row.name);
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! Traces made by hand.
+#![allow(dead_code, reason = "each user of the module uses a part of it")]
+
+use profiler_trace::{
+    DeviceInfo, Launch, Mark, Region, RegionForm, Site, SiteIndex, Time, Trace, Value, Warp,
+};
+use profiler_wire::header::{Clock, Dim3};
+use profiler_wire::{SiteKind, Strategy};
+
+/// A trace on a GPU, with nothing in it.
+pub(crate) fn gpu() -> Trace {
+    Trace {
+        device: DeviceInfo {
+            name: "NVIDIA H200".to_owned(),
+            compute_capability: Some((9, 0)),
+            sm_count: 132,
+            ..DeviceInfo::default()
+        },
+        resolution_ns: 0.5,
+        clock_mhz: Some(2000.0),
+        ..Trace::default()
+    }
+}
+
+/// Half a nanosecond a tick.
+pub(crate) fn time(ns: f64) -> Time {
+    Time { ticks: 1_000_000_u64.saturating_add((ns * 2.0).round() as u64), ns }
+}
+
+pub(crate) fn site(trace: &mut Trace, kind: SiteKind, name: &str) -> SiteIndex {
+    let index = trace.sites.len() as u32;
+    trace.sites.push(Site {
+        id: index + 1,
+        kind,
+        name: name.to_owned(),
+        list: None,
+        file: "src/kernel.rs".to_owned(),
+        module: "kernels".to_owned(),
+        line: 10 + index,
+        column: 5,
+        unit: None,
+        strategy: None,
+        symbol: None,
+    });
+    SiteIndex(index)
+}
+
+/// Begins a launch; its warps follow by [`warp`].
+pub(crate) fn launch(trace: &mut Trace, kernel: SiteIndex, grid_dim: Dim3, start_ns: f64) {
+    let warps = trace.warps.len();
+    trace.launches.push(Launch {
+        kernel,
+        grid_id: trace.launches.len() as u64 + 1,
+        replay: 0,
+        grid_dim,
+        block_dim: [128, 1, 1],
+        warps: warps..warps,
+        start_ns,
+        end_ns: start_ns,
+    });
+}
+
+/// Adds a warp to the last launch.
+pub(crate) fn warp(trace: &mut Trace, block: u32, warp: u32, sm: u32, entry: f64, exit: f64) {
+    let index = trace.launches.len() - 1;
+    trace.warps.push(Warp {
+        launch: index,
+        slot: trace.warps.len() as u32,
+        block: [block, 0, 0],
+        warp,
+        sm,
+        cluster_rank: None,
+        strategy: Strategy::Warp,
+        track: None,
+        clock: Clock::Cycles,
+        entry: time(entry),
+        exit: Some(time(exit)),
+        regions: Vec::new(),
+        marks: Vec::new(),
+        anchors: Vec::new(),
+        recorded: 0,
+        lost: 0,
+    });
+    let launch = &mut trace.launches[index];
+    launch.warps.end += 1;
+    launch.end_ns = launch.end_ns.max(exit);
+}
+
+/// Adds a region to the last warp.
+pub(crate) fn region(trace: &mut Trace, site: SiteIndex, span: (f64, f64), depth: u16) {
+    let warp = trace.warps.last_mut().expect("a warp");
+    warp.recorded += 1;
+    warp.regions.push(Region {
+        site,
+        form: RegionForm::Block,
+        track: None,
+        lane: 0,
+        depth,
+        start: time(span.0),
+        end: Some(time(span.1)),
+        value: None,
+    });
+}
+
+/// Adds a mark to the last warp.
+pub(crate) fn mark(trace: &mut Trace, site: SiteIndex, ns: f64) {
+    let warp = trace.warps.last_mut().expect("a warp");
+    warp.recorded += 1;
+    warp.marks.push(Mark {
+        site,
+        track: None,
+        lane: 0,
+        time: time(ns),
+        value: Some(Value::Unsigned(7)),
+    });
+}
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    /// Between 0 and 1.
+    fn next(&mut self) -> f64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+/// Two launches of a kernel of 132 SMs, two blocks an SM at a time, four warps a block, about as many
+/// regions as asked for: tiles, and in each a load, a wait and a product; at the end a store.
+pub(crate) fn large(regions: usize) -> Trace {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let [tile, load, wait, mma, store] = ["tile", "load", "wait", "mma", "store"]
+        .map(|name| site(&mut trace, SiteKind::Region, name));
+    let done = site(&mut trace, SiteKind::Mark, "tile done");
+    let (tiles, warps) = (10, 4);
+    let per_block = (tiles * 4 + 1) * warps;
+    let blocks = (regions / 2 / per_block).max(1) as u32;
+    let mut numbers = Numbers(1);
+    let mut start = 0.0;
+    for _ in 0..2 {
+        launch(&mut trace, kernel, [blocks, 1, 1], start);
+        let mut free = vec![start; 264];
+        for block in 0..blocks {
+            let place = (0..free.len()).min_by(|&a, &b| free[a].total_cmp(&free[b])).expect("SMs");
+            let (sm, entry) = ((place % 132) as u32, free[place] + 40.0 * numbers.next());
+            let slow = if sm == 17 { 1.3 } else { 1.0 };
+            let mut last = entry;
+            for index in 0..warps as u32 {
+                let from = entry + f64::from(index) * 3.5;
+                warp(&mut trace, block, index, sm, from, from);
+                let mut at = from + 50.0;
+                for _ in 0..tiles {
+                    let parts = [
+                        (load, 30.0 + 20.0 * numbers.next()),
+                        (wait, slow * (60.0 + 200.0 * numbers.next().powi(4))),
+                        (mma, 90.0 + 3.0 * numbers.next()),
+                    ];
+                    let end = at + parts.iter().map(|part| part.1).sum::<f64>() + 8.0;
+                    region(&mut trace, tile, (at, end), 0);
+                    at += 2.0;
+                    for (site, ns) in parts {
+                        region(&mut trace, site, (at, at + ns), 1);
+                        at += ns + 2.0;
+                    }
+                    at = end + 4.0;
+                    mark(&mut trace, done, end);
+                }
+                region(&mut trace, store, (at, at + 80.0), 0);
+                let exit = at + 95.0;
+                let warp = trace.warps.last_mut().expect("a warp");
+                warp.exit = Some(time(exit));
+                last = f64::max(last, exit);
+                let launch = trace.launches.last_mut().expect("a launch");
+                launch.end_ns = launch.end_ns.max(exit);
+            }
+            free[place] = last + 200.0;
+        }
+        start = trace.launches.last().expect("a launch").end_ns + 5000.0;
+    }
+    trace
+}

@@ -1,0 +1,271 @@
+//! What lies in a capture file: blocks, each with a header and a payload. `docs/capture-format.md`
+//! is the same for a person.
+//!
+//! A block's header, little-endian:
+//!
+//! | byte | content |
+//! |---|---|
+//! | 0 | [`SYNC`], 8 bytes |
+//! | 8 | format version, `u16` |
+//! | 10 | wire version, `u16` |
+//! | 12 | what the payload is a part of ([`Section`]), `u8` |
+//! | 13 | how the payload is packed ([`Packing`]), `u8` |
+//! | 14 | zero, `u16` |
+//! | 16 | module, from 0; zero where it is of no module, `u32` |
+//! | 20 | bytes of the part, unpacked, `u32` |
+//! | 24 | bytes of the payload, `u32` |
+//! | 28 | CRC-32C of the part, unpacked |
+//! | 32 | where the part begins in its section, `u64` |
+//! | 40 | bytes of the whole section, `u64` |
+//! | 48 | CRC-32C of the payload |
+//! | 52 | CRC-32C of bytes 0 to 51 |
+//!
+//! # Version rule
+//!
+//! Place and meaning of the sync, of both versions and of the header's own checksum never change, so
+//! that every reader can tell a file of another version from a damaged one. [`FORMAT_VERSION`] is
+//! raised whenever a reader of the version before would misunderstand a file. What such a reader may
+//! skip, such as a new member of the metadata, is no reason.
+
+use profiler_wire::WIRE_VERSION;
+
+use super::damage::CaptureArray;
+
+/// The version of the files that this library writes.
+pub const FORMAT_VERSION: u16 = 1;
+/// What every block, and so every file, begins with. Not text, and a transfer that takes it for
+/// text breaks it.
+pub(super) const SYNC: [u8; 8] = *b"\x89GPUREC\n";
+/// Bytes of a block's header.
+pub(super) const HEADER_BYTES: usize = 56;
+/// Bytes of a part, unpacked; the last of a section may have fewer. What a flipped bit costs.
+pub(super) const PART_BYTES: usize = 1 << 20;
+
+const CHECKED_BYTES: usize = HEADER_BYTES - 4;
+
+/// What a block's payload is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    /// What the arrays mean, as JSON. It is written twice, ahead of the arrays and behind them.
+    Metadata,
+    /// An array of a module.
+    Array { module: u32, array: CaptureArray },
+    /// Nothing follows; no payload.
+    End,
+}
+
+impl Section {
+    fn bits(self) -> (u8, u32) {
+        match self {
+            Self::Metadata => (1, 0),
+            Self::Array { module, array } => {
+                let kind = match array {
+                    CaptureArray::Headers => 2,
+                    CaptureArray::Records => 3,
+                    CaptureArray::Lanes => 4,
+                    CaptureArray::LaneCounts => 5,
+                };
+                (kind, module)
+            }
+            Self::End => (6, 0),
+        }
+    }
+
+    fn from_bits(kind: u8, module: u32) -> Option<Self> {
+        let array = |array| Some(Self::Array { module, array });
+        match kind {
+            1 => Some(Self::Metadata),
+            2 => array(CaptureArray::Headers),
+            3 => array(CaptureArray::Records),
+            4 => array(CaptureArray::Lanes),
+            5 => array(CaptureArray::LaneCounts),
+            6 => Some(Self::End),
+            _ => None,
+        }
+    }
+}
+
+/// How a payload is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Packing {
+    /// As it is.
+    Plain = 0,
+    /// There is none: the part is all zeros.
+    Zeros = 1,
+    /// Compressed.
+    Compressed = 2,
+    /// Differences of units, their bytes transposed, compressed.
+    Units = 3,
+}
+
+impl Packing {
+    fn from_bits(bits: u8) -> Option<Self> {
+        [Self::Plain, Self::Zeros, Self::Compressed, Self::Units].get(usize::from(bits)).copied()
+    }
+}
+
+/// The header of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockHeader {
+    pub section: Section,
+    pub packing: Packing,
+    /// Bytes of the part, unpacked.
+    pub part_bytes: u32,
+    pub part_checksum: u32,
+    /// Bytes of the payload.
+    pub payload_bytes: u32,
+    pub payload_checksum: u32,
+    /// Where the part begins in its section.
+    pub offset: u64,
+    /// Bytes of the whole section.
+    pub total: u64,
+}
+
+/// What bytes are that should be a block's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parsed {
+    /// A header.
+    Header(BlockHeader),
+    /// A whole header of another format version.
+    OtherFormat(u16),
+    /// A whole header of another wire version.
+    OtherWire(u16),
+    /// None, or a damaged one.
+    Damaged,
+}
+
+impl BlockHeader {
+    pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        let mut put = |at: usize, source: &[u8]| {
+            bytes[at..at + source.len()].copy_from_slice(source);
+        };
+        let (kind, module) = self.section.bits();
+        put(0, &SYNC);
+        put(8, &FORMAT_VERSION.to_le_bytes());
+        put(10, &(WIRE_VERSION as u16).to_le_bytes());
+        put(12, &[kind, self.packing as u8]);
+        put(16, &module.to_le_bytes());
+        put(20, &self.part_bytes.to_le_bytes());
+        put(24, &self.payload_bytes.to_le_bytes());
+        put(28, &self.part_checksum.to_le_bytes());
+        put(32, &self.offset.to_le_bytes());
+        put(40, &self.total.to_le_bytes());
+        put(48, &self.payload_checksum.to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes[..CHECKED_BYTES]);
+        bytes[CHECKED_BYTES..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn parse(bytes: &[u8; HEADER_BYTES]) -> Parsed {
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let int = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
+        let whole = bytes.starts_with(&SYNC)
+            && int(CHECKED_BYTES) == crc32c::crc32c(&bytes[..CHECKED_BYTES]);
+        if !whole {
+            return Parsed::Damaged;
+        }
+        if short(8) != FORMAT_VERSION {
+            return Parsed::OtherFormat(short(8));
+        }
+        if u32::from(short(10)) != WIRE_VERSION {
+            return Parsed::OtherWire(short(10));
+        }
+        let (Some(section), Some(packing)) =
+            (Section::from_bits(bytes[12], int(16)), Packing::from_bits(bytes[13]))
+        else {
+            return Parsed::Damaged;
+        };
+        let header = Self {
+            section,
+            packing,
+            part_bytes: int(20),
+            payload_bytes: int(24),
+            part_checksum: int(28),
+            offset: long(32),
+            total: long(40),
+            payload_checksum: int(48),
+        };
+        if header.is_possible() { Parsed::Header(header) } else { Parsed::Damaged }
+    }
+
+    /// Whether a writer makes such headers: parts lie in a grid, none is longer packed than not.
+    fn is_possible(&self) -> bool {
+        let fits_packing = match self.packing {
+            Packing::Plain => self.payload_bytes == self.part_bytes,
+            Packing::Zeros => self.payload_bytes == 0,
+            Packing::Compressed | Packing::Units => self.payload_bytes < self.part_bytes,
+        };
+        if self.section == Section::End {
+            return fits_packing && self.part_bytes == 0;
+        }
+        let rest = self.total.checked_sub(self.offset);
+        fits_packing
+            && self.part_bytes > 0
+            && self.offset.is_multiple_of(PART_BYTES as u64)
+            && rest.map(|rest| rest.min(PART_BYTES as u64)) == Some(u64::from(self.part_bytes))
+    }
+}
+
+const _: () = assert!(WIRE_VERSION <= u16::MAX as u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> BlockHeader {
+        BlockHeader {
+            section: Section::Array { module: 7, array: CaptureArray::Lanes },
+            packing: Packing::Units,
+            part_bytes: 1_000,
+            part_checksum: 0x0102_0304,
+            payload_bytes: 999,
+            payload_checksum: 0x0506_0708,
+            offset: 3 << 20,
+            total: (3 << 20) + 1_000,
+        }
+    }
+
+    #[test]
+    fn a_header_is_read_as_it_was_written_and_any_flipped_bit_is_seen() {
+        let bytes = header().to_bytes();
+        assert_eq!(BlockHeader::parse(&bytes), Parsed::Header(header()));
+        for bit in 0..8 * HEADER_BYTES {
+            let mut flipped = bytes;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(BlockHeader::parse(&flipped), Parsed::Damaged, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn other_versions_are_told_from_damage() {
+        let with = |at: usize, version: u16| {
+            let mut bytes = header().to_bytes();
+            bytes[at..at + 2].copy_from_slice(&version.to_le_bytes());
+            let checksum = crc32c::crc32c(&bytes[..CHECKED_BYTES]);
+            bytes[CHECKED_BYTES..].copy_from_slice(&checksum.to_le_bytes());
+            BlockHeader::parse(&bytes)
+        };
+        assert_eq!(with(8, FORMAT_VERSION + 1), Parsed::OtherFormat(FORMAT_VERSION + 1));
+        assert_eq!(with(10, 1), Parsed::OtherWire(1));
+    }
+
+    #[test]
+    fn headers_that_no_writer_makes_are_damaged() {
+        let rest = header();
+        for impossible in [
+            BlockHeader { offset: 1, ..rest },
+            BlockHeader { total: u64::MAX, ..rest },
+            BlockHeader { total: 0, ..rest },
+            BlockHeader { part_bytes: 0, payload_bytes: 0, ..rest },
+            BlockHeader { payload_bytes: 1_000, ..rest },
+            BlockHeader { packing: Packing::Zeros, ..rest },
+            BlockHeader { packing: Packing::Plain, ..rest },
+            BlockHeader { section: Section::End, ..rest },
+        ] {
+            assert_eq!(BlockHeader::parse(&impossible.to_bytes()), Parsed::Damaged);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What the arrays of a capture mean, as JSON. Members that a reader does not know are skipped, so
+//! that a later version can add some.
+
+use std::ops::Range;
+
+use profiler_wire::descriptor::{self, Lost};
+use profiler_wire::{Descriptor, WIRE_VERSION};
+use serde_json::{Value, json};
+
+use super::lost::slots_of;
+use super::{Capture, CaptureArray, CaptureDamage, ModuleCapture};
+use crate::model::DeviceInfo;
+use crate::record_cost::{FormCosts, RecordCost, StampCost};
+use crate::site_table::SiteTable;
+
+/// What the metadata say.
+#[derive(Debug)]
+pub(super) struct Metadata {
+    /// All of a capture but its arrays; the damage is what was missing when it was written.
+    pub capture: Capture,
+    /// Bytes of each module's arrays, in the order of [`CaptureArray::ALL`].
+    pub bytes: Vec<[u64; 4]>,
+}
+
+pub(super) fn encode(capture: &Capture) -> Vec<u8> {
+    let device = &capture.device;
+    let missing: Vec<Value> = capture
+        .damage
+        .iter()
+        .filter_map(|damage| match damage {
+            CaptureDamage::Missing { module, array, bytes, .. } => Some(json!({
+                "module": module,
+                "array": array.name(),
+                "start": bytes.start,
+                "end": bytes.end,
+            })),
+            _ => None,
+        })
+        .collect();
+    json!({
+        "writer": concat!("profiler-trace ", env!("CARGO_PKG_VERSION")),
+        "wire_version": WIRE_VERSION,
+        "device": {
+            "name": device.name,
+            "emulated": device.emulated,
+            "compute_capability": device.compute_capability.map(|(major, minor)| [major, minor]),
+            "sm_count": device.sm_count,
+            "driver": device.driver,
+            "clock_mhz": device.clock_mhz.map(float),
+        },
+        "record_cost": capture.record_cost.map(|cost| json!({
+            "one_lane": encode_costs(&cost.one_lane),
+            "elected": encode_costs(&cost.elected),
+        })),
+        "modules": capture.modules.iter().map(encode_module).collect::<Vec<_>>(),
+        "missing": missing,
+    })
+    .to_string()
+    .into_bytes()
+}
+
+fn encode_module(module: &ModuleCapture) -> Value {
+    let bytes = CaptureArray::ALL.map(|array| (array.name().to_owned(), module.array(array).len()));
+    let descriptor: String =
+        module.descriptor.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({
+        "sites": module.sites.to_json(),
+        "descriptor": descriptor,
+        "lost": {
+            "warps": module.lost.warps,
+            "units": module.lost.units,
+            "attachments": module.lost.attachments,
+        },
+        "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+fn encode_costs(costs: &FormCosts) -> Value {
+    let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
+    let stamps = costs.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
+    Value::Object(stamps.into_iter().collect())
+}
+
+/// A floating-point number; JSON has no infinity and no NaN.
+fn float(number: f64) -> Value {
+    if number.is_finite() { number.into() } else { number.to_string().into() }
+}
+
+pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let root = Member::root(&value);
+    let device = root.get("device")?;
+    let modules = root.get("modules")?.array()?;
+    let mut capture = Capture {
+        device: DeviceInfo {
+            name: device.get("name")?.string()?,
+            emulated: device.get("emulated")?.bool()?,
+            compute_capability: device
+                .get("compute_capability")?
+                .option()
+                .map(|pair| {
+                    let [major, minor] =
+                        pair.array()?.try_into().map_err(|_| pair.wrong("a pair"))?;
+                    Ok::<_, String>((major.u32()?, minor.u32()?))
+                })
+                .transpose()?,
+            sm_count: device.get("sm_count")?.u32()?,
+            driver: device.get("driver")?.string()?,
+            clock_mhz: device.get("clock_mhz")?.option().map(|mhz| mhz.f64()).transpose()?,
+        },
+        modules: modules.iter().map(decode_module).collect::<Result<_, _>>()?,
+        record_cost: root
+            .get("record_cost")?
+            .option()
+            .map(|cost| {
+                Ok::<_, String>(RecordCost {
+                    one_lane: decode_costs(&cost.get("one_lane")?)?,
+                    elected: decode_costs(&cost.get("elected")?)?,
+                })
+            })
+            .transpose()?,
+        damage: Vec::new(),
+    };
+    for missing in root.get("missing")?.array()? {
+        capture.damage.push(decode_missing(&missing, &capture.modules)?);
+    }
+    let bytes = modules
+        .iter()
+        .map(|module| {
+            let bytes = module.get("bytes")?;
+            let mut lengths = [0; 4];
+            for (length, array) in lengths.iter_mut().zip(CaptureArray::ALL) {
+                *length = bytes.get(array.name())?.u64()?;
+            }
+            Ok::<_, String>(lengths)
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Metadata { capture, bytes })
+}
+
+fn decode_module(module: &Member<'_>) -> Result<ModuleCapture, String> {
+    let lost = module.get("lost")?;
+    let sites = module.get("sites")?;
+    Ok(ModuleCapture {
+        sites: SiteTable::from_json(&sites)?,
+        descriptor: decode_descriptor(&module.get("descriptor")?)?,
+        lost: Lost {
+            warps: lost.get("warps")?.u64()?,
+            units: lost.get("units")?.u64()?,
+            attachments: lost.get("attachments")?.u64()?,
+        },
+        ..ModuleCapture::default()
+    })
+}
+
+fn decode_descriptor(text: &Member<'_>) -> Result<Descriptor, String> {
+    let digits = text.string()?;
+    let wrong = || text.wrong("256 hexadecimal digits");
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let mut bytes = [0; descriptor::BYTES];
+    if pairs.len() != bytes.len() || !rest.is_empty() {
+        return Err(wrong());
+    }
+    for (byte, pair) in bytes.iter_mut().zip(pairs) {
+        let digit = |digit: u8| char::from(digit).to_digit(16).ok_or_else(wrong);
+        *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+    }
+    Ok(Descriptor::from_bytes(&bytes))
+}
+
+fn decode_costs(costs: &Member<'_>) -> Result<FormCosts, String> {
+    let stamp = |name: &str| {
+        let stamp = costs.get(name)?;
+        Ok::<_, String>(StampCost {
+            before_ticks: stamp.get("before_ticks")?.f64()?,
+            after_ticks: stamp.get("after_ticks")?.f64()?,
+        })
+    };
+    Ok(FormCosts {
+        region_begin: stamp("region_begin")?,
+        region_end: stamp("region_end")?,
+        token_begin: stamp("token_begin")?,
+        token_end: stamp("token_end")?,
+        mark: stamp("mark")?,
+        value: stamp("value")?,
+        anchor: stamp("anchor")?,
+    })
+}
+
+fn decode_missing(
+    missing: &Member<'_>,
+    modules: &[ModuleCapture],
+) -> Result<CaptureDamage, String> {
+    let name = missing.get("array")?;
+    let text = name.string()?;
+    let array = CaptureArray::ALL.into_iter().find(|array| array.name() == text);
+    let array = array.ok_or_else(|| name.wrong("an array of a module"))?;
+    let number = missing.get("module")?;
+    let module = number.u32()?;
+    let of = modules.get(module as usize).ok_or_else(|| number.wrong("a module of the capture"))?;
+    let bytes: Range<u64> = missing.get("start")?.u64()?..missing.get("end")?.u64()?;
+    let slots = slots_of(array, &bytes, &of.descriptor);
+    Ok(CaptureDamage::Missing { module, array, bytes, slots })
+}
+
+/// A value inside the metadata, and where it stands there.
+#[derive(Clone)]
+pub(crate) struct Member<'v> {
+    value: &'v Value,
+    path: String,
+}
+
+impl<'v> Member<'v> {
+    pub(crate) fn root(value: &'v Value) -> Self {
+        Self { value, path: String::new() }
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Result<Self, String> {
+        let path = format!("{}.{name}", self.path);
+        match self.value.get(name) {
+            Some(value) => Ok(Self { value, path }),
+            None => Err(format!("{path} is missing")),
+        }
+    }
+
+    /// `None` of null.
+    pub(crate) fn option(&self) -> Option<Self> {
+        (!self.value.is_null()).then(|| self.clone())
+    }
+
+    pub(crate) fn array(&self) -> Result<Vec<Self>, String> {
+        let elements = self.value.as_array().ok_or_else(|| self.wrong("an array"))?;
+        let member = |(index, value)| Self { value, path: format!("{}[{index}]", self.path) };
+        Ok(elements.iter().enumerate().map(member).collect())
+    }
+
+    pub(crate) fn string(&self) -> Result<String, String> {
+        self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("a string"))
+    }
+
+    fn bool(&self) -> Result<bool, String> {
+        self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
+    }
+
+    fn u64(&self) -> Result<u64, String> {
+        self.value.as_u64().ok_or_else(|| self.wrong("a whole number"))
+    }
+
+    pub(crate) fn u32(&self) -> Result<u32, String> {
+        self.u64()?.try_into().map_err(|_| self.wrong("a number below 2^32"))
+    }
+
+    fn f64(&self) -> Result<f64, String> {
+        let number = match self.value {
+            Value::String(text) => text.parse().ok(),
+            value => value.as_f64(),
+        };
+        number.ok_or_else(|| self.wrong("a number"))
+    }
+
+    pub(crate) fn wrong(&self, expected: &str) -> String {
+        format!("{} is not {expected}", self.path)
+    }
+}

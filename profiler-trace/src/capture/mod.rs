@@ -1,0 +1,83 @@
+//! What a session read back from the device: the input of [`crate::decode`], and a file.
+//!
+//! `format` says what lies in a file, `codec` packs one chunk of an array, `metadata` is what the
+//! arrays mean, as JSON, [`write`](mod@write) puts them in a row, [`read`](mod@read) finds what is
+//! whole, [`damage`] names what is not, and [`lost`] tells the decoder which slots that concerns.
+
+mod codec;
+mod damage;
+mod format;
+pub(crate) mod lost;
+mod metadata;
+mod read;
+mod sections;
+mod write;
+
+use profiler_wire::Descriptor;
+use profiler_wire::descriptor::Lost;
+
+use crate::model::DeviceInfo;
+use crate::record_cost::RecordCost;
+use crate::site_table::SiteTable;
+
+pub(crate) use metadata::Member;
+
+pub use damage::{CaptureArray, CaptureDamage, CaptureError};
+pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
+
+/// All that a session read back. It is saved by [`Capture::write`] and read again by
+/// [`Capture::read`], on any machine; the file's name ends in `.capture`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Capture {
+    /// What it ran on.
+    pub device: DeviceInfo,
+    /// What each module of the session recorded.
+    pub modules: Vec<ModuleCapture>,
+    /// What recording costs on that device, if it was measured.
+    pub record_cost: Option<RecordCost>,
+    /// What could not be read of the file that the capture comes from; empty where all was whole.
+    /// [`decode`](crate::decode()) leaves out the slots concerned and says so.
+    pub damage: Vec<CaptureDamage>,
+}
+
+/// What one module recorded. The arrays are as they lay in device memory, and may be cut short
+/// after the last slot in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleCapture {
+    /// The module's sites.
+    pub sites: SiteTable,
+    /// The descriptor that the kernels saw: it says how the arrays are laid out.
+    pub descriptor: Descriptor,
+    /// Headers of the slots, [`profiler_wire::header::BYTES`] each.
+    pub headers: Vec<u8>,
+    /// Lane 0's rooms, `1 << record_shift` bytes each.
+    pub records: Vec<u8>,
+    /// The rooms that the other lanes share, `1 << lane_shift` bytes a slot; empty if there are none.
+    pub lanes: Vec<u8>,
+    /// 32 counts of 8 bytes a slot; empty if there are no rooms for other lanes.
+    pub lane_counts: Vec<u8>,
+    /// What warps without a slot and lanes without a room lost.
+    pub lost: Lost,
+}
+
+impl ModuleCapture {
+    /// One of the arrays.
+    #[must_use]
+    pub fn array(&self, array: CaptureArray) -> &[u8] {
+        match array {
+            CaptureArray::Headers => &self.headers,
+            CaptureArray::Records => &self.records,
+            CaptureArray::Lanes => &self.lanes,
+            CaptureArray::LaneCounts => &self.lane_counts,
+        }
+    }
+
+    fn array_mut(&mut self, array: CaptureArray) -> &mut Vec<u8> {
+        match array {
+            CaptureArray::Headers => &mut self.headers,
+            CaptureArray::Records => &mut self.records,
+            CaptureArray::Lanes => &mut self.lanes,
+            CaptureArray::LaneCounts => &mut self.lane_counts,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Files that no writer makes, though their checksums are right.
+
+use super::super::format::Packing;
+use super::*;
+use crate::model::DeviceInfo;
+use crate::synthetic::{Keep, SyntheticModule};
+
+/// A block whose part is `part_bytes` zeros.
+fn zeros(section: Section, offset: u64, part_bytes: u32, total: u64) -> Vec<u8> {
+    let part = vec![0; part_bytes as usize];
+    let header = BlockHeader {
+        section,
+        packing: Packing::Zeros,
+        part_bytes,
+        part_checksum: crc32c::crc32c(&part),
+        payload_bytes: 0,
+        payload_checksum: 0,
+        offset,
+        total,
+    };
+    header.to_bytes().to_vec()
+}
+
+fn plain(section: Section, part: &[u8]) -> Vec<u8> {
+    let checksum = crc32c::crc32c(part);
+    let header = BlockHeader {
+        section,
+        packing: Packing::Plain,
+        part_bytes: part.len() as u32,
+        part_checksum: checksum,
+        payload_bytes: part.len() as u32,
+        payload_checksum: checksum,
+        offset: 0,
+        total: part.len() as u64,
+    };
+    [&header.to_bytes(), part].concat()
+}
+
+fn end() -> Vec<u8> {
+    plain(Section::End, &[])
+}
+
+fn capture() -> Capture {
+    let module = SyntheticModule::new(Keep::First, 4);
+    Capture {
+        device: DeviceInfo { name: "synthetic".to_owned(), ..DeviceInfo::default() },
+        ..module.into_capture().expect("no site is whole")
+    }
+}
+
+/// The metadata of [`capture`] with a text in place of another.
+fn metadata_with(text: &str, replacement: &str) -> Vec<u8> {
+    let json = String::from_utf8(metadata::encode(&capture())).expect("JSON is text");
+    assert!(json.contains(text), "{json}");
+    json.replacen(text, replacement, 1).into_bytes()
+}
+
+const RECORDS: Section = Section::Array { module: 0, array: CaptureArray::Records };
+
+#[test]
+fn claims_take_no_memory() {
+    let exbibyte = 1_u64 << 60;
+    let metadata = metadata_with("\"records\":0", &format!("\"records\":{exbibyte}"));
+    let part = PART_BYTES as u32;
+    for (offset, found) in [(0, 1), (3, 4), (1 << 30, 0)] {
+        let offset = offset * PART_BYTES as u64;
+        let file =
+            [plain(Section::Metadata, &metadata), zeros(RECORDS, offset, part, exbibyte), end()]
+                .concat();
+        let (capture, damage) =
+            Capture::read_from(file.as_slice()).expect("the metadata are whole");
+        let records = &capture.modules[0].records;
+        assert_eq!(records.len(), found * PART_BYTES);
+        assert!(records.capacity() <= 20 << 20, "{}", records.capacity());
+        let last = damage.last().expect("nearly all is missing");
+        let CaptureDamage::Missing { bytes, .. } = last else { panic!("{last}") };
+        assert_eq!(*bytes, records.len() as u64..exbibyte);
+    }
+}
+
+#[test]
+fn metadata_that_claim_another_length_than_the_blocks_are_told() {
+    let metadata = metadata_with("\"records\":0", "\"records\":32");
+    let lanes = Section::Array { module: 9, array: CaptureArray::Lanes };
+    let file = [
+        plain(Section::Metadata, &metadata),
+        zeros(RECORDS, 0, 16, 16),
+        zeros(lanes, 0, 16, 16),
+        end(),
+    ]
+    .concat();
+    let (capture, damage) = Capture::read_from(file.as_slice()).expect("the metadata are whole");
+    assert!(capture.modules[0].records.is_empty());
+    let unexpected = |module, array| CaptureDamage::Unexpected { module, array };
+    let records = CaptureArray::Records;
+    assert_eq!(
+        damage,
+        [
+            unexpected(0, records),
+            CaptureDamage::Missing { module: 0, array: records, bytes: 0..32, slots: 0..0 },
+            unexpected(9, CaptureArray::Lanes),
+        ]
+    );
+}
+
+#[test]
+fn blocks_of_one_section_that_disagree_are_damaged() {
+    let metadata = metadata_with("\"records\":0", "\"records\":16");
+    let file = [
+        plain(Section::Metadata, &metadata),
+        zeros(RECORDS, 0, 16, 16),
+        zeros(RECORDS, 0, 32, 32),
+        end(),
+    ]
+    .concat();
+    let (capture, damage) = Capture::read_from(file.as_slice()).expect("the metadata are whole");
+    assert_eq!(capture.modules[0].records, [0; 16]);
+    let bytes = (file.len() - 2 * HEADER_BYTES) as u64..(file.len() - HEADER_BYTES) as u64;
+    assert_eq!(damage, [CaptureDamage::Bytes { at: bytes }]);
+}
+
+#[test]
+fn a_part_that_unpacks_to_something_else_is_damaged() {
+    let mut block = plain(RECORDS, &[7; 16]);
+    let Parsed::Header(header) = BlockHeader::parse(block.first_chunk().expect("a header")) else {
+        panic!("a whole block")
+    };
+    let wrong = BlockHeader { part_checksum: header.part_checksum ^ 1, ..header };
+    block[..HEADER_BYTES].copy_from_slice(&wrong.to_bytes());
+    let metadata = metadata_with("\"records\":0", "\"records\":16");
+    let file = [plain(Section::Metadata, &metadata), block, end()].concat();
+    let (capture, damage) = Capture::read_from(file.as_slice()).expect("the metadata are whole");
+    assert!(capture.modules[0].records.is_empty());
+    assert!(matches!(damage[..], [CaptureDamage::Bytes { .. }, CaptureDamage::Missing { .. }]));
+}
+
+#[test]
+fn metadata_that_mean_nothing_are_refused_and_say_where() {
+    let read = |metadata: &[u8]| {
+        let file = [plain(Section::Metadata, metadata), end()].concat();
+        Capture::read_from(file.as_slice()).expect_err("refused").to_string()
+    };
+    for (text, replacement, said) in [
+        ("\"emulated\":false", "\"emulated\":0", ".device.emulated is not true or false"),
+        ("\"sm_count\":0", "\"sm_count\":-1", ".device.sm_count is not a whole number"),
+        ("\"name\"", "\"nom\"", ".device.name is missing"),
+        ("\"sites\":[]", "\"sites\":[7]", ".modules[0].sites[0].id is missing"),
+        ("\"descriptor\":\"", "\"descriptor\":\"00", ".modules[0].descriptor is not 256 hex"),
+        ("\"missing\":[]", "\"missing\":[{\"array\":\"x\"}]", ".missing[0].array is not an array"),
+        ("{", "", "line 1"),
+    ] {
+        let error = read(&metadata_with(text, replacement));
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn members_that_are_not_known_are_skipped() {
+    let metadata = metadata_with("{", "{\"color\":\"blue\",");
+    let file = [plain(Section::Metadata, &metadata), end()].concat();
+    let (read, damage) = Capture::read_from(file.as_slice()).expect("whole");
+    assert_eq!((read, damage), (capture(), Vec::new()));
+}
+
+#[test]
+fn other_versions_are_refused_with_both_named() {
+    let mut file = Vec::new();
+    capture().write_to(&mut file).expect("a vector takes everything");
+    let with = |at: usize, version: u16| {
+        let mut file = file.clone();
+        file[at..at + 2].copy_from_slice(&version.to_le_bytes());
+        let checked = HEADER_BYTES - 4;
+        let checksum = crc32c::crc32c(&file[..checked]);
+        file[checked..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+        Capture::read_from(file.as_slice()).expect_err("refused").to_string()
+    };
+    let format = with(8, 7);
+    assert!(format.contains("has format version 7, this library reads version 1"), "{format}");
+    let wire = with(10, 1);
+    assert!(wire.contains("have wire version 1, this library reads version 2"), "{wire}");
+}
+
+#[test]
+fn numbers_that_json_has_not_come_back() {
+    let mut odd = capture();
+    odd.device.clock_mhz = Some(f64::NAN);
+    let read = metadata::decode(&metadata::encode(&odd)).expect("readable").capture;
+    assert!(read.device.clock_mhz.is_some_and(f64::is_nan));
+    for number in [f64::INFINITY, -0.0, 0.1 + 0.2, f64::MIN_POSITIVE / 3.0] {
+        odd.device.clock_mhz = Some(number);
+        let read = metadata::decode(&metadata::encode(&odd)).expect("readable").capture;
+        assert_eq!(read.device.clock_mhz.map(f64::to_bits), Some(number.to_bits()));
+    }
+}

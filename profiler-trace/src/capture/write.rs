@@ -1,0 +1,80 @@
+//! Writes a capture as a file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use super::codec::Packer;
+use super::format::{BlockHeader, PART_BYTES, Packing, Section};
+use super::{Capture, CaptureArray, metadata};
+
+impl Capture {
+    /// Saves the capture as a file; end its name in `.capture`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be created or written.
+    pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.write_to(File::create(path)?)
+    }
+
+    /// Writes the capture, compressed, part by part: beside the capture itself this takes about
+    /// 3 MiB of memory. The writer need not be buffered.
+    ///
+    /// Of [`Capture::damage`], what is missing is written too, so that it is known of the new file.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
+        let mut blocks =
+            Blocks { writer: BufWriter::with_capacity(1 << 16, writer), packer: Packer::default() };
+        let metadata = metadata::encode(self);
+        blocks.section(Section::Metadata, &metadata)?;
+        for (module, capture) in (0..).zip(&self.modules) {
+            for array in CaptureArray::ALL {
+                blocks.section(Section::Array { module, array }, capture.array(array))?;
+            }
+        }
+        blocks.section(Section::Metadata, &metadata)?;
+        blocks.block(Section::End, 0, 0, &[])?;
+        blocks.writer.flush()
+    }
+}
+
+struct Blocks<W: Write> {
+    writer: BufWriter<W>,
+    packer: Packer,
+}
+
+impl<W: Write> Blocks<W> {
+    fn section(&mut self, section: Section, bytes: &[u8]) -> io::Result<()> {
+        for (index, part) in (0..).zip(bytes.chunks(PART_BYTES)) {
+            self.block(section, index * PART_BYTES as u64, bytes.len() as u64, part)?;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, section: Section, offset: u64, total: u64, part: &[u8]) -> io::Result<()> {
+        let units = matches!(
+            section,
+            Section::Array { array: CaptureArray::Records | CaptureArray::Lanes, .. }
+        );
+        let (packing, payload) = match part {
+            [] => (Packing::Plain, part),
+            part => self.packer.pack(part, units),
+        };
+        let header = BlockHeader {
+            section,
+            packing,
+            part_bytes: part.len() as u32,
+            part_checksum: crc32c::crc32c(part),
+            payload_bytes: payload.len() as u32,
+            payload_checksum: crc32c::crc32c(payload),
+            offset,
+            total,
+        };
+        self.writer.write_all(&header.to_bytes())?;
+        self.writer.write_all(payload)
+    }
+}

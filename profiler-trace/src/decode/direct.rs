@@ -1,0 +1,420 @@
+//! The direct way from the units of a lane to its regions and marks: one pass over the raw words,
+//! for lanes in which nothing is odd. Wherever something is, it gives up, and the careful way
+//! ([`super::lane`]) takes the lane from its beginning, so that this one decides nothing that needs
+//! a diagnostic on times or damage.
+
+use std::collections::HashMap;
+
+use profiler_wire::Stamp;
+use profiler_wire::header::Clock;
+use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX};
+
+use super::regions::{NONE, Raw, Sizes};
+use super::rooms::{self, Room, Survivors};
+use super::ticks::{Bounds, SLACK};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
+use crate::model::Value;
+use crate::site_table::SiteTable;
+
+/// What stands at each site id of a module: twice the site's index, plus 2, plus 1 where it is a
+/// region; 0 where there is none.
+#[derive(Debug, Default)]
+pub(super) struct SiteKinds(Vec<u32>);
+
+impl SiteKinds {
+    pub(super) fn new(table: &SiteTable) -> Self {
+        let mut kinds = Vec::new();
+        for (index, site) in (0..).zip(table.sites()) {
+            if site.id <= record::SITE_MAX {
+                let id = site.id as usize;
+                if kinds.len() <= id {
+                    kinds.resize(id + 1, 0);
+                }
+                kinds[id] = 2 * index + 2 + u32::from(site.kind.is_region());
+            }
+        }
+        Self(kinds)
+    }
+
+    /// The index of the site with some id, and whether it is a region.
+    fn at(&self, id: u32) -> Option<(u32, bool)> {
+        let code = *self.0.get(id as usize)?;
+        Some(((code / 2).checked_sub(1)?, code % 2 == 1))
+    }
+
+    /// The index of the site with some id, if it is a region.
+    fn region_at(&self, id: u32) -> Option<u32> {
+        let code = self.0.get(id as usize).copied().filter(|code| code % 2 == 1)?;
+        Some(code / 2 - 1)
+    }
+}
+
+/// A mark in ticks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawMark {
+    pub ticks: u64,
+    /// Index into the module's sites.
+    pub site: u32,
+    /// The track as a record holds it.
+    pub track: u32,
+    pub lane: u8,
+    pub value: Option<Value>,
+}
+
+/// What lanes recorded, in ticks.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    pub regions: Vec<Raw>,
+    /// Values of the regions.
+    pub values: Vec<Value>,
+    pub marks: Vec<RawMark>,
+    /// Lane and ticks of readings of both clocks.
+    pub anchors: Vec<(u8, u64)>,
+}
+
+/// How much each list held before a lane.
+#[derive(Clone, Copy)]
+struct Lengths {
+    regions: usize,
+    values: usize,
+    marks: usize,
+    anchors: usize,
+}
+
+impl Recorded {
+    pub(super) fn clear(&mut self) {
+        self.cut(Lengths { regions: 0, values: 0, marks: 0, anchors: 0 });
+    }
+
+    fn lengths(&self) -> Lengths {
+        Lengths {
+            regions: self.regions.len(),
+            values: self.values.len(),
+            marks: self.marks.len(),
+            anchors: self.anchors.len(),
+        }
+    }
+
+    fn cut(&mut self, lengths: Lengths) {
+        self.regions.truncate(lengths.regions);
+        self.values.truncate(lengths.values);
+        self.marks.truncate(lengths.marks);
+        self.anchors.truncate(lengths.anchors);
+    }
+}
+
+/// Begins without an end so far: of each track and site the latest region, in whose `value` stands
+/// the one before it.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    of_warp: Vec<u32>,
+    /// Which entries of `of_warp` are not [`NONE`].
+    used: Vec<u32>,
+    of_tracks: HashMap<(u32, u32), u32>,
+}
+
+impl Open {
+    fn clear(&mut self) {
+        for site in self.used.drain(..) {
+            self.of_warp[site as usize] = NONE;
+        }
+        self.of_tracks.clear();
+    }
+
+    /// The latest region of a track and site, to be read or set.
+    fn latest(&mut self, track: u32, site: u32) -> &mut u32 {
+        if track != 0 {
+            return self.of_tracks.entry((track, site)).or_insert(NONE);
+        }
+        let at = site as usize;
+        if self.of_warp.len() <= at {
+            self.of_warp.resize(at + 1, NONE);
+        }
+        let latest = &mut self.of_warp[at];
+        if *latest == NONE {
+            self.used.push(site);
+        }
+        latest
+    }
+}
+
+/// What the pass over a lane counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    pub units: u64,
+    pub attachments: u64,
+    /// Regions without an end.
+    pub open: u64,
+    /// Whether the regions are plain, as [`super::regions::Sorter::sort`] asks for.
+    pub is_plain: bool,
+}
+
+/// A lane to be decoded.
+pub(super) struct DirectLane<'a> {
+    pub room: &'a Room<'a>,
+    pub survivors: Survivors,
+    pub bounds: Bounds,
+    pub clock: Clock,
+    pub kinds: &'a SiteKinds,
+    pub place: Place,
+}
+
+impl DirectLane<'_> {
+    /// Appends what the lane recorded. `None` if something is odd: nothing is appended then, and
+    /// what `notes` holds is void.
+    pub(super) fn decode(
+        &self,
+        open: &mut Open,
+        recorded: &mut Recorded,
+        notes: &mut Diagnostics,
+    ) -> Option<Counted> {
+        if self.survivors.cut > 0 {
+            return None;
+        }
+        let before = recorded.lengths();
+        open.clear();
+        let (room, survivors) = (self.room, self.survivors);
+        let counted = match room.parts(survivors) {
+            Some(parts) => {
+                let parts = parts.map(|part| part.iter().map(rooms::words));
+                self.pass(parts, open, recorded, notes)
+            }
+            None => {
+                let units = survivors.indices().map(|index| room.unit(index));
+                self.pass([units], open, recorded, notes)
+            }
+        };
+        if counted.is_none() {
+            recorded.cut(before);
+        }
+        counted
+    }
+
+    /// The time from which the widening starts: not behind the first unit, and so near that no wrap
+    /// lies between.
+    fn first_time(&self) -> Option<u64> {
+        let Bounds { entry, exit, leader } = self.bounds;
+        if !self.survivors.oldest_lost {
+            return Some(entry);
+        }
+        // Back from the first time that is known: the end of a range, or else the exit.
+        let mut back: u64 = 0;
+        let mut later: Option<u64> = None;
+        for index in self.survivors.indices() {
+            let unit = self.room.unit(index);
+            let Stamp { kind, ticks, .. } = Stamp::unpack(unit[1])?;
+            // Where a range is the oldest survivor, it says its time itself.
+            let is_oldest = later.is_none();
+            if let Some(later) = later {
+                back = back.checked_add(ticks.wrapping_sub(later) & TICK_MASK)?;
+            }
+            later = Some(ticks);
+            if kind == RecordKind::Range {
+                let first = self.bounds.end_of_range(unit[0], ticks).ok()?.checked_sub(back)?;
+                let since_entry = first.checked_sub(entry)?;
+                return (is_oldest || since_entry <= TICK_MASK).then_some(first);
+            }
+        }
+        match (exit, later) {
+            (Some(exit), Some(last)) if leader => {
+                let back = back.checked_add(exit.wrapping_sub(last) & TICK_MASK)?;
+                let first = exit.checked_sub(back)?;
+                (first.checked_sub(entry)? <= TICK_MASK).then_some(first)
+            }
+            (Some(_), Some(_)) => None,
+            _ => Some(entry),
+        }
+    }
+
+    fn pass(
+        &self,
+        parts: impl IntoIterator<Item = impl Iterator<Item = [u64; 2]>>,
+        open: &mut Open,
+        recorded: &mut Recorded,
+        notes: &mut Diagnostics,
+    ) -> Option<Counted> {
+        let Bounds { entry, exit, .. } = self.bounds;
+        let limit = self.bounds.limit();
+        let lane = self.place.lane.unwrap_or_default();
+        let mut last = self.first_time()?;
+        let mut counted = Counted { units: 0, attachments: 0, open: 0, is_plain: true };
+        let first = recorded.regions.len();
+        let mut sizes = Sizes::default();
+        let mut previous_end = 0;
+        let mut number: u32 = 0;
+        // Site and region of the record that an attachment may follow.
+        let (mut owner_site, mut owner) = (NONE, NONE);
+        for part in parts {
+            for [data, stamp] in part {
+                let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
+                if kind == RecordKind::Range {
+                    let site = self.kinds.region_at(id)?;
+                    let end = data.checked_add(ticks.wrapping_sub(data) & TICK_MASK)?;
+                    let gap_hides =
+                        (number > 0 || exit.is_none()) && end.wrapping_sub(last) > TICK_MASK;
+                    if data < entry || end > limit || end < last || gap_hides {
+                        return None;
+                    }
+                    last = end;
+                    let mut size = 0;
+                    if counted.is_plain {
+                        let ended = &recorded.regions[first..];
+                        match sizes.next(ended, previous_end, data) {
+                            Some(found) => size = found,
+                            None => counted.is_plain = false,
+                        }
+                        previous_end = end;
+                    }
+                    (owner_site, owner) = (site, recorded.regions.len() as u32);
+                    recorded.regions.push(Raw {
+                        start: data,
+                        end,
+                        site,
+                        track: 0,
+                        end_unit: number,
+                        value: NONE,
+                        size,
+                        depth: 0,
+                        lane,
+                        is_token: false,
+                    });
+                    number += 1;
+                    continue;
+                }
+                let step = ticks.wrapping_sub(last) & TICK_MASK;
+                let now = last.checked_add(step).filter(|now| *now <= limit)?;
+                if exit.is_none() && (1 << TICK_BITS) - step < SLACK {
+                    return None;
+                }
+                last = now;
+                if kind == RecordKind::Anchor {
+                    if id != 0 || self.clock != Clock::Cycles {
+                        return None;
+                    }
+                    counted.attachments += 1;
+                    recorded.anchors.push((lane, now));
+                    number += 1;
+                    continue;
+                }
+                let (site, is_region) = self.kinds.at(id)?;
+                match kind {
+                    RecordKind::Mark | RecordKind::Begin | RecordKind::End
+                        if data > u64::from(TRACK_FIELD_MAX) =>
+                    {
+                        return None;
+                    }
+                    RecordKind::Mark if is_region => return None,
+                    RecordKind::Mark => {
+                        owner_site = NONE;
+                        let track = data as u32;
+                        recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
+                    }
+                    RecordKind::RangeTracked if is_region => {
+                        let (track, begin) = record::unpack(data);
+                        let length = ticks.wrapping_sub(begin) & TICK_MASK;
+                        let start = now.checked_sub(length).filter(|start| *start >= entry)?;
+                        if start - entry > TICK_MASK {
+                            return None;
+                        }
+                        counted.is_plain = false;
+                        (owner_site, owner) = (site, recorded.regions.len() as u32);
+                        recorded.regions.push(Raw {
+                            start,
+                            end: now,
+                            site,
+                            track,
+                            end_unit: number,
+                            value: NONE,
+                            lane,
+                            ..Raw::default()
+                        });
+                    }
+                    RecordKind::Begin if is_region => {
+                        let track = data as u32;
+                        let latest = open.latest(track, site);
+                        let before = *latest;
+                        *latest = recorded.regions.len() as u32;
+                        owner_site = NONE;
+                        counted.open += 1;
+                        counted.is_plain = false;
+                        recorded.regions.push(Raw {
+                            start: now,
+                            end: u64::MAX,
+                            site,
+                            track,
+                            end_unit: NONE,
+                            value: before,
+                            lane,
+                            is_token: true,
+                            ..Raw::default()
+                        });
+                    }
+                    RecordKind::End if is_region => {
+                        let latest = open.latest(data as u32, site);
+                        (owner_site, owner) = (site, *latest);
+                        match recorded.regions.get_mut(*latest as usize) {
+                            None => notes.note(Kind::UnmatchedEnd, self.place_of(number)),
+                            Some(region) => {
+                                *latest = std::mem::replace(&mut region.value, NONE);
+                                (region.end, region.end_unit) = (now, number);
+                                counted.open -= 1;
+                            }
+                        }
+                    }
+                    RecordKind::ValueUnsigned
+                    | RecordKind::ValueSigned
+                    | RecordKind::ValueFloat => {
+                        let value = super::units::value(kind, data)?;
+                        if is_region {
+                            counted.attachments += 1;
+                            if owner_site == site && owner != NONE {
+                                let region = &mut recorded.regions[owner as usize];
+                                region.value = recorded.values.len() as u32;
+                                recorded.values.push(value);
+                            } else {
+                                notes.note(Kind::OrphanedValue, self.place_of(number));
+                            }
+                        } else {
+                            let value = Some(value);
+                            recorded.marks.push(RawMark {
+                                ticks: now,
+                                site,
+                                track: 0,
+                                lane,
+                                value,
+                            });
+                        }
+                        owner_site = NONE;
+                    }
+                    _ => return None,
+                }
+                number += 1;
+            }
+        }
+        if number > 0 && exit.is_some() && limit.saturating_sub(last) > TICK_MASK {
+            return None;
+        }
+        if counted.open > 0 {
+            for site in &open.used {
+                close_chain(recorded, open.of_warp[*site as usize]);
+            }
+            for latest in open.of_tracks.values() {
+                close_chain(recorded, *latest);
+            }
+        }
+        counted.units = number.into();
+        Some(counted)
+    }
+
+    /// Where the unit of this number lies.
+    fn place_of(&self, number: u32) -> Option<Place> {
+        Some(Place { unit: Some(self.survivors.index(number)), ..self.place })
+    }
+}
+
+/// Takes away the links between regions that stayed open.
+fn close_chain(recorded: &mut Recorded, mut latest: u32) {
+    while let Some(region) = recorded.regions.get_mut(latest as usize) {
+        latest = std::mem::replace(&mut region.value, NONE);
+    }
+}

@@ -1,0 +1,326 @@
+//! The regions of a warp on their way from units to the model: how deep each lies in others, and in
+//! which order they stand.
+
+use std::cmp::Reverse;
+
+use crate::model::{Region, RegionForm, SiteIndex, Time, Value};
+use profiler_wire::record::track_number;
+
+/// What stands for "none" in the columns of a [`Raw`].
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A region in ticks, half as large as a [`Region`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Raw {
+    pub start: u64,
+    /// `u64::MAX` while it is open.
+    pub end: u64,
+    /// Index into the module's sites.
+    pub site: u32,
+    /// The track as a record holds it, 0 for the warp's own.
+    pub track: u32,
+    /// Which of its lane's units ended it: of two that end together, the one that ended later
+    /// encloses the other. [`NONE`] while it is open.
+    pub end_unit: u32,
+    /// Index into the warp's values, or [`NONE`].
+    pub value: u32,
+    /// See [`Sizes`].
+    pub size: u32,
+    pub depth: u16,
+    pub lane: u8,
+    pub is_token: bool,
+}
+
+impl Raw {
+    pub(super) fn is_open(&self) -> bool {
+        self.end_unit == NONE
+    }
+
+    fn ending(&self) -> (u64, u32) {
+        (self.end, self.end_unit)
+    }
+
+    /// The region of the model.
+    #[inline]
+    pub(super) fn region(
+        &self,
+        first_site: u32,
+        values: &[Value],
+        start: Time,
+        end: Option<Time>,
+    ) -> Region {
+        Region {
+            site: SiteIndex(first_site + self.site),
+            form: if self.is_token { RegionForm::Token } else { RegionForm::Block },
+            track: track_number(self.track),
+            lane: self.lane,
+            depth: self.depth,
+            start,
+            end,
+            value: values.get(self.value as usize).copied(),
+        }
+    }
+}
+
+/// Finds the sizes of regions that stand in the order of their ends: how many of those up to a region,
+/// itself among them, did not begin before it.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    /// How many of the last regions are of size 1. Each of them began behind the one before it.
+    run: usize,
+}
+
+impl Sizes {
+    /// The size of the next region, which begins at `start`; of those that `ended`, the last one did
+    /// so at `last_end`, which is 0 if there is none. `None` where regions cross so that this
+    /// is not plain to see.
+    ///
+    /// Those that did not begin before it are the last ones, and the size of each tells where the
+    /// next candidate stands.
+    #[inline]
+    pub(super) fn next(&mut self, ended: &[Raw], last_end: u64, start: u64) -> Option<u32> {
+        // What most of them do: to begin behind all others.
+        if last_end < start {
+            self.run += 1;
+            return Some(1);
+        }
+        self.search(ended, start)
+    }
+
+    fn search(&mut self, ended: &[Raw], start: u64) -> Option<u32> {
+        let mut rest = ended;
+        while let [before @ .., last] = rest {
+            if last.start < start {
+                // What ended earlier began earlier. Where one ends just as the next begins, one in
+                // it of no length may begin then as well.
+                let inner_end = before.last().filter(|_| last.size > 1).map(|inner| inner.end);
+                if last.end > start || last.end == start && inner_end == Some(start) {
+                    return None;
+                }
+                break;
+            }
+            // Most regions with others in them have all of a run.
+            let of_run = ended.len() - self.run;
+            let is_run = self.run > 0 && rest.len() == ended.len();
+            let first = if is_run && ended[of_run].start >= start {
+                of_run
+            } else {
+                rest.len().saturating_sub(last.size.max(1) as usize)
+            };
+            rest = &ended[..first];
+        }
+        let size = ended.len() - rest.len() + 1;
+        self.run = if size == 1 { self.run + 1 } else { 0 };
+        Some(size as u32)
+    }
+}
+
+/// Sorts the regions of a lane; its memory is used again for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Sorter {
+    /// Where the regions within which a region lies have their first one.
+    around: Vec<u32>,
+    /// The first `ordered` are in use.
+    order: Vec<u32>,
+    ordered: usize,
+    sorted: Vec<Raw>,
+}
+
+impl Sorter {
+    /// Sets the depths of the regions of one lane, which stand in the order of their begins or ends,
+    /// and sorts them: by start, of those that start together the longest first. If they `are_alone`,
+    /// they may stay where they are, and [`Sorter::order`] says where that is.
+    ///
+    /// `is_plain` says that they are of one track, in the order of their ends, and each with its
+    /// [size](Sizes).
+    ///
+    /// The depth of a region is how many others of its track contain it. Regions that cross contain
+    /// neither the other.
+    pub(super) fn sort(&mut self, regions: &mut [Raw], is_plain: bool, are_alone: bool) {
+        self.ordered = 0;
+        if !is_plain && !make_plain(regions) {
+            sort_any(regions);
+            return;
+        }
+        self.nest(regions);
+        if !are_alone && self.ordered > 0 {
+            self.sorted.clear();
+            let order = &self.order[..self.ordered];
+            self.sorted.extend(order.iter().map(|index| regions[*index as usize]));
+            regions.copy_from_slice(&self.sorted);
+            self.ordered = 0;
+        }
+    }
+
+    /// The indices of the regions of the last lane in their order; empty if they stand in order.
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order[..self.ordered]
+    }
+
+    /// Sorts plain regions, in linear time.
+    ///
+    /// The place of a region is how many of those that ended before it began before it, and how
+    /// many of those that ended later did not begin later. The latter also contain it: they are its
+    /// depth.
+    fn nest(&mut self, regions: &mut [Raw]) {
+        if self.order.len() < regions.len() {
+            self.order.resize(regions.len(), 0);
+        }
+        let order = &mut self.order[..regions.len()];
+        let mut is_in_order = true;
+        self.around.clear();
+        let count = regions.len() as u32;
+        for (index, region) in (0..count).zip(regions).rev() {
+            while self.around.last().is_some_and(|first| *first > index) {
+                self.around.pop();
+            }
+            let depth = self.around.len();
+            region.depth = u16::try_from(depth).unwrap_or(u16::MAX);
+            let first = index + 1 - region.size;
+            let place = first + depth as u32;
+            is_in_order &= place == index;
+            order[place as usize] = index;
+            if region.size > 1 {
+                self.around.push(first);
+            }
+        }
+        self.ordered = if is_in_order { 0 } else { count as usize };
+    }
+}
+
+/// Puts regions in the order of their ends, and tells whether they are plain then.
+fn make_plain(regions: &mut [Raw]) -> bool {
+    if !regions.iter().all(|region| region.track == 0 && !region.is_open()) {
+        return false;
+    }
+    // Tokens stand where they began. A stable sort takes little time over what is sorted.
+    regions.sort_by_key(|region| region.end_unit);
+    let mut sizes = Sizes::default();
+    if !regions.is_sorted_by_key(|region| region.end) {
+        return false;
+    }
+    for at in 0..regions.len() {
+        let (ended, rest) = regions.split_at_mut(at);
+        let last_end = ended.last().map_or(0, |last| last.end);
+        match sizes.next(ended, last_end, rest[0].start) {
+            Some(size) => rest[0].size = size,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The same for any regions.
+fn sort_any(regions: &mut [Raw]) {
+    regions.sort_by_key(|region| (region.track, region.start, Reverse(region.ending())));
+    for track in regions.chunk_by_mut(|left, right| left.track == right.track) {
+        // Ends of the regions that still run, the latest first.
+        let mut running: Vec<(u64, u32)> = Vec::new();
+        for region in track {
+            while running.last().is_some_and(|end| end.0 < region.start) {
+                running.pop();
+            }
+            let end = region.ending();
+            let depth = running.partition_point(|other| *other >= end);
+            region.depth = u16::try_from(depth).unwrap_or(u16::MAX);
+            running.insert(depth, end);
+        }
+    }
+    sort_lanes(regions);
+}
+
+/// Sorts the regions of several lanes, each of which is sorted; of those that start and end together
+/// the first stays first.
+pub(super) fn sort_lanes(regions: &mut [Raw]) {
+    regions.sort_by_key(|region| (region.start, Reverse(region.end)));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{NONE, Raw, Sorter, sort_any};
+
+    /// Regions of one lane in the order of their records, from the begin and length of each, whether
+    /// it is a token's, and its track.
+    fn regions(spans: &[(u64, u64, bool, u32)]) -> Vec<Raw> {
+        let mut regions: Vec<Raw> = spans
+            .iter()
+            .map(|&(start, length, is_token, track)| Raw {
+                start,
+                end: start + length,
+                track,
+                is_token,
+                value: NONE,
+                ..Raw::default()
+            })
+            .collect();
+        regions.sort_by_key(|region| region.end);
+        for (unit, region) in (0..).zip(&mut regions) {
+            region.end_unit = unit;
+        }
+        regions.sort_by_key(|region| if region.is_token { region.start } else { region.end });
+        regions
+    }
+
+    fn sorted(regions: &[Raw], is_alone: bool) -> Vec<Raw> {
+        let mut sorter = Sorter::default();
+        // Memory of another lane must not show.
+        sorter.sort(&mut [Raw { end: 5, ..Raw::default() }; 3], false, true);
+        let mut regions = regions.to_vec();
+        sorter.sort(&mut regions, false, is_alone);
+        let mut sorted = match sorter.order() {
+            [] => regions,
+            order => order.iter().map(|index| regions[*index as usize]).collect(),
+        };
+        sorted.iter_mut().for_each(|region| region.size = 0);
+        sorted
+    }
+
+    fn by_search(regions: &[Raw]) -> Vec<Raw> {
+        let mut regions = regions.to_vec();
+        sort_any(&mut regions);
+        regions
+    }
+
+    proptest! {
+        /// The direct way sorts as the general one does, whatever crosses, touches or is empty.
+        #[test]
+        fn both_ways_sort_alike(
+            spans in prop::collection::vec((0_u64..30, 0_u64..12, any::<bool>(), 0_u32..8), 0..60),
+            with_tokens: bool,
+            is_alone: bool,
+        ) {
+            let spans: Vec<_> = spans
+                .into_iter()
+                .map(|(start, length, is_token, track)| {
+                    (start, length, is_token && with_tokens, track.saturating_sub(5))
+                })
+                .collect();
+            let all = regions(&spans);
+            prop_assert_eq!(sorted(&all, is_alone), by_search(&all));
+            let own: Vec<Raw> = all.into_iter().filter(|region| region.track == 0).collect();
+            prop_assert_eq!(sorted(&own, is_alone), by_search(&own));
+        }
+    }
+
+    #[test]
+    fn what_nests_is_plain_and_what_crosses_is_not() {
+        let is_plain = |spans: &[(u64, u64)]| {
+            let spans: Vec<_> =
+                spans.iter().map(|&(start, length)| (start, length, false, 0)).collect();
+            super::make_plain(&mut regions(&spans))
+        };
+        assert!(is_plain(&[(0, 90), (10, 20), (11, 2), (40, 9), (49, 0), (49, 3), (90, 5)]));
+        assert!(is_plain(&[(5, 0), (5, 0), (5, 4)]));
+        assert!(!is_plain(&[(0, 10), (5, 10)]));
+        assert!(is_plain(&[(0, 5), (5, 0), (5, 4)]));
+        // The last begins where the one in the region before it does.
+        assert!(!is_plain(&[(5, 0), (0, 5), (5, 4)]));
+        let mut sorter = Sorter::default();
+        let mut nested =
+            regions(&[(0, 90, false, 0), (10, 20, false, 0), (11, 2, false, 0), (40, 9, false, 0)]);
+        sorter.sort(&mut nested, false, true);
+        assert_eq!(sorter.order(), [3, 1, 0, 2]);
+    }
+}

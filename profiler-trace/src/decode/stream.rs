@@ -1,0 +1,284 @@
+//! Decodes a capture warp by warp.
+
+use std::num::NonZeroUsize;
+
+use super::launches::{self, Arranged};
+use super::{
+    Scratch, SiteKinds, Slot, SlotSource, blank_warp, entry_and_exit, fit_clocks, note_lost,
+    read_slots, threads, to_ns,
+};
+use crate::capture::Capture;
+use crate::capture::lost::ModuleLoss;
+use crate::clock::{ClockMap, ToNs};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
+use crate::edges;
+use crate::model::{Launch, Region, Time, Trace, Warp};
+
+/// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
+const SMALL_BYTES: usize = 1 << 18;
+
+/// Reads a capture, warp by warp or as a whole.
+///
+/// ```
+/// # fn count(capture: &profiler_trace::Capture) -> usize {
+/// let mut count = 0;
+/// profiler_trace::Decoder::new(capture).each_warp(|records| count += records.regions().len());
+/// # count }
+/// ```
+///
+/// Besides the capture it holds what it knows of each slot, a few hundred bytes; nothing for a
+/// record. A warp is decoded where it is asked for, into memory that is used again.
+#[derive(Debug)]
+pub struct Decoder<'c> {
+    capture: &'c Capture,
+    /// Of each module.
+    kinds: Vec<SiteKinds>,
+    /// Slots in use, in the order of the capture.
+    slots: Vec<Slot>,
+    clocks: ClockMap,
+    /// Slots in the order of the trace.
+    order: Vec<usize>,
+    /// The launch of each slot.
+    launch_of: Vec<usize>,
+    /// The trace without its warps, and without what only records tell.
+    head: Trace,
+    threads: NonZeroUsize,
+    /// Whether lanes in which nothing is odd are decoded in one pass.
+    pub(super) directly: bool,
+}
+
+impl<'c> Decoder<'c> {
+    /// Reads all of the capture but its records: sites, headers, clocks, launches.
+    #[must_use]
+    pub fn new(capture: &'c Capture) -> Self {
+        let mut head = Trace {
+            device: capture.device.clone(),
+            record_cost: capture.record_cost,
+            resolution_ns: 1.0,
+            alignment_ns: 1.0,
+            ..Trace::default()
+        };
+        head.diagnostics.add(Diagnostic {
+            kind: Kind::DamagedCapture,
+            count: capture.damage.len() as u64,
+            number: 0,
+            place: None,
+        });
+        let mut slots = Vec::new();
+        for (index, module) in capture.modules.iter().enumerate() {
+            let first_site = head.sites.len() as u32;
+            head.sites.extend_from_slice(module.sites.sites());
+            let loss = ModuleLoss::new(index, &capture.damage);
+            read_slots(index, module, &loss, first_site, &mut slots, &mut head);
+            note_lost(index, module, &mut head);
+        }
+        let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
+        let clocks = fit_clocks(&slots, capture, origin, &mut head);
+        let times: Vec<_> = slots
+            .iter()
+            .map(|slot| {
+                let (entry, exit) = entry_and_exit(slot, &clocks);
+                (entry.ns, exit.map(|exit| exit.ns))
+            })
+            .collect();
+        let Arranged { launches, order } = launches::arrange(&slots, &times);
+        let mut launch_of = vec![0; slots.len()];
+        for (number, launch) in launches.iter().enumerate() {
+            for &slot in &order[launch.warps.clone()] {
+                launch_of[slot] = number;
+            }
+        }
+        head.launches = launches;
+        let bytes = |module: &crate::ModuleCapture| module.records.len() + module.lanes.len();
+        let bytes: usize = capture.modules.iter().map(bytes).sum();
+        let threads = if bytes < SMALL_BYTES { NonZeroUsize::MIN } else { threads::available() };
+        Self {
+            capture,
+            kinds: capture.modules.iter().map(|module| SiteKinds::new(&module.sites)).collect(),
+            slots,
+            clocks,
+            order,
+            launch_of,
+            head,
+            threads,
+            directly: true,
+        }
+    }
+
+    /// How many threads decode at once; at first as many as the machine has, or one for a small
+    /// capture. What is decoded does not depend on it.
+    #[must_use]
+    pub fn threads(self, threads: NonZeroUsize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// How many warps the capture holds.
+    #[must_use]
+    pub fn warp_count(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The launches, in the order of [`Trace::launches`]. A launch of which no warp left the kernel
+    /// ends, as far as this tells, at minus infinity.
+    #[must_use]
+    pub fn launches(&self) -> &[Launch] {
+        &self.head.launches
+    }
+
+    /// Visits the warps in the order of [`Trace::warps`], on this thread.
+    pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
+        let mut memory = Memory::new();
+        for &slot in &self.order {
+            visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
+        }
+    }
+
+    /// Visits the warps on all threads, each of which has states of its own, and returns the
+    /// states. What one state sees is in the order of the capture's slots.
+    pub fn fold_warps<State: Send>(
+        &self,
+        state: impl Fn() -> State + Sync,
+        visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
+    ) -> Vec<State> {
+        threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
+            let mut state = state();
+            for slot in slots {
+                visit(&mut state, &self.slot(slot, memory, &mut Diagnostics::default()));
+            }
+            state
+        })
+    }
+
+    /// The whole trace in memory.
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        self.gather(|records| records.to_warp())
+    }
+
+    /// The trace but for the regions of its warps, which [`Warp::regions`] then lacks.
+    #[must_use]
+    pub fn outline(&self) -> Trace {
+        self.gather(|records| records.warp.clone())
+    }
+
+    /// A warp by its index in [`Trace::warps`].
+    pub(crate) fn warp(&self, index: usize, memory: &mut Memory) -> Warp {
+        self.slot(self.order[index], memory, &mut Diagnostics::default()).to_warp()
+    }
+
+    fn slot<'m>(
+        &'m self,
+        slot: usize,
+        memory: &'m mut Memory,
+        diagnostics: &mut Diagnostics,
+    ) -> WarpRecords<'m> {
+        let launch = self.launch_of[slot];
+        let slot = &self.slots[slot];
+        let source = SlotSource {
+            slot,
+            module: &self.capture.modules[slot.module],
+            kinds: &self.kinds[slot.module],
+            clocks: &self.clocks,
+            directly: self.directly,
+        };
+        memory.warp.launch = launch;
+        source.decode(&mut memory.scratch, diagnostics, &mut memory.warp);
+        WarpRecords {
+            warp: &memory.warp,
+            scratch: &memory.scratch,
+            first_site: slot.first_site,
+            to_ns: to_ns(&self.clocks, &slot.header),
+        }
+    }
+
+    /// A trace of all warps, of each what `keep` returns.
+    fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> Trace {
+        struct Kept {
+            warp: Warp,
+            last_ns: Option<f64>,
+        }
+        let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
+            let mut diagnostics = Diagnostics::default();
+            let kept: Vec<Kept> = slots
+                .map(|slot| {
+                    let records = self.slot(slot, memory, &mut diagnostics);
+                    let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
+                    Kept { warp: keep(&records), last_ns }
+                })
+                .collect();
+            (kept, diagnostics)
+        };
+        let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
+        let mut trace = self.head.clone();
+        let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
+        for (slots, diagnostics) in done {
+            kept.extend(slots.into_iter().map(Some));
+            trace.diagnostics.extend(&diagnostics);
+        }
+        trace.warps.reserve_exact(kept.len());
+        for slot in &self.order {
+            let Some(Kept { warp, last_ns }) = kept[*slot].take() else { continue };
+            if let Some(last_ns) = last_ns {
+                let end_ns = &mut trace.launches[warp.launch].end_ns;
+                *end_ns = end_ns.max(last_ns);
+            }
+            trace.warps.push(warp);
+        }
+        let (signals, unmatched) = edges::join(&trace);
+        trace.edges = signals;
+        trace.diagnostics.add(unmatched);
+        trace
+    }
+}
+
+/// A warp that was decoded, while it is visited.
+#[derive(Debug)]
+pub struct WarpRecords<'m> {
+    /// The warp, but for its regions: [`Warp::regions`] is empty.
+    pub warp: &'m Warp,
+    scratch: &'m Scratch,
+    first_site: u32,
+    to_ns: ToNs<'m>,
+}
+
+impl WarpRecords<'_> {
+    /// The regions, in the order of [`Warp::regions`]. They are made one by one, so that what a
+    /// visitor does not look at costs nothing.
+    #[inline]
+    pub fn regions(&self) -> impl ExactSizeIterator<Item = Region> {
+        let mut to_ns = self.to_ns.clone();
+        let values = self.scratch.recorded.values.as_slice();
+        self.scratch.regions().map(move |raw| {
+            // An open one has no end to convert.
+            let end = if raw.is_open() { raw.start } else { raw.end };
+            let [start_ns, end_ns] = to_ns.ns_of_two([raw.start, end]);
+            let start = Time { ticks: raw.start, ns: start_ns };
+            let end = (!raw.is_open()).then_some(Time { ticks: end, ns: end_ns });
+            raw.region(self.first_site, values, start, end)
+        })
+    }
+
+    /// The warp with its regions.
+    #[must_use]
+    pub fn to_warp(&self) -> Warp {
+        Warp { regions: self.regions().collect(), ..self.warp.clone() }
+    }
+
+    /// See [`Warp::last_ns`].
+    fn last_ns(&self) -> f64 {
+        let ends = self.regions().map(|region| region.end.unwrap_or(region.start).ns);
+        ends.fold(self.warp.last_ns(), f64::max)
+    }
+}
+
+/// What a thread uses again for each warp.
+pub(crate) struct Memory {
+    scratch: Scratch,
+    warp: Warp,
+}
+
+impl Memory {
+    pub(crate) fn new() -> Self {
+        Self { scratch: Scratch::default(), warp: blank_warp() }
+    }
+}

@@ -1,0 +1,330 @@
+//! The direct way through a lane against the careful one, and one thread against many.
+
+use std::num::NonZeroUsize;
+
+use profiler_wire::SiteKind;
+use profiler_wire::header::Clock;
+use proptest::prelude::*;
+
+use super::direct::{DirectLane, Open, Recorded, SiteKinds};
+use super::{Decoder, read_slots};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
+use crate::model::{Trace, Value};
+use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
+use crate::{Capture, ModuleCapture};
+
+/// A unit of a program: what, at which site, how many ticks after the one before it, a number.
+type Unit = (u8, u32, u64, u64);
+
+const ENTRY: u64 = 5_000;
+
+/// A warp of two lanes that record these units, some of them odd.
+fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves: bool) -> Capture {
+    let mut module = SyntheticModule::new(keep, capacity);
+    module.lane_capacity = Some(8);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    for name in ["a", "b", "c"] {
+        module.site(SiteKind::Region, name);
+    }
+    module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, ENTRY);
+    warp.header.record_clock = clock;
+    let mut last = ENTRY;
+    for (lane, units) in [0, 9].into_iter().zip(lanes) {
+        warp.lane(lane);
+        let mut now = ENTRY;
+        for &(what, site, gap, number) in units {
+            now += gap;
+            let before = now.saturating_sub(number % 100);
+            let track = (number % 5 == 0).then_some((number % 3) as u32);
+            match what {
+                0..=6 => warp.range(site, None, before, now),
+                7 => warp.range(site, track, before, now),
+                8 | 9 => warp.begin(site, track, now),
+                10 | 11 => warp.end(site, track, now),
+                12 => warp.mark(site, track, now),
+                13 | 14 => warp.attach(site, now, Value::Signed(number.cast_signed())),
+                15 => warp.value(site, now, Value::Float(number as f64)),
+                16 => warp.anchor(now, now),
+                17 => warp.unit([number, number]),
+                18 => warp.unit([0, 0]),
+                19 => warp.range(site, None, number, now),
+                _ => warp.mark(site, None, now.saturating_sub(number)),
+            };
+        }
+        last = last.max(now);
+    }
+    if leaves {
+        warp.leave(last + 10, last + 10);
+    }
+    module.warps.push(warp);
+    module.into_capture().expect("the sites are whole")
+}
+
+fn carefully(capture: &Capture) -> Trace {
+    let mut decoder = Decoder::new(capture);
+    decoder.directly = false;
+    decoder.trace()
+}
+
+/// Programs of which `odd` tells how many units in a thousand are nothing that a kernel records.
+fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
+    let what = prop_oneof![1000 - odd => 0_u8..17, odd => 17_u8..21];
+    let site = prop_oneof![40 => 2_u32..=4, 8 => Just(5_u32), 1 + odd / 100 => 0_u32..8];
+    let gap = prop_oneof![30 => 0_u64..50, 1 => 0_u64..1 << 41];
+    let number = prop_oneof![9 => 0_u64..200, 1 => any::<u64>()];
+    prop::collection::vec((what, site, gap, number), 0..40)
+}
+
+fn room() -> impl Strategy<Value = (Keep, u32)> {
+    prop_oneof![
+        (0_u32..40).prop_map(|capacity| (Keep::First, capacity)),
+        (0_u32..6).prop_map(|power| (Keep::Last, 1 << power)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn both_ways_agree(
+        leader in prop_oneof![units(0), units(100)],
+        other in prop_oneof![units(0), units(100)],
+        (keep, capacity) in room(),
+        by_timer in prop::bool::weighted(0.2),
+        leaves in prop::bool::weighted(0.8),
+        cut in prop::option::weighted(0.1, any::<prop::sample::Index>()),
+    ) {
+        let clock = if by_timer { Clock::GlobalTimer } else { Clock::Cycles };
+        let mut capture = capture(keep, capacity, clock, [&leader, &other], leaves);
+        if let Some(cut) = cut {
+            let records = &mut capture.modules[0].records;
+            records.truncate(cut.index(records.len() + 1));
+        }
+        let direct = Decoder::new(&capture).trace();
+        prop_assert_eq!(&direct, &carefully(&capture));
+        // What is visited is what is in the trace.
+        let mut visited = Vec::new();
+        Decoder::new(&capture).each_warp(|records| visited.push(records.to_warp()));
+        prop_assert_eq!(visited, direct.warps);
+    }
+}
+
+/// Decodes lane 0 of the only warp on the direct way.
+fn direct_lane(capture: &Capture) -> Option<(Recorded, Diagnostics)> {
+    let module: &ModuleCapture = &capture.modules[0];
+    let mut slots = Vec::new();
+    read_slots(
+        0,
+        module,
+        &crate::capture::lost::ModuleLoss::default(),
+        0,
+        &mut slots,
+        &mut Trace::default(),
+    );
+    let slot = &slots[0];
+    let lane = slot.room(module, 0).expect("lane 0 has a room");
+    let direct = DirectLane {
+        room: &lane.room,
+        survivors: lane.room.survivors_of(lane.counts),
+        bounds: slot.bounds(0),
+        clock: slot.header.record_clock,
+        kinds: &SiteKinds::new(&module.sites),
+        place: Place { lane: Some(0), ..Place::default() },
+    };
+    let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());
+    direct.decode(&mut Open::default(), &mut recorded, &mut notes)?;
+    Some((recorded, notes))
+}
+
+/// One warp with two regions' sites, 2 and 3, and a mark's, 4.
+fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp)) -> Capture {
+    let mut module = SyntheticModule::new(keep, capacity);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "a");
+    module.site(SiteKind::Region, "b");
+    module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    record(&mut warp);
+    warp.leave(ENTRY + (1 << 38), 64_000 + (1 << 37));
+    module.warps.push(warp);
+    module.into_capture().expect("the sites are whole")
+}
+
+/// Begin, end and depth of the regions of the only warp.
+fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
+    let regions = trace.warps[0].regions.iter();
+    regions
+        .map(|region| (region.start.ticks, region.end.map(|end| end.ticks), region.depth))
+        .collect()
+}
+
+/// What every kind of record is decoded to on the direct way, and that it is the direct way.
+fn check(capture: &Capture, expected: &[(u64, Option<u64>, u16)], kinds: &[Kind]) {
+    assert!(direct_lane(capture).is_some());
+    let trace = Decoder::new(capture).trace();
+    assert_eq!(spans(&trace), expected);
+    let seen: Vec<Kind> = trace.diagnostics.list.iter().map(|said| said.kind).collect();
+    assert_eq!(seen, kinds);
+    assert_eq!(trace, carefully(capture));
+}
+
+#[test]
+fn recursion_and_nested_same_names() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).range(2, None, 6_010, 6_020).begin(2, None, 6_030);
+        warp.range(2, None, 6_032, 6_038).range(2, None, 6_031, 6_040).end(2, None, 6_050);
+        warp.end(2, None, 6_060);
+    });
+    let expected = [
+        (6_000, Some(6_060), 0),
+        (6_010, Some(6_020), 1),
+        (6_030, Some(6_050), 1),
+        (6_031, Some(6_040), 2),
+        (6_032, Some(6_038), 3),
+    ];
+    check(&capture, &expected, &[]);
+}
+
+#[test]
+fn ends_whose_begins_were_overwritten_in_a_ring() {
+    let capture = one(Keep::Last, 4, |warp| {
+        warp.begin(2, None, 6_000).begin(3, Some(1), 6_001).mark(4, None, 6_002);
+        warp.begin(2, None, 6_003).end(2, None, 6_004).end(3, Some(1), 6_005).end(2, None, 6_006);
+    });
+    check(&capture, &[(6_003, Some(6_004), 0)], &[Kind::UnmatchedEnd, Kind::RoomTooSmall]);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.diagnostics.count(Kind::UnmatchedEnd), 2);
+}
+
+#[test]
+fn crossing_tokens_on_and_off_tracks() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).begin(3, None, 6_010).end(2, None, 6_020).end(3, None, 6_030);
+        warp.begin(2, Some(5), 6_040).begin(2, None, 6_050);
+        warp.end(2, Some(5), 6_060).end(2, None, 6_070);
+    });
+    let expected = [
+        (6_000, Some(6_020), 0),
+        (6_010, Some(6_030), 0),
+        (6_040, Some(6_060), 0),
+        (6_050, Some(6_070), 0),
+    ];
+    check(&capture, &expected, &[]);
+}
+
+#[test]
+fn values_marks_and_regions_of_no_length() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.range(2, None, 6_000, 6_000).attach(2, 6_000, Value::Unsigned(7));
+        warp.begin(3, None, 6_010).end(3, None, 6_010).attach(3, 6_010, Value::Float(0.5));
+        warp.mark(4, Some(9), 6_020).value(4, 6_030, Value::Signed(-1));
+        warp.begin(2, None, 6_040).attach(2, 6_050, Value::Unsigned(1));
+    });
+    let expected = [(6_000, Some(6_000), 0), (6_010, Some(6_010), 0), (6_040, None, 0)];
+    check(&capture, &expected, &[Kind::OrphanedValue, Kind::OpenRegion]);
+    let trace = Decoder::new(&capture).trace();
+    let warp = &trace.warps[0];
+    let values: Vec<_> = warp.regions.iter().map(|region| region.value).collect();
+    assert_eq!(values, [Some(Value::Unsigned(7)), Some(Value::Float(0.5)), None]);
+    let marks: Vec<_> = warp.marks.iter().map(|mark| (mark.track, mark.value)).collect();
+    assert_eq!(marks, [(Some(9), None), (None, Some(Value::Signed(-1)))]);
+}
+
+#[test]
+fn the_clock_wraps_between_records() {
+    let wrap = 1 << 40;
+    let mut module = SyntheticModule::new(Keep::Last, 4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "a");
+    module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, wrap - 1_000, 64_000);
+    warp.mark(3, None, wrap - 900).mark(3, None, wrap - 800).mark(3, None, wrap - 20);
+    warp.begin(2, None, wrap - 10).end(2, None, wrap + 10).mark(3, None, wrap + 30);
+    warp.leave(wrap + 2_000_000, 1_064_500);
+    module.warps.push(warp);
+    let capture = module.into_capture().expect("the sites are whole");
+    check(&capture, &[(wrap - 10, Some(wrap + 10), 0)], &[Kind::RoomTooSmall]);
+    let trace = Decoder::new(&capture).trace();
+    let marks: Vec<u64> = trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect();
+    assert_eq!(marks, [wrap - 20, wrap + 30]);
+}
+
+#[test]
+fn a_range_at_the_tick_of_older_records_leaves_their_time_open() {
+    // More than 2^40 ticks after the entry: of the mark it is not certain when it was written.
+    let at = ENTRY + (3 << 39);
+    let capture = |first_is_mark: bool| {
+        let mut module = SyntheticModule::new(Keep::Last, 2);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        module.site(SiteKind::Region, "a");
+        module.site(SiteKind::Mark, "mark");
+        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+        warp.mark(3, None, ENTRY + 1);
+        if first_is_mark {
+            warp.mark(3, None, at).range(2, None, at - 5, at);
+        } else {
+            warp.range(2, None, at - 5, at).mark(3, None, at);
+        }
+        warp.leave(at + 10, 64_000 + (3 << 38));
+        module.warps.push(warp);
+        module.into_capture().expect("the sites are whole")
+    };
+    for first_is_mark in [true, false] {
+        let capture = capture(first_is_mark);
+        assert_eq!(direct_lane(&capture).is_none(), first_is_mark);
+        let trace = Decoder::new(&capture).trace();
+        assert_eq!(trace.diagnostics.count(Kind::AmbiguousWrap), u64::from(first_is_mark));
+        assert_eq!(trace, carefully(&capture));
+    }
+}
+
+#[test]
+fn what_is_odd_is_left_to_the_careful_way() {
+    for odd in [
+        [0, 0],
+        [5, 5],
+        [ENTRY - 1, profiler_wire::record::stamp(1 << 20 | 2, 6_000)],
+        [6_000, profiler_wire::record::stamp(1 << 20 | 99, 6_000)],
+    ] {
+        let capture = one(Keep::First, 8, |warp| {
+            warp.range(2, None, 5_500, 5_600).unit(odd);
+        });
+        assert!(direct_lane(&capture).is_none(), "{odd:?}");
+        assert_eq!(Decoder::new(&capture).trace(), carefully(&capture));
+    }
+}
+
+#[test]
+fn many_threads_decode_what_one_does() {
+    let threads = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
+    for content in [Content::Regions, Content::Mixed, Content::Marks] {
+        let capture = sized(100_000, content).expect("the sites are whole");
+        let decoder = Decoder::new(&capture).threads(threads(1));
+        let trace = decoder.trace();
+        assert_eq!(trace.recorded(), 100_000);
+        assert_eq!((trace.lost(), trace.warps.len()), (0, decoder.warp_count()));
+        // A token that was cut off by the end of the capture is open.
+        let open = trace.diagnostics.count(Kind::OpenRegion);
+        assert!(trace.diagnostics.list.len() as u64 <= open && open <= 1, "{}", trace.diagnostics);
+        let outline = decoder.outline();
+        let many = decoder.threads(threads(3));
+        assert_eq!(many.trace(), trace);
+        assert_eq!(many.outline(), outline);
+        let regions = many.fold_warps(|| 0, |count, records| *count += records.regions().len());
+        let expected: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+        assert_eq!(regions.into_iter().sum::<usize>(), expected);
+        let bare = |mut trace: Trace| {
+            trace.warps.iter_mut().for_each(|warp| warp.regions.clear());
+            trace
+        };
+        assert_eq!(bare(trace), outline);
+    }
+}
+
+/// What the documentation of [`crate::decode`] and `docs/measurements/host-side.md` say.
+#[test]
+fn what_a_region_and_a_mark_take_in_memory() {
+    assert_eq!(size_of::<crate::Region>(), 72);
+    assert_eq!(size_of::<crate::Mark>(), 48);
+}

@@ -1,0 +1,71 @@
+//! Work on many slots at once.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Pieces of work for each thread, so that those who are done early take over from others.
+const PIECES: usize = 16;
+
+/// How many threads the machine runs at once.
+pub(super) fn available() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Does the work for the numbers up to `count`, range by range, and returns what came of the ranges in
+/// their order. Each thread has a state of its own.
+pub(super) fn in_ranges<State, Done: Send>(
+    threads: NonZeroUsize,
+    count: usize,
+    state: impl Fn() -> State + Sync,
+    work: impl Fn(&mut State, Range<usize>) -> Done + Sync,
+) -> Vec<Done> {
+    if threads.get() == 1 || count <= 1 {
+        return vec![work(&mut state(), 0..count)];
+    }
+    let pieces = count.min(threads.get().saturating_mul(PIECES));
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut state = state();
+        let mut done = Vec::new();
+        loop {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            if piece >= pieces {
+                return done;
+            }
+            let start = |piece: usize| (piece as u128 * count as u128 / pieces as u128) as usize;
+            done.push((piece, work(&mut state, start(piece)..start(piece + 1))));
+        }
+    };
+    let mut done: Vec<(usize, Done)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.get().min(pieces)).map(|_| scope.spawn(run)).collect();
+        let mut done = run();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(piece, _)| *piece);
+    done.into_iter().map(|(_, done)| done).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_in_order_and_cover_everything() {
+        for count in [0, 1, 2, 7, 1000] {
+            for threads in [1, 2, 3, 40] {
+                let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+                let ranges = in_ranges(threads, count, || (), |(), range| range);
+                let numbers: Vec<usize> = ranges.into_iter().flatten().collect();
+                assert!(numbers.into_iter().eq(0..count));
+            }
+        }
+    }
+}

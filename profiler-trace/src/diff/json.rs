@@ -1,0 +1,125 @@
+//! A comparison as JSON.
+
+use serde_json::{Value, json};
+
+use super::{
+    Change, Diff, DiffRow, Figures, Measure, SideFacts, Subject, ThresholdReport, TimeUnit, Unit,
+};
+use crate::stats::GroupBy;
+
+impl Diff {
+    /// The comparison as JSON. Its `schema` is `profiler-diff-1`; a later one may have more members,
+    /// and one that has others by these names is called otherwise. Times are in the row's `unit`,
+    /// relative changes are shares (0.01 is 1 %), what is not known is null.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "schema": "profiler-diff-1",
+            "a": side(&self.a),
+            "b": side(&self.b),
+            "notes": self.notes,
+            "devices_differ": self.devices_differ,
+            "is_damaged": self.is_damaged,
+            "options": {
+                "only": self.options.query.to_string(),
+                "matched_by": match self.options.query.group_by() {
+                    GroupBy::Path => "path",
+                    _ => "name",
+                },
+                "measure": match self.options.measure {
+                    Measure::RecordClock => "record clock",
+                    Measure::Nanoseconds => "ns",
+                },
+                "unit": self.options.unit.map(Unit::plural),
+                "false_discovery_rate": self.options.false_discovery_rate,
+                "min_effect": self.options.min_effect,
+                "permutations": self.options.permutations,
+                "seed": self.options.seed,
+            },
+            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl ThresholdReport {
+    /// The outcome and its reasons as JSON, to stand beside [`Diff::to_json`].
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let reason = |(outcome, reason): &(super::Outcome, String)| json!({ "outcome": outcome.name(), "reason": reason });
+        json!({
+            "outcome": self.outcome.name(),
+            "reasons": self.reasons.iter().map(reason).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn side(facts: &SideFacts) -> Value {
+    json!({
+        "captures": facts.captures,
+        "launches": facts.launches,
+        "recorded": facts.recorded,
+        "lost": facts.lost,
+        "devices": facts.devices,
+        "emulated": facts.emulated,
+        "clock_mhz": facts.clock_mhz,
+        "cost_subtracted": facts.cost_subtracted,
+        "errors": facts.errors,
+        "unmet": facts.unmet,
+    })
+}
+
+fn row(row: &DiffRow) -> Value {
+    let (subject, path) = match &row.subject {
+        Subject::Launch { .. } => ("launch", &[][..]),
+        Subject::Kernel { .. } => ("kernel", &[][..]),
+        Subject::Region { path, .. } => ("region", &path[..]),
+    };
+    json!({
+        "subject": subject,
+        "kernel": row.subject.kernel(),
+        "path": path,
+        "unit": match row.unit {
+            TimeUnit::Cycles => "cycles",
+            TimeUnit::Nanoseconds => "ns",
+        },
+        "a": row.a.as_ref().map(figures),
+        "b": row.b.as_ref().map(figures),
+        "change": {
+            "count_per_launch": change(&row.count),
+            "mean": change(&row.mean),
+            "p50": change(&row.p50),
+            "p95": change(&row.p95),
+            "p99": change(&row.p99),
+        },
+        "interval_95": row.interval.map(|(low, high)| [low, high]),
+        "units": row.units.map(|unit| json!({
+            "kind": unit.plural(),
+            "a": row.unit_counts.0,
+            "b": row.unit_counts.1,
+            "neighbours_together": row.batch,
+        })),
+        "verdict": row.verdict.name(),
+    })
+}
+
+fn figures(figures: &Figures) -> Value {
+    json!({
+        "count": figures.count,
+        "open": figures.open,
+        "count_per_launch": figures.count_per_launch,
+        "mean": figures.mean,
+        "p50": figures.p50,
+        "p95": figures.p95,
+        "p99": figures.p99,
+    })
+}
+
+fn change(change: &Change) -> Value {
+    json!({
+        "absolute": change.absolute,
+        "relative": change.relative,
+        "p": change.p,
+        "q": change.q,
+        "is_change": change.is_change,
+    })
+}

@@ -1,0 +1,152 @@
+//! How two sides are compared.
+
+use std::fmt;
+
+use crate::stats::{GroupBy, StatsQuery};
+
+/// What is dealt to the two sides in a test: all regions within a unit are taken together, as they
+/// depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unit {
+    /// A capture.
+    Capture,
+    /// A launch.
+    Launch,
+    /// An SM, with all that ran on it in all launches of its side.
+    Sm,
+    /// A block of a launch.
+    Block,
+    /// A warp of a launch.
+    Warp,
+}
+
+impl Unit {
+    /// From the coarsest to the finest.
+    pub const ALL: [Self; 5] = [Self::Capture, Self::Launch, Self::Sm, Self::Block, Self::Warp];
+
+    /// Its name for so many.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Capture => "captures",
+            Self::Launch => "launches",
+            Self::Sm => "SMs",
+            Self::Block => "blocks",
+            Self::Warp => "warps",
+        }
+    }
+}
+
+/// What durations are measured in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Measure {
+    /// The clock that they were recorded with: cycles of the SM, unless the kernel chose otherwise.
+    /// What a changing frequency does to nanoseconds is not in it.
+    #[default]
+    RecordClock,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+/// How two sides are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiffOptions {
+    /// Which launches, warps and regions are in. By [`GroupBy::Site`], which is the default, regions
+    /// are matched by their name within their kernel, so that sites that share a name are one row;
+    /// by [`GroupBy::Path`], by the names of all that encloses them as well.
+    pub query: StatsQuery,
+    /// What durations are measured in.
+    pub measure: Measure,
+    /// What is taken as a unit; `None` for the coarsest of which both sides have
+    /// [`ENOUGH_UNITS`](super::ENOUGH_UNITS), row by row.
+    pub unit: Option<Unit>,
+    /// The share of false ones that are tolerated among the changes that are reported; above 0 and
+    /// below 1.
+    pub false_discovery_rate: f64,
+    /// The smallest relative change that is reported; from 0 on.
+    pub min_effect: f64,
+    /// How often units are dealt anew for one row at most; at least 1000. More are used where there
+    /// are so many rows that a single change among them could not be found otherwise.
+    pub permutations: u32,
+    /// Where all that is random begins.
+    pub seed: u64,
+}
+
+/// A false discovery rate of 5 %, changes from 1 % on, 10 000 permutations.
+impl Default for DiffOptions {
+    fn default() -> Self {
+        Self {
+            query: StatsQuery::new(),
+            measure: Measure::default(),
+            unit: None,
+            false_discovery_rate: 0.05,
+            min_effect: 0.01,
+            permutations: 10_000,
+            seed: 0,
+        }
+    }
+}
+
+impl DiffOptions {
+    pub(super) fn check(&self) -> Result<(), DiffError> {
+        if !matches!(self.query.group_by(), GroupBy::Site | GroupBy::Path) {
+            return Err(DiffError::Grouping(self.query.group_by()));
+        }
+        let rate = self.false_discovery_rate;
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(DiffError::FalseDiscoveryRate(rate));
+        }
+        if !(self.min_effect >= 0.0 && self.min_effect.is_finite()) {
+            return Err(DiffError::MinEffect(self.min_effect));
+        }
+        if self.permutations < 1000 {
+            return Err(DiffError::Permutations(self.permutations));
+        }
+        Ok(())
+    }
+}
+
+/// Why two sides cannot be compared.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DiffError {
+    /// The query groups by something that two sides do not have in common.
+    Grouping(GroupBy),
+    /// A false discovery rate that is none.
+    FalseDiscoveryRate(f64),
+    /// A smallest effect that is none.
+    MinEffect(f64),
+    /// Too few permutations.
+    Permutations(u32),
+    /// The two sides were gathered by different options.
+    OptionsDiffer,
+}
+
+impl fmt::Display for DiffError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Grouping(by) => write!(
+                f,
+                "regions of two sides cannot be matched by {by:?}: group by Site or by Path"
+            ),
+            Self::FalseDiscoveryRate(rate) => write!(
+                f,
+                "a false discovery rate of {rate} makes no sense: take one above 0 and below 1, \
+                 such as 0.05"
+            ),
+            Self::MinEffect(effect) => write!(
+                f,
+                "a smallest effect of {effect} makes no sense: take one from 0 on, such as 0.01 \
+                 for 1 %"
+            ),
+            Self::Permutations(count) => {
+                write!(f, "{count} permutations tell too little: take 1000 or more")
+            }
+            Self::OptionsDiffer => f.write_str(
+                "the two sides were gathered by different options: use the same for both",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DiffError {}

@@ -1,0 +1,242 @@
+//! One side of a comparison, gathered trace by trace.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use profiler_wire::header::Clock;
+
+use super::options::{DiffError, DiffOptions, Measure};
+use super::{Subject, TimeUnit};
+use crate::diagnostic::Severity;
+use crate::model::Trace;
+use crate::stats::collect::{self, InTrace, Seen, Walk};
+
+/// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
+///
+/// Held are 8 bytes for each region that is in, 8 for each name that a warp recorded and 24 for each
+/// warp. A comparison takes 8 bytes more for each region of the row that has the most.
+#[derive(Clone, Debug)]
+pub struct DiffSide {
+    pub(super) options: DiffOptions,
+    pub(super) facts: SideFacts,
+    /// Subjects in the order in which they were seen first.
+    pub(super) subjects: Vec<Subject>,
+    pub(super) durations: HashMap<Subject, Durations>,
+    /// Launches of each kernel that are in.
+    pub(super) launches: HashMap<String, u64>,
+    pub(super) warps: Vec<Place>,
+    blocks: u32,
+    /// The finest step of the clocks, in nanoseconds.
+    pub(super) resolution_ns: f64,
+}
+
+/// What a side was made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SideFacts {
+    /// Traces, each of one capture.
+    pub captures: u64,
+    /// Launches that are in.
+    pub launches: u64,
+    /// Records in all of these traces.
+    pub recorded: u64,
+    /// Records that were lost, in all of these traces.
+    pub lost: u64,
+    /// Names of the devices, each once.
+    pub devices: Vec<String>,
+    /// Whether any of it ran on the emulator, whose times are not GPU times.
+    pub emulated: bool,
+    /// Frequencies of the SM clock in MHz, one for each trace that knows it.
+    pub clock_mhz: Vec<f64>,
+    /// From how many traces the cost of recording was subtracted.
+    pub cost_subtracted: u64,
+    /// Diagnostics that say that numbers may be wrong.
+    pub errors: Vec<String>,
+    /// Filters that nothing met.
+    pub unmet: Vec<String>,
+}
+
+/// Where a warp ran.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) capture: u32,
+    /// Counted over the side, as are blocks.
+    pub(super) launch: u32,
+    pub(super) block: u32,
+    pub(super) sm: u32,
+    pub(super) entry_ns: f64,
+}
+
+/// All durations of a subject.
+#[derive(Clone, Debug)]
+pub(super) struct Durations {
+    pub(super) unit: TimeUnit,
+    /// Whether some were in another unit, so that they cannot be put together.
+    pub(super) is_mixed: bool,
+    pub(super) values: Vec<f64>,
+    /// Of which warp they are: index into the side's warps (of a launch's first, for a launch), and
+    /// how many.
+    pub(super) runs: Vec<(u32, u32)>,
+    pub(super) open: u64,
+}
+
+impl Durations {
+    fn new(unit: TimeUnit) -> Self {
+        Self { unit, is_mixed: false, values: Vec::new(), runs: Vec::new(), open: 0 }
+    }
+
+    fn push(&mut self, warp: u32, value: f64) {
+        self.values.push(value);
+        match self.runs.last_mut() {
+            Some((of, count)) if *of == warp && *count < u32::MAX => *count += 1,
+            _ => self.runs.push((warp, 1)),
+        }
+    }
+
+    fn append(&mut self, mut other: Self) {
+        self.is_mixed |= other.is_mixed || other.unit != self.unit;
+        self.values.append(&mut other.values);
+        self.runs.append(&mut other.runs);
+        self.open += other.open;
+    }
+}
+
+impl DiffSide {
+    /// A side without traces.
+    ///
+    /// # Errors
+    ///
+    /// [`DiffError`] says which option cannot be.
+    pub fn new(options: &DiffOptions) -> Result<Self, DiffError> {
+        options.check()?;
+        Ok(Self {
+            options: options.clone(),
+            facts: SideFacts::default(),
+            subjects: Vec::new(),
+            durations: HashMap::new(),
+            launches: HashMap::new(),
+            warps: Vec::new(),
+            blocks: 0,
+            resolution_ns: 0.0,
+        })
+    }
+
+    /// What it was made of so far.
+    #[must_use]
+    pub fn facts(&self) -> &SideFacts {
+        &self.facts
+    }
+
+    /// Adds a trace, of a capture of its own.
+    pub fn add(&mut self, trace: &Trace) {
+        self.add_facts(trace);
+        let places = self.add_launches(trace);
+        self.add_regions(trace, &places);
+        self.facts.captures += 1;
+    }
+
+    fn add_facts(&mut self, trace: &Trace) {
+        let facts = &mut self.facts;
+        facts.recorded = facts.recorded.saturating_add(trace.recorded());
+        facts.lost = facts.lost.saturating_add(trace.lost());
+        facts.emulated |= trace.device.emulated;
+        facts.cost_subtracted += u64::from(trace.cost_subtracted);
+        facts.clock_mhz.extend(trace.clock_mhz);
+        if !facts.devices.contains(&trace.device.name) {
+            facts.devices.push(trace.device.name.clone());
+        }
+        let capture = facts.captures;
+        let errors = trace.diagnostics.list.iter().filter(|of| of.severity() == Severity::Error);
+        facts.errors.extend(errors.map(|error| format!("capture {capture}: {error}")));
+        let unmet = self.options.query.unmet(trace);
+        facts.unmet.extend(unmet.into_iter().map(|unmet| format!("capture {capture}: {unmet}")));
+        self.resolution_ns = self.resolution_ns.max(trace.resolution_ns);
+    }
+
+    /// Launches as a whole, and the places of their warps, by their index in the trace.
+    fn add_launches(&mut self, trace: &Trace) -> Vec<u32> {
+        let mut places: Vec<u32> = vec![u32::MAX; trace.warps.len()];
+        for (number, launch) in trace.launches.iter().enumerate() {
+            if !self.options.query.takes_launch(trace, number) {
+                continue;
+            }
+            let kernel = trace.sites.get(launch.kernel.0 as usize);
+            let kernel = kernel.map_or("unknown site", |site| &site.name).to_owned();
+            *self.launches.entry(kernel.clone()).or_default() += 1;
+            let first = self.warps.len() as u32;
+            let mut last_block = None;
+            for index in launch.warps.clone() {
+                let Some(warp) = trace.warps.get(index) else { break };
+                if last_block != Some(warp.block) {
+                    last_block = Some(warp.block);
+                    self.blocks += 1;
+                }
+                places[index] = self.warps.len() as u32;
+                self.warps.push(Place {
+                    capture: self.facts.captures as u32,
+                    launch: self.facts.launches as u32,
+                    block: self.blocks,
+                    sm: warp.sm,
+                    entry_ns: warp.entry.ns,
+                });
+            }
+            self.facts.launches += 1;
+            if self.options.query.takes_whole_launches() && (first as usize) < self.warps.len() {
+                let mut durations = Durations::new(TimeUnit::Nanoseconds);
+                durations.push(first, launch.end_ns - launch.start_ns);
+                self.append(Subject::Launch { kernel }, durations);
+            }
+        }
+        places
+    }
+
+    fn add_regions(&mut self, trace: &Trace, places: &[u32]) {
+        let (query, measure) = (self.options.query.clone(), self.options.measure);
+        let mut walk = Walk::new(trace, &query);
+        let mut rows: Vec<Option<(bool, Durations)>> = Vec::new();
+        walk.seen(|_, row, InTrace { warp, index }, seen| {
+            if !query.takes_begin(collect::begin(warp, &seen)) {
+                return;
+            }
+            let unit = match (measure, warp.clock) {
+                (Measure::RecordClock, Clock::Cycles) => TimeUnit::Cycles,
+                _ => TimeUnit::Nanoseconds,
+            };
+            let row = row as usize;
+            if rows.len() <= row {
+                rows.resize(row + 1, None);
+            }
+            let is_kernel = matches!(seen, Seen::Kernel);
+            let (_, durations) = rows[row].get_or_insert_with(|| (is_kernel, Durations::new(unit)));
+            durations.is_mixed |= durations.unit != unit;
+            let duration = match unit {
+                TimeUnit::Cycles => collect::cycles(warp, &seen),
+                TimeUnit::Nanoseconds => collect::ns(warp, &seen),
+            };
+            match duration {
+                Some(duration) => durations.push(places[index], duration),
+                None => durations.open += 1,
+            }
+        });
+        for (row, of_row) in rows.into_iter().enumerate() {
+            let Some((is_kernel, durations)) = of_row else { continue };
+            let (kernel, mut path, name) = walk.names(row as u32);
+            let subject = if is_kernel {
+                Subject::Kernel { kernel }
+            } else {
+                path.push(name);
+                Subject::Region { kernel, path }
+            };
+            self.append(subject, durations);
+        }
+    }
+
+    fn append(&mut self, subject: Subject, durations: Durations) {
+        match self.durations.entry(subject) {
+            Entry::Occupied(mut entry) => entry.get_mut().append(durations),
+            Entry::Vacant(entry) => {
+                self.subjects.push(entry.key().clone());
+                entry.insert(durations);
+            }
+        }
+    }
+}

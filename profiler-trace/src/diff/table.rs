@@ -1,0 +1,134 @@
+//! A comparison as a table for a terminal.
+
+use std::fmt;
+
+use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
+
+use super::{Change, Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
+use crate::export::text::digits;
+use crate::stats::table::{duration, one_line};
+
+/// Notes, then one row a region: what A and B have, how it changed. A star stands behind what is
+/// reported as a change.
+impl fmt::Display for Diff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for note in &self.notes {
+            writeln!(f, "{note}")?;
+        }
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new();
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+        table.set_header([
+            "region",
+            "a launch, A",
+            "B",
+            "mean, A",
+            "B",
+            "mean",
+            "95 % interval",
+            "p50",
+            "p95",
+            "p99",
+            "verdict",
+        ]);
+        for row in &self.rows {
+            table.add_row(cells(row));
+        }
+        let last = table.column_count().saturating_sub(1);
+        for (number, column) in table.column_iter_mut().enumerate().skip(1) {
+            if number != last {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        writeln!(f, "{}", table.trim_fmt())?;
+        let changed = self.changed().count();
+        let compared = self.rows.iter().filter(|row| row.mean.p.is_some()).count();
+        writeln!(
+            f,
+            "{changed} of {compared} rows changed (*): by {} or more, false discovery rate {}",
+            super::threshold::percent(Some(self.options.min_effect)),
+            super::threshold::percent(Some(self.options.false_discovery_rate))
+        )
+    }
+}
+
+fn cells(row: &DiffRow) -> Vec<String> {
+    let name = match &row.subject {
+        Subject::Launch { kernel } => format!("{}, launches", one_line(kernel)),
+        Subject::Kernel { kernel } => format!("{}, warps", one_line(kernel)),
+        Subject::Region { path, .. } => {
+            let path: Vec<String> = path.iter().map(|name| one_line(name)).collect();
+            format!("╰─ {}", path.join(" › "))
+        }
+    };
+    let has = |of: &Option<Figures>, figure: &dyn Fn(&Figures) -> String| {
+        of.as_ref().map_or_else(|| "-".to_owned(), figure)
+    };
+    let per_launch = |of: &Figures| digits(of.count_per_launch);
+    let mean = |of: &Figures| match row.unit {
+        _ if of.count == 0 => "-".to_owned(),
+        TimeUnit::Cycles => format!("{} cy", digits(of.mean)),
+        TimeUnit::Nanoseconds => duration(of.mean),
+    };
+    let is_compared = row.mean.relative.is_some_and(|_| {
+        !matches!(row.verdict, Verdict::OnlyA | Verdict::OnlyB | Verdict::OtherClock)
+    });
+    let changed = |change: &Change| {
+        let star = if change.is_change { " *" } else { "" };
+        if is_compared { format!("{}{star}", signed(change.relative)) } else { "-".to_owned() }
+    };
+    let interval = row.interval.map_or_else(
+        || "-".to_owned(),
+        |(low, high)| format!("{} to {}", signed(Some(low)), signed(Some(high))),
+    );
+    vec![
+        name,
+        has(&row.a, &per_launch),
+        has(&row.b, &per_launch),
+        has(&row.a, &mean),
+        has(&row.b, &mean),
+        changed(&row.mean),
+        interval,
+        changed(&row.p50),
+        changed(&row.p95),
+        changed(&row.p99),
+        verdict(row),
+    ]
+}
+
+fn verdict(row: &DiffRow) -> String {
+    match row.verdict {
+        Verdict::OnlyA => "only in A".to_owned(),
+        Verdict::OnlyB => "only in B".to_owned(),
+        Verdict::TooFew => "too few units".to_owned(),
+        Verdict::OtherClock => "other clock".to_owned(),
+        Verdict::NoChange | Verdict::Slower | Verdict::Faster | Verdict::Mixed => {
+            let word = match row.verdict {
+                Verdict::NoChange => "no change",
+                other => other.name(),
+            };
+            let (a, b) = row.unit_counts;
+            let units = row.units.map_or("units", |unit| unit.plural());
+            let batch = if row.batch > 1 { format!(", {} each", row.batch) } else { String::new() };
+            format!("{word} ({a} + {b} {units}{batch})")
+        }
+    }
+}
+
+/// `+1.2 %`.
+fn signed(relative: Option<f64>) -> String {
+    let Some(relative) = relative else { return "from 0".to_owned() };
+    // Three digits are more than such a figure is good for.
+    let percent = relative * 100.0;
+    let decimals = if percent.abs() >= 100.0 {
+        0
+    } else if percent.abs() >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{percent:+.decimals$} %")
+}

@@ -1,0 +1,146 @@
+//! Whether a comparison is good enough, for a machine to decide.
+
+use std::fmt;
+
+use super::{Diff, DiffRow, Verdict};
+use crate::export::text::digits;
+
+/// What is tolerated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// The largest relative growth of a mean that is tolerated: 0.05 for 5 %.
+    pub slowdown: f64,
+    /// Whether quantiles are held to it as well.
+    pub quantiles: bool,
+    /// Whether lost records and diagnostics that say that numbers may be wrong are tolerated.
+    pub allow_damage: bool,
+    /// Whether regions that are only on side A are tolerated.
+    pub allow_missing: bool,
+}
+
+/// Means may grow by up to 5 %; nothing may be lost or missing.
+impl Default for Threshold {
+    fn default() -> Self {
+        Self { slowdown: 0.05, quantiles: false, allow_damage: false, allow_missing: false }
+    }
+}
+
+/// Whether side B is good enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// It is, as far as can be told.
+    Pass,
+    /// The data do not tell.
+    Inconclusive,
+    /// It is not.
+    Fail,
+}
+
+impl Outcome {
+    /// A stable name, for programs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Inconclusive => "inconclusive",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// An outcome and its reasons. `Display` gives one line for the outcome and one for each reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThresholdReport {
+    /// The worst of the reasons.
+    pub outcome: Outcome,
+    /// Why, the worst first.
+    pub reasons: Vec<(Outcome, String)>,
+}
+
+impl fmt::Display for ThresholdReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.outcome.name())?;
+        for (outcome, reason) in &self.reasons {
+            write!(f, "\n  {}: {reason}", outcome.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl Diff {
+    /// Holds side B to a threshold.
+    ///
+    /// It fails where a growth that is a change (see [`Change::is_change`](super::Change::is_change))
+    /// exceeds the threshold. It is inconclusive where that cannot be told: a row has too few units
+    /// and looks slower by more than the threshold, clocks or devices differ, something is missing or
+    /// damaged, or nothing could be tested.
+    #[must_use]
+    pub fn check(&self, threshold: &Threshold) -> ThresholdReport {
+        let mut reasons = Vec::new();
+        let mut inconclusive = |reason: String| reasons.push((Outcome::Inconclusive, reason));
+        if self.devices_differ {
+            inconclusive("the two sides ran on different devices".to_owned());
+        }
+        if self.is_damaged && !threshold.allow_damage {
+            inconclusive("records were lost, or numbers may be wrong, on a side".to_owned());
+        }
+        if !self.rows.iter().any(|row| row.mean.p.is_some()) {
+            inconclusive("nothing could be tested: too few units, or nothing in common".to_owned());
+        }
+        for row in &self.rows {
+            let grew = |relative: Option<f64>, absolute: f64| match relative {
+                Some(relative) => relative > threshold.slowdown,
+                None => absolute > 0.0,
+            };
+            match row.verdict {
+                Verdict::OnlyA if !threshold.allow_missing => {
+                    inconclusive(format!("{} is on side A only", row.subject));
+                }
+                Verdict::OtherClock => inconclusive(format!(
+                    "{} was recorded in cycles here and in nanoseconds there",
+                    row.subject
+                )),
+                Verdict::TooFew if grew(row.mean.relative, row.mean.absolute) => {
+                    inconclusive(format!(
+                        "{} looks slower by {} but has too few units for a test",
+                        row.subject,
+                        percent(row.mean.relative)
+                    ));
+                }
+                _ => {}
+            }
+        }
+        for row in &self.rows {
+            for (name, change) in tested(row, threshold.quantiles) {
+                let exceeds = match change.relative {
+                    Some(relative) => relative > threshold.slowdown,
+                    None => change.absolute > 0.0,
+                };
+                if change.is_change && exceeds {
+                    reasons.push((
+                        Outcome::Fail,
+                        format!(
+                            "{}: {name} grew by {}, more than {}",
+                            row.subject,
+                            percent(change.relative),
+                            percent(Some(threshold.slowdown))
+                        ),
+                    ));
+                }
+            }
+        }
+        reasons.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
+        let outcome = reasons.first().map_or(Outcome::Pass, |(outcome, _)| *outcome);
+        ThresholdReport { outcome, reasons }
+    }
+}
+
+fn tested(row: &DiffRow, quantiles: bool) -> impl Iterator<Item = (&'static str, &super::Change)> {
+    row.tested().into_iter().filter(move |(name, _)| quantiles || *name == "mean")
+}
+
+/// A relative change as people read it.
+pub(super) fn percent(relative: Option<f64>) -> String {
+    relative
+        .map_or_else(|| "from 0".to_owned(), |relative| format!("{} %", digits(relative * 100.0)))
+}

@@ -1,0 +1,165 @@
+//! From durations to units, and from units to batches.
+
+use std::collections::BTreeMap;
+
+use super::options::Unit;
+use super::permutation::UnitSums;
+use super::side::{Durations, Place};
+use super::{ENOUGH_UNITS, MOST_UNITS};
+
+/// The figures under test: the sum of all durations, and how many lie above each quantile (those on
+/// it count half).
+pub(super) const FIGURES: usize = 4;
+
+/// The units of a side, in order of time.
+pub(super) type Units = Vec<UnitSums<FIGURES>>;
+
+/// The number of a warp's unit on its side, below the unit's place in time.
+fn key(unit: Unit, warp: u32, place: &Place) -> u32 {
+    match unit {
+        Unit::Capture => place.capture,
+        Unit::Launch => place.launch,
+        Unit::Sm => place.sm,
+        Unit::Block => place.block,
+        Unit::Warp => warp,
+    }
+}
+
+/// How many units of a kind durations come from.
+pub(super) fn count(durations: &Durations, places: &[Place], unit: Unit) -> usize {
+    let key = |(warp, _): &(u32, u32)| key(unit, *warp, &places[*warp as usize]);
+    let mut keys: Vec<u32> = durations.runs.iter().map(key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.len()
+}
+
+/// The units of durations; `above` are the quantiles above which they are counted.
+pub(super) fn gather(
+    durations: &Durations,
+    places: &[Place],
+    unit: Unit,
+    above: [f64; FIGURES - 1],
+) -> Units {
+    // Captures and launches are numbered in their order; blocks and warps are told apart by the time
+    // at which the first of each was seen to enter.
+    let mut units: BTreeMap<u32, (f64, UnitSums<FIGURES>)> = BTreeMap::new();
+    let mut from = 0;
+    for &(warp, count) in &durations.runs {
+        let place = &places[warp as usize];
+        let (entry, unit) = units
+            .entry(key(unit, warp, place))
+            .or_insert_with(|| (place.entry_ns, UnitSums::default()));
+        *entry = entry.min(place.entry_ns);
+        let values = &durations.values[from..from + count as usize];
+        from += count as usize;
+        unit.count += f64::from(count);
+        for value in values {
+            unit.sums[0] += value;
+            for (sum, above) in unit.sums[1..].iter_mut().zip(above) {
+                // Half of what lies on it, as clocks have steps and much may.
+                *sum += 0.5 * f64::from(u8::from(*value > above) + u8::from(*value >= above));
+            }
+        }
+    }
+    let mut units: Vec<_> =
+        units.into_iter().map(|(key, (entry, sums))| (key, entry, sums)).collect();
+    if matches!(unit, Unit::Block | Unit::Warp) {
+        let launch = |key: u32| match unit {
+            Unit::Warp => places[key as usize].launch,
+            _ => places[places.partition_point(|place| place.block < key)].launch,
+        };
+        units.sort_by(|left, right| {
+            launch(left.0).cmp(&launch(right.0)).then(left.1.total_cmp(&right.1))
+        });
+    }
+    units.into_iter().map(|(_, _, sums)| sums).collect()
+}
+
+/// Puts neighbours in time together, on both sides alike, until they are few enough and no longer
+/// depend on each other as far as can be seen; gives how many were put together.
+pub(super) fn batch(a: &mut Units, b: &mut Units, unit: Unit) -> usize {
+    // Neither captures nor SMs follow each other in time.
+    if matches!(unit, Unit::Capture | Unit::Sm) {
+        return 1;
+    }
+    let mut batch = 1;
+    loop {
+        let too_many = a.len().max(b.len()) > MOST_UNITS;
+        // Half of what there is must still be enough for a test.
+        if a.len().min(b.len()) < 2 * ENOUGH_UNITS && !too_many {
+            return batch;
+        }
+        let most = |units: &Units| units.len() > MOST_UNITS;
+        if !most(a) && !most(b) && !is_autocorrelated(a) && !is_autocorrelated(b) {
+            return batch;
+        }
+        if a.len().min(b.len()) < 4 {
+            return batch;
+        }
+        for units in [&mut *a, &mut *b] {
+            *units = units.chunks(2).map(join).collect();
+        }
+        batch *= 2;
+    }
+}
+
+fn join(units: &[UnitSums<FIGURES>]) -> UnitSums<FIGURES> {
+    units.iter().fold(UnitSums::default(), |joined, unit| UnitSums {
+        count: joined.count + unit.count,
+        sums: std::array::from_fn(|at| joined.sums[at] + unit.sums[at]),
+    })
+}
+
+/// Whether neighbours may be alike: the autocorrelation of lag one of the units' means, or of their
+/// shares above the median, lies above what white noise exceeds once in four times. To put together
+/// what need not be costs little; to leave what should be makes noise a discovery.
+fn is_autocorrelated(units: &Units) -> bool {
+    let of = |figure: usize| {
+        let mean = |unit: &UnitSums<FIGURES>| unit.sums[figure] / unit.count;
+        let count = units.len() as f64;
+        let common = units.iter().map(mean).sum::<f64>() / count;
+        let deviations: Vec<f64> = units.iter().map(|unit| mean(unit) - common).collect();
+        let squares: f64 = deviations.iter().map(|deviation| deviation * deviation).sum();
+        let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        // Its expectation without any correlation is a little below 0.
+        let expected = -1.0 / count;
+        squares > 0.0 && products / squares - expected > 0.674 / count.sqrt()
+    };
+    of(0) || of(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIGURES, Unit, UnitSums, Units, batch, is_autocorrelated};
+
+    fn units(values: impl IntoIterator<Item = f64>) -> Units {
+        let unit = |value| UnitSums { count: 1.0, sums: [value; FIGURES] };
+        values.into_iter().map(unit).collect()
+    }
+
+    #[test]
+    fn what_drifts_is_put_together() {
+        // Long waves: 64 values of each of two heights in turn.
+        let wave = |at: usize| if (at / 16).is_multiple_of(2) { 1.0 } else { 2.0 };
+        let mut a = units((0..128).map(wave));
+        assert!(is_autocorrelated(&a));
+        let mut b = a.clone();
+        assert_eq!(batch(&mut a, &mut b, Unit::Launch), 8);
+        assert_eq!((a.len(), a[0].count), (16, 8.0));
+        // SMs have no order.
+        let mut c = units((0..128).map(wave));
+        assert_eq!(batch(&mut c.clone(), &mut c, Unit::Sm), 1);
+    }
+
+    #[test]
+    fn what_jumps_is_left_and_what_is_much_is_put_together() {
+        let jump = |at: usize| f64::from(u8::from(at.is_multiple_of(2)));
+        let (mut a, mut b) = (units((0..64).map(jump)), units((0..64).map(jump)));
+        assert_eq!(batch(&mut a, &mut b, Unit::Block), 1);
+        let (mut a, mut b) = (units((0..1001).map(jump)), units((0..300).map(jump)));
+        assert_eq!(batch(&mut a, &mut b, Unit::Block), 8);
+        assert_eq!((a.len(), b.len()), (126, 38));
+        assert_eq!(a.iter().map(|unit| unit.count).sum::<f64>(), 1001.0);
+    }
+}

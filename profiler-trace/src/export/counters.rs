@@ -1,0 +1,165 @@
+//! What is counted over the time of a launch: warps in the kernel on each SM, and regions of a name
+//! that run at once.
+
+use std::collections::BTreeMap;
+
+use crate::export::arrows::Axis;
+use crate::model::{SiteIndex, Warp};
+
+/// Into how many parts of equal length a launch is cut for the regions that run at once.
+const PARTS: usize = 512;
+
+/// A number from a moment on, moment by moment, in order.
+pub(super) type Steps = Vec<(u64, f64)>;
+
+/// The warps in the kernel on each SM. `end` says when a warp left.
+pub(super) fn warps_by_sm(
+    warps: &[Warp],
+    axis: &Axis,
+    end: impl Fn(&Warp) -> f64,
+) -> BTreeMap<u32, Steps> {
+    let mut changes: BTreeMap<u32, Vec<(u64, f64)>> = BTreeMap::new();
+    for warp in warps {
+        let of_sm = changes.entry(warp.sm).or_default();
+        of_sm.push((axis.round(warp.entry.ns), 1.0));
+        of_sm.push((axis.round(end(warp).max(warp.entry.ns)), -1.0));
+    }
+    for changes in changes.values_mut() {
+        changes.sort_unstable_by_key(|(ns, _)| *ns);
+        let mut steps = Steps::new();
+        let mut count = 0.0;
+        for &(ns, change) in changes.iter() {
+            count += change;
+            match steps.last_mut().filter(|last| last.0 == ns) {
+                Some(last) => last.1 = count,
+                None => steps.push((ns, count)),
+            }
+        }
+        *changes = without_repetition(steps);
+    }
+    changes
+}
+
+/// How many regions of each site run at once, as a mean over each part of a launch.
+pub(super) struct Activity {
+    start: f64,
+    /// Nanoseconds of a part.
+    part: f64,
+    parts: usize,
+    sites: BTreeMap<SiteIndex, Parts>,
+}
+
+/// Of one site.
+struct Parts {
+    /// Regions that cover the part, less those that cover the one before it.
+    whole: Vec<f64>,
+    /// What regions cover of the parts in which they begin or end.
+    partial: Vec<f64>,
+}
+
+impl Activity {
+    pub(super) fn new(start_ns: f64, end_ns: f64) -> Self {
+        let length = (end_ns - start_ns).clamp(1.0, f64::MAX);
+        // No part is shorter than the nanosecond of which a timeline's times are made.
+        let parts = PARTS.min(length as usize).max(1);
+        Self { start: start_ns, part: length / parts as f64, parts, sites: BTreeMap::new() }
+    }
+
+    /// A region; what lies beyond the launch is left out.
+    pub(super) fn add(&mut self, site: SiteIndex, start: f64, end: f64) {
+        let parts = self.parts;
+        let at = |ns: f64| ((ns - self.start) / self.part).clamp(0.0, parts as f64);
+        let (start, end) = (at(start), at(end));
+        let of_site = self.sites.entry(site).or_insert_with(|| Parts {
+            whole: vec![0.0; parts + 1],
+            partial: vec![0.0; parts + 1],
+        });
+        let (first, last) = (start as usize, end as usize);
+        if first >= last {
+            of_site.partial[first] += (end - start).max(0.0);
+            return;
+        }
+        of_site.partial[first] += (first + 1) as f64 - start;
+        of_site.partial[last] += end - last as f64;
+        of_site.whole[first + 1] += 1.0;
+        of_site.whole[last] -= 1.0;
+    }
+
+    /// Each site's steps, rounded to thousandths; at the end of the launch there is nothing.
+    pub(super) fn steps(&self, axis: &Axis) -> BTreeMap<SiteIndex, Steps> {
+        let steps = |parts: &Parts| {
+            let mut whole = 0.0;
+            let counts = parts.whole.iter().zip(&parts.partial).map(|(change, partial)| {
+                whole += change;
+                ((whole + partial) * 1000.0).round() / 1000.0
+            });
+            let steps = counts.take(self.parts).chain([0.0]).enumerate();
+            let steps =
+                steps.map(|(at, count)| (axis.round(self.start + at as f64 * self.part), count));
+            without_repetition(steps.collect())
+        };
+        self.sites.iter().map(|(site, parts)| (*site, steps(parts))).collect()
+    }
+}
+
+/// The steps at which the number changes.
+fn without_repetition(mut steps: Steps) -> Steps {
+    steps.dedup_by(|later, earlier| later.1 == earlier.1);
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Trace;
+
+    fn axis() -> Axis {
+        Axis::new(&Trace::default())
+    }
+
+    const SITE: SiteIndex = SiteIndex(3);
+
+    #[test]
+    fn a_region_counts_while_it_runs() {
+        let mut activity = Activity::new(1000.0, 1000.0 + 512.0 * 10.0);
+        activity.add(SITE, 1025.0, 1052.5);
+        activity.add(SITE, 1040.0, 1050.0);
+        let steps = activity.steps(&axis());
+        let expected =
+            [(1000, 0.0), (1020, 0.5), (1030, 1.0), (1040, 2.0), (1050, 0.25), (1060, 0.0)];
+        assert_eq!(steps[&SITE], expected);
+    }
+
+    #[test]
+    fn times_beyond_a_launch_and_launches_of_no_length() {
+        let mut activity = Activity::new(1000.0, 1000.0);
+        activity.add(SITE, 0.0, 5000.0);
+        assert_eq!(activity.steps(&axis())[&SITE], [(1000, 1.0), (1001, 0.0)]);
+        let mut activity = Activity::new(0.0, 1e300);
+        activity.add(SITE, f64::NAN, f64::INFINITY);
+        assert!(activity.steps(&axis())[&SITE].len() <= PARTS + 1);
+    }
+
+    proptest! {
+        /// The area below the steps is the time that the regions took.
+        #[test]
+        fn the_area_is_the_time(spans in prop::collection::vec((0.0..5000.0_f64, 0.0..500.0_f64), 1..50)) {
+            let mut activity = Activity::new(0.0, 5632.0);
+            let mut total = 0.0;
+            for (start, length) in spans {
+                activity.add(SITE, start, start + length);
+                total += length;
+            }
+            let steps = &activity.steps(&axis())[&SITE];
+            let area: f64 = steps
+                .windows(2)
+                .map(|pair| pair[0].1 * (pair[1].0 - pair[0].0) as f64)
+                .sum();
+            // Rounding to thousandths, in each of the parts of 11 ns.
+            prop_assert!((area - total).abs() <= 512.0 * 11.0 * 0.0005, "{area} {total}");
+            prop_assert_eq!(steps.last().map(|step| step.1), Some(0.0));
+        }
+    }
+}

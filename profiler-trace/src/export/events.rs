@@ -1,0 +1,200 @@
+//! Everything that was recorded, a row each, as CSV and as lines of JSON.
+
+use std::io::{self, Write};
+
+use profiler_wire::SiteKind;
+use profiler_wire::header::Clock;
+
+use crate::export::table::{Cell, write_csv, write_json};
+use crate::export::text;
+use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
+
+/// The version of the columns: it is raised when one changes its meaning, its place or goes.
+const SCHEMA: u64 = 1;
+
+const COLUMNS: [&str; 33] = [
+    "schema",
+    "kind",
+    "launch",
+    "grid_id",
+    "replay",
+    "kernel",
+    "name",
+    "list",
+    "block_x",
+    "block_y",
+    "block_z",
+    "warp",
+    "sm",
+    "cluster_rank",
+    "slot",
+    "lane",
+    "track",
+    "depth",
+    "form",
+    "clock",
+    "start_ticks",
+    "end_ticks",
+    "cycles",
+    "start_ns",
+    "end_ns",
+    "duration_ns",
+    "value",
+    "unit",
+    "recorded",
+    "lost",
+    "file",
+    "line",
+    "column",
+];
+
+pub(super) fn write_as_csv(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
+    write_csv(COLUMNS.map(Cell::from), writer)?;
+    rows(trace, |row| write_csv(row, writer))
+}
+
+pub(super) fn write_as_json(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
+    rows(trace, |row| {
+        write_json(&COLUMNS, row, writer)?;
+        writer.write_all(b"\n")
+    })
+}
+
+type Row<'t> = [Cell<'t>; COLUMNS.len()];
+
+fn rows<'t>(trace: &'t Trace, mut write: impl FnMut(Row<'t>) -> io::Result<()>) -> io::Result<()> {
+    for warp in &trace.warps {
+        let Some(launch) = trace.launches.get(warp.launch) else { continue };
+        let of = Of { trace, launch, warp };
+        write(of.row(&of.kernel()))?;
+        for region in &warp.regions {
+            write(of.row(&of.region(region)))?;
+        }
+        for mark in &warp.marks {
+            write(of.row(&of.mark(mark)))?;
+        }
+    }
+    Ok(())
+}
+
+/// The warp whose rows are written.
+struct Of<'t> {
+    trace: &'t Trace,
+    launch: &'t Launch,
+    warp: &'t Warp,
+}
+
+/// What rows of one warp differ in.
+struct Record {
+    kind: &'static str,
+    site: SiteIndex,
+    lane: Option<u8>,
+    track: Option<u32>,
+    depth: Option<u16>,
+    form: Option<&'static str>,
+    start: Time,
+    end: Option<Time>,
+    value: Option<Value>,
+    counts: Option<(u64, u64)>,
+}
+
+impl<'t> Of<'t> {
+    fn kernel(&self) -> Record {
+        Record {
+            kind: "kernel",
+            site: self.launch.kernel,
+            lane: None,
+            track: self.warp.track,
+            depth: None,
+            form: None,
+            start: self.warp.entry,
+            end: self.warp.exit,
+            value: None,
+            counts: Some((self.warp.recorded, self.warp.lost)),
+        }
+    }
+
+    fn region(&self, region: &Region) -> Record {
+        Record {
+            kind: "region",
+            site: region.site,
+            lane: Some(region.lane),
+            track: region.track.or(self.warp.track),
+            depth: Some(region.depth),
+            form: Some(text::form(region.form)),
+            start: region.start,
+            end: region.end,
+            value: region.value,
+            counts: None,
+        }
+    }
+
+    fn mark(&self, mark: &Mark) -> Record {
+        let site = self.trace.sites.get(mark.site.0 as usize);
+        Record {
+            kind: match site.map(|site| site.kind) {
+                Some(SiteKind::Signal) => "signal",
+                Some(SiteKind::Wait) => "wait",
+                _ => "mark",
+            },
+            site: mark.site,
+            lane: Some(mark.lane),
+            track: mark.track.or(self.warp.track),
+            depth: None,
+            form: None,
+            start: mark.time,
+            end: Some(mark.time),
+            value: mark.value,
+            counts: None,
+        }
+    }
+
+    fn row(&self, record: &Record) -> Row<'t> {
+        let Self { trace, launch, warp } = *self;
+        let site = trace.sites.get(record.site.0 as usize);
+        let kernel = trace.sites.get(launch.kernel.0 as usize);
+        let [x, y, z] = warp.block;
+        let (start, end) = (record.start, record.end);
+        let cycles = end.filter(|_| warp.clock == Clock::Cycles);
+        [
+            SCHEMA.into(),
+            record.kind.into(),
+            (warp.launch as u64).into(),
+            launch.grid_id.into(),
+            launch.replay.into(),
+            kernel.map(|site| site.name.as_str()).into(),
+            site.map(|site| site.name.as_str()).into(),
+            site.and_then(|site| site.list.as_deref()).into(),
+            x.into(),
+            y.into(),
+            z.into(),
+            warp.warp.into(),
+            warp.sm.into(),
+            warp.cluster_rank.into(),
+            warp.slot.into(),
+            record.lane.map(u32::from).into(),
+            record.track.into(),
+            record.depth.map(u32::from).into(),
+            record.form.into(),
+            text::clock_name(warp.clock).into(),
+            start.ticks.into(),
+            end.map(|end| end.ticks).into(),
+            cycles.map(|end| end.ticks.saturating_sub(start.ticks)).into(),
+            start.ns.into(),
+            end.map(|end| end.ns).into(),
+            end.map(|end| end.ns - start.ns).into(),
+            match record.value {
+                None => Cell::Empty,
+                Some(Value::Unsigned(value)) => Cell::Unsigned(value),
+                Some(Value::Signed(value)) => Cell::Signed(value),
+                Some(Value::Float(value)) => Cell::Float(value),
+            },
+            site.and_then(|site| site.unit.as_deref()).into(),
+            record.counts.map(|(recorded, _)| recorded).into(),
+            record.counts.map(|(_, lost)| lost).into(),
+            site.map(|site| site.file.as_str()).into(),
+            site.map(|site| site.line).into(),
+            site.map(|site| site.column).into(),
+        ]
+    }
+}

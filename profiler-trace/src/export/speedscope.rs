@@ -1,0 +1,157 @@
+//! Speedscope's file format: what each recorder went through, as frames that open and close.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch};
+use crate::export::text;
+use crate::model::{SiteIndex, Trace, Warp};
+
+/// Which warps a speedscope file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpeedscopeOptions {
+    /// The first, as an index into [`Trace::warps`].
+    pub first_warp: usize,
+    /// How many at most. The viewer lists a profile for every lane that recorded, and reads the whole
+    /// file at once.
+    pub most_warps: usize,
+}
+
+impl Default for SpeedscopeOptions {
+    /// The first 256.
+    fn default() -> Self {
+        Self { first_warp: 0, most_warps: 256 }
+    }
+}
+
+pub(super) fn write(
+    trace: &Trace,
+    options: &SpeedscopeOptions,
+    writer: &mut impl Write,
+) -> io::Result<()> {
+    let all = trace.warps.len();
+    let from = options.first_warp.min(all);
+    let to = from.saturating_add(options.most_warps).min(all);
+    let mut name = text::device(&trace.device);
+    if to - from < all {
+        name += &format!(", {} of {all} warps, from warp {from} on", to - from);
+    }
+    writer.write_all(b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"")?;
+    write!(writer, ",\"exporter\":\"profiler-trace {}\"", env!("CARGO_PKG_VERSION"))?;
+    write!(writer, ",\"name\":{},\"profiles\":[", Value::from(name))?;
+    let mut frames = Frames { trace, index: HashMap::new(), list: Vec::new() };
+    let mut is_first = true;
+    for warp in &trace.warps[from..to] {
+        let Some(launch) = trace.launches.get(warp.launch) else { continue };
+        let lanes = Lanes::new(trace, warp);
+        for lane in lanes.numbers() {
+            writer.write_all(if is_first { b"\n" } else { b",\n" })?;
+            is_first = false;
+            profile(warp, (lane, launch.kernel), &lanes, &mut frames, writer)?;
+        }
+    }
+    writer.write_all(b"\n],\"shared\":{\"frames\":")?;
+    serde_json::to_writer(&mut *writer, &frames.list)?;
+    writer.write_all(b"}}\n")
+}
+
+/// The frames that were used so far, which stand behind the profiles.
+struct Frames<'t> {
+    trace: &'t Trace,
+    index: HashMap<Frame, usize>,
+    list: Vec<Value>,
+}
+
+impl Frames<'_> {
+    fn of(&mut self, frame: Frame) -> usize {
+        let Self { trace, index, list } = self;
+        *index.entry(frame).or_insert_with(|| {
+            let mut entry = json!({ "name": frame.label(trace) });
+            if let Some(site) = frame.site().and_then(|site| trace.sites.get(site.0 as usize)) {
+                entry["file"] = site.file.as_str().into();
+                entry["line"] = site.line.into();
+                entry["col"] = site.column.into();
+            }
+            list.push(entry);
+            list.len() - 1
+        })
+    }
+}
+
+fn profile(
+    warp: &Warp,
+    (lane, kernel): (u8, SiteIndex),
+    lanes: &Lanes<'_>,
+    frames: &mut Frames<'_>,
+    writer: &mut impl Write,
+) -> io::Result<()> {
+    let trace = frames.trace;
+    let grid = trace.launches.get(warp.launch).map_or([0; 3], |launch| launch.grid_dim);
+    let mut name = Frame::Kernel(kernel).label(trace);
+    name += &format!(", launch {}, {}", warp.launch, text::block(warp.block, grid));
+    name += &format!(", warp {} · SM {}", warp.warp, warp.sm);
+    if lane > 0 {
+        name += &format!(", lane {lane}");
+    } else if warp.lost > 0 {
+        name += &format!(" · LOST {}", warp.lost);
+    }
+    write!(
+        writer,
+        "{{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"name\":{},\"events\":[",
+        Value::from(name)
+    )?;
+    let mut events = Events { frames, writer, open: Vec::new(), bounds: None, error: Ok(()) };
+    lanes.watch(lane, Scale::Time, &[lanes.root(lane, kernel)], &mut events);
+    let Events { bounds, error, .. } = events;
+    error?;
+    let (start, end) = bounds.unwrap_or_default();
+    write!(writer, "],\"startValue\":{},\"endValue\":{}}}", ns(start), ns(end))
+}
+
+struct Events<'a, 't, W> {
+    frames: &'a mut Frames<'t>,
+    writer: &'a mut W,
+    /// The frames that are open.
+    open: Vec<usize>,
+    /// The first moment and the last.
+    bounds: Option<(Moment, Moment)>,
+    /// The writer's first error, after which nothing is written.
+    error: io::Result<()>,
+}
+
+impl<W: Write> Events<'_, '_, W> {
+    fn event(&mut self, kind: &str, at: Moment, frame: usize) {
+        if self.error.is_ok() {
+            let comma = if self.bounds.is_some() { "," } else { "" };
+            self.error = write!(
+                self.writer,
+                "{comma}{{\"type\":\"{kind}\",\"at\":{},\"frame\":{frame}}}",
+                ns(at)
+            );
+        }
+        let (start, _) = self.bounds.unwrap_or((at, at));
+        self.bounds = Some((start, at));
+    }
+}
+
+impl<W: Write> Watch for Events<'_, '_, W> {
+    fn open(&mut self, at: Moment, frame: Frame) {
+        let frame = self.frames.of(frame);
+        self.open.push(frame);
+        self.event("O", at, frame);
+    }
+
+    fn close(&mut self, at: Moment) {
+        if let Some(frame) = self.open.pop() {
+            self.event("C", at, frame);
+        }
+    }
+}
+
+/// Nanoseconds with three decimals at most.
+fn ns(moment: Moment) -> Value {
+    let picoseconds = (moment * 1000 + PER_NS / 2).div_euclid(PER_NS);
+    (picoseconds as f64 / 1000.0).into()
+}

@@ -1,0 +1,127 @@
+//! Timelines of a trace in memory, and of one that is decoded while it is written.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::{self, BufWriter, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::{ExportOptions, chrome, perfetto, walk};
+use crate::decode::{Decoder, Memory};
+use crate::diagnostic::DiagnosticKind;
+use crate::model::{Trace, Warp};
+
+/// Bytes that are gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Where a timeline's regions come from. Everything else is in a [`Trace`], whose warps may lack
+/// theirs.
+pub(super) trait Source {
+    /// A warp with its regions, by its index in [`Trace::warps`].
+    fn warp(&self, index: usize) -> Cow<'_, Warp>;
+    /// How many regions have no end.
+    fn open_regions(&self) -> u64;
+}
+
+impl Source for Trace {
+    fn warp(&self, index: usize) -> Cow<'_, Warp> {
+        Cow::Borrowed(&self.warps[index])
+    }
+
+    fn open_regions(&self) -> u64 {
+        let regions = self.warps.iter().flat_map(|warp| &warp.regions);
+        regions.filter(|region| region.end.is_none()).count() as u64
+    }
+}
+
+/// Decodes each warp when it is asked for.
+struct Streamed<'d> {
+    decoder: &'d Decoder<'d>,
+    outline: Trace,
+    memory: RefCell<Memory>,
+}
+
+impl<'d> Streamed<'d> {
+    fn new(decoder: &'d Decoder<'d>) -> Self {
+        Self { decoder, outline: decoder.outline(), memory: RefCell::new(Memory::new()) }
+    }
+}
+
+impl Source for Streamed<'_> {
+    fn warp(&self, index: usize) -> Cow<'_, Warp> {
+        Cow::Owned(self.decoder.warp(index, &mut self.memory.borrow_mut()))
+    }
+
+    fn open_regions(&self) -> u64 {
+        self.outline.diagnostics.count(DiagnosticKind::OpenRegion)
+    }
+}
+
+impl Decoder<'_> {
+    /// Writes what [`Trace::write_perfetto_to`] writes, and decodes warps as it goes.
+    ///
+    /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp
+    /// and, where kernels chose tracks by number, those of one such track.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        let source = Streamed::new(self);
+        write_perfetto(&source.outline, &source, writer, options)
+    }
+
+    /// Writes what [`Trace::write_chrome_to`] writes, in the way of [`Decoder::write_perfetto_to`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        let source = Streamed::new(self);
+        write_chrome(&source.outline, &source, writer, options)
+    }
+}
+
+pub(super) fn write_perfetto(
+    trace: &Trace,
+    source: &impl Source,
+    writer: impl Write,
+    options: &ExportOptions,
+) -> io::Result<()> {
+    buffered(writer, options, |writer| {
+        let mut sink = perfetto::Perfetto::new(trace, writer)?;
+        walk::walk(trace, source, options, &mut sink)
+    })
+}
+
+pub(super) fn write_chrome(
+    trace: &Trace,
+    source: &impl Source,
+    writer: impl Write,
+    options: &ExportOptions,
+) -> io::Result<()> {
+    buffered(writer, options, |writer| {
+        let mut sink = chrome::Chrome::new(trace, writer)?;
+        walk::walk(trace, source, options, &mut sink)?;
+        sink.finish()
+    })
+}
+
+/// Lets `write` write through a buffer and, if it is asked for, gzip.
+fn buffered(
+    mut writer: impl Write,
+    options: &ExportOptions,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if !options.gzip {
+        let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
+        write(&mut writer)?;
+        return writer.flush();
+    }
+    let packed = GzEncoder::new(&mut writer, Compression::fast());
+    let mut packed = BufWriter::with_capacity(BUFFER_BYTES, packed);
+    write(&mut packed)?;
+    packed.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
+    writer.flush()
+}

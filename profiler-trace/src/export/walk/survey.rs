@@ -1,0 +1,109 @@
+//! What is known of a launch before its records are written: who wrote to which track, and what is
+//! counted over time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+use super::{Node, Walk, kernel_end};
+use crate::export::counters::{Activity, Steps, warps_by_sm};
+use crate::export::sink::{Sink, Track};
+use crate::export::timeline::Source;
+use crate::model::{SiteIndex, Warp};
+
+/// What is known of a launch before its tracks are written.
+pub(super) struct Survey {
+    /// The tracks that the kernel chose by number, and the warps that wrote to them.
+    pub(super) users: BTreeMap<u32, Vec<usize>>,
+    pub(super) activity: Activity,
+}
+
+impl<S: Source> Walk<'_, S> {
+    /// What must be known of all records of a launch before any is written.
+    pub(super) fn survey(&self, launch: usize, warps: Range<usize>) -> Survey {
+        let launch = &self.trace.launches[launch];
+        let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut activity = Activity::new(launch.start_ns, launch.end_ns);
+        for index in warps {
+            let warp = self.source.warp(index);
+            let end = kernel_end(self.trace, &warp);
+            let mut numbers: Vec<u32> = warp.track.into_iter().collect();
+            let mut note = |track: Option<u32>| {
+                if let Some(track) = track
+                    && numbers.last() != Some(&track)
+                {
+                    numbers.push(track);
+                }
+            };
+            for region in &warp.regions {
+                note(region.track);
+                if self.options.counters {
+                    let end = region.end.map_or(end, |end| end.ns);
+                    activity.add(region.site, region.start.ns, end);
+                }
+            }
+            warp.marks.iter().for_each(|mark| note(mark.track));
+            numbers.sort_unstable();
+            numbers.dedup();
+            for number in numbers {
+                users.entry(number).or_default().push(index);
+            }
+        }
+        Survey { users, activity }
+    }
+
+    /// Tracks of what is counted.
+    pub(super) fn counters(
+        &mut self,
+        process: u32,
+        root: &mut Node,
+        (warps, activity): (Range<usize>, &Activity),
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let trace = self.trace;
+        let end = |warp: &Warp| kernel_end(trace, warp);
+        let by_sm = warps_by_sm(&trace.warps[warps], &self.axis, end);
+        let by_sm = by_sm.into_iter().map(|(sm, steps)| (format!("SM {sm}"), steps)).collect();
+        self.counter_tracks(process, root, ("active warps", "warps"), by_sm, sink)?;
+        let name = |site: SiteIndex| {
+            let site = trace.sites.get(site.0 as usize);
+            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
+        };
+        let by_site = activity.steps(&self.axis).into_iter();
+        let by_site = by_site.map(|(site, steps)| (name(site), steps)).collect();
+        self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
+    }
+
+    /// A group of tracks that count, and what each shows.
+    fn counter_tracks(
+        &mut self,
+        process: u32,
+        root: &mut Node,
+        (name, unit): (&str, &'static str),
+        tracks: Vec<(String, Steps)>,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        if tracks.is_empty() {
+            return Ok(());
+        }
+        let group = self.top(process, root, name, sink)?;
+        for (rank, (track, steps)) in (0..).zip(tracks) {
+            self.tracks += 1;
+            let path = format!("{name} / {track}");
+            sink.track(&Track {
+                id: self.tracks,
+                process,
+                parent: Some(group.id),
+                name: &track,
+                path: &path,
+                description: "",
+                rank,
+                group: false,
+                unit: Some(unit),
+            })?;
+            sink.select(process, self.tracks)?;
+            steps.into_iter().try_for_each(|(ns, value)| sink.counter(ns, &path, value))?;
+        }
+        Ok(())
+    }
+}

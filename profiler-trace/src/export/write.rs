@@ -1,0 +1,116 @@
+//! What programs other than timeline viewers read: flame graphs, profiles, tables.
+
+use std::io::{self, BufWriter, Write};
+
+use super::{SpeedscopeOptions, StackGroup, events, folded, hatchet, speedscope};
+use crate::model::Trace;
+
+impl Trace {
+    /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
+    /// distinct stack, `kernel;region;region 1234`. The writer need not be buffered.
+    ///
+    /// Values are whole nanoseconds that were spent in the stack and in no deeper one, summed over
+    /// all lanes, warps and launches. They are rounded so that every frame, the sum of all that lie
+    /// in it, is right to a nanosecond, however many lines it has.
+    ///
+    /// At every moment a lane has one stack: the regions that are open then, the one that began first
+    /// outermost. Where regions cross, the time that both are open is in both, one above the other,
+    /// and counted once. Frames of one region, wherever they are, sum up to the region's time;
+    /// kernels sum up to the time between their warps' entries and exits. Regions of lanes other than
+    /// lane 0 lie in a root of their own, `kernel (other lanes)`, which is as wide as they are: lanes
+    /// run at the same time, and the kernel's own time is counted once for a warp.
+    ///
+    /// Regions without an end last until their warp left and are called `name (open)`, warps that
+    /// never left until their launch ended, `kernel (never left)`. Of warps that lost records, the
+    /// time outside regions has a frame of its own, since the lost records may have been in it.
+    /// Regions in more than 128 others share one frame. Marks are not shown. A `;` in a name is
+    /// written as `；` (U+FF1B), a control character as its picture (`␊`), and a space that readers
+    /// would trim as `␠` or, before a number at the end, as a no-break space.
+    ///
+    /// Memory beside the trace grows with the number of distinct stacks (by block and by warp, of one
+    /// block), and with the regions of one warp.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
+        buffered(writer, |writer| folded::write(self, group, writer))
+    }
+
+    /// Writes a profile in the literal format of Hatchet, which Triton's `proton-viewer` reads
+    /// (conventionally `NAME.hatchet`). The writer need not be buffered.
+    ///
+    /// The frames are those of [`Trace::write_folded_to`]. For each the viewer shows
+    ///
+    /// - `-m cycles`: its cycles, summed over all recorders;
+    /// - `-m normalized_cycles`: the same divided by the warps of the launch that could record it,
+    ///   summed over launches. Of one launch it is [`crate::Summary::mean_per_warp`], and the figure
+    ///   that proton gives for a region in which no other lies. (Proton divides by all warps of the
+    ///   launch, and of a region with others in it the viewer adds their cycles to its own again.)
+    /// - `-m time/ns` and its other units: its time.
+    ///
+    /// The file holds of each frame what is in no frame below it, which the viewer sums up; this may
+    /// be negative for `normalized_cycles` where fewer warps record a region than the one around it.
+    /// Where records hold `%globaltimer` instead of cycles, there is only `time`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<()> {
+        buffered(writer, |writer| hatchet::write(self, writer))
+    }
+
+    /// Writes a file for <https://www.speedscope.app>: for every lane that recorded a profile of
+    /// frames that open and close, as [`Trace::write_folded_to`] describes them. Times are
+    /// nanoseconds on the trace's axis with three decimals. Marks are not shown. The writer need not
+    /// be buffered.
+    ///
+    /// The viewer reads the file at once and lists all profiles, so that `options` bound how many
+    /// warps are written; the file's name says how many of how many they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_speedscope_to(
+        &self,
+        writer: impl Write,
+        options: &SpeedscopeOptions,
+    ) -> io::Result<()> {
+        buffered(writer, |writer| speedscope::write(self, options, writer))
+    }
+
+    /// Writes a row for every kernel of a warp, every region and every mark, as CSV (RFC 4180, lines
+    /// end as on Unix) with a line of column names first. What a row does not have is empty. Floating
+    /// point numbers have as many digits as it takes to read the same number again. The writer need
+    /// not be buffered.
+    ///
+    /// `docs/formats.md` lists the columns; the first, `schema`, is 1 in every row.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<()> {
+        buffered(writer, |writer| events::write_as_csv(self, writer))
+    }
+
+    /// Writes the rows of [`Trace::write_events_csv_to`] as lines of JSON: an object each, whose keys
+    /// are the columns, with `null` for what a row does not have. Such a file is read and written
+    /// line by line, whatever its size. What JSON has no number for (`NaN`, `inf`) is a string. The
+    /// writer need not be buffered.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<()> {
+        buffered(writer, |writer| events::write_as_json(self, writer))
+    }
+}
+
+fn buffered<W: Write>(
+    writer: W,
+    write: impl FnOnce(&mut BufWriter<W>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut writer = BufWriter::with_capacity(1 << 16, writer);
+    write(&mut writer)?;
+    writer.flush()
+}

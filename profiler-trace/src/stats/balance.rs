@@ -1,0 +1,342 @@
+//! How evenly the work of a launch is spread, and how it ends.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use profiler_wire::header::Dim3;
+
+use super::collect::may_record;
+use super::query::last_ns;
+use super::summary::Sum;
+use super::table::{duration, horizontal, one_line};
+use crate::export::text::{self, digits};
+use crate::model::{SiteIndex, Trace, Warp};
+
+/// How evenly time is spread over so many warps, blocks or SMs.
+///
+/// The figures are those of L. DeRose, B. Homer and D. Johnson, *Detecting Application Load Imbalance
+/// on High End Massively Parallel Systems*, 2007.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Load {
+    /// How many there are.
+    pub count: u64,
+    /// Their mean time, in nanoseconds.
+    pub mean_ns: f64,
+    /// The shortest time.
+    pub min_ns: f64,
+    /// The longest time.
+    pub max_ns: f64,
+}
+
+impl Load {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let (mut load, mut sum) =
+            (Self { min_ns: f64::INFINITY, ..Self::default() }, Sum::default());
+        for value in values {
+            load.count += 1;
+            load.min_ns = load.min_ns.min(value);
+            load.max_ns = load.max_ns.max(value);
+            sum.add(value);
+        }
+        if load.count == 0 {
+            return Self::default();
+        }
+        load.mean_ns = sum.value() / load.count as f64;
+        load
+    }
+
+    /// The longest time by the mean: 1 where all are even. 1, too, where there is no time at all.
+    #[must_use]
+    pub fn max_by_mean(&self) -> f64 {
+        if self.mean_ns > 0.0 { self.max_ns / self.mean_ns } else { 1.0 }
+    }
+
+    /// How much sooner the last would be done if all were even, in nanoseconds.
+    #[must_use]
+    pub fn imbalance_ns(&self) -> f64 {
+        self.max_ns - self.mean_ns
+    }
+
+    /// The share of the longest time that the others have nothing to do, from 0 (all are even) to 1
+    /// (one does everything).
+    #[must_use]
+    pub fn imbalance(&self) -> f64 {
+        if self.count < 2 || self.max_ns <= 0.0 {
+            return 0.0;
+        }
+        let count = self.count as f64;
+        self.imbalance_ns() / self.max_ns * count / (count - 1.0)
+    }
+}
+
+/// How many run at a time, and how they become fewer in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tail {
+    /// The most that ran at one time.
+    pub peak: u64,
+    /// How many ran on average, from the launch's start to its end.
+    pub mean_running: f64,
+    /// For how long in the end fewer than half of the peak ran, in nanoseconds.
+    pub below_half_ns: f64,
+    /// For how long in the end fewer than a tenth of the peak ran.
+    pub below_tenth_ns: f64,
+    /// For how long in the end a single one ran.
+    pub alone_ns: f64,
+}
+
+impl Tail {
+    /// Of spans in nanoseconds, within a launch.
+    fn of(spans: impl Iterator<Item = (f64, f64)>, start_ns: f64, end_ns: f64) -> Self {
+        let mut steps: Vec<(f64, i64)> = Vec::new();
+        let mut time = Sum::default();
+        for (start, end) in spans {
+            let end = end.max(start);
+            time.add(end - start);
+            steps.extend([(start, 1), (end, -1)]);
+        }
+        // What begins where another ends runs with it for no time, so ends come first.
+        steps.sort_unstable_by(|left, right| left.0.total_cmp(&right.0).then(left.1.cmp(&right.1)));
+        let running = || {
+            steps.iter().scan(0i64, |running, (at, step)| {
+                *running += step;
+                Some((*at, *running))
+            })
+        };
+        let peak = running().map(|(_, running)| running).max().unwrap_or(0).max(0);
+        // The last moment at which so many ran: where the number falls below.
+        let since = |least: i64| {
+            let (mut before, mut last) = (0, None);
+            for (at, running) in running() {
+                if before >= least && running < least {
+                    last = Some(at);
+                }
+                before = running;
+            }
+            last.map_or(0.0, |at| (end_ns - at).max(0.0))
+        };
+        let span = end_ns - start_ns;
+        Self {
+            peak: peak as u64,
+            mean_running: if span > 0.0 { time.value() / span } else { 0.0 },
+            below_half_ns: since((peak + 1) / 2),
+            below_tenth_ns: since((peak + 9) / 10),
+            alone_ns: if peak > 1 { since(2) } else { span.max(0.0) },
+        }
+    }
+}
+
+/// How evenly the time in a region is spread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegionBalance {
+    /// The region.
+    pub site: SiteIndex,
+    /// Its name.
+    pub name: String,
+    /// Over the warps that its strategy lets record: all time that a warp's lanes spent in it. Open
+    /// regions are left out.
+    pub warps: Load,
+    /// The same, summed up over all warps of an SM.
+    pub sms: Load,
+}
+
+/// How evenly a launch is spread over warps, blocks and SMs, and how it ends. `Display` makes tables
+/// of it.
+///
+/// All is about the warps that were recorded. A warp that never left counts to the end of the launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Balance {
+    /// Index into [`Trace::launches`].
+    pub launch: usize,
+    /// The kernel's name.
+    pub kernel: String,
+    /// From the first entry of a warp to the last exit, in nanoseconds.
+    pub span_ns: f64,
+    /// Time of warps in the kernel, from entry to exit.
+    pub warps: Load,
+    /// Time of blocks, from the first entry of a warp to the last exit.
+    pub blocks: Load,
+    /// Time of SMs with at least one warp on them.
+    pub sms: Load,
+    /// When SMs were done, from the launch's start.
+    pub sms_done: Load,
+    /// How many warps ran at a time.
+    pub warp_tail: Tail,
+    /// How many blocks ran at a time.
+    pub block_tail: Tail,
+    /// How many SMs had a warp at a time.
+    pub sm_tail: Tail,
+    /// Blocks and SMs that were done last: block, SM, and nanoseconds from the launch's start; at
+    /// most eight, the last first.
+    pub last_blocks: Vec<(Dim3, u32, f64)>,
+    /// Regions, the one whose imbalance over warps costs most time first.
+    pub regions: Vec<RegionBalance>,
+    /// Warps that never left the kernel.
+    pub never_left: u64,
+    grid: Dim3,
+}
+
+/// A block's or an SM's time, as it is put together.
+#[derive(Clone, Copy)]
+struct Span {
+    start: f64,
+    end: f64,
+}
+
+impl Trace {
+    /// How evenly a launch is spread over warps, blocks and SMs; `None` if there is no such launch or
+    /// it has no warps.
+    #[must_use]
+    pub fn balance(&self, launch: usize) -> Option<Balance> {
+        let of = self.launches.get(launch)?;
+        let warps = self.warps.get(of.warps.clone()).filter(|warps| !warps.is_empty())?;
+        let span = |warp: &Warp| Span {
+            start: warp.entry.ns,
+            end: last_ns(self, warp).max(warp.entry.ns),
+        };
+        let mut blocks: BTreeMap<Dim3, (u32, Span)> = BTreeMap::new();
+        let mut on_sm: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+        for warp in warps {
+            let Span { start, end } = span(warp);
+            let (_, block) = blocks.entry(warp.block).or_insert((warp.sm, Span { start, end }));
+            (block.start, block.end) = (block.start.min(start), block.end.max(end));
+            on_sm.entry(warp.sm).or_default().push(Span { start, end });
+        }
+        let busy: BTreeMap<u32, Vec<Span>> =
+            on_sm.into_iter().map(|(sm, spans)| (sm, union(spans))).collect();
+        let length = |span: &Span| span.end - span.start;
+        let both = |span: Span| (span.start, span.end);
+        let tail = |spans: &mut dyn Iterator<Item = Span>| {
+            Tail::of(spans.map(both), of.start_ns, of.end_ns)
+        };
+        let done = |spans: &Vec<Span>| spans.last().map_or(0.0, |span| span.end - of.start_ns);
+        let mut last_blocks: Vec<(Dim3, u32, f64)> = (blocks.iter())
+            .map(|(block, (sm, span))| (*block, *sm, span.end - of.start_ns))
+            .collect();
+        last_blocks.sort_by(|left, right| right.2.total_cmp(&left.2));
+        last_blocks.truncate(8);
+        let kernel = self.sites.get(of.kernel.0 as usize);
+        Some(Balance {
+            launch,
+            kernel: kernel.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            span_ns: of.end_ns - of.start_ns,
+            warps: Load::of(warps.iter().map(|warp| length(&span(warp)))),
+            blocks: Load::of(blocks.values().map(|(_, span)| length(span))),
+            sms: Load::of(busy.values().map(|spans| spans.iter().map(length).sum())),
+            sms_done: Load::of(busy.values().map(done)),
+            warp_tail: tail(&mut warps.iter().map(span)),
+            block_tail: tail(&mut blocks.values().map(|(_, span)| *span)),
+            sm_tail: tail(&mut busy.values().flatten().copied()),
+            last_blocks,
+            regions: regions(self, warps),
+            never_left: warps.iter().filter(|warp| warp.exit.is_none()).count() as u64,
+            grid: of.grid_dim,
+        })
+    }
+}
+
+/// Spans put together where they overlap, in order.
+fn union(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_by(|left, right| left.start.total_cmp(&right.start));
+    let mut joined: Vec<Span> = Vec::new();
+    for span in spans {
+        match joined.last_mut() {
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => joined.push(span),
+        }
+    }
+    joined
+}
+
+fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
+    // Time of each site in each warp that has any.
+    let mut times: BTreeMap<SiteIndex, BTreeMap<usize, f64>> = BTreeMap::new();
+    for (index, warp) in warps.iter().enumerate() {
+        for region in &warp.regions {
+            if let Some(end) = region.end {
+                *times.entry(region.site).or_default().entry(index).or_default() +=
+                    end.ns - region.start.ns;
+            }
+        }
+    }
+    let mut regions: Vec<RegionBalance> = Vec::with_capacity(times.len());
+    for (site, of_warps) in times {
+        let known = trace.sites.get(site.0 as usize);
+        let strategy = known.and_then(|site| site.strategy);
+        // One that recorded it could, whatever its strategy says.
+        let may = |(index, warp): &(usize, &Warp)| {
+            may_record(strategy.unwrap_or(warp.strategy), warp.warp) || of_warps.contains_key(index)
+        };
+        let mut of_sms: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut loads = Vec::new();
+        for (index, warp) in warps.iter().enumerate().filter(may) {
+            let time = of_warps.get(&index).copied().unwrap_or_default();
+            *of_sms.entry(warp.sm).or_default() += time;
+            loads.push(time);
+        }
+        regions.push(RegionBalance {
+            site,
+            name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            warps: Load::of(loads.into_iter()),
+            sms: Load::of(of_sms.into_values()),
+        });
+    }
+    regions.sort_by(|left, right| right.warps.imbalance_ns().total_cmp(&left.warps.imbalance_ns()));
+    regions
+}
+
+impl fmt::Display for Balance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = one_line(&self.kernel);
+        writeln!(f, "{name}, launch {}: {}", self.launch, duration(self.span_ns))?;
+        if self.never_left > 0 {
+            writeln!(
+                f,
+                "{} warps never left; they count to the end of the launch",
+                self.never_left
+            )?;
+        }
+        let mut rows = Vec::new();
+        let mut row = |name: String, load: &Load| {
+            rows.push(vec![
+                name,
+                load.count.to_string(),
+                duration(load.mean_ns),
+                duration(load.min_ns),
+                duration(load.max_ns),
+                digits(load.max_by_mean()),
+                format!("{} %", digits(load.imbalance() * 100.0)),
+            ]);
+        };
+        row("warps, in the kernel".to_owned(), &self.warps);
+        row("blocks, in the kernel".to_owned(), &self.blocks);
+        row("SMs, busy".to_owned(), &self.sms);
+        row("SMs, done after".to_owned(), &self.sms_done);
+        for region in &self.regions {
+            row(format!("{}, by warp", one_line(&region.name)), &region.warps);
+            row(format!("{}, by SM", one_line(&region.name)), &region.sms);
+        }
+        let header = ["time of", "count", "mean", "least", "most", "most / mean", "imbalance"];
+        write!(f, "{}", horizontal(&header, rows))?;
+        let tail = |name: &str, tail: &Tail| {
+            vec![
+                name.to_owned(),
+                tail.peak.to_string(),
+                digits(tail.mean_running),
+                duration(tail.below_half_ns),
+                duration(tail.below_tenth_ns),
+                duration(tail.alone_ns),
+            ]
+        };
+        let rows = vec![
+            tail("warps", &self.warp_tail),
+            tail("blocks", &self.block_tail),
+            tail("SMs", &self.sm_tail),
+        ];
+        let header = ["in the end", "peak", "on average", "below half", "below a tenth", "alone"];
+        write!(f, "{}", horizontal(&header, rows))?;
+        let last = self.last_blocks.iter().map(|(block, sm, ns)| {
+            format!("{} on SM {sm} after {}", text::block(*block, self.grid), duration(*ns))
+        });
+        writeln!(f, "done last: {}", last.collect::<Vec<_>>().join("; "))
+    }
+}

@@ -1,0 +1,104 @@
+//! Names by a pattern.
+
+/// A pattern for whole names: `*` stands for any characters, `?` for one, `\` takes the character
+/// behind it as it is. Upper and lower case differ. A pattern without them is the name itself, and
+/// `*load*` finds the names that contain `load`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pattern {
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Any,
+    One,
+    Char(char),
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Self {
+        let mut parts = Vec::new();
+        let mut characters = text.chars();
+        while let Some(character) = characters.next() {
+            parts.push(match character {
+                '*' => Part::Any,
+                '?' => Part::One,
+                // One at the very end stands for itself.
+                '\\' => Part::Char(characters.next().unwrap_or('\\')),
+                other => Part::Char(other),
+            });
+        }
+        Self { text: text.to_owned(), parts }
+    }
+
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        let name: Vec<char> = name.chars().collect();
+        let (mut part, mut at) = (0, 0);
+        // Where to go on if what follows the last star does not fit: one character further on.
+        let mut retry: Option<(usize, usize)> = None;
+        while at < name.len() {
+            match self.parts.get(part) {
+                Some(Part::Any) => {
+                    retry = Some((part + 1, at));
+                    part += 1;
+                }
+                Some(Part::One) => (part, at) = (part + 1, at + 1),
+                Some(Part::Char(wanted)) if *wanted == name[at] => (part, at) = (part + 1, at + 1),
+                _ => match &mut retry {
+                    Some((behind_star, from)) => {
+                        *from += 1;
+                        (part, at) = (*behind_star, *from);
+                    }
+                    None => return false,
+                },
+            }
+        }
+        self.parts[part..].iter().all(|part| *part == Part::Any)
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    #[test]
+    fn stars_question_marks_and_backslashes() {
+        for (pattern, name, wanted) in [
+            ("load", "load", true),
+            ("load", "loads", false),
+            ("load", "Load", false),
+            ("*load*", "preload a", true),
+            ("*load*", "preloa", false),
+            ("l*d", "load", true),
+            ("l*d", "lad, load", true),
+            ("l*d", "lads", false),
+            ("a*b*c", "a__b_b__c", true),
+            ("a*b*c", "a__c__b", false),
+            ("t?le", "tile", true),
+            ("t?le", "tle", false),
+            ("größe ?", "größe µ", true),
+            (r"a\*b", "a*b", true),
+            (r"a\*b", "axb", false),
+            (r"\", r"\", true),
+            ("", "", true),
+            ("", "a", false),
+            ("*", "", true),
+            ("**", "any", true),
+            ("?", "", false),
+        ] {
+            assert_eq!(Pattern::new(pattern).matches(name), wanted, "{pattern} {name}");
+        }
+    }
+
+    /// Stars that must each be tried everywhere take time by the square at most.
+    #[test]
+    fn many_stars_are_no_trouble() {
+        let pattern = Pattern::new(&"*a".repeat(200));
+        assert!(!pattern.matches(&format!("{}b", "a".repeat(5000))));
+    }
+}

@@ -1,0 +1,279 @@
+//! Which part of a trace the statistics are about.
+
+use std::fmt;
+use std::ops::Range;
+
+use profiler_wire::header::Dim3;
+
+use super::pattern::Pattern;
+use super::{GroupBy, Stats, collect};
+use crate::model::{SiteIndex, Trace, Warp};
+
+/// What the rows of the statistics are about, and which launches, warps and regions are in them.
+///
+/// Filters of one kind add to each other (`.launch(0).launch(3)` takes both launches); filters of
+/// different kinds must all be met. Without filters everything is in.
+///
+/// Patterns are globs for whole names: `*` stands for any characters, `?` for one, `\` takes the
+/// character behind it as it is; upper and lower case differ. A name without them is that name, and
+/// `*load*` finds all names that contain `load`.
+///
+/// ```
+/// use profiler_trace::{GroupBy, StatsQuery, Trace};
+///
+/// let trace = Trace::default();
+/// let query = StatsQuery::new().by(GroupBy::Sm).name("load*").launch(0).window_ns(0.0..50_000.0);
+/// println!("{}", trace.stats_of(&query));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StatsQuery {
+    by: GroupBy,
+    names: Vec<Pattern>,
+    kernels: Vec<Pattern>,
+    launches: Vec<usize>,
+    blocks: Vec<Dim3>,
+    warps: Vec<u32>,
+    sms: Vec<u32>,
+    window: Option<Range<f64>>,
+}
+
+impl StatsQuery {
+    /// Everything, by site.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the rows are about.
+    #[must_use]
+    pub fn by(mut self, by: GroupBy) -> Self {
+        self.by = by;
+        self
+    }
+
+    /// Only rows whose own name (a region's, or a kernel's for the kernel as a whole) fits this
+    /// pattern. The regions that enclose it need not fit.
+    #[must_use]
+    pub fn name(mut self, pattern: &str) -> Self {
+        self.names.push(Pattern::new(pattern));
+        self
+    }
+
+    /// Only launches of kernels whose name fits this pattern.
+    #[must_use]
+    pub fn kernel(mut self, pattern: &str) -> Self {
+        self.kernels.push(Pattern::new(pattern));
+        self
+    }
+
+    /// Only this launch: an index into [`Trace::launches`].
+    #[must_use]
+    pub fn launch(mut self, launch: usize) -> Self {
+        self.launches.push(launch);
+        self
+    }
+
+    /// Only blocks of this index, in each launch.
+    #[must_use]
+    pub fn block(mut self, block: Dim3) -> Self {
+        self.blocks.push(block);
+        self
+    }
+
+    /// Only warps of this index within their block.
+    #[must_use]
+    pub fn warp(mut self, warp: u32) -> Self {
+        self.warps.push(warp);
+        self
+    }
+
+    /// Only warps that ran on this SM.
+    #[must_use]
+    pub fn sm(mut self, sm: u32) -> Self {
+        self.sms.push(sm);
+        self
+    }
+
+    /// Only what begins in this window, in nanoseconds on the trace's axis (that of
+    /// [`crate::Time::ns`]); the last call stands.
+    ///
+    /// A region belongs to the window in which it *begins*, and counts there with all of its time,
+    /// also what lies behind the window. So no duration is ever one that was not measured, and the
+    /// counts and totals of windows that lie side by side add up to those of the whole. Only
+    /// [`SiteStats::share`](super::SiteStats::share) is about the window itself: it is the time inside the window, of all
+    /// regions that reach into it wherever they begin, by the kernel time inside it. Kernels as a
+    /// whole are treated as regions from a warp's entry to its exit.
+    #[must_use]
+    pub fn window_ns(mut self, window: Range<f64>) -> Self {
+        self.window = Some(window);
+        self
+    }
+
+    /// What the rows are about.
+    #[must_use]
+    pub fn group_by(&self) -> GroupBy {
+        self.by
+    }
+
+    /// Whether anything may be left out.
+    pub(crate) fn is_filtered(&self) -> bool {
+        *self != Self { by: self.by, ..Self::default() }
+    }
+
+    /// Whether launches are taken or left as a whole.
+    pub(crate) fn takes_whole_launches(&self) -> bool {
+        let launches = Self {
+            by: self.by,
+            kernels: self.kernels.clone(),
+            launches: self.launches.clone(),
+            ..Self::default()
+        };
+        *self == launches
+    }
+
+    pub(super) fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    pub(crate) fn takes_name(&self, name: &str) -> bool {
+        any(&self.names, |pattern| pattern.matches(name))
+    }
+
+    /// Whether a launch is in, as far as its own filters tell.
+    pub(crate) fn takes_launch(&self, trace: &Trace, launch: usize) -> bool {
+        let Some(of) = trace.launches.get(launch) else { return false };
+        any(&self.launches, |wanted| *wanted == launch)
+            && any(&self.kernels, |pattern| pattern.matches(name(trace, of.kernel)))
+    }
+
+    /// Whether a warp of a launch that is in is in, too.
+    pub(crate) fn takes_warp(&self, trace: &Trace, warp: &Warp) -> bool {
+        any(&self.blocks, |block| *block == warp.block)
+            && any(&self.warps, |wanted| *wanted == warp.warp)
+            && any(&self.sms, |sm| *sm == warp.sm)
+            && self.window.as_ref().is_none_or(|window| {
+                warp.entry.ns < window.end && last_ns(trace, warp) >= window.start
+            })
+    }
+
+    /// Whether what begins then is in.
+    pub(crate) fn takes_begin(&self, ns: f64) -> bool {
+        self.window.as_ref().is_none_or(|window| window.contains(&ns))
+    }
+
+    /// How much of a span lies in the window.
+    pub(super) fn inside_ns(&self, start: f64, end: f64) -> f64 {
+        match &self.window {
+            Some(window) => (end.min(window.end) - start.max(window.start)).max(0.0),
+            None => end - start,
+        }
+    }
+
+    /// What of the filters this trace has not: a sentence each, with what there is.
+    pub(crate) fn unmet(&self, trace: &Trace) -> Vec<String> {
+        let mut unmet = Vec::new();
+        if let Some(window) = self.window.as_ref().filter(|window| window.is_empty()) {
+            unmet.push(format!(
+                "the window from {} to {} ns holds nothing: let its end lie behind its start",
+                window.start, window.end
+            ));
+        }
+        for &launch in self.launches.iter().filter(|launch| **launch >= trace.launches.len()) {
+            unmet.push(match trace.launches.len() {
+                0 => format!("there is no launch {launch}: nothing was launched"),
+                count => format!("there is no launch {launch}: they are 0 to {}", count - 1),
+            });
+        }
+        let kernels = || trace.launches.iter().map(|launch| name(trace, launch.kernel));
+        for pattern in &self.kernels {
+            if !kernels().any(|name| pattern.matches(name)) {
+                unmet.push(format!("no kernel is called {}: {}", pattern.text(), list(kernels())));
+            }
+        }
+        let sites = || trace.sites.iter().map(|site| site.name.as_str());
+        for pattern in &self.names {
+            if !sites().any(|name| pattern.matches(name)) {
+                unmet.push(format!("no region is called {}: {}", pattern.text(), list(sites())));
+            }
+        }
+        let warps = || trace.warps.iter().filter(|warp| self.takes_launch(trace, warp.launch));
+        for block in &self.blocks {
+            if !warps().any(|warp| warp.block == *block) {
+                let [x, y, z] = block;
+                unmet.push(format!("nothing was recorded of block {x},{y},{z} in these launches"));
+            }
+        }
+        for index in &self.warps {
+            if !warps().any(|warp| warp.warp == *index) {
+                unmet.push(format!("no warp {index} of a block was recorded in these launches"));
+            }
+        }
+        for sm in &self.sms {
+            if !warps().any(|warp| warp.sm == *sm) {
+                unmet.push(format!("nothing was recorded on SM {sm} in these launches"));
+            }
+        }
+        unmet
+    }
+}
+
+/// The filters in words, without [`GroupBy`]; nothing if there are none.
+impl fmt::Display for StatsQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        let mut part = |what: &str, values: Vec<String>| {
+            if !values.is_empty() {
+                parts.push(format!("{what} {}", values.join(" or ")));
+            }
+        };
+        part("names", self.names.iter().map(|name| name.text().to_owned()).collect());
+        part("kernels", self.kernels.iter().map(|name| name.text().to_owned()).collect());
+        part("launch", self.launches.iter().map(ToString::to_string).collect());
+        let block = |[x, y, z]: &Dim3| format!("{x},{y},{z}");
+        part("block", self.blocks.iter().map(block).collect());
+        part("warp", self.warps.iter().map(ToString::to_string).collect());
+        part("SM", self.sms.iter().map(ToString::to_string).collect());
+        if let Some(Range { start, end }) = &self.window {
+            parts.push(format!("what begins from {start} ns to before {end} ns"));
+        }
+        f.write_str(&parts.join("; "))
+    }
+}
+
+impl Trace {
+    /// Statistics of a part of the trace.
+    #[must_use]
+    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
+        collect::collect(self, query)
+    }
+}
+
+/// No filter, or one of them met.
+fn any<T>(filters: &[T], met: impl Fn(&T) -> bool) -> bool {
+    filters.is_empty() || filters.iter().any(met)
+}
+
+fn name(trace: &Trace, site: SiteIndex) -> &str {
+    trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
+}
+
+/// When a warp left; one that never did, when its launch ended.
+pub(crate) fn last_ns(trace: &Trace, warp: &Warp) -> f64 {
+    match warp.exit {
+        Some(exit) => exit.ns,
+        None => trace.launches.get(warp.launch).map_or(warp.entry.ns, |launch| launch.end_ns),
+    }
+}
+
+/// Names, each once, as many as a reader takes in.
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const MOST: usize = 12;
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.len() {
+        0 => "there is none".to_owned(),
+        1..=MOST => format!("there is {}", names.join(", ")),
+        count => format!("there is {}, and {} more", names[..MOST].join(", "), count - MOST),
+    }
+}

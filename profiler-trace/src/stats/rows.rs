@@ -1,0 +1,214 @@
+//! The statistics for programs: as CSV and as JSON.
+
+use std::io::{self, BufWriter, Write};
+
+use serde_json::json;
+
+use super::{GroupBy, SiteStats, Stats, Summary};
+use crate::diagnostic::Severity;
+use crate::export::push_frame;
+use crate::export::table::{Cell, write_csv, write_json};
+
+/// The version of the columns: it is raised when one changes its meaning, its place or goes.
+const SCHEMA: u64 = 1;
+
+const COLUMNS: [&str; 38] = [
+    "schema",
+    "group",
+    "kind",
+    "kernel",
+    "name",
+    "path",
+    "launch",
+    "sm",
+    "block_x",
+    "block_y",
+    "block_z",
+    "warp",
+    "count",
+    "open",
+    "warps",
+    "share",
+    "total_ns",
+    "mean_ns",
+    "standard_deviation_ns",
+    "min_ns",
+    "p50_ns",
+    "p95_ns",
+    "p99_ns",
+    "max_ns",
+    "mean_per_warp_ns",
+    "total_cycles",
+    "mean_cycles",
+    "standard_deviation_cycles",
+    "min_cycles",
+    "p50_cycles",
+    "p95_cycles",
+    "p99_cycles",
+    "max_cycles",
+    "mean_per_warp_cycles",
+    "value_total",
+    "value_unit",
+    "value_per_second",
+    "worst_diagnostic",
+];
+
+impl Stats {
+    /// Writes the rows as CSV (RFC 4180, lines end as on Unix), with a line of column names first.
+    /// The columns are those of [`Stats::write_json_to`]; what a row does not have is empty. The
+    /// writer need not be buffered.
+    ///
+    /// A CSV file has no place for the notes and the diagnostics of the trace; every row says in
+    /// `worst_diagnostic` how grave the gravest of them is (`info`, `warning` or `error`).
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_csv_to(&self, writer: impl Write) -> io::Result<()> {
+        let mut writer = BufWriter::new(writer);
+        write_csv(COLUMNS.map(Cell::from), &mut writer)?;
+        self.rows.iter().try_for_each(|row| write_csv(self.fields(row), &mut writer))?;
+        writer.flush()
+    }
+
+    /// Writes a JSON object: `schema` (1), `group`, `notes` (what a reader must know of the whole
+    /// trace, a line each), `diagnostics` (objects with `kind`, `severity`, `count`, `number` and
+    /// `message`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what a
+    /// row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
+    /// row's, the outermost first, with a `;` between them. The writer need not be buffered.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_json_to(&self, writer: impl Write) -> io::Result<()> {
+        let mut writer = BufWriter::new(writer);
+        let diagnostics = self.diagnostics.list.iter().map(|diagnostic| {
+            json!({
+                "kind": diagnostic.kind.name(),
+                "severity": severity_name(diagnostic.severity()),
+                "count": diagnostic.count,
+                "number": diagnostic.number,
+                "message": diagnostic.to_string(),
+            })
+        });
+        write!(writer, "{{\"schema\":{SCHEMA},\"group\":\"{}\"", group_name(self.by))?;
+        write!(writer, ",\n\"notes\":{}", json!(self.notes))?;
+        write!(writer, ",\n\"diagnostics\":{}", json!(diagnostics.collect::<Vec<_>>()))?;
+        writer.write_all(b",\n\"rows\":[")?;
+        for (index, row) in self.rows.iter().enumerate() {
+            writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+            write_json(&COLUMNS, self.fields(row), &mut writer)?;
+        }
+        writer.write_all(b"\n]}\n")?;
+        writer.flush()
+    }
+
+    /// By path, the stack that the row is of, as it stands in folded stacks.
+    fn path(&self, row: &SiteStats) -> Option<String> {
+        let mut stack = String::new();
+        let regions = (row.site != row.kernel).then_some(row.site);
+        for site in [row.kernel].into_iter().chain(row.path.iter().copied()).chain(regions) {
+            if !stack.is_empty() {
+                stack.push(';');
+            }
+            push_frame(
+                &mut stack,
+                self.names.get(site.0 as usize).map_or("unknown site", |name| name),
+            );
+        }
+        (self.by == GroupBy::Path).then_some(stack)
+    }
+
+    fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
+        let kernel = self.names.get(row.kernel.0 as usize);
+        let block = row.place.block;
+        let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
+            times((row.count > 0).then_some(&row.ns));
+        let [total, mean, deviation, min, p50, p95, p99, max, per_warp] =
+            cycles(row.cycles.as_ref());
+        let throughput = row.throughput.as_ref();
+        [
+            SCHEMA.into(),
+            group_name(self.by).into(),
+            if row.site == row.kernel { "kernel" } else { "region" }.into(),
+            kernel.map(String::as_str).into(),
+            row.name.as_str().into(),
+            self.path(row).into(),
+            row.place.launch.map(|launch| launch as u64).into(),
+            row.place.sm.into(),
+            block.map(|[x, _, _]| x).into(),
+            block.map(|[_, y, _]| y).into(),
+            block.map(|[_, _, z]| z).into(),
+            row.place.warp.into(),
+            row.count.into(),
+            row.open.into(),
+            row.warps.into(),
+            row.share.into(),
+            total_ns,
+            mean_ns,
+            deviation_ns,
+            min_ns,
+            p50_ns,
+            p95_ns,
+            p99_ns,
+            max_ns,
+            warp_ns,
+            total,
+            mean,
+            deviation,
+            min,
+            p50,
+            p95,
+            p99,
+            max,
+            per_warp,
+            throughput.map(|throughput| throughput.total).into(),
+            throughput.map(|throughput| throughput.unit.as_str()).into(),
+            throughput.map(|throughput| throughput.per_second).into(),
+            self.diagnostics.worst().map(severity_name).into(),
+        ]
+    }
+}
+
+/// In the order of the columns.
+fn figures(summary: &Summary) -> [f64; 9] {
+    let Summary { total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp } =
+        *summary;
+    [total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp]
+}
+
+fn times(summary: Option<&Summary>) -> [Cell<'static>; 9] {
+    summary.map_or([const { Cell::Empty }; 9], |summary| figures(summary).map(Cell::Float))
+}
+
+/// All but the means are whole numbers, and are written as such.
+fn cycles(summary: Option<&Summary>) -> [Cell<'static>; 9] {
+    let Some(summary) = summary else { return [const { Cell::Empty }; 9] };
+    const EXACT: f64 = (1u64 << 53) as f64;
+    figures(summary).map(|figure| {
+        if figure.fract() == 0.0 && (0.0..=EXACT).contains(&figure) {
+            Cell::Unsigned(figure as u64)
+        } else {
+            Cell::Float(figure)
+        }
+    })
+}
+
+fn group_name(by: GroupBy) -> &'static str {
+    match by {
+        GroupBy::Site => "site",
+        GroupBy::Path => "path",
+        GroupBy::Launch => "launch",
+        GroupBy::Sm => "sm",
+        GroupBy::Block => "block",
+        GroupBy::Warp => "warp",
+    }
+}
+
+fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}

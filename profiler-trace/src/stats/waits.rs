@@ -1,0 +1,268 @@
+//! Who waits for whom.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use profiler_wire::SiteKind;
+
+use super::Summary;
+use super::summary::summarize;
+use super::table::{duration, horizontal, one_line};
+use crate::model::{Edge, Mark, MarkIndex, SiteIndex, Trace, Warp};
+
+/// One wait and the signal that released it.
+///
+/// A wait's mark stands where the waiting is over; when it began is told by what its lane recorded
+/// last before it. Where that is the begin of a region, or another mark, waiting began there. Where it
+/// is the end of a region, waiting began with that region if its name contains `wait` (in any case of
+/// letters), and otherwise where it ended: a region of work ahead of a wait looks the same, and to
+/// take work for waiting would be worse. So give the waiting a region called `wait ..`, or put the
+/// mark into the region; and nothing but the waiting between the two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Index into [`Trace::edges`].
+    pub edge: usize,
+    /// The signal.
+    pub from: MarkIndex,
+    /// The wait.
+    pub to: MarkIndex,
+    /// When waiting began, in nanoseconds on the trace's axis.
+    pub ready_ns: f64,
+    /// When the signal was given.
+    pub signal_ns: f64,
+    /// When the wait was over.
+    pub released_ns: f64,
+    /// What the signalling lane was in, or had been in last.
+    pub signaller: Option<SiteIndex>,
+    /// What the waiting lane was in, or had been in last.
+    pub waiter: Option<SiteIndex>,
+}
+
+impl Wait {
+    /// For how long the waiter was blocked by this signal's not being there yet; 0 where it was.
+    #[must_use]
+    pub fn blocked_ns(&self) -> f64 {
+        (self.signal_ns - self.ready_ns).max(0.0)
+    }
+
+    /// How long it took from when both were there, the signal and the waiter, until the waiter went on.
+    #[must_use]
+    pub fn hand_off_ns(&self) -> f64 {
+        (self.released_ns - self.signal_ns.max(self.ready_ns)).max(0.0)
+    }
+}
+
+/// All waits of one name, between the same two regions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitStats {
+    /// The name of signal and wait.
+    pub name: String,
+    /// The region that the signals were given in or behind; `None` where nothing was recorded before.
+    pub signaller: Option<String>,
+    /// The region that the waiters waited in, likewise.
+    pub waiter: Option<String>,
+    /// Waits that a signal released.
+    pub count: u64,
+    /// Those that came before their signal.
+    pub blocked: u64,
+    /// Those whose signal came from another block.
+    pub from_other_blocks: u64,
+    /// [`Wait::blocked_ns`] of all of them.
+    pub blocked_ns: Summary,
+    /// [`Wait::hand_off_ns`] of all of them.
+    pub hand_off_ns: Summary,
+}
+
+/// Who waits for whom in a launch. `Display` makes a table of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waits {
+    /// Index into [`Trace::launches`].
+    pub launch: usize,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Rows, the one with the most blocked time first.
+    pub rows: Vec<WaitStats>,
+    /// Waits that no signal is known for; they are in no row.
+    pub without_signal: u64,
+}
+
+impl Trace {
+    /// The waits of a launch that a signal is known for, in order of the waiting warp and its marks.
+    #[must_use]
+    pub fn released_waits(&self, launch: usize) -> Vec<Wait> {
+        let Some(of) = self.launches.get(launch) else { return Vec::new() };
+        let mark = |at: MarkIndex| Some((self.warps.get(at.warp)?, at));
+        let mut edges: Vec<(usize, Edge)> = (self.edges.iter().copied().enumerate())
+            .filter(|(_, edge)| of.warps.contains(&edge.to.warp))
+            .collect();
+        edges.sort_by_key(|(_, edge)| (edge.to.warp, edge.to.mark));
+        let mut stamps = Stamps::default();
+        let mut waits = Vec::with_capacity(edges.len());
+        for (index, edge) in edges {
+            let (Some(from), Some(to)) = (mark(edge.from), mark(edge.to)) else { continue };
+            let (Some(signal), Some(wait)) =
+                (from.0.marks.get(edge.from.mark), to.0.marks.get(edge.to.mark))
+            else {
+                continue;
+            };
+            let before = stamps.before(self, edge.to, wait);
+            let signaller = stamps.before(self, edge.from, signal);
+            waits.push(Wait {
+                edge: index,
+                from: edge.from,
+                to: edge.to,
+                ready_ns: before.map_or(to.0.entry.ns, |stamp| stamp.ready_ns),
+                signal_ns: signal.time.ns,
+                released_ns: wait.time.ns,
+                signaller: signaller.and_then(|stamp| stamp.site),
+                waiter: before.and_then(|stamp| stamp.site),
+            });
+        }
+        waits
+    }
+
+    /// Who waits for whom in a launch; `None` if there is no such launch.
+    #[must_use]
+    pub fn waits(&self, launch: usize) -> Option<Waits> {
+        let of = self.launches.get(launch)?;
+        let name = |site: SiteIndex| {
+            let site = self.sites.get(site.0 as usize);
+            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
+        };
+        let waits = self.released_waits(launch);
+        type Key = (String, Option<SiteIndex>, Option<SiteIndex>);
+        let mut groups: BTreeMap<Key, Vec<&Wait>> = BTreeMap::new();
+        for wait in &waits {
+            let mark = &self.warps[wait.to.warp].marks[wait.to.mark];
+            groups.entry((name(mark.site), wait.signaller, wait.waiter)).or_default().push(wait);
+        }
+        let summary = |waits: &[&Wait], of: fn(&Wait) -> f64| {
+            let mut values: Vec<f64> = waits.iter().map(|wait| of(wait)).collect();
+            summarize(&mut values, 0)
+        };
+        let block = |at: MarkIndex| self.warps[at.warp].block;
+        let row = |((channel, signaller, waiter), waits): (Key, Vec<&Wait>)| WaitStats {
+            name: channel,
+            signaller: signaller.map(name),
+            waiter: waiter.map(name),
+            count: waits.len() as u64,
+            blocked: waits.iter().filter(|wait| wait.blocked_ns() > 0.0).count() as u64,
+            from_other_blocks: (waits.iter())
+                .filter(|wait| block(wait.from) != block(wait.to))
+                .count() as u64,
+            blocked_ns: summary(&waits, Wait::blocked_ns),
+            hand_off_ns: summary(&waits, Wait::hand_off_ns),
+        };
+        let mut rows: Vec<WaitStats> = groups.into_iter().map(row).collect();
+        rows.sort_by(|left, right| right.blocked_ns.total.total_cmp(&left.blocked_ns.total));
+        let is_wait = |mark: &&Mark| {
+            self.sites.get(mark.site.0 as usize).is_some_and(|site| site.kind == SiteKind::Wait)
+        };
+        let marks = self.warps.get(of.warps.clone()).unwrap_or_default();
+        let marks = marks.iter().flat_map(|warp| &warp.marks).filter(is_wait).count();
+        Some(Waits {
+            launch,
+            kernel: name(of.kernel),
+            without_signal: marks.saturating_sub(waits.len()) as u64,
+            rows,
+        })
+    }
+}
+
+/// A moment at which a lane recorded something.
+#[derive(Clone, Copy)]
+struct Stamp {
+    ticks: u64,
+    /// What begins at the tick of a mark stands before it, what ends there behind it.
+    is_behind: bool,
+    /// When waiting began if this is the last stamp before a wait.
+    ready_ns: f64,
+    site: Option<SiteIndex>,
+}
+
+/// The stamps of lanes, in order of time, made when they are first asked for.
+#[derive(Default)]
+struct Stamps(HashMap<(usize, u8), Vec<Stamp>>);
+
+impl Stamps {
+    /// What a mark's lane recorded last before it.
+    fn before(&mut self, trace: &Trace, at: MarkIndex, mark: &Mark) -> Option<Stamp> {
+        let stamps = self.0.entry((at.warp, mark.lane));
+        let stamps = stamps.or_insert_with(|| of_lane(trace, &trace.warps[at.warp], mark.lane));
+        let ticks = mark.time.ticks;
+        let count = stamps.partition_point(|stamp| {
+            stamp.ticks < ticks || (stamp.ticks == ticks && !stamp.is_behind)
+        });
+        count.checked_sub(1).map(|last| stamps[last])
+    }
+}
+
+fn of_lane(trace: &Trace, warp: &Warp, lane: u8) -> Vec<Stamp> {
+    let is_waiting: Vec<bool> =
+        trace.sites.iter().map(|site| site.name.to_lowercase().contains("wait")).collect();
+    let mut stamps = Vec::new();
+    for region in warp.regions.iter().filter(|region| region.lane == lane) {
+        let (ready_ns, site) = (region.start.ns, Some(region.site));
+        stamps.push(Stamp { ticks: region.start.ticks, is_behind: false, ready_ns, site });
+        if let Some(end) = region.end {
+            let is_waiting = is_waiting.get(region.site.0 as usize).copied().unwrap_or_default();
+            let ready_ns = if is_waiting { ready_ns } else { end.ns };
+            stamps.push(Stamp { ticks: end.ticks, is_behind: true, ready_ns, site });
+        }
+    }
+    for mark in warp.marks.iter().filter(|mark| mark.lane == lane) {
+        let ready_ns = mark.time.ns;
+        stamps.push(Stamp { ticks: mark.time.ticks, is_behind: true, ready_ns, site: None });
+    }
+    stamps.sort_by_key(|stamp| (stamp.ticks, stamp.is_behind));
+    // A mark is behind the region that the stamp before it is of.
+    let mut last = None;
+    for stamp in &mut stamps {
+        stamp.site = stamp.site.or(last);
+        last = stamp.site;
+    }
+    stamps
+}
+
+impl fmt::Display for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}, launch {}: who waits for whom", one_line(&self.kernel), self.launch)?;
+        if self.without_signal > 0 {
+            writeln!(f, "{} waits have no signal and are left out", self.without_signal)?;
+        }
+        if self.rows.is_empty() {
+            return writeln!(f, "no wait has a signal");
+        }
+        let region =
+            |name: &Option<String>| name.as_deref().map_or_else(|| "(kernel)".to_owned(), one_line);
+        let row = |row: &WaitStats| {
+            vec![
+                one_line(&row.name),
+                region(&row.waiter),
+                region(&row.signaller),
+                row.count.to_string(),
+                row.blocked.to_string(),
+                row.from_other_blocks.to_string(),
+                duration(row.blocked_ns.total),
+                duration(row.blocked_ns.p50),
+                duration(row.blocked_ns.p99),
+                duration(row.hand_off_ns.p50),
+                duration(row.hand_off_ns.p99),
+            ]
+        };
+        let header = [
+            "signal",
+            "waits in",
+            "for",
+            "waits",
+            "blocked",
+            "other block",
+            "blocked for",
+            "p50",
+            "p99",
+            "hand-off p50",
+            "p99",
+        ];
+        write!(f, "{}", horizontal(&header, self.rows.iter().map(row).collect()))
+    }
+}

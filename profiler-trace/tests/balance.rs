@@ -1,0 +1,188 @@
+//! Balance, waits and critical paths against values computed by hand.
+
+mod support;
+
+use profiler_trace::{PathPart, StatsQuery, Trace};
+use profiler_wire::{SiteKind, Strategy};
+
+use support::{edge, gpu, launch, mark, region, site, warp};
+
+/// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
+fn pipeline() -> Trace {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "pipeline");
+    let [copy, wait, compute, tail] = ["copy", "wait full", "compute", "tail"]
+        .map(|name| site(&mut trace, SiteKind::Region, name));
+    let signal = site(&mut trace, SiteKind::Signal, "full");
+    let waited = site(&mut trace, SiteKind::Wait, "full");
+    launch(&mut trace, kernel, [5, 1, 1], 0.0, 1000.0);
+    let producer = warp(&mut trace, [0, 0, 0], 0, 0.0, 600.0);
+    let consumer = warp(&mut trace, [0, 0, 0], 1, 0.0, 900.0);
+    let next = warp(&mut trace, [4, 0, 0], 0, 950.0, 1000.0);
+    region(&mut trace, producer, copy, 0, 10.0, 300.0);
+    region(&mut trace, consumer, wait, 0, 50.0, 310.0);
+    region(&mut trace, consumer, compute, 0, 320.0, 880.0);
+    region(&mut trace, next, tail, 0, 960.0, 990.0);
+    let given = mark(&mut trace, producer, signal, 300.0, 1);
+    let taken = mark(&mut trace, consumer, waited, 312.0, 1);
+    edge(&mut trace, given, taken);
+    // Its signal came while the consumer worked: it was not blocked.
+    let given = mark(&mut trace, producer, signal, 500.0, 2);
+    let taken = mark(&mut trace, consumer, waited, 884.0, 2);
+    edge(&mut trace, given, taken);
+    trace
+}
+
+#[test]
+fn the_end_waited_for_the_copy() {
+    let trace = pipeline();
+    let path = trace.critical_path(0).expect("a launch");
+    let steps: Vec<_> =
+        path.steps.iter().map(|step| (step.start_ns, step.end_ns, step.part)).collect();
+    let wanted = [
+        (0.0, 300.0, PathPart::Run(0)),
+        (300.0, 312.0, PathPart::HandOff(0)),
+        (312.0, 900.0, PathPart::Run(1)),
+        (900.0, 950.0, PathPart::NextBlock(1)),
+        (950.0, 1000.0, PathPart::Run(2)),
+    ];
+    assert_eq!(steps, wanted);
+    let regions: Vec<_> = path.regions.iter().map(|of| (of.name.as_str(), of.ns)).collect();
+    // Before the copy 10, behind the wait 8, behind the compute 20, around the tail 20.
+    let wanted = [("compute", 560.0), ("copy", 290.0), ("(no region)", 58.0), ("tail", 30.0)];
+    assert_eq!(regions, wanted);
+    assert_eq!((path.hand_off_ns, path.next_block_ns, path.before_entry_ns), (12.0, 50.0, 0.0));
+    let text = path.to_string();
+    assert!(text.contains("critical path of 1 µs, through 1 signals and 1 following"), "{text}");
+    assert!(text.contains("56 %"), "{text}");
+}
+
+#[test]
+fn the_consumer_waits_for_the_producer() {
+    let trace = pipeline();
+    let waits = trace.waits(0).expect("a launch");
+    assert_eq!((waits.rows.len(), waits.without_signal), (2, 0));
+    let row = &waits.rows[0];
+    let names = (row.name.as_str(), row.waiter.as_deref(), row.signaller.as_deref());
+    assert_eq!(names, ("full", Some("wait full"), Some("copy")));
+    assert_eq!((row.count, row.blocked, row.from_other_blocks), (1, 1, 0));
+    assert_eq!((row.blocked_ns.total, row.hand_off_ns.total), (250.0, 12.0));
+    let row = &waits.rows[1];
+    assert_eq!((row.waiter.as_deref(), row.signaller.as_deref()), (Some("compute"), Some("copy")));
+    assert_eq!((row.count, row.blocked, row.hand_off_ns.max), (1, 0, 4.0));
+    assert!(waits.to_string().contains("wait full"), "{waits}");
+}
+
+/// A mark within the region of its waiting, one without any region, one without a signal.
+#[test]
+fn where_waiting_began() {
+    let mut trace = pipeline();
+    let signal = trace.sites.iter().position(|site| site.kind == SiteKind::Signal).expect("one");
+    let [signal, waited] = [signal, signal + 1].map(|at| profiler_trace::SiteIndex(at as u32));
+    let sync = site(&mut trace, SiteKind::Region, "sync");
+    let kernel = trace.launches[0].kernel;
+    launch(&mut trace, kernel, [1, 1, 1], 2000.0, 2400.0);
+    let from = warp(&mut trace, [0, 0, 0], 0, 2000.0, 2300.0);
+    let to = warp(&mut trace, [0, 0, 0], 1, 2000.0, 2400.0);
+    region(&mut trace, to, sync, 0, 2200.0, 2290.0);
+    for (given, taken) in [(2100.0, 2110.0), (2250.0, 2260.0)] {
+        let (given, taken) =
+            (mark(&mut trace, from, signal, given, 3), mark(&mut trace, to, waited, taken, 3));
+        edge(&mut trace, given, taken);
+    }
+    mark(&mut trace, to, waited, 2280.0, 9);
+    let waits = trace.released_waits(1);
+    let blocked: Vec<f64> = waits.iter().map(|wait| wait.blocked_ns()).collect();
+    // From the warp's entry, and from the begin of the region.
+    assert_eq!(blocked, [100.0, 50.0]);
+    let waits = trace.waits(1).expect("a launch");
+    assert_eq!(waits.without_signal, 1);
+    assert!(waits.to_string().contains("1 waits have no signal"), "{waits}");
+    // Other launches are not touched.
+    assert_eq!(trace.released_waits(0).len(), 2);
+    assert!(trace.waits(2).is_none() && trace.critical_path(2).is_none());
+    assert!(trace.balance(2).is_none() && trace.released_waits(2).is_empty());
+}
+
+/// Whatever the times are, a path has no gaps, never turns and ends.
+#[test]
+fn a_path_is_whole_whatever_the_marks_say() {
+    let mut trace = pipeline();
+    let moments = [0.0, 5.0, 300.0, 300.0, 312.0, 700.0, 950.0, 1000.0, 2000.0];
+    let waits = trace.sites.len() as u32 - 1;
+    let [signal, waited] = [waits - 1, waits].map(profiler_trace::SiteIndex);
+    // Each warp waits for each other at many moments, also in circles and backwards in time.
+    for (number, given) in moments.iter().enumerate() {
+        for (other, taken) in moments.iter().enumerate() {
+            let from = mark(&mut trace, (number + other) % 3, signal, *given, 7);
+            let to = mark(&mut trace, (number * 2 + other + 1) % 3, waited, *taken, 7);
+            edge(&mut trace, from, to);
+        }
+    }
+    let path = trace.critical_path(0).expect("a launch");
+    let mut at = 0.0;
+    for step in &path.steps {
+        assert_eq!(step.start_ns, at);
+        assert!(step.ns() > 0.0);
+        at = step.end_ns;
+    }
+    assert_eq!(at, 1000.0);
+    let parts: f64 = path.regions.iter().map(|of| of.ns).sum();
+    let parts = parts + path.hand_off_ns + path.next_block_ns + path.before_entry_ns;
+    assert!((parts - 1000.0).abs() < 1e-9, "{parts}");
+}
+
+#[test]
+fn balance_of_warps_blocks_and_sms() {
+    let mut trace = pipeline();
+    let copy = StatsQuery::new().name("copy");
+    let copy = trace.stats_of(&copy).rows[0].site;
+    // Only warp 0 of a block may copy: block 4's did not.
+    trace.sites[copy.0 as usize].strategy = Some(Strategy::WarpIndex(0));
+    let balance = trace.balance(0).expect("a launch");
+    let load = balance.warps;
+    assert_eq!((load.count, load.min_ns, load.max_ns), (3, 50.0, 900.0));
+    assert_eq!(load.mean_ns, 1550.0 / 3.0);
+    assert!((load.max_by_mean() - 2700.0 / 1550.0).abs() < 1e-12);
+    assert!((load.imbalance() - (900.0 - 1550.0 / 3.0) / 900.0 * 1.5).abs() < 1e-12);
+    assert_eq!((balance.blocks.count, balance.blocks.max_ns), (2, 900.0));
+    // Both blocks on one SM, which is idle for 50.
+    assert_eq!((balance.sms.count, balance.sms.mean_ns), (1, 950.0));
+    assert_eq!(balance.sms.imbalance(), 0.0);
+    // Two warps to 600, one to 900, none to 950, one to 1000.
+    let tail = balance.warp_tail;
+    assert_eq!((tail.peak, tail.mean_running), (2, 1.55));
+    assert_eq!((tail.below_half_ns, tail.alone_ns), (0.0, 400.0));
+    assert_eq!(balance.block_tail.alone_ns, 1000.0);
+    let of = |name: &str| balance.regions.iter().find(|of| of.name == name).expect("a region");
+    assert_eq!((of("copy").warps.count, of("copy").warps.mean_ns), (2, 145.0));
+    assert_eq!((of("compute").warps.count, of("compute").sms.max_ns), (3, 560.0));
+    assert_eq!(balance.last_blocks[0], ([4, 0, 0], 0, 1000.0));
+    let text = balance.to_string();
+    assert!(text.contains("done last: block 4 on SM 0 after 1 µs"), "{text}");
+}
+
+#[test]
+fn a_tail_is_what_runs_when_the_rest_is_done() {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "tailed");
+    launch(&mut trace, kernel, [40, 1, 1], 0.0, 1000.0);
+    // 40 at once; 21 leave at 100, 16 at 300, 2 at 600, the last at 1000.
+    for block in 0..40 {
+        let exit = match block {
+            0..21 => 100.0,
+            21..37 => 300.0,
+            37..39 => 600.0,
+            _ => 1000.0,
+        };
+        warp(&mut trace, [block, 0, 0], 0, 0.0, exit);
+    }
+    let balance = trace.balance(0).expect("a launch");
+    let tail = balance.warp_tail;
+    assert_eq!((tail.peak, tail.below_half_ns, tail.below_tenth_ns), (40, 900.0, 700.0));
+    assert_eq!((tail.alone_ns, tail), (400.0, balance.block_tail));
+    trace.warps[0].exit = None;
+    let balance = trace.balance(0).expect("a launch");
+    assert_eq!((balance.never_left, balance.warp_tail.alone_ns), (1, 0.0));
+    assert!(balance.to_string().contains("1 warps never left"), "{balance}");
+}

@@ -1,0 +1,277 @@
+//! A capture file gives back what was written.
+#![allow(clippy::print_stdout, reason = "one of the tests prints what it measured")]
+
+#[path = "support/captures.rs"]
+mod captures;
+
+use std::path::Path;
+use std::time::Instant;
+
+use captures::{file, of_warps, small};
+use expect_test::expect_file;
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{
+    Capture, CaptureArray, DeviceInfo, FormCosts, ModuleCapture, RecordCost, RegionForm, SiteIndex,
+    StampCost, Trace, Value, decode,
+};
+use profiler_wire::descriptor::{self, Lost};
+use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
+use proptest::prelude::*;
+
+fn check_round_trip(capture: &Capture) {
+    let (read, damage) = Capture::read_from(file(capture).as_slice()).expect("a whole file");
+    assert_eq!(damage, []);
+    assert_eq!(read, *capture);
+    assert_eq!(decode(&read), decode(capture));
+}
+
+#[test]
+fn small_ones_and_some_of_several_parts_come_back() {
+    check_round_trip(&Capture::default());
+    check_round_trip(&small());
+    check_round_trip(&of_warps(20_000));
+}
+
+#[test]
+fn a_file_on_disk_comes_back() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("small.capture");
+    small().write(&path).expect("the folder is there");
+    let (read, damage) = Capture::read(&path).expect("it was just written");
+    assert_eq!((read, damage), (small(), Vec::new()));
+    let error = Capture::read(path.with_extension("none")).expect_err("there is none");
+    assert!(error.to_string().starts_with("the capture cannot be read: "), "{error}");
+}
+
+#[test]
+fn a_writer_that_fails_is_an_error() {
+    let mut room = [0_u8; 100];
+    let error = small().write_to(room.as_mut_slice()).expect_err("100 bytes are too few");
+    assert_eq!(error.kind(), std::io::ErrorKind::WriteZero);
+}
+
+#[test]
+fn a_reader_may_give_little_at_a_time() {
+    struct Slow<'b>(&'b [u8]);
+    impl std::io::Read for Slow<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let few = into.len().min(7);
+            self.0.read(&mut into[..few])
+        }
+    }
+    let bytes = file(&small());
+    let (read, damage) = Capture::read_from(Slow(&bytes)).expect("a whole file");
+    assert_eq!((read, damage), (small(), Vec::new()));
+}
+
+/// The small sample that the quickstart wrote on the emulator when the format was new.
+#[test]
+fn a_file_of_format_version_1_is_read() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let (capture, damage) =
+        Capture::read(data.join("quickstart-v1.capture")).expect("version 1 stays readable");
+    assert_eq!(damage, []);
+    expect_file![data.join("quickstart-v1.txt")].assert_eq(&summary(&capture, &decode(&capture)));
+}
+
+/// What a capture holds, in lines that hardly any change of the library touches.
+fn summary(capture: &Capture, trace: &Trace) -> String {
+    let DeviceInfo { name, emulated, sm_count, clock_mhz, .. } = &trace.device;
+    let cost = trace.record_cost.map(|cost| cost.one_lane.total_ticks(RegionForm::Block));
+    let mut lines = vec![
+        format!("{name}, emulated: {emulated}, {sm_count} SMs, {clock_mhz:?} MHz"),
+        format!("a region costs {cost:?} ticks, {} sites", trace.sites.len()),
+    ];
+    for launch in &trace.launches {
+        let (grid, block) = (launch.grid_dim, launch.block_dim);
+        let (kernel, warps) = (&trace.site(launch.kernel).name, launch.warps.len());
+        lines.push(format!("launch of {kernel}, {grid:?} blocks of {block:?}, {warps} warps"));
+    }
+    for (index, site) in (0..).map(SiteIndex).zip(&trace.sites) {
+        let regions = trace.warps.iter().flat_map(|warp| &warp.regions);
+        let regions: Vec<_> = regions.filter(|region| region.site == index).collect();
+        if regions.is_empty() {
+            continue;
+        }
+        let ends = regions.iter().filter_map(|region| Some((region.start, region.end?)));
+        let ticks: u64 = ends.map(|(start, end)| end.ticks - start.ticks).sum();
+        let values = regions.iter().filter_map(|region| region.value).map(Value::as_f64);
+        let values = values.fold(0.0, |sum, value| sum + value);
+        lines.push(format!(
+            "{} at {}:{}:{} in {}: {} times, {ticks} ticks, {values} {:?}",
+            site.name,
+            site.file,
+            site.line,
+            site.column,
+            site.module,
+            regions.len(),
+            site.unit
+        ));
+    }
+    for module in &capture.modules {
+        let bytes = CaptureArray::ALL.map(|array| module.array(array).len());
+        lines.push(format!("module with arrays of {bytes:?} bytes, {:?}", module.lost));
+    }
+    lines.push(format!("{} records, {} lost", trace.recorded(), trace.lost()));
+    lines.push(trace.diagnostics.to_string());
+    lines.join("\n")
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>().prop_filter("equal to itself", |x| !x.is_nan()), Just(f64::INFINITY)]
+}
+
+fn costs() -> impl Strategy<Value = FormCosts> {
+    let stamp = (number(), number())
+        .prop_map(|(before_ticks, after_ticks)| StampCost { before_ticks, after_ticks });
+    prop::collection::vec(stamp, 7).prop_map(|stamps| FormCosts {
+        region_begin: stamps[0],
+        region_end: stamps[1],
+        token_begin: stamps[2],
+        token_end: stamps[3],
+        mark: stamps[4],
+        value: stamps[5],
+        anchor: stamps[6],
+    })
+}
+
+fn device() -> impl Strategy<Value = DeviceInfo> {
+    (
+        any::<String>(),
+        any::<bool>(),
+        prop::option::of(any::<(u32, u32)>()),
+        any::<u32>(),
+        any::<String>(),
+        prop::option::of(number()),
+    )
+        .prop_map(|(name, emulated, compute_capability, sm_count, driver, clock_mhz)| {
+            DeviceInfo { name, emulated, compute_capability, sm_count, driver, clock_mhz }
+        })
+}
+
+fn module() -> impl Strategy<Value = ModuleCapture> {
+    let kinds =
+        [SiteKind::Kernel, SiteKind::Region, SiteKind::Mark, SiteKind::Signal, SiteKind::Wait];
+    let recorders = [Recorder::Elected, Recorder::WarpIndex(200), Recorder::Thread, Recorder::When];
+    let site = (
+        prop::sample::select(kinds.to_vec()),
+        "\\PC{0,8}",
+        "\\PC{0,4}",
+        any::<u32>(),
+        prop::option::of(prop::sample::select(recorders.to_vec())),
+    );
+    let array = || (prop::collection::vec(any::<u8>(), 0..300), 0_usize..9);
+    (
+        prop::collection::vec(site, 0..6),
+        prop::collection::vec("\\PC{0,5}", 0..4),
+        prop::collection::vec(any::<u8>(), descriptor::BYTES),
+        any::<(u64, u64, u64)>(),
+        [array(), array(), array(), array()],
+    )
+        .prop_map(|(sites, names, bytes, (warps, units, attachments), arrays)| {
+            let mut module = SyntheticModule::new(Keep::First, 4);
+            for (kind, name, unit, line, recorder) in &sites {
+                let mut entry =
+                    SiteEntry::new(*kind, name, "src/kernel.rs", "gpu::kernel", *line, 5);
+                entry.unit = unit;
+                if let Some(recorder) = recorder {
+                    entry.strategy = recorder.code();
+                }
+                entry.symbol = if *kind == SiteKind::Kernel { name } else { "" };
+                module.site_entry(&entry, &[]);
+            }
+            module.names("TASK", &names.iter().map(String::as_str).collect::<Vec<_>>());
+            let bytes = std::array::from_fn(|index| bytes[index]);
+            let [headers, records, lanes, lane_counts] =
+                arrays.map(|(bytes, times)| bytes.repeat(times));
+            ModuleCapture {
+                sites: module.sites().expect("the entries are whole"),
+                descriptor: Descriptor::from_bytes(&bytes),
+                headers,
+                records,
+                lanes,
+                lane_counts,
+                lost: Lost { warps, units, attachments },
+            }
+        })
+}
+
+proptest! {
+    #[test]
+    fn every_field_comes_back(
+        device in device(),
+        modules in prop::collection::vec(module(), 0..3),
+        costs in prop::option::of((costs(), costs())),
+    ) {
+        let record_cost = costs.map(|(one_lane, elected)| RecordCost { one_lane, elected });
+        let capture = Capture { device, modules, record_cost, damage: Vec::new() };
+        let (read, damage) = Capture::read_from(file(&capture).as_slice()).expect("a whole file");
+        prop_assert_eq!(damage, []);
+        prop_assert_eq!(read, capture);
+    }
+}
+
+/// The second table of `docs/capture-format.md`.
+#[test]
+#[ignore = "measures, for docs/capture-format.md; run it alone and with --release"]
+fn measure() {
+    println!(
+        "| ranges | arrays, MB | file, MB | writes, s | reads, s |\n|---:|---:|---:|---:|---:|"
+    );
+    for warps in [1_953, 19_531] {
+        let capture = busy(warps);
+        let arrays = &capture.modules[0];
+        let bytes = CaptureArray::ALL.iter().map(|array| arrays.array(*array).len()).sum::<usize>();
+        let seconds = |run: &mut dyn FnMut()| {
+            let times = (0..3).map(|_| {
+                let begin = Instant::now();
+                run();
+                begin.elapsed().as_secs_f64()
+            });
+            times.fold(f64::INFINITY, f64::min)
+        };
+        let mut written = Vec::new();
+        let writes = seconds(&mut || written = file(&capture));
+        let reads = seconds(&mut || {
+            let (read, damage) = Capture::read_from(written.as_slice()).expect("a whole file");
+            assert_eq!((read.modules[0].records.len(), damage), (arrays.records.len(), Vec::new()));
+        });
+        println!(
+            "| {} | {:.1} | {:.1} | {writes:.3} | {reads:.3} |",
+            warps * RANGES_OF_WARP,
+            bytes as f64 / 1e6,
+            written.len() as f64 / 1e6
+        );
+    }
+}
+
+const RANGES_OF_WARP: u32 = 512;
+
+/// Warps whose rooms are full of ranges that take 450 to 749, 60 to 63 and 120 to 159 ticks in turn.
+fn busy(warps: u32) -> Capture {
+    let mut random = 88_172_645_463_325_252_u64;
+    let mut below = |limit: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % limit
+    };
+    let mut module = SyntheticModule::new(Keep::First, RANGES_OF_WARP);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let regions = ["load", "compute", "store"].map(|name| module.site(SiteKind::Region, name));
+    for block in 0..warps {
+        let mut clock = 0x1_2345_6789_abcd + below(2_000_000);
+        let mut warp = SyntheticWarp::new(kernel, clock, 64_000 + clock / 2);
+        warp.header.block = [block, 0, 0];
+        warp.header.sm = block % 132;
+        for number in 0..RANGES_OF_WARP as usize {
+            let (least, more) = [(450, 300), (60, 4), (120, 40)][number % 3];
+            let begin = clock + 23;
+            clock = begin + least + below(more);
+            warp.range(regions[number % 3], None, begin, clock);
+            clock += below(3);
+        }
+        warp.leave(clock + 100, 64_000 + (clock + 100) / 2);
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are whole")
+}

@@ -1,0 +1,306 @@
+//! What a comparison says of two sides; how often it is wrong is in `diff_rates.rs`.
+
+#[path = "support/noise.rs"]
+mod noise;
+mod support;
+
+use std::slice::from_ref;
+
+use noise::{MODEL, Model, Noise};
+use profiler_trace::diff::{
+    Diff, DiffError, DiffOptions, DiffSide, Measure, Outcome, Threshold, TimeUnit, Unit, Verdict,
+    diff,
+};
+use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, StatsQuery, Trace};
+use profiler_wire::SiteKind;
+use profiler_wire::header::Clock;
+
+use support::{gpu, launch, region, site, warp};
+
+/// A duration in nanoseconds, by the number of the launch.
+type OfLaunch = fn(usize) -> f64;
+
+/// Launches of 4 blocks on 4 SMs in which each region of a name lasts as given by the launch.
+fn even(launches: usize, names: &[(&str, OfLaunch)]) -> Trace {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let sites: Vec<_> =
+        names.iter().map(|(name, _)| site(&mut trace, SiteKind::Region, name)).collect();
+    for number in 0..launches {
+        let begin = number as f64 * 1e5;
+        launch(&mut trace, kernel, [4, 1, 1], begin, begin + 5e4);
+        for block in 0..4 {
+            let of = warp(&mut trace, [block, 0, 0], 0, begin, begin + 5e4);
+            for (site, (_, ns)) in sites.iter().zip(names) {
+                for at in 0..10 {
+                    let start = begin + f64::from(at) * 2e3;
+                    region(&mut trace, of, *site, 0, start, start + ns(number));
+                }
+            }
+        }
+    }
+    trace
+}
+
+fn compare(a: &[Trace], b: &[Trace]) -> Diff {
+    diff(a, b, &DiffOptions::default()).expect("usable options")
+}
+
+#[test]
+fn figures_changes_and_verdicts() {
+    let jitter = |number: usize| 100.0 + (number * 7 % 5) as f64;
+    let slower = |number: usize| 110.0 + (number * 7 % 5) as f64;
+    let a = even(8, &[("load", jitter), ("mma", jitter), ("gone", jitter)]);
+    let b = even(8, &[("load", slower), ("mma", jitter), ("new", jitter)]);
+    let result = compare(&[a], &[b]);
+    let names: Vec<_> = result.rows.iter().map(|row| row.subject.to_string()).collect();
+    let wanted =
+        ["gemm (launches)", "gemm", "gemm › load", "gemm › mma", "gemm › gone", "gemm › new"];
+    assert_eq!(names, wanted);
+    let verdicts: Vec<_> = result.rows.iter().map(|row| row.verdict).collect();
+    let wanted = [
+        Verdict::NoChange,
+        Verdict::NoChange,
+        Verdict::Slower,
+        Verdict::NoChange,
+        Verdict::OnlyA,
+        Verdict::OnlyB,
+    ];
+    assert_eq!(verdicts, wanted);
+    let row = result.get("gemm › load").expect("a row");
+    // 2 ticks a nanosecond; launches 0 to 7 have 100, 102, 104, 101, 103, 100, 102, 104.
+    assert_eq!((row.unit, row.units, row.unit_counts.0), (TimeUnit::Cycles, Some(Unit::Launch), 8));
+    let (of_a, of_b) = (row.a.expect("in A"), row.b.expect("in B"));
+    assert_eq!((of_a.count, of_a.count_per_launch, of_a.mean), (320, 40.0, 204.0));
+    assert_eq!((of_a.p50, of_a.p99, of_b.mean), (204.0, 208.0, 224.0));
+    assert_eq!(row.mean.absolute, 20.0);
+    assert!(row.mean.is_change && row.p50.is_change);
+    let (low, high) = row.interval.expect("enough units");
+    assert!(low < 20.0 / 204.0 && 20.0 / 204.0 < high && low > 0.05, "{low} {high}");
+    let text = result.to_string();
+    assert!(text.contains("+9.80 % *") && text.contains("only in B"), "{text}");
+    assert!(text.contains("where launches are compared"), "{text}");
+}
+
+#[test]
+fn the_same_input_has_the_same_result_and_the_order_of_sides_turns_it() {
+    let mut noise = Noise::new(5);
+    let model = Model { captures: 8, launches: 1, names: 3, ..MODEL };
+    let (a, b) = (model.side(&mut noise), Model { scale: 1.2, ..model }.side(&mut noise));
+    let (one, again, turned) = (compare(&a, &b), compare(&a, &b), compare(&b, &a));
+    assert_eq!(one, again);
+    for (one, turned) in one.rows.iter().zip(&turned.rows) {
+        assert_eq!(one.units, if one.mean.p.is_some() { Some(Unit::Capture) } else { None });
+        assert_eq!(one.mean.absolute, -turned.mean.absolute);
+        assert_eq!(one.mean.is_change, turned.mean.is_change);
+    }
+    // Added one by one, and dropped, they make the same sides.
+    let options = DiffOptions::default();
+    let side = |traces: Vec<Trace>| {
+        let mut side = DiffSide::new(&options).expect("usable options");
+        traces.into_iter().for_each(|trace| side.add(&trace));
+        side
+    };
+    assert_eq!(Diff::of(&side(a), &side(b)).expect("the same options"), one);
+}
+
+#[test]
+fn a_few_captures_that_overlap_contradict_a_change() {
+    // Three captures a side of ten launches each. In the first pair the captures lie apart, in the
+    // second they differ among themselves by more than the sides do.
+    let jitter = |number: usize| 100.0 + (number * 7 % 5) as f64;
+    let slower = |number: usize| 110.0 + (number * 7 % 5) as f64;
+    let captures = |of: [OfLaunch; 3]| of.map(|ns| even(10, &[("load", ns)]));
+    let apart = compare(&captures([jitter; 3]), &captures([slower; 3]));
+    assert_eq!(apart.get("gemm › load").expect("a row").verdict, Verdict::Slower);
+    let mixed = compare(&captures([jitter, jitter, slower]), &captures([jitter, slower, slower]));
+    let row = mixed.get("gemm › load").expect("a row");
+    assert_eq!((row.units, row.verdict), (Some(Unit::Launch), Verdict::NoChange));
+}
+
+#[test]
+fn one_launch_a_side_says_what_it_cannot_tell() {
+    let model = Model { launches: 1, blocks: 40, of_block: 0.02, ..MODEL };
+    let mut noise = Noise::new(9);
+    let (a, b) = (model.side(&mut noise), Model { scale: 1.5, ..model }.side(&mut noise));
+    let result = compare(&a, &b);
+    let row = result.get("noisy › work 0").expect("a row");
+    assert_eq!((row.units, row.verdict), (Some(Unit::Block), Verdict::Slower));
+    let launches = result.get("noisy (launches)").expect("a row");
+    assert_eq!((launches.verdict, launches.mean.p), (Verdict::TooFew, None));
+    let notes = result.notes.join("\n");
+    assert!(notes.contains("between these launches") && notes.contains("6 captures"), "{notes}");
+}
+
+#[test]
+fn no_spread_and_small_changes() {
+    // On an emulator all may last the same.
+    let a = even(8, &[("same", |_| 100.0), ("little", |_| 1000.0), ("much", |_| 1000.0)]);
+    let b = even(8, &[("same", |_| 100.0), ("little", |_| 1005.0), ("much", |_| 1015.0)]);
+    let result = compare(from_ref(&a), from_ref(&b));
+    let row = |name: &str| result.get(&format!("gemm › {name}")).expect("a row").clone();
+    assert_eq!((row("same").verdict, row("same").mean.p), (Verdict::NoChange, Some(1.0)));
+    // Beyond doubt, and below 1 %.
+    assert!(row("little").mean.q.expect("a test") < 0.01);
+    assert_eq!(row("little").verdict, Verdict::NoChange);
+    assert_eq!(row("much").verdict, Verdict::Slower);
+    let options = DiffOptions { min_effect: 0.0, ..DiffOptions::default() };
+    let result = diff(&[a], &[b], &options).expect("usable options");
+    assert_eq!(result.get("gemm › little").expect("a row").verdict, Verdict::Slower);
+}
+
+#[test]
+fn paths_filters_and_nanoseconds() {
+    let mut a = even(8, &[("outer", |_| 1000.0), ("inner", |_| 100.0)]);
+    for warp in &mut a.warps {
+        warp.regions.sort_by_key(|region| region.start.ticks);
+        for region in &mut warp.regions {
+            region.depth = u16::from(region.site.0 == 2);
+        }
+    }
+    let options = |query: StatsQuery| DiffOptions {
+        query,
+        measure: Measure::Nanoseconds,
+        ..DiffOptions::default()
+    };
+    let by_path = options(StatsQuery::new().by(GroupBy::Path).name("inner").launch(0).launch(1));
+    let result = diff(from_ref(&a), from_ref(&a), &by_path).expect("usable options");
+    assert_eq!(result.rows.len(), 1);
+    let row = result.get("gemm › outer › inner").expect("a row");
+    let of_a = row.a.expect("in A");
+    assert_eq!((of_a.count, of_a.mean, row.unit), (80, 100.0, TimeUnit::Nanoseconds));
+    assert!(result.notes.iter().any(|note| note == "compared is only: names inner; launch 0 or 1"));
+    // Cycles on one side and the timer on the other have no difference.
+    let mut timer = a.clone();
+    timer.warps.iter_mut().for_each(|warp| warp.clock = Clock::GlobalTimer);
+    let result = compare(from_ref(&a), from_ref(&timer));
+    assert_eq!(result.get("gemm › inner").expect("a row").verdict, Verdict::OtherClock);
+    assert_eq!(result.check(&Threshold::default()).outcome, Outcome::Inconclusive);
+    let result = diff(&[a], &[timer], &options(StatsQuery::new())).expect("usable options");
+    assert_eq!(result.get("gemm › inner").expect("a row").verdict, Verdict::NoChange);
+}
+
+#[test]
+fn what_is_wrong_with_a_side_is_said() {
+    let a = even(8, &[("load", |_| 100.0)]);
+    let mut b = a.clone();
+    b.device.name = "NVIDIA H100".to_owned();
+    b.warps[0].lost = 30;
+    b.warps[0].regions[3].end = None;
+    b.clock_mhz = Some(1500.0);
+    b.cost_subtracted = true;
+    b.diagnostics.add(Diagnostic {
+        kind: DiagnosticKind::DamagedUnit,
+        count: 3,
+        number: 0,
+        place: None,
+    });
+    let a = Trace { clock_mhz: Some(1980.0), ..a };
+    let result = compare(from_ref(&a), &[b]);
+    let notes = result.notes.join("\n");
+    for wanted in [
+        "side A: 1 capture, 8 launches, 320 records, NVIDIA H200",
+        "the devices are not the same",
+        "side B LOST 30 of 350 records",
+        "3 units are no records",
+        "side B: 1 open regions have no end",
+        "subtracted on one side only",
+        "1980 MHz on side A and at 1500 MHz on side B",
+    ] {
+        assert!(notes.contains(wanted), "{wanted}\n{notes}");
+    }
+    assert!(result.devices_differ && result.is_damaged);
+    let report = result.check(&Threshold::default());
+    assert_eq!((report.outcome, report.reasons.len()), (Outcome::Inconclusive, 2));
+    // Nothing at all on a side.
+    let result = compare(&[a], &[]);
+    assert!(result.rows.iter().all(|row| row.verdict == Verdict::OnlyA));
+    assert!(compare(&[], &[]).notes.iter().any(|note| note.contains("nothing to compare")));
+    assert_eq!(compare(&[], &[]).check(&Threshold::default()).outcome, Outcome::Inconclusive);
+}
+
+#[test]
+fn a_threshold_for_machines() {
+    let a = even(8, &[("load", |_| 100.0), ("mma", |_| 200.0)]);
+    let b = even(8, &[("load", |_| 108.0), ("mma", |_| 190.0)]);
+    let result = compare(from_ref(&a), &[b]);
+    let report = result.check(&Threshold::default());
+    assert_eq!(report.outcome, Outcome::Fail);
+    assert_eq!(report.to_string(), "fail\n  fail: gemm › load: mean grew by 8 %, more than 5 %");
+    let lenient = Threshold { slowdown: 0.1, ..Threshold::default() };
+    assert_eq!(result.check(&lenient).outcome, Outcome::Pass);
+    // What is gone, and what looks slower but cannot be tested.
+    let report = compare(from_ref(&a), &[even(8, &[("load", |_| 100.0)])]).check(&lenient);
+    assert_eq!(report.outcome, Outcome::Inconclusive);
+    let lenient = Threshold { allow_missing: true, ..lenient };
+    let report = compare(&[a], &[even(8, &[("load", |_| 100.0)])]).check(&lenient);
+    assert_eq!((report.outcome, report.reasons), (Outcome::Pass, Vec::new()));
+    let few = compare(&[even(1, &[("load", |_| 100.0)])], &[even(1, &[("load", |_| 150.0)])]);
+    let report = few.check(&lenient);
+    assert_eq!(report.outcome, Outcome::Inconclusive);
+    assert!(report.to_string().contains("looks slower by 50 % but has too few"), "{report}");
+}
+
+/// Quantiles have a test of their own: the mean stays, the tail grows.
+#[test]
+fn a_tail_that_grows() {
+    fn of(slow: f64) -> Trace {
+        let mut trace = even(12, &[("load", |number| 100.0 + (number % 3) as f64)]);
+        for warp in &mut trace.warps {
+            for (number, region) in warp.regions.iter_mut().enumerate() {
+                let end = region.end.as_mut().expect("an end");
+                // Every tenth lasts longer, and the others less, so that the sum stays.
+                let more = if number == 9 { slow } else { -slow / 9.0 };
+                end.ns += more;
+                end.ticks = end.ticks.wrapping_add_signed((more * 2.0) as i64);
+            }
+        }
+        trace
+    }
+    let result = compare(&[of(9.0)], &[of(90.0)]);
+    let row = result.get("gemm › load").expect("a row");
+    assert!(!row.mean.is_change && row.p95.is_change && row.p95.absolute > 0.0);
+    assert_eq!(row.verdict, Verdict::Mixed);
+    let quantiles = Threshold { quantiles: true, ..Threshold::default() };
+    assert_eq!(result.check(&Threshold::default()).outcome, Outcome::Pass);
+    assert_eq!(result.check(&quantiles).outcome, Outcome::Fail);
+}
+
+#[test]
+fn options_that_cannot_be() {
+    let wrong = |options: DiffOptions| diff(&[], &[], &options).expect_err("refused").to_string();
+    let options = DiffOptions::default;
+    let by_sm = DiffOptions { query: StatsQuery::new().by(GroupBy::Sm), ..options() };
+    assert!(wrong(by_sm).contains("group by Site or by Path"));
+    for rate in [0.0, 1.0, f64::NAN] {
+        assert!(wrong(DiffOptions { false_discovery_rate: rate, ..options() }).contains("0.05"));
+    }
+    for min_effect in [-0.1, f64::NAN, f64::INFINITY] {
+        assert!(wrong(DiffOptions { min_effect, ..options() }).contains("0.01"));
+    }
+    assert!(wrong(DiffOptions { permutations: 10, ..options() }).contains("1000"));
+    let side = |seed| DiffSide::new(&DiffOptions { seed, ..options() }).expect("usable");
+    assert_eq!(Diff::of(&side(1), &side(2)), Err(DiffError::OptionsDiffer));
+}
+
+#[test]
+fn json_has_what_the_result_has() {
+    let a = even(8, &[("load", |_| 100.0), ("gone \"\n", |_| 5.0)]);
+    let b = even(8, &[("load", |_| 120.0)]);
+    let result = compare(&[a], &[b]);
+    let text = result.to_json().to_string();
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["schema"], "profiler-diff-1");
+    let rows = json["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), result.rows.len());
+    let load = rows.iter().find(|row| row["path"] == serde_json::json!(["load"])).expect("a row");
+    assert_eq!(load["verdict"], "slower");
+    assert_eq!(load["a"]["mean"], 200.0);
+    assert_eq!(load["change"]["mean"]["absolute"], 40.0);
+    assert_eq!(load["change"]["mean"]["is_change"], true);
+    assert_eq!(load["units"]["kind"], "launches");
+    let gone = rows.iter().find(|row| row["path"] == serde_json::json!(["gone \"\n"]));
+    assert_eq!(gone.expect("a row")["b"], serde_json::Value::Null);
+    let report = result.check(&Threshold::default()).to_json();
+    assert_eq!(report["outcome"], "fail");
+}

@@ -1,0 +1,185 @@
+//! Parts of a trace, against values computed by hand.
+
+mod support;
+
+use profiler_trace::{GroupBy, SiteIndex, Stats, StatsQuery, Trace};
+use profiler_wire::SiteKind;
+
+use support::{gpu, last, launch, region, site, warp};
+
+/// Two launches of `gemm` and one of `copy`; each warp has `tile` regions of 100 ns with `load` (30)
+/// and `mma` (50) inside, and a `load` of 5 outside.
+fn nested() -> Trace {
+    let mut trace = gpu();
+    let gemm = site(&mut trace, SiteKind::Kernel, "gemm");
+    let copy = site(&mut trace, SiteKind::Kernel, "copy");
+    let tile = site(&mut trace, SiteKind::Region, "tile");
+    let load = site(&mut trace, SiteKind::Region, "load");
+    let mma = site(&mut trace, SiteKind::Region, "mma");
+    for (number, kernel) in [gemm, gemm, copy].into_iter().enumerate() {
+        let start = number as f64 * 1000.0;
+        launch(&mut trace, kernel, [2, 1, 1], start, start + 400.0);
+        for block in 0..2 {
+            for index in 0..2 {
+                let of = warp(&mut trace, [block, 0, 0], index, start, start + 400.0);
+                for tiles in 0..3 {
+                    let at = start + 10.0 + 110.0 * f64::from(tiles);
+                    region(&mut trace, of, tile, 0, at, at + 100.0);
+                    region(&mut trace, of, load, 1, at, at + 30.0);
+                    region(&mut trace, of, mma, 1, at + 40.0, at + 90.0);
+                }
+                region(&mut trace, of, load, 0, start + 350.0, start + 355.0);
+            }
+        }
+    }
+    trace
+}
+
+fn rows(stats: &Stats) -> Vec<(&str, usize, u64, f64)> {
+    let row = |row: &profiler_trace::SiteStats| row.path.len();
+    stats.rows.iter().map(|of| (of.name.as_str(), row(of), of.count, of.ns.total)).collect()
+}
+
+#[test]
+fn paths_tell_apart_what_encloses() {
+    let trace = nested();
+    let stats = trace.stats_of(&StatsQuery::new().by(GroupBy::Path).kernel("gemm"));
+    let wanted = [
+        ("gemm", 0, 8, 3200.0),
+        ("tile", 0, 24, 2400.0),
+        ("mma", 1, 24, 1200.0),
+        ("load", 1, 24, 720.0),
+        ("load", 0, 8, 40.0),
+    ];
+    assert_eq!(rows(&stats), wanted);
+    assert_eq!(stats.rows[2].path, [SiteIndex(2)]);
+    let text = stats.to_string();
+    assert!(text.contains("\n ╰─ tile") && text.contains("\n    ╰─ mma"), "{text}");
+    // Filtered by name, the path stands in words, and the kernel above it.
+    let stats = trace.stats_of(&StatsQuery::new().by(GroupBy::Path).name("lo*"));
+    assert_eq!(rows(&stats).len(), 4);
+    let text = stats.to_string();
+    assert!(text.contains("╰─ tile › load") && text.contains("\n gemm"), "{text}");
+}
+
+#[test]
+fn crossing_regions_enclose_neither() {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "k");
+    let [a, b, c] = ["a", "b", "c"].map(|name| site(&mut trace, SiteKind::Region, name));
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 100.0);
+    let of = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
+    // a crosses b; c lies in both, in a after b has ended; another lane's c lies in nothing.
+    region(&mut trace, of, a, 0, 0.0, 50.0);
+    region(&mut trace, of, b, 0, 10.0, 60.0);
+    region(&mut trace, of, c, 2, 20.0, 30.0);
+    region(&mut trace, of, c, 0, 25.0, 28.0);
+    last(&mut trace, of).lane = 3;
+    region(&mut trace, of, c, 1, 52.0, 55.0);
+    let stats = trace.stats_by(GroupBy::Path);
+    let paths: Vec<_> =
+        stats.rows.iter().filter(|row| row.name == "c").map(|row| row.path.clone()).collect();
+    // Of two that cross, the one that ends first encloses more closely.
+    assert_eq!(paths.len(), 3);
+    assert!(paths.contains(&vec![a]) && paths.contains(&vec![b]) && paths.contains(&vec![]));
+}
+
+#[test]
+fn rows_of_each_sm() {
+    let trace = nested();
+    let stats = trace.stats_of(&StatsQuery::new().by(GroupBy::Sm).name("mma").kernel("g*"));
+    let found: Vec<_> = stats.rows.iter().map(|row| (row.place.sm, row.count, row.warps)).collect();
+    // Blocks 0 and 1 ran on SMs 0 and 1.
+    assert_eq!(found, [(Some(0), 12, 4), (Some(1), 12, 4)]);
+    assert!(stats.to_string().contains("gemm, SM 1"), "{stats}");
+}
+
+#[test]
+fn filters_of_one_kind_add_and_of_two_must_all_hold() {
+    let trace = nested();
+    let count = |query: StatsQuery| {
+        let stats = trace.stats_of(&query.name("tile"));
+        stats.rows.iter().map(|row| row.count).sum::<u64>()
+    };
+    assert_eq!(count(StatsQuery::new()), 36);
+    assert_eq!(count(StatsQuery::new().launch(0)), 12);
+    assert_eq!(count(StatsQuery::new().launch(0).launch(2)), 24);
+    assert_eq!(count(StatsQuery::new().launch(0).block([1, 0, 0])), 6);
+    assert_eq!(count(StatsQuery::new().launch(0).block([1, 0, 0]).warp(1)), 3);
+    assert_eq!(count(StatsQuery::new().block([1, 0, 0]).sm(0)), 0);
+    assert_eq!(count(StatsQuery::new().sm(1).kernel("copy")), 6);
+    assert_eq!(count(StatsQuery::new().name("load")), 36 + 48);
+}
+
+#[test]
+fn side_by_side_windows_add_up() {
+    let trace = nested();
+    let whole = trace.stats();
+    for edge in [5.0, 10.0, 60.0, 350.0, 1210.5, 2399.0] {
+        let early = trace.stats_of(&StatsQuery::new().window_ns(0.0..edge));
+        let late = trace.stats_of(&StatsQuery::new().window_ns(edge..3000.0));
+        for row in &whole.rows {
+            let of = |stats: &Stats| {
+                let same = |of: &&profiler_trace::SiteStats| {
+                    (of.kernel, of.site) == (row.kernel, row.site)
+                };
+                stats.rows.iter().find(same).map_or((0, 0.0), |row| (row.count, row.ns.total))
+            };
+            let ((early, early_ns), (late, late_ns)) = (of(&early), of(&late));
+            assert_eq!(early + late, row.count, "{} at {edge}", row.name);
+            assert_eq!(early_ns + late_ns, row.ns.total, "{} at {edge}", row.name);
+        }
+    }
+}
+
+#[test]
+fn a_window_cuts_shares_and_nothing_else() {
+    let trace = nested();
+    // In the middle of the first mma (50 to 100) of launch 0, to the middle of the second tile.
+    let query = StatsQuery::new().launch(0).window_ns(60.0..170.0);
+    let stats = trace.stats_of(&query);
+    let get = |name: &str| stats.get(name).expect("a row");
+    assert_eq!((get("mma").count, get("mma").ns.total, get("mma").ns.p50), (4, 200.0, 50.0));
+    // 40 ns of the first and 10 of the second.
+    assert_eq!(get("mma").share, 50.0 / 110.0);
+    assert_eq!(get("tile").share, (50.0 + 50.0) / 110.0);
+    // The kernels began before and fill all of it.
+    assert_eq!((get("gemm").count, get("gemm").share, get("gemm").warps), (0, 1.0, 4));
+    assert!(stats.notes.iter().any(|note| note.contains("from 60 ns to before 170 ns")));
+    assert!(stats.to_string().contains("100 %"), "{stats}");
+    // Between two launches there is nothing.
+    assert_eq!(trace.stats_of(&StatsQuery::new().window_ns(500.0..900.0)).rows, []);
+}
+
+#[test]
+fn filters_that_nothing_meets_say_what_there_is() {
+    let trace = nested();
+    let query = StatsQuery::new()
+        .name("stroe")
+        .kernel("gem")
+        .launch(7)
+        .block([9, 0, 0])
+        .window_ns(5.0..5.0);
+    let notes = trace.stats_of(&query).notes.join("\n");
+    for wanted in [
+        "no region is called stroe: there is copy, gemm, load, mma, tile",
+        "no kernel is called gem: there is copy, gemm",
+        "there is no launch 7: they are 0 to 2",
+        "block 9,0,0",
+        "the window from 5 to 5 ns holds nothing",
+        "only of: names stroe; kernels gem; launch 7",
+    ] {
+        assert!(notes.contains(wanted), "{wanted}\n{notes}");
+    }
+}
+
+/// Whatever the grouping, no region is lost or counted twice.
+#[test]
+fn all_groupings_have_all_regions() {
+    let trace = nested();
+    let whole: u64 = trace.stats().rows.iter().map(|row| row.count).sum();
+    for by in [GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp] {
+        let stats = trace.stats_by(by);
+        assert_eq!(stats.rows.iter().map(|row| row.count).sum::<u64>(), whole, "{by:?}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Captures for tests of the file, and what must hold of one that was damaged.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{
+    Capture, DeviceInfo, DiagnosticKind as Kind, RecordCost, Time, Trace, Value, Warp,
+};
+use profiler_wire::SiteKind;
+
+/// Two modules with all kinds of records: one that keeps the first of lane 0, one that keeps the
+/// last of all lanes.
+pub(crate) fn small() -> Capture {
+    Capture {
+        device: DeviceInfo {
+            name: "synthetic".to_owned(),
+            compute_capability: Some((9, 0)),
+            sm_count: 4,
+            driver: "1.2".to_owned(),
+            ..DeviceInfo::default()
+        },
+        modules: [module(Keep::First, None), module(Keep::Last, Some(4))]
+            .map(|module| module.capture().expect("the sites are whole"))
+            .into(),
+        record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
+        damage: Vec::new(),
+    }
+}
+
+fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 16);
+    module.lane_capacity = lane_capacity;
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site_with_unit(SiteKind::Region, "region", "bytes");
+    let signal = module.site(SiteKind::Signal, "s");
+    let wait = module.site(SiteKind::Wait, "s");
+    let names = module.names("TASK", &["copy", "compute"]);
+    for block in 0..3_u32 {
+        // 2 ticks a nanosecond.
+        let entry = 1_000 + 100 * u64::from(block);
+        let ns = |ticks: u64| 64_000 + (ticks - 1_000) / 2;
+        let mut warp = SyntheticWarp::new(kernel, entry, ns(entry));
+        warp.header.block = [block, 0, 0];
+        warp.header.grid_dim = [3, 1, 1];
+        warp.header.sm = block;
+        for lane in [0, 7] {
+            warp.lane(lane).begin(region, Some(2), entry + 10);
+            for step in 0..5 {
+                let start = entry + 20 + 10 * step;
+                warp.range(region, None, start, start + 5);
+                warp.attach(region, start + 5, Value::Float(1.5));
+            }
+            warp.range(names + 1, Some(3), entry + 30, entry + 90);
+            warp.anchor(entry + 100, ns(entry + 100));
+            warp.end(region, Some(2), entry + 102).value(signal, entry + 110, Value::Unsigned(1));
+            warp.value(wait, entry + 120, Value::Signed(1));
+        }
+        warp.leave(2_000, ns(2_000));
+        module.warps.push(warp);
+    }
+    module
+}
+
+/// One module with so many warps of one block each, that keep three regions.
+pub(crate) fn of_warps(warps: u32) -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    for block in 0..warps {
+        let entry = 10_000 + 100 * u64::from(block);
+        let mut warp = SyntheticWarp::new(kernel, entry, 64_000 + entry / 2);
+        warp.header.block = [block, 0, 0];
+        warp.header.grid_dim = [warps, 1, 1];
+        warp.header.sm = block % 132;
+        for step in 0..3 {
+            warp.range(region, None, entry + 10 * step, entry + 10 * step + 7);
+        }
+        warp.leave(entry + 60, 64_000 + (entry + 60) / 2);
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are whole")
+}
+
+/// The file of a capture.
+pub(crate) fn file(capture: &Capture) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    capture.write_to(&mut bytes).expect("a vector takes everything");
+    bytes
+}
+
+/// Where the blocks of a whole file begin, and where it ends.
+pub(crate) fn blocks(file: &[u8]) -> Vec<usize> {
+    let sync = &file[..8];
+    let begins = file.windows(8).enumerate().filter(|(_, window)| *window == sync);
+    begins.map(|(at, _)| at).chain([file.len()]).collect()
+}
+
+/// Checks that `damaged` has nothing that `whole` has not, and says what it lacks.
+pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
+    let diagnostics = &damaged.diagnostics;
+    assert!(diagnostics.count(Kind::DamagedCapture) > 0, "the damage is told");
+    let lacking = whole.warps.len() - damaged.warps.len();
+    assert!(lacking as u64 <= diagnostics.count(Kind::UnreadableSlot), "{diagnostics}");
+    let mut lanes_lacking = 0;
+    for warp in &damaged.warps {
+        let before = same_warp(whole, damaged, warp);
+        let time = |left: Time, right: Time| {
+            let ns = |trace: &Trace, time: Time| trace.origin_ns as f64 + time.ns;
+            // With fewer readings of the clocks the map is another by rounding.
+            assert_eq!(left.ticks, right.ticks);
+            assert!((ns(damaged, left) - ns(whole, right)).abs() < 1e-3, "{left:?}, {right:?}");
+        };
+        time(warp.entry, before.entry);
+        assert_eq!(warp.exit.is_some(), before.exit.is_some());
+        for lane in 0..32 {
+            let regions = |warp: &Warp| -> Vec<_> {
+                warp.regions.iter().filter(|region| region.lane == lane).cloned().collect()
+            };
+            let marks = |warp: &Warp| -> Vec<_> {
+                warp.marks.iter().filter(|mark| mark.lane == lane).cloned().collect()
+            };
+            let (mine, theirs) = (regions(warp), regions(before));
+            let (my_marks, their_marks) = (marks(warp), marks(before));
+            if mine.is_empty() && my_marks.is_empty() {
+                lanes_lacking += u64::from(!theirs.is_empty() || !their_marks.is_empty());
+                continue;
+            }
+            assert_eq!((mine.len(), my_marks.len()), (theirs.len(), their_marks.len()));
+            for (left, right) in mine.iter().zip(&theirs) {
+                time(left.start, right.start);
+                assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
+                let rest = |region: &profiler_trace::Region| {
+                    (region.form, region.track, region.depth, region.value)
+                };
+                assert_eq!(rest(left), rest(right));
+                assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
+            }
+            for (left, right) in my_marks.iter().zip(&their_marks) {
+                time(left.time, right.time);
+                assert_eq!((left.track, left.value), (right.track, right.value));
+            }
+        }
+        let emitted = |warp: &Warp| warp.recorded + warp.lost;
+        assert!(emitted(warp) <= emitted(before));
+        if diagnostics.count(Kind::UnreadableRecords) == 0 {
+            assert_eq!((warp.recorded, warp.lost), (before.recorded, before.lost));
+        }
+    }
+    assert!(lanes_lacking <= diagnostics.count(Kind::UnreadableRecords), "{diagnostics}");
+}
+
+/// The same warp of the same launch.
+fn same_warp<'t>(whole: &'t Trace, damaged: &Trace, warp: &Warp) -> &'t Warp {
+    let key = |trace: &Trace, warp: &Warp| {
+        let launch = &trace.launches[warp.launch];
+        (launch.kernel, launch.grid_id, warp.block, warp.warp, warp.slot)
+    };
+    let of = key(damaged, warp);
+    let mut same = whole.warps.iter().filter(|warp| key(whole, warp) == of);
+    let first = same.next().expect("a damaged capture has no other warps");
+    assert!(same.next().is_none(), "warps can be told apart");
+    first
+}

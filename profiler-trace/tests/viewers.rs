@@ -1,0 +1,57 @@
+//! What real viewers and readers make of written profiles and tables.
+//!
+//! A test whose tool the machine lacks is listed as ignored, with a line that says how to install
+//! it; with `PROFILER_REQUIRE_TOOLS=1` it fails. `cargo xtask tools` installs them.
+
+#[path = "viewers/catapult.rs"]
+mod catapult;
+#[path = "viewers/find.rs"]
+mod find;
+#[path = "viewers/proton.rs"]
+mod proton;
+#[path = "viewers/speedscope.rs"]
+mod speedscope;
+mod support;
+#[path = "viewers/tables.rs"]
+mod tables;
+#[path = "support/zoo.rs"]
+mod zoo;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use find::Tool;
+
+/// What a test needs, and what it does with it.
+#[derive(Clone, Copy)]
+struct Test {
+    name: &'static str,
+    needs: &'static [Tool],
+    run: fn() -> Result<(), Failed>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut reasons = BTreeSet::new();
+    let tests = [proton::TESTS, speedscope::TESTS, catapult::TESTS, tables::TESTS].concat();
+    let trials = tests.into_iter().map(|test| {
+        let missing = test.needs.iter().find_map(|tool| tool.find().err());
+        let is_ignored = missing.is_some() && !find::missing_is_failure();
+        if let Some(missing) = &missing {
+            reasons.insert(format!("tests are ignored: {missing}"));
+        }
+        Trial::test(test.name, move || match missing {
+            Some(missing) => Err(missing.into()),
+            None => (test.run)(),
+        })
+        .with_ignored_flag(is_ignored)
+    });
+    let trials: Vec<Trial> = trials.collect();
+    for reason in reasons {
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{reason}\n").as_bytes());
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
