@@ -230,7 +230,7 @@ pub struct Parts {
 /// `output` must be valid for one number a thread of the grid.
 #[profiled(by = when(thread::thread_idx_x() == lane))]
 pub unsafe extern "ptx-kernel" fn in_parts(
-    output @ _: *mut f32,
+    output: *mut f32,
     Parts { mut value, lane }: Parts,
     _: u32,
 ) {
