@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use profiler_host::{Backend, Capacity, Capture, Error, Kernel, Profiler, Session, Shape, Trace};
+use profiler_host::{
+    Backend, Capacity, Capture, Error, Kernel, ObserverEffect, Profiler, Session, Shape, Trace,
+};
 
 use crate::Run;
 
@@ -134,7 +136,11 @@ impl Run {
             (Some(plain), Some(profiled), Some(traced)) => Some(Timing { plain, profiled, traced }),
             _ => None,
         };
-        let capture = session.capture()?;
+        let mut capture = session.capture()?;
+        capture.observer_effect = timing.map(|Timing { plain, profiled, .. }| ObserverEffect {
+            without_ns: plain.as_nanos() as f64,
+            with_ns: profiled.as_nanos() as f64,
+        });
         Ok(Measured { trace: session.decode(&capture), capture, timing })
     }
 

@@ -207,6 +207,7 @@ impl SyntheticModule {
             },
             modules: vec![self.capture()?],
             record_cost: None,
+            observer_effect: None,
             damage: Vec::new(),
         })
     }

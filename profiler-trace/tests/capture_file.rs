@@ -11,8 +11,8 @@ use captures::{file, of_warps, small};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, DeviceInfo, FormCosts, ModuleCapture, RecordCost, RegionForm, SiteIndex,
-    StampCost, Trace, Value, decode,
+    Capture, CaptureArray, DeviceInfo, FormCosts, ModuleCapture, ObserverEffect, RecordCost,
+    RegionForm, SiteIndex, StampCost, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -201,9 +201,18 @@ proptest! {
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs())),
+        effect in prop::option::of((0.0..1e12, 0.0..1e12)),
     ) {
+        let observer_effect =
+            effect.map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns });
         let record_cost = costs.map(|(one_lane, elected)| RecordCost { one_lane, elected });
-        let capture = Capture { device, modules, record_cost, damage: Vec::new() };
+        let capture = Capture {
+            device,
+            modules,
+            record_cost,
+            observer_effect,
+            damage: Vec::new(),
+        };
         let (read, damage) = Capture::read_from(file(&capture).as_slice()).expect("a whole file");
         prop_assert_eq!(damage, []);
         prop_assert_eq!(read, capture);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, ModuleCapture};
-use crate::model::DeviceInfo;
+use crate::model::{DeviceInfo, ObserverEffect};
 use crate::record_cost::{FormCosts, RecordCost, StampCost};
 use crate::site_table::SiteTable;
 
@@ -51,6 +51,10 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
         "record_cost": capture.record_cost.map(|cost| json!({
             "one_lane": encode_costs(&cost.one_lane),
             "elected": encode_costs(&cost.elected),
+        })),
+        "observer_effect": capture.observer_effect.map(|effect| json!({
+            "without_ns": float(effect.without_ns),
+            "with_ns": float(effect.with_ns),
         })),
         "modules": capture.modules.iter().map(encode_module).collect::<Vec<_>>(),
         "missing": missing,
@@ -116,6 +120,18 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
                 Ok::<_, String>(RecordCost {
                     one_lane: decode_costs(&cost.get("one_lane")?)?,
                     elected: decode_costs(&cost.get("elected")?)?,
+                })
+            })
+            .transpose()?,
+        // Not in the first files of this version.
+        observer_effect: root
+            .get("observer_effect")
+            .ok()
+            .and_then(|effect| effect.option())
+            .map(|effect| {
+                Ok::<_, String>(ObserverEffect {
+                    without_ns: effect.get("without_ns")?.f64()?,
+                    with_ns: effect.get("with_ns")?.f64()?,
                 })
             })
             .transpose()?,

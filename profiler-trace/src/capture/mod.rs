@@ -16,7 +16,7 @@ mod write;
 use profiler_wire::Descriptor;
 use profiler_wire::descriptor::Lost;
 
-use crate::model::DeviceInfo;
+use crate::model::{DeviceInfo, ObserverEffect};
 use crate::record_cost::RecordCost;
 use crate::site_table::SiteTable;
 
@@ -35,6 +35,8 @@ pub struct Capture {
     pub modules: Vec<ModuleCapture>,
     /// What recording costs on that device, if it was measured.
     pub record_cost: Option<RecordCost>,
+    /// How much longer the kernel takes when it is recorded, where the program measured that.
+    pub observer_effect: Option<ObserverEffect>,
     /// What could not be read of the file that the capture comes from; empty where all was whole.
     /// [`decode`](crate::decode()) leaves out the slots concerned and says so.
     pub damage: Vec<CaptureDamage>,

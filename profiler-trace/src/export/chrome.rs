@@ -52,6 +52,10 @@ impl<'t, W: Write> Chrome<'t, W> {
                 "one_lane": costs(&cost.one_lane),
                 "elected": costs(&cost.elected),
             })),
+            "observer_effect": trace.observer_effect.map(|effect| json!({
+                "without_ns": effect.without_ns,
+                "with_ns": effect.with_ns,
+            })),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
         });

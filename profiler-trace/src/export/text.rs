@@ -167,6 +167,14 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
         }
         None => "cost of a record: not measured".to_owned(),
     });
+    if let Some(effect) = trace.observer_effect {
+        lines.push(format!(
+            "observer effect: the kernel takes {} µs without a session and {} µs with it, {:+.1} %",
+            digits(effect.without_ns / 1e3),
+            digits(effect.with_ns / 1e3),
+            100.0 * effect.relative()
+        ));
+    }
     lines
 }
 
@@ -184,5 +192,21 @@ pub(crate) fn digits(value: f64) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::facts;
+    use crate::model::{ObserverEffect, Trace};
+
+    #[test]
+    fn the_observer_effect_is_among_the_facts() {
+        let effect = ObserverEffect { without_ns: 303_400.0, with_ns: 309_200.0 };
+        let trace = Trace { observer_effect: Some(effect), ..Trace::default() };
+        let line = "observer effect: the kernel takes 303.4 µs without a session and 309.2 µs with \
+                    it, +1.9 %";
+        assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
+        assert!(!facts(&Trace::default()).iter().any(|fact| fact.starts_with("observer")));
     }
 }
