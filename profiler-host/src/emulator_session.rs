@@ -189,7 +189,7 @@ impl<'b> EmulatorSession<'b> {
             device: self.device.info(),
             modules: vec![self.arrays.read_back(&self.memory, sites)?],
             record_cost: self.output.cost,
-            damage: Vec::new(),
+            ..Capture::default()
         })
     }
 

@@ -249,7 +249,7 @@ impl<'m> ModuleSession<'m> {
             device: self.device.clone(),
             modules,
             record_cost: self.output.cost,
-            damage: Vec::new(),
+            ..Capture::default()
         })
     }
 

@@ -3,7 +3,8 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, DeviceInfo, DiagnosticKind as Kind, RecordCost, Time, Trace, Value, Warp,
+    Capture, DeviceInfo, DiagnosticKind as Kind, ObserverEffect, RecordCost, Time, Trace, Value,
+    Warp,
 };
 use profiler_wire::SiteKind;
 
@@ -22,6 +23,7 @@ pub(crate) fn small() -> Capture {
             .map(|module| module.capture().expect("the sites are whole"))
             .into(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
+        observer_effect: Some(ObserverEffect { without_ns: 100.5, with_ns: 103.25 }),
         damage: Vec::new(),
     }
 }
