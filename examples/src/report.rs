@@ -50,7 +50,10 @@ impl Report {
         let path = folder.join(format!("{}.capture", run.name));
         let written = self.measured.capture.write(&path);
         written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-        println!("wrote {} (what was read back, to be decoded later)", path.display());
+        println!(
+            "wrote {} (for the command `profiler`: stats, timeline, report, export, diff)",
+            path.display()
+        );
         println!("summary: {}", self.summary(run, correct));
         Ok(correct)
     }

@@ -326,7 +326,7 @@ fn an_export_says_where_it_is() {
     assert_eq!((ran.text().as_str(), ran.code), ("", Some(0)));
 }
 
-#[cfg(all(feature = "flamegraph", feature = "parquet"))]
+#[cfg(feature = "parquet")]
 #[test]
 fn the_name_of_the_output_must_say_a_format() {
     check(

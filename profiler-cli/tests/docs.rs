@@ -38,7 +38,7 @@ fn the_examples_print_what_the_page_says() {
     expect_file!["../../docs/cli.md"].assert_eq(&written);
 }
 
-#[cfg(all(feature = "flamegraph", feature = "parquet"))]
+#[cfg(feature = "parquet")]
 #[test]
 fn the_page_lists_every_command_and_format() {
     let folder = Folder::new();

@@ -47,7 +47,6 @@ fn a_file_and_standard_output_get_the_same_bytes() {
         ("parquet", "a.parquet"),
         #[cfg(feature = "parquet")]
         ("arrow", "a.arrow"),
-        #[cfg(feature = "flamegraph")]
         ("flamegraph", "a.svg"),
     ] {
         let to_file = folder.run(&format!("export gemm.capture -o {name}"));

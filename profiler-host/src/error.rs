@@ -200,7 +200,7 @@ pub enum Error {
     /// A trace whose format does not follow from the file's name.
     #[error(
         "{} does not say which format: end it in .pftrace (Perfetto), .json (Chrome) or .capture \
-         (what was read back, to be decoded later)",
+         (what was read back, for the command `profiler`)",
         .0.display()
     )]
     UnknownFormat(PathBuf),

@@ -2,7 +2,7 @@
 //!
 //! [`write_html`] writes a page that needs neither a network nor a server: figures and tables stand
 //! in it as plain HTML, and scripts of its own draw the distributions, the timeline and the maps.
-//! `write_flamegraph` (with the feature of that name) writes an SVG.
+//! [`write_flamegraph`] writes an SVG.
 //!
 //! What a page holds is bounded, whatever the trace's size: everything but the timeline's regions is
 //! aggregated, and those take what [`ReportOptions::detail_bytes`] allows. The page says what was
@@ -12,7 +12,6 @@
 mod blob;
 mod collect;
 mod detail;
-#[cfg(feature = "flamegraph")]
 mod flamegraph;
 mod launches;
 mod nesting;
@@ -27,7 +26,6 @@ use std::ops::Range;
 
 use profiler_trace::Trace;
 
-#[cfg(feature = "flamegraph")]
 pub use flamegraph::{FlamegraphOptions, write_flamegraph};
 
 /// What a page shows.

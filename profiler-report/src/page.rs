@@ -143,7 +143,7 @@ fn header(out: &mut impl Write, trace: &Trace, title: &str) -> io::Result<()> {
          </noscript>\n",
         escape(title),
         escape(name),
-        if device.emulated { " <strong>emulator: these are not GPU times</strong>" } else { "" },
+        if device.emulated { "; <strong>these are not GPU times</strong>" } else { "" },
     )
 }
 

@@ -60,8 +60,23 @@ pub(crate) fn extent(dim: [u32; 3]) -> String {
     }
 }
 
-/// Text that stands for itself between tags and in quoted attributes. Characters that HTML forbids
-/// become U+FFFD.
+/// The words of a text in lines of at most so many characters; a longer word has a line of its own.
+pub(crate) fn wrap(text: &str, characters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= characters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Text that stands for itself between tags and in quoted attributes. Characters that HTML or XML
+/// forbids become U+FFFD.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -72,6 +87,7 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\t' | '\n' => safe.push(character),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             _ if character.is_control() => safe.push('\u{fffd}'),
             _ => safe.push(character),
         }
@@ -98,9 +114,16 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_cut_between_words() {
+        assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrap("immeasurable x", 7), ["immeasurable", "x"]);
+        assert!(wrap(" ", 7).is_empty());
+    }
+
+    #[test]
     fn nothing_can_end_the_element_it_stands_in() {
-        let hostile = "</script><b a=\"'&\u{0}";
-        assert_eq!(escape(hostile), "&lt;/script&gt;&lt;b a=&quot;&#39;&amp;\u{fffd}");
+        let hostile = "</script><b a=\"'&\u{0}\u{ffff}";
+        assert_eq!(escape(hostile), "&lt;/script&gt;&lt;b a=&quot;&#39;&amp;\u{fffd}\u{fffd}");
         let json = script_json(&serde_json::json!(hostile));
         assert!(!json.contains(['<', '>', '&']));
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);

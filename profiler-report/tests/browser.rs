@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_report::{ReportOptions, write_html};
+use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
 use profiler_trace::{Diagnostic, DiagnosticKind, Place, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
@@ -28,8 +28,8 @@ const TESTS: &[(&str, Test)] = &[
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
     ("a_trace_without_anything_is_a_page", empty),
-    #[cfg(feature = "flamegraph")]
     ("frames_of_the_flame_graph_are_regions", flamegraph),
+    ("the_flame_graph_zooms_and_finds_in_light_and_dark", flamegraph_zooms),
     ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fits),
 ];
 
@@ -442,38 +442,148 @@ fn fits(browser: &Browser) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The SVG as the browser reads it: each frame's title holds its name and its time.
-#[cfg(feature = "flamegraph")]
+/// What a function says in the SVG, opened as a document of its own.
+fn ask_svg(browser: &Browser, trace: &Trace, scheme: Scheme, probe: &str) -> Result<Value, Failed> {
+    let mut svg = Vec::new();
+    write_flamegraph(trace, &mut svg, &FlamegraphOptions::default())?;
+    let svg = String::from_utf8(svg)?;
+    let end = svg.rfind("</svg>").ok_or("the SVG has no end")?;
+    let script = format!(
+        "<script><![CDATA[
+         addEventListener('message', ({{ source }}) => {{
+           let answer;
+           try {{ answer = (() => {{ {probe} }})(); }}
+           catch (error) {{ answer = {{ failed: String(error.stack) }}; }}
+           source.postMessage(answer, '*');
+         }}, {{ once: true }});
+         ]]></script>"
+    );
+    let svg = [&svg[..end], &script, &svg[end..]].concat();
+    let address: String = svg.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let page = format!(
+        "<!doctype html><html data-ready=\"yes\"><meta name=\"color-scheme\" content=\"light dark\">
+         <body><iframe width=\"1200\" height=\"600\" src=\"data:image/svg+xml,{address}\"></iframe></body></html>"
+    );
+    let wait = "
+        const frame = document.querySelector('iframe');
+        const answer = await new Promise((resolve) => {
+          const asking = setInterval(() => frame.contentWindow.postMessage('ask', '*'), 20);
+          addEventListener('message', ({ data }) => { clearInterval(asking); resolve(data); });
+        });
+        if (answer.failed) throw new Error(answer.failed);
+        return answer;";
+    ask(browser, &page, scheme, wait)
+}
+
+/// Each frame's title holds its name and its time.
 fn flamegraph(browser: &Browser) -> Result<(), Failed> {
     let mut trace = support::large(2000);
-    let hostile = "</title><script>\"a;b\" & 7";
+    let hostile = "</title><script>]]>\"a;b\" & 7\u{ffff}";
     trace.sites[2].name = hostile.to_owned();
-    let mut svg = Vec::new();
-    let options = profiler_report::FlamegraphOptions::default();
-    profiler_report::write_flamegraph(&trace, &mut svg, &options)?;
-    let text = serde_json::to_string(std::str::from_utf8(&svg)?)?.replace('<', "\\u003c");
-    let probe = format!(
-        "const svg = new DOMParser().parseFromString({text}, 'image/svg+xml');
-         return {{ errors: svg.querySelectorAll('parsererror').length, scripts: svg.querySelectorAll('script').length,
-           titles: [...svg.querySelectorAll('title')].map((title) => title.textContent) }};"
-    );
-    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, &probe)?;
+    let probe = "return {
+        errors: document.querySelectorAll('parsererror').length,
+        scripts: document.querySelectorAll('script').length,
+        titles: [...document.querySelectorAll('.frame > title')].map((title) => title.textContent),
+    };";
+    let answer = ask_svg(browser, &trace, Scheme::Light, probe)?;
     assert_eq!(answer["errors"], 0);
-    assert_eq!(answer["scripts"], 1, "inferno's own");
+    assert_eq!(answer["scripts"], 2, "its own and the probe");
     let titles = answer["titles"].as_array().ok_or("titles")?;
     let time_of = |name: &str| -> Option<u64> {
         let titles = titles.iter().filter_map(Value::as_str);
-        let mut found = titles.filter_map(|title| title.strip_prefix(name)?.strip_prefix(" ("));
-        let (time, _) = found.next()?.split_once(" ns")?;
+        let mut found = titles.filter_map(|title| title.strip_prefix(name)?.strip_prefix('\n'));
+        let time = found.next()?.split_once(" (")?.1.split_once(" ns)")?.0;
         assert!(found.next().is_none(), "one frame for {name}");
-        time.replace(',', "").parse().ok()
+        time.replace('\u{202f}', "").parse().ok()
     };
     let stats = trace.stats();
     for row in &stats.rows {
-        let shown = time_of(&row.name.replace(';', "；").replace("& 7", "&\u{a0}7"));
-        let shown = shown.ok_or_else(|| format!("{} is not in {titles:?}", row.name))?;
+        let name = row.name.replace(';', "；").replace('\u{ffff}', "\u{fffd}");
+        let shown = time_of(&name).ok_or_else(|| format!("{name} is not in {titles:?}"))?;
         // Own times are rounded to a nanosecond, stack by stack.
-        assert!((shown as f64 - row.ns.total).abs() < 4.0, "{}: {shown}", row.name);
+        assert!((shown as f64 - row.ns.total).abs() < 4.0, "{name}: {shown}");
     }
     Ok(())
+}
+
+fn flamegraph_zooms(browser: &Browser) -> Result<(), Failed> {
+    let trace = support::large(2000);
+    let probe = "
+        const frames = () => Object.fromEntries([...document.querySelectorAll('.frame')]
+          .filter((frame) => getComputedStyle(frame).display !== 'none')
+          .map((frame) => [frame.querySelector('text').textContent, frame.querySelector('rect').getBoundingClientRect().width]));
+        const named = (name) => [...document.querySelectorAll('.frame')].find((frame) => frame.querySelector('text').textContent === name);
+        const key = (target, key) => target.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+        const whole = frames();
+        named('tile').dispatchEvent(new MouseEvent('click'));
+        const tile = frames();
+        key(named('load'), 'Enter');
+        const load = frames();
+        const input = document.querySelector('input');
+        const search = (text) => {
+          input.value = text;
+          input.dispatchEvent(new Event('input'));
+          const found = [...document.querySelectorAll('.found')].map((frame) => frame.querySelector('text').textContent);
+          return [found, document.querySelector('[role=status]').textContent];
+        };
+        const [nested, nested_said] = search('l');
+        const [found, said] = search('A');
+        key(document.documentElement, 'Escape');
+        const inks = [...document.querySelectorAll('.frame')].map((frame) =>
+          [...frame.children].slice(1).map((child) => getComputedStyle(child).fill.match(/\\d+/g).map(Number)));
+        const page = getComputedStyle(document.getElementById('page')).fill;
+        const title = getComputedStyle(document.getElementById('title')).fill;
+        return { whole, tile, load, found, said, nested, nested_said, again: frames(), value: input.value, inks, page, title };";
+    let mut pages = Vec::new();
+    for scheme in [Scheme::Light, Scheme::Dark] {
+        let answer = ask_svg(browser, &trace, scheme, probe)?;
+        let names = |step: &str| -> Vec<String> {
+            answer[step].as_object().into_iter().flat_map(|frames| frames.keys().cloned()).collect()
+        };
+        assert_eq!(names("whole"), ["all", "gemm", "load", "mma", "store", "tile", "wait"]);
+        assert_eq!(names("tile"), ["all", "gemm", "load", "mma", "tile", "wait"]);
+        assert_eq!(names("load"), ["all", "gemm", "load", "tile"]);
+        let width = |step: &str, name: &str| answer[step][name].as_f64().unwrap_or(-1.0);
+        let all = width("whole", "all");
+        assert!(all > 1000.0, "the frame around all has the width of the window: {all}");
+        assert_eq!([width("tile", "tile"), width("load", "load"), width("load", "gemm")], [all; 3]);
+        let share = |name| {
+            let row = trace.stats().rows.into_iter().find(|row| row.name == name);
+            row.map_or(-1.0, |row| row.ns.total)
+        };
+        let is = width("whole", "mma") / all;
+        assert!((is - share("mma") / share("gemm")).abs() < 1e-3, "widths are shares: {is}");
+        assert!(width("tile", "mma") > width("whole", "mma"));
+        assert_eq!(answer["found"], serde_json::json!(["load", "wait", "mma"]));
+        let said = answer["said"].as_str().and_then(|said| said.strip_prefix("3 frames, "));
+        let said = said.and_then(|said| said.strip_suffix(" % of all time")?.parse().ok());
+        let wanted = (share("load") + share("wait") + share("mma")) / share("gemm") * 100.0;
+        assert!((said.unwrap_or(-1.0_f64) - wanted).abs() < 0.01, "{said:?} {wanted}");
+        // Both frames hold an l, and one lies in the other: its time is not counted twice.
+        assert_eq!(answer["nested"], serde_json::json!(["tile", "load"]));
+        let of_tile = share("tile") / share("gemm") * 100.0;
+        let said = answer["nested_said"].as_str().and_then(|said| said.strip_prefix("2 frames, "));
+        let said = said.and_then(|said| said.strip_suffix(" % of all time")?.parse().ok());
+        assert!((said.unwrap_or(-1.0_f64) - of_tile).abs() < 0.01, "{said:?} {of_tile}");
+        assert_eq!(answer["again"], answer["whole"], "Escape shows everything");
+        assert_eq!(answer["value"], "");
+        for pair in answer["inks"].as_array().ok_or("inks")? {
+            let [ground, ink] = [&pair[0], &pair[1]].map(luminance);
+            let contrast = (ground.max(ink) + 0.05) / (ground.min(ink) + 0.05);
+            assert!(contrast > 4.5, "names can be read: {pair}");
+        }
+        pages.push([answer["page"].clone(), answer["title"].clone()]);
+    }
+    assert_ne!(pages[0][0], pages[1][0], "the system decides on light and dark");
+    assert_ne!(pages[0][1], pages[1][1]);
+    Ok(())
+}
+
+/// By the Web Content Accessibility Guidelines, of red, green and blue.
+fn luminance(color: &Value) -> f64 {
+    let part = |at: usize| match color[at].as_f64().unwrap_or(f64::NAN) / 255.0 {
+        share if share <= 0.04045 => share / 12.92,
+        share => ((share + 0.055) / 1.055).powf(2.4),
+    };
+    0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2)
 }

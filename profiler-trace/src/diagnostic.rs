@@ -343,8 +343,9 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::DamagedCapture => write!(
                 f,
-                "the capture's file is damaged or truncated ({count} findings, which are listed where \
-                 it is read); copy it again from where it was written, or record it again"
+                "the capture's file is damaged or truncated ({count} findings, which Capture::read \
+                 returns and `profiler check` lists); copy it again from where it was written, or \
+                 record it again"
             ),
             Kind::UnreadableSlot => write!(
                 f,

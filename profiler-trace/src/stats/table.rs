@@ -14,7 +14,7 @@ impl fmt::Display for Stats {
         }
         write!(f, "{}", self.diagnostics)?;
         if self.rows.is_empty() {
-            return writeln!(f, "no kernel was recorded");
+            return writeln!(f, "no kernel was recorded, or none that was asked for");
         }
         let mut table = Table::new();
         table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));

@@ -34,7 +34,6 @@ pub(super) enum Format {
     #[cfg(feature = "parquet")]
     Arrow,
     /// A flame graph of regions by their own time (.svg)
-    #[cfg(feature = "flamegraph")]
     Flamegraph,
 }
 
@@ -53,7 +52,6 @@ impl Format {
             Self::Parquet => &[".parquet"],
             #[cfg(feature = "parquet")]
             Self::Arrow => &[".arrow", ".feather"],
-            #[cfg(feature = "flamegraph")]
             Self::Flamegraph => &[".svg"],
         }
     }
@@ -90,7 +88,6 @@ impl Format {
             Self::Perfetto => Content::Binary,
             #[cfg(feature = "parquet")]
             Self::Parquet | Self::Arrow => Content::Binary,
-            #[cfg(feature = "flamegraph")]
             Self::Flamegraph => Content::Text,
             Self::Chrome
             | Self::Hatchet
@@ -123,7 +120,6 @@ impl Format {
             Self::Arrow => {
                 profiler_parquet::write_arrow(trace, writer, &Default::default())?;
             }
-            #[cfg(feature = "flamegraph")]
             Self::Flamegraph => {
                 profiler_report::write_flamegraph(trace, writer, &Default::default())?;
             }
