@@ -89,6 +89,14 @@ pub fn repair(file: &mut [u8], lengths: bool) {
                 let total = offset as u64 + u64::from(length);
                 header[40..48].copy_from_slice(&total.to_le_bytes());
             }
+            if packing == 1 {
+                let long = |at: usize| u64::from(int(header, at)) | u64::from(int(header, at + 4)) << 32;
+                let offset = long(32) / PART as u64 * PART as u64;
+                let part = long(40).saturating_sub(offset).min(PART as u64) as u32;
+                header[20..24].copy_from_slice(&part.to_le_bytes());
+                header[24..28].fill(0);
+                header[32..40].copy_from_slice(&offset.to_le_bytes());
+            }
         }
         let part = (int(header, 20) as usize).min(PART);
         let payload = &payload[..(int(header, 24) as usize).min(payload.len())];

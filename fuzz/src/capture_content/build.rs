@@ -211,7 +211,7 @@ impl Module {
         let (keep, capacity, lane_capacity) = if self.keeps_last {
             (Keep::Last, 1 << (self.capacity % 6), self.lane_capacity.map(|power| 1 << (power % 4)))
         } else {
-            let lanes = self.lane_capacity.map(|capacity| u32::from(capacity % 12));
+            let lanes = self.lane_capacity.map(|capacity| 1 + u32::from(capacity % 12));
             (Keep::First, u32::from(self.capacity % 50), lanes)
         };
         let mut module = SyntheticModule::new(keep, capacity);

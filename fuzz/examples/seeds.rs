@@ -1,4 +1,4 @@
-//! Writes the inputs that the targets begin with into their corpora.
+//! Writes the inputs that the targets begin with into their corpora: `cargo run --example seeds`.
 
 use std::path::Path;
 
