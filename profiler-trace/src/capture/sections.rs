@@ -10,8 +10,6 @@ use super::format::{BlockHeader, PART_BYTES, Section};
 /// Missing parts that are believed without a sign of them, so that a file cannot claim without
 /// limit that there is more of it.
 const PARTS_BELIEVED: u64 = 16;
-/// Bytes that are reserved on the claim of a block alone.
-const BYTES_BELIEVED: usize = 16 << 20;
 
 /// What was found of all sections.
 #[derive(Default)]
@@ -97,8 +95,9 @@ impl Sections {
 impl Parts {
     fn grow(&mut self, length: usize) -> io::Result<()> {
         if length > self.bytes.capacity() {
-            // Never more than a few times what is there, and in the end exactly what there is.
-            let reserve = BYTES_BELIEVED.max(2 * self.bytes.len());
+            // Never more than a few times what is there, whatever blocks claim there is, and in the
+            // end exactly what there is.
+            let reserve = 2 * self.bytes.len();
             let total = usize::try_from(self.total).unwrap_or(usize::MAX);
             let capacity = self.bytes.len().saturating_add(reserve).min(total).max(length);
             self.bytes.try_reserve_exact(capacity - self.bytes.len())?;
@@ -121,5 +120,34 @@ impl Parts {
         }
         add((self.found.len() as u64 * part).min(total)..total);
         missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::CaptureArray;
+    use crate::capture::format::Packing;
+
+    #[test]
+    fn memory_is_taken_for_what_is_there_and_not_for_what_is_claimed() {
+        let mut sections = Sections::default();
+        let section = Section::Array { module: 0, array: CaptureArray::Records };
+        for index in 0..4 {
+            let header = BlockHeader {
+                section,
+                packing: Packing::Zeros,
+                part_bytes: PART_BYTES as u32,
+                part_checksum: crc32c::crc32c(&vec![0; PART_BYTES]),
+                payload_bytes: 0,
+                payload_checksum: 0,
+                offset: index * PART_BYTES as u64,
+                total: 1 << 50,
+            };
+            assert_eq!(sections.place(&header, &[], 0).expect("memory"), Placed::Whole);
+        }
+        let parts = sections.take(section);
+        assert_eq!(parts.bytes.len(), 4 * PART_BYTES);
+        assert!(parts.bytes.capacity() <= 4 * parts.bytes.len());
     }
 }

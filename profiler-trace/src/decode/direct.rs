@@ -21,8 +21,17 @@ use crate::site_table::SiteTable;
 #[derive(Debug, Default)]
 pub(super) struct SiteKinds(Vec<u32>);
 
+/// Ids that are taken for dense, however little was recorded.
+const IDS_DENSE: usize = 1024;
+
 impl SiteKinds {
-    pub(super) fn new(table: &SiteTable) -> Self {
+    /// `bytes` are those of the records that it is to be used for. Where the ids are so sparse that
+    /// it would be larger, no site is in it: lanes are then decoded with the table itself.
+    pub(super) fn new(table: &SiteTable, bytes: usize) -> Self {
+        let ids = table.sites().last().map_or(0, |site| site.id as usize + 1);
+        if ids > IDS_DENSE.max(bytes / size_of::<u32>()) {
+            return Self::default();
+        }
         let mut kinds = Vec::new();
         for (index, site) in (0..).zip(table.sites()) {
             if site.id <= record::SITE_MAX {

@@ -74,12 +74,18 @@ pub(super) struct Survivors {
     /// How many of them lie behind the end of the capture's array.
     pub cut: u32,
     capacity: u32,
+    /// How many units of the room are in the capture.
+    held: u32,
 }
 
 impl Survivors {
-    /// Indices into the room, oldest first.
+    /// Indices into the room, oldest first, of those that are in the capture. Headers and descriptor
+    /// may claim far more than that.
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
-        (0..self.count).map(move |number| self.index(number))
+        let until_end = self.capacity.saturating_sub(self.first).min(self.count);
+        let wrapped = self.count - until_end;
+        let end = (self.first + until_end).min(self.held);
+        (self.first..end).chain(0..wrapped.min(self.held))
     }
 
     /// The index into the room of a survivor by its number, from the oldest.
@@ -145,7 +151,7 @@ impl Room<'_> {
             (true, held) => capacity - held,
             (false, held) => count.saturating_sub(held),
         };
-        Survivors { first, count, oldest_lost: wrapped, cut, capacity }
+        Survivors { first, count, oldest_lost: wrapped, cut, capacity, held: self.held }
     }
 
     /// Which units survived in a lane that left no count: those that were written, as rooms are
@@ -167,7 +173,14 @@ impl Room<'_> {
             first = (0..capacity).max_by_key(|index| step(*index)).map_or(0, |newest| newest + 1)
                 % capacity;
         }
-        Survivors { first, count: written, oldest_lost: first != 0, cut: 0, capacity }
+        Survivors {
+            first,
+            count: written,
+            oldest_lost: first != 0,
+            cut: 0,
+            capacity,
+            held: self.held,
+        }
     }
 
     /// Whether, in a lane that left no count and `kept` so many units, later ones may have found no

@@ -7,8 +7,8 @@ use super::{
     Scratch, SiteKinds, Slot, SlotSource, blank_warp, entry_and_exit, fit_clocks, note_lost,
     read_slots, threads, to_ns,
 };
-use crate::capture::Capture;
 use crate::capture::lost::ModuleLoss;
+use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 use crate::edges;
@@ -90,20 +90,12 @@ impl<'c> Decoder<'c> {
             }
         }
         head.launches = launches;
-        let bytes = |module: &crate::ModuleCapture| module.records.len() + module.lanes.len();
+        let bytes = |module: &ModuleCapture| module.records.len() + module.lanes.len();
+        let kinds = capture.modules.iter();
+        let kinds = kinds.map(|module| SiteKinds::new(&module.sites, bytes(module))).collect();
         let bytes: usize = capture.modules.iter().map(bytes).sum();
         let threads = if bytes < SMALL_BYTES { NonZeroUsize::MIN } else { threads::available() };
-        Self {
-            capture,
-            kinds: capture.modules.iter().map(|module| SiteKinds::new(&module.sites)).collect(),
-            slots,
-            clocks,
-            order,
-            launch_of,
-            head,
-            threads,
-            directly: true,
-        }
+        Self { capture, kinds, slots, clocks, order, launch_of, head, threads, directly: true }
     }
 
     /// How many threads decode at once; at first as many as the machine has, or one for a small

@@ -129,7 +129,7 @@ fn direct_lane(capture: &Capture) -> Option<(Recorded, Diagnostics)> {
         survivors: lane.room.survivors_of(lane.counts),
         bounds: slot.bounds(0),
         clock: slot.header.record_clock,
-        kinds: &SiteKinds::new(&module.sites),
+        kinds: &SiteKinds::new(&module.sites, module.records.len()),
         place: Place { lane: Some(0), ..Place::default() },
     };
     let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());

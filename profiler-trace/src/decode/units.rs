@@ -44,8 +44,7 @@ pub(super) fn read(
 ) -> (Vec<Unit>, Vec<Written>) {
     let mut units = Vec::new();
     let mut times = Vec::new();
-    let held = survivors.indices().filter(|_| survivors.cut < survivors.count);
-    for index in held {
+    for index in survivors.indices() {
         let place = Some(Place { unit: Some(index), ..place });
         let words @ [data, stamp] = room.unit(index);
         let Some(Stamp { kind, site: id, ticks }) = Stamp::unpack(stamp) else {

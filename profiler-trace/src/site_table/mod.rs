@@ -127,6 +127,9 @@ impl SiteTable {
     }
 }
 
+/// Bytes that names and places of one list's sites may take.
+const TEXT_MAX: usize = 16 << 20;
+
 /// What [`SiteEntry::parse`] leaves to its caller.
 fn check(entry: &SiteEntry<'_>) -> Result<(), SiteTableError> {
     let damaged = |error: String| Err(SiteTableError::Damaged { error });
@@ -139,6 +142,14 @@ fn check(entry: &SiteEntry<'_>) -> Result<(), SiteTableError> {
             "{} has {} ids, {expected} were expected",
             describe_entry(entry),
             entry.ids
+        ));
+    }
+    // Each name gets the list's place.
+    let place = entry.name.len() + entry.file.len() + entry.module.len();
+    if place.saturating_mul(expected) > TEXT_MAX {
+        return damaged(format!(
+            "a list of {} names has a name and a place of {place} bytes, which is too much",
+            entry.names.len()
         ));
     }
     if entry.strategy != STRATEGY_OF_KERNEL && Strategy::from_code(entry.strategy).is_none() {

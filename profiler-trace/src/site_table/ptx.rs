@@ -7,7 +7,9 @@ use super::SiteTableError;
 
 /// Trailing zeros that are put back at most: entries end in at most a few empty strings, and the
 /// text must not be able to ask for any amount of memory.
-const PADDING_MAX: usize = 1 << 16;
+const PADDING_MAX: usize = 1 << 12;
+/// Bytes among which the bracket behind an array's length is looked for.
+const LENGTH_TEXT_MAX: usize = 64;
 
 /// What a PTX module says about profiling.
 #[derive(Debug, Default)]
@@ -53,8 +55,13 @@ pub(super) fn scan(ptx: &str) -> Result<PtxModule, SiteTableError> {
             }
         }
     }
+    let mut done = 0;
     for (at, _) in ptx.match_indices(DESCRIPTOR_PREFIX) {
+        if at < done {
+            continue;
+        }
         let name = identifier(ptx, at);
+        done = name.end;
         if name.start != at {
             continue;
         }
@@ -96,7 +103,10 @@ enum Initializer {
 /// Reads `[N] = {80, 83, ..}` behind a name. Zeros at the end, which PTX omits, are put back.
 fn initializer(behind: &str) -> Initializer {
     let Some(rest) = behind.trim_start().strip_prefix('[') else { return Initializer::None };
-    let Some((length, rest)) = rest.split_once(']') else { return Initializer::None };
+    // No farther: a text of nothing but begun arrays is not to be searched for each of them.
+    let bracket = rest.bytes().take(LENGTH_TEXT_MAX).position(|byte| byte == b']');
+    let Some(bracket) = bracket else { return Initializer::None };
+    let (length, rest) = (&rest[..bracket], &rest[bracket + 1..]);
     let Some(rest) = rest.trim_start().strip_prefix('=') else { return Initializer::None };
     let Some(rest) = rest.trim_start().strip_prefix('{') else { return Initializer::None };
     let Some((list, _)) = rest.split_once('}') else { return Initializer::Damaged };

@@ -1,0 +1,122 @@
+//! What fuzzing found: inputs that once took minutes, or memory out of proportion.
+
+use std::fmt::Write;
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{DiagnosticKind as Kind, SiteTable, SiteTableError, decode};
+use profiler_wire::descriptor::CURSOR_MAX;
+use profiler_wire::record::SITE_MAX;
+use profiler_wire::site::ID_OFFSET;
+use profiler_wire::{Descriptor, SiteKind, header};
+
+/// A kernel and a region, which each of so many warps records once.
+fn module(warps: u32) -> SyntheticModule {
+    let mut module = SyntheticModule::new(Keep::First, 1);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    for block in 0..warps {
+        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+        warp.header.block = [block, 0, 0];
+        warp.range(region, None, 1_010, 1_020).leave(2_000, 64_500);
+        module.warps.push(warp);
+    }
+    module
+}
+
+/// Rooms of 4 GiB, all but full by the headers, of which the capture has 16 bytes: what is not there
+/// was once looked at unit by unit, seconds for each slot.
+#[test]
+fn units_behind_the_end_of_the_capture_cost_no_time() {
+    const UNITS: u32 = CURSOR_MAX / 16 - 1;
+    for (mask, limit) in [(u32::MAX, CURSOR_MAX), (u32::MAX >> 1, u32::MAX)] {
+        let mut capture = module(64).into_capture().expect("the sites are whole");
+        let module = &mut capture.modules[0];
+        module.records.truncate(16);
+        module.descriptor = Descriptor {
+            record_mask: mask,
+            record_limit: limit,
+            record_shift: 32,
+            ..module.descriptor
+        };
+        for words in module.headers.chunks_exact_mut(header::BYTES) {
+            words[80..88].copy_from_slice(&header::pack_counts(UNITS, 0).to_le_bytes());
+        }
+        let trace = decode(&capture);
+        assert_eq!(trace.warps.len(), 64);
+        assert!(trace.recorded() <= 1);
+        assert_eq!(trace.recorded() + trace.lost(), 64 * u64::from(UNITS));
+        let count = |kind| trace.diagnostics.count(kind);
+        assert_eq!((count(Kind::TruncatedCapture), count(Kind::UnwrittenUnit)), (64, 0));
+    }
+}
+
+/// Ids at the end of their range, without the build step that numbers them from 1 on, and hardly a
+/// record: each module once took a table of 4 MiB.
+#[test]
+fn sparse_ids_are_found() {
+    let plain = module(1);
+    let shift = SITE_MAX - 2;
+    let entries: Vec<Vec<u8>> = (0..)
+        .zip(plain.entries())
+        .map(|(index, entry)| {
+            let mut entry = entry.clone();
+            let id: u32 = 1 + index + shift;
+            entry[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&id.to_le_bytes());
+            entry
+        })
+        .collect();
+    let capture = plain.into_capture().expect("the sites are whole");
+    let mut sparse = capture.clone();
+    let module = &mut sparse.modules[0];
+    module.sites = SiteTable::from_entries(entries.iter().map(Vec::as_slice)).expect("ids fit");
+    // Kernel 1 in the header, region 2 in the stamp's high half.
+    let kernel = &mut module.headers[20..24];
+    kernel.copy_from_slice(&(1 + shift).to_le_bytes());
+    let tag = &mut module.records[12..16];
+    let moved = u32::from_le_bytes(tag.try_into().expect("4 bytes")) + shift;
+    tag.copy_from_slice(&moved.to_le_bytes());
+    let (mut left, right) = (decode(&sparse), decode(&capture));
+    assert_eq!(left.sites[1].id, SITE_MAX);
+    left.sites.clone_from(&right.sites);
+    assert_eq!(left, right);
+}
+
+/// Once, each of these was searched to the text's end, or to its begin.
+#[test]
+fn names_in_a_row_and_arrays_without_an_end_cost_no_time() {
+    let descriptors = "__profiler_descriptor_v".repeat(200_000);
+    assert!(matches!(
+        SiteTable::from_ptx(&descriptors),
+        Err(SiteTableError::NotProfiled { stamp: None })
+    ));
+    let arrays = ".b8 __PROFILER_SITE[ ".repeat(200_000);
+    assert!(matches!(
+        SiteTable::from_ptx(&arrays),
+        Err(SiteTableError::NotProfiled { stamp: None })
+    ));
+}
+
+/// The path of the file stands in every site of a list.
+#[test]
+fn a_list_that_would_take_too_much_memory_is_refused() {
+    let mut list = SyntheticModule::new(Keep::First, 0);
+    let names = vec![""; 10_000];
+    let path = "p".repeat(60_000);
+    let entry = profiler_wire::SiteEntry::new(SiteKind::Names, "TASK", &path, "gpu::kernel", 1, 1);
+    list.site_entry(&entry, &names);
+    let entries = list.entries().iter().map(Vec::as_slice);
+    let error = SiteTable::from_entries(entries).expect_err("600 MB of paths");
+    assert!(error.to_string().contains("a list of 10000 names"), "{error}");
+}
+
+/// Zeros that the text of a module leaves out are put back, but not as many as it likes.
+#[test]
+fn an_array_with_a_claimed_length_is_damaged() {
+    let mut text = String::new();
+    for number in 0..1000 {
+        writeln!(text, ".b8 a{number}__PROFILER_SITE[99999999999] = {{80, 83, 73, 84, 2}};")
+            .expect("a string takes all");
+    }
+    let error = SiteTable::from_ptx(&text).expect_err("not a site");
+    assert!(matches!(error, SiteTableError::Damaged { .. }), "{error}");
+}

@@ -1,0 +1,355 @@
+//! Every kind of record, from any warp, by either clock: what was recorded, written as a file, read
+//! and decoded is what a plain model says.
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, DiagnosticKind as Kind, RegionForm, Trace, Value, decode};
+use profiler_wire::header::Clock;
+use profiler_wire::record::{RecordKind, TRACK_MAX, track_field};
+use profiler_wire::{SiteKind, Strategy as Recorder};
+use proptest::prelude::*;
+
+/// Sites in the order of their ids, from 1 on: the last three are names of a list, and what is none
+/// of them.
+const KERNEL: u32 = 1;
+const REGIONS: [u32; 5] = [2, 3, 7, 8, 9];
+const INSTANTS: [u32; 3] = [4, 5, 6];
+
+fn module(keep: Keep, capacity: u32) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, capacity);
+    module.lane_capacity = Some(8);
+    module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "region");
+    module.site_with_unit(SiteKind::Region, "copy", "bytes");
+    module.site(SiteKind::Mark, "mark");
+    module.site(SiteKind::Signal, "full");
+    module.site(SiteKind::Wait, "empty");
+    module.names("TASK", &["load", "store"]);
+    module
+}
+
+/// What a lane does after some ticks.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A region that began so many ticks before, but not before the kernel.
+    Range(u32, Option<u32>, u64, Option<Value>),
+    Begin(u32, Option<u32>),
+    End(u32, Option<u32>, Option<Value>),
+    Mark(u32, Option<u32>),
+    Value(u32, Value),
+    Anchor,
+}
+
+/// A unit with its whole time.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    at: u64,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Range(u32, Option<u32>, u64),
+    Begin(u32, Option<u32>),
+    End(u32, Option<u32>),
+    Attachment(Value),
+    Mark(u32, Option<u32>, Option<Value>),
+    Anchor,
+}
+
+/// Equal for all floating-point numbers too.
+type Number = Option<(RecordKind, u64)>;
+
+fn number(value: Option<Value>) -> Number {
+    value.map(|value| match value {
+        Value::Unsigned(value) => (RecordKind::ValueUnsigned, value),
+        Value::Signed(value) => (RecordKind::ValueSigned, value.cast_unsigned()),
+        Value::Float(value) => (RecordKind::ValueFloat, value.to_bits()),
+    })
+}
+
+/// What is known of a lane, in some order.
+#[derive(Debug, Default, PartialEq)]
+struct Lane {
+    /// Site, whether it is a token's, track, start, end, value.
+    regions: Vec<(u32, bool, Option<u32>, u64, Option<u64>, Number)>,
+    /// Site, track, time, value.
+    marks: Vec<(u32, Option<u32>, u64, Number)>,
+    anchors: Vec<u64>,
+}
+
+impl Lane {
+    fn sorted(mut self) -> Self {
+        self.regions.sort_by_key(|region| format!("{region:?}"));
+        self.marks.sort_by_key(|mark| format!("{mark:?}"));
+        self.anchors.sort_unstable();
+        self
+    }
+
+    /// The plain model of what units say.
+    fn expected(units: &[Unit]) -> Self {
+        let mut lane = Self::default();
+        // The region that the unit before ended.
+        let mut ended = None;
+        for unit in units {
+            let before = std::mem::take(&mut ended);
+            match unit.what {
+                What::Range(site, track, start) => {
+                    ended = Some(lane.regions.len());
+                    lane.regions.push((site, false, track, start, Some(unit.at), None));
+                }
+                What::Begin(site, track) => {
+                    lane.regions.push((site, true, track, unit.at, None, None));
+                }
+                What::End(site, track) => {
+                    ended = lane.regions.iter().rposition(|region| {
+                        (region.0, region.1, region.2, region.4) == (site, true, track, None)
+                    });
+                    if let Some(index) = ended {
+                        lane.regions[index].4 = Some(unit.at);
+                    }
+                }
+                What::Attachment(value) => {
+                    if let Some(index) = before {
+                        lane.regions[index].5 = number(Some(value));
+                    }
+                }
+                What::Mark(site, track, value) => {
+                    lane.marks.push((site, track, unit.at, number(value)));
+                }
+                What::Anchor => lane.anchors.push(unit.at),
+            }
+        }
+        lane.sorted()
+    }
+
+    /// What was decoded.
+    fn decoded(trace: &Trace, lane: u8) -> Self {
+        let warp = &trace.warps[0];
+        let id = |site| trace.site(site).id;
+        let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
+            let is_token = region.form == RegionForm::Token;
+            let end = region.end.map(|end| end.ticks);
+            let value = number(region.value);
+            (id(region.site), is_token, region.track, region.start.ticks, end, value)
+        });
+        let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
+        let marks =
+            marks.map(|mark| (id(mark.site), mark.track, mark.time.ticks, number(mark.value)));
+        let anchors = warp.anchors.iter().filter(|anchor| anchor.lane == lane);
+        Self {
+            regions: regions.collect(),
+            marks: marks.collect(),
+            anchors: anchors.map(|anchor| anchor.time.ticks).collect(),
+        }
+        .sorted()
+    }
+}
+
+/// The warp's clocks at its entry.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    clock: Clock,
+    cycles: u64,
+    nanoseconds: u64,
+}
+
+impl Entry {
+    fn ticks(&self) -> u64 {
+        match self.clock {
+            Clock::Cycles => self.cycles,
+            Clock::GlobalTimer => self.nanoseconds,
+        }
+    }
+
+    /// Both clocks when the record clock stands there: two cycles to a nanosecond.
+    fn both(&self, ticks: u64) -> (u64, u64) {
+        let since = ticks - self.ticks();
+        match self.clock {
+            Clock::Cycles => (ticks, self.nanoseconds + since / 2),
+            Clock::GlobalTimer => (self.cycles + 2 * since, ticks),
+        }
+    }
+}
+
+/// Lets a lane record a program; its units, and when it was done.
+fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<Unit>, u64) {
+    let mut units = Vec::new();
+    let mut at = entry.ticks();
+    for (gap, step) in program {
+        at += gap;
+        let (what, attached) = match *step {
+            Step::Range(site, track, length, value) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.range(site, track, start, at);
+                (What::Range(site, track, start), value.map(|value| (site, value)))
+            }
+            Step::Begin(site, track) => {
+                warp.begin(site, track, at);
+                (What::Begin(site, track), None)
+            }
+            Step::End(site, track, value) => {
+                warp.end(site, track, at);
+                (What::End(site, track), value.map(|value| (site, value)))
+            }
+            Step::Mark(site, track) => {
+                warp.mark(site, track, at);
+                (What::Mark(site, track, None), None)
+            }
+            Step::Value(site, value) => {
+                warp.value(site, at, value);
+                (What::Mark(site, None, Some(value)), None)
+            }
+            Step::Anchor => {
+                let (cycles, nanoseconds) = entry.both(at);
+                warp.anchor(cycles, nanoseconds);
+                (What::Anchor, None)
+            }
+        };
+        units.push(Unit { at, what });
+        if let Some((site, value)) = attached {
+            warp.attach(site, at, value);
+            units.push(Unit { at, what: What::Attachment(value) });
+        }
+    }
+    (units, at)
+}
+
+fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
+    let value = prop_oneof![
+        any::<u64>().prop_map(Value::Unsigned),
+        any::<i64>().prop_map(Value::Signed),
+        any::<u64>().prop_map(|bits| Value::Float(f64::from_bits(bits))),
+    ];
+    let maybe = prop::option::weighted(0.3, value.clone());
+    // Few tracks, so that ends meet begins, and the largest.
+    let track = prop::option::weighted(0.4, prop::sample::select(vec![0, 1, TRACK_MAX - 1]));
+    let region = || prop::sample::select(REGIONS.to_vec());
+    let instant = || prop::sample::select(INSTANTS.to_vec());
+    let length = prop_oneof![4 => 0_u64..300, 1 => 0_u64..1 << 34];
+    let step = prop_oneof![
+        4 => (region(), track.clone(), length, maybe.clone())
+            .prop_map(|(site, track, length, value)| Step::Range(site, track, length, value)),
+        2 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
+        2 => (region(), track.clone(), maybe)
+            .prop_map(|(site, track, value)| Step::End(site, track, value)),
+        1 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
+        2 => (instant(), value).prop_map(|(site, value)| Step::Value(site, value)),
+        1 => Just(Step::Anchor),
+    ];
+    let gap = prop_oneof![6 => 0_u64..100, 1 => 0_u64..1 << 33];
+    prop::collection::vec((gap, step), 0..50)
+}
+
+fn room() -> impl Strategy<Value = (Keep, u32)> {
+    prop_oneof![
+        (0_u32..40).prop_map(|capacity| (Keep::First, capacity)),
+        (0_u32..7).prop_map(|power| (Keep::Last, 1 << power)),
+    ]
+}
+
+fn survivors(units: &[Unit], keep: Keep, capacity: usize) -> &[Unit] {
+    let kept = units.len().min(capacity);
+    match keep {
+        Keep::First => &units[..kept],
+        Keep::Last => &units[units.len() - kept..],
+    }
+}
+
+fn records(units: &[Unit]) -> u64 {
+    let is_record = |unit: &&Unit| !matches!(unit.what, What::Attachment(_) | What::Anchor);
+    units.iter().filter(is_record).count() as u64
+}
+
+fn saved_and_read(capture: &Capture) -> Capture {
+    let mut file = Vec::new();
+    capture.write_to(&mut file).expect("a vector takes all");
+    let (read, damage) = Capture::read_from(file.as_slice()).expect("a whole file");
+    assert_eq!(damage, []);
+    read
+}
+
+proptest! {
+    #[test]
+    fn every_kind_of_record_comes_back(
+        leader in program(),
+        other in program(),
+        lane in 1_u8..32,
+        (keep, capacity) in room(),
+        timer: bool,
+        (cycles, nanoseconds) in (0_u64..1 << 45, 0_u64..1 << 60),
+    ) {
+        let clock = if timer { Clock::GlobalTimer } else { Clock::Cycles };
+        let entry = Entry { clock, cycles, nanoseconds };
+        let mut module = module(keep, capacity);
+        let mut warp = SyntheticWarp::new(KERNEL, cycles, nanoseconds);
+        warp.header.record_clock = clock;
+        let (units, done) = run(&leader, entry, &mut warp);
+        let (other_units, other_done) = run(&other, entry, warp.lane(lane));
+        let (cycles, nanoseconds) = entry.both(done.max(other_done) + 1);
+        warp.leave(cycles, nanoseconds);
+        module.warps.push(warp);
+        let capture = module.into_capture().expect("the sites are whole");
+        let trace = decode(&saved_and_read(&capture));
+
+        let kept = survivors(&units, keep, capacity as usize);
+        let other_kept = survivors(&other_units, keep, 8);
+        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept));
+        prop_assert_eq!(Lane::decoded(&trace, lane), Lane::expected(other_kept));
+        let warp = &trace.warps[0];
+        prop_assert_eq!(warp.recorded, records(kept) + records(other_kept));
+        prop_assert_eq!(warp.recorded + warp.lost, records(&units) + records(&other_units));
+        prop_assert_eq!(warp.clock, clock);
+        for kind in [Kind::DamagedUnit, Kind::KindMismatch, Kind::UnknownSite, Kind::CountMismatch] {
+            prop_assert_eq!(trace.diagnostics.count(kind), 0, "{}", kind.name());
+        }
+    }
+
+    /// Who a warp was, at the bounds of what a header holds.
+    #[test]
+    fn every_warp_is_who_it_was(
+        block in (any::<u32>(), any::<u16>(), any::<u16>()),
+        grid in (any::<u32>(), any::<u16>(), any::<u16>()),
+        shape in (0_u32..1 << 11, 0_u32..1 << 11, 0_u32..1 << 7),
+        (grid_id, warp, sm) in (any::<u64>(), any::<u8>(), any::<u16>()),
+        rank in prop::option::of(0_u32..1 << 7),
+        track in prop::option::of(0..=TRACK_MAX),
+        recorder in prop_oneof![
+            prop::sample::select(vec![
+                Recorder::Warp, Recorder::Block, Recorder::WarpGroup, Recorder::Elected,
+                Recorder::Thread, Recorder::When,
+            ]),
+            any::<u8>().prop_map(Recorder::WarpIndex),
+        ],
+        exit: bool,
+    ) {
+        let mut module = module(Keep::First, 4);
+        let mut recorded = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        let header = &mut recorded.header;
+        header.block = [block.0, block.1.into(), block.2.into()];
+        header.grid_dim = [grid.0, grid.1.into(), grid.2.into()];
+        header.block_dim = [shape.0, shape.1, shape.2];
+        (header.grid_id, header.warp, header.sm) = (grid_id, warp.into(), sm.into());
+        header.cluster_rank = rank;
+        header.track = track.map_or(0, track_field);
+        header.strategy = recorder.code().into();
+        let expected = *header;
+        if exit {
+            recorded.leave(2_000, 64_500);
+        }
+        module.warps.push(recorded);
+        let trace = decode(&saved_and_read(&module.into_capture().expect("the sites are whole")));
+
+        let (launch, warp) = (&trace.launches[0], &trace.warps[0]);
+        prop_assert_eq!(launch.grid_id, grid_id);
+        prop_assert_eq!(launch.grid_dim, expected.grid_dim);
+        prop_assert_eq!(launch.block_dim, expected.block_dim);
+        prop_assert_eq!(trace.site(launch.kernel).id, KERNEL);
+        prop_assert_eq!(warp.block, expected.block);
+        prop_assert_eq!((warp.warp, warp.sm), (expected.warp, expected.sm));
+        prop_assert_eq!((warp.cluster_rank, warp.track), (rank, track));
+        prop_assert_eq!(warp.strategy, recorder);
+        prop_assert_eq!(warp.entry.ticks, 1_000);
+        prop_assert_eq!(warp.exit.map(|exit| exit.ticks), exit.then_some(2_000));
+        prop_assert_eq!(trace.diagnostics.count(Kind::WarpNeverLeft), u64::from(!exit));
+    }
+}
