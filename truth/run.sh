@@ -4,6 +4,8 @@
 #   run.sh OUT_DIR [TEST..]
 #
 # Findings go to OUT_DIR/truth.jsonl, what each test prints to OUT_DIR/TEST.txt, drawings to OUT_DIR.
+# Behind the test cross-check the same kernels run under Proton, and OUT_DIR/cross-check.md has both
+# side by side; where python3 has no torch and triton, that is left out with a word.
 # LIMIT is the time that one test may take (default 60s). The exit status is 1 if a limit of a test
 # did not hold, or a test did not come to its end.
 set -u
@@ -17,7 +19,7 @@ mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd) || exit 2
 shift
 if [ $# -eq 0 ]; then
-    set -- known-work mapping latency frequency density idle long
+    set -- known-work mapping latency cross-check frequency density idle long
 fi
 limit=${LIMIT:-60s}
 passed=0
@@ -42,6 +44,22 @@ for name in "$@"; do
     esac
     cat "$out/$name.txt"
     printf '%-12s %4ss  %s\n' "$name" $((SECONDS - begin)) "$word" | tee -a "$summary"
+    [ "$name" = cross-check ] || continue
+    begin=$SECONDS
+    if ! python3 -c 'import torch, triton' 2>/dev/null; then
+        word="left out: python3 has no torch and triton"
+    elif timeout --kill-after=5s "$limit" python3 "$bundle/proton.py" "$out" \
+        >"$out/proton.txt" 2>&1 </dev/null; then
+        word=passed passed=$((passed + 1))
+    else
+        word="failed, see proton.txt" failed=$((failed + 1))
+    fi
+    printf '%-12s %4ss  %s\n' proton $((SECONDS - begin)) "$word" | tee -a "$summary"
+    if "$bundle/truth" table --out "$out"; then
+        cat "$out/cross-check.md"
+    else
+        failed=$((failed + 1))
+    fi
 done
 if ! "$bundle/truth" plot --out "$out"; then
     failed=$((failed + 1))

@@ -22,7 +22,9 @@ pub enum Command {
     /// Runs tests; exits with 1 if a limit does not hold
     Run(RunArguments),
     /// Draws what runs have found
-    Plot(PlotArguments),
+    Plot(FolderArguments),
+    /// Writes cross-check.md: mean regions, here and under a peer
+    Table(FolderArguments),
 }
 
 /// What to run.
@@ -45,10 +47,10 @@ pub struct RunArguments {
     pub out: PathBuf,
 }
 
-/// What to draw.
+/// Whose findings to show.
 #[derive(Clone, Debug, Args)]
-pub struct PlotArguments {
-    /// Folder with a truth.jsonl, where the drawings go
+pub struct FolderArguments {
+    /// Folder with a truth.jsonl, where drawings and tables go
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub out: PathBuf,
 }

@@ -2,9 +2,11 @@
 //! what the profiler says of them compared with what they say themselves.
 //!
 //! Each test of [`TESTS`] appends its findings as lines of JSON to `truth.jsonl` in a folder, prints
-//! a table, and holds them against its limits. [`plot`] draws the lines.
+//! a table, and holds them against its limits. [`plot`] draws the lines, [`table`] lays those of the
+//! cross-check beside what a peer has added to them.
 
 mod arguments;
+mod cross_check;
 mod density;
 mod known_work;
 mod latency;
@@ -17,7 +19,9 @@ mod statistics;
 use profiler_host::{Backend, include_ptx};
 
 pub use arguments::{Arguments, Command, RunArguments, Size};
+pub use cross_check::table;
 pub use plot::plot;
+use report::lines;
 pub use report::{LINES, Report};
 pub use statistics::Summary;
 
@@ -35,7 +39,7 @@ pub struct Test {
 }
 
 /// All tests.
-pub const TESTS: [Test; 7] = [
+pub const TESTS: [Test; 8] = [
     Test {
         name: "known-work",
         purpose: "regions of known length, by every strategy, clock and form, nested up to 8 deep",
@@ -50,6 +54,11 @@ pub const TESTS: [Test; 7] = [
         name: "latency",
         purpose: "the latency of dependent loads in regions, and without regions",
         run: latency::run,
+    },
+    Test {
+        name: "cross-check",
+        purpose: "bodies of known length in regions, which a peer records too",
+        run: cross_check::run,
     },
     Test {
         name: "frequency",

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use profiler_truth::{Arguments, Command, Failure, Report, Run, RunArguments, TESTS, plot};
+use profiler_truth::{Arguments, Command, Failure, Report, Run, RunArguments, TESTS, plot, table};
 
 fn main() -> ExitCode {
     let outcome = match Arguments::read().command {
@@ -13,6 +13,10 @@ fn main() -> ExitCode {
             for file in files {
                 println!("wrote {}", file.display());
             }
+            true
+        }),
+        Command::Table(arguments) => table(&arguments.out).map(|file| {
+            println!("wrote {}", file.display());
             true
         }),
     };

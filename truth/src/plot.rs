@@ -10,7 +10,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use serde_json::Value;
 
-use crate::{Failure, LINES};
+use crate::{Failure, LINES, lines};
 
 /// Pixels of a panel.
 const WIDTH: u32 = 900;
@@ -35,16 +35,7 @@ const DRAWINGS: [Drawing; 4] = [
 ///
 /// Where there are no lines to draw, or a line is damaged.
 pub fn plot(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let path = folder.join(LINES);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        format!("{} cannot be read: {error}; `truth run --out DIR` writes it", path.display())
-    })?;
-    let mut lines = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let line: Value = serde_json::from_str(line)
-            .map_err(|error| format!("{}, line {}: {error}", path.display(), index + 1))?;
-        lines.push(line);
-    }
+    let lines = lines(folder)?;
     let mut files = Vec::new();
     for (file, test, kind, draw) in DRAWINGS {
         let of_kind = |line: &&Value| line["test"] == test && line["kind"] == kind;
@@ -56,6 +47,7 @@ pub fn plot(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         }
     }
     if files.is_empty() {
+        let path = folder.join(LINES);
         return Err(format!("{} holds nothing that can be drawn", path.display()).into());
     }
     Ok(files)

@@ -118,6 +118,25 @@ impl Report {
     }
 }
 
+/// The lines in a folder.
+///
+/// # Errors
+///
+/// Where there are none, or a line is damaged.
+pub(crate) fn lines(folder: &Path) -> Result<Vec<Value>, Failure> {
+    let path = folder.join(LINES);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        format!("{} cannot be read: {error}; `truth run --out DIR` writes it", path.display())
+    })?;
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line: Value = serde_json::from_str(line)
+            .map_err(|error| format!("{}, line {}: {error}", path.display(), index + 1))?;
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
 /// The text of a table.
 fn layout(head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();

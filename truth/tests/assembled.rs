@@ -24,7 +24,9 @@ fn main() -> ExitCode {
     });
     let loads = Trial::test("loads_lie_between_the_stamps", loads_lie_between_the_stamps)
         .with_ignored_flag(ignored);
-    libtest_mimic::run(&arguments, spills.chain([loads]).collect()).exit_code()
+    let bodies = Trial::test("bodies_lie_between_the_stamps", bodies_lie_between_the_stamps)
+        .with_ignored_flag(ignored);
+    libtest_mimic::run(&arguments, spills.chain([loads, bodies]).collect()).exit_code()
 }
 
 /// A tool of `cargo xtask tools`, or one in `PATH`; an error that says what installs it.
@@ -85,12 +87,7 @@ fn loads_lie_between_the_stamps() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (cubin, _) = assemble("sm_90", folder.path())?;
     let sass = output(Command::new(find("nvdisasm")?).arg("-c").arg(&cubin))?;
-    let kernel: Vec<&str> = sass
-        .lines()
-        .skip_while(|line| !line.starts_with(".text.chase:"))
-        .skip(1)
-        .take_while(|line| !line.starts_with(".text."))
-        .collect();
+    let kernel = code_of(&sass, "chase");
     let mut between = Vec::new();
     let mut loads = 0;
     for line in kernel {
@@ -108,4 +105,60 @@ fn loads_lie_between_the_stamps() -> Result<(), Failed> {
     } else {
         Err(format!("loads between the readings of the clock: {between:?}").into())
     }
+}
+
+/// The lines of a kernel.
+fn code_of<'s>(sass: &'s str, kernel: &str) -> Vec<&'s str> {
+    let head = format!(".text.{kernel}:");
+    sass.lines()
+        .skip_while(|line| !line.starts_with(&head))
+        .skip(1)
+        .take_while(|line| !line.starts_with(".text."))
+        .collect()
+}
+
+/// In the kernels that a peer runs too, what lies between the stamps of a region is its body, and all
+/// of it; and the loop for no session has the same body and no stamp.
+fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (cubin, _) = assemble("sm_90", folder.path())?;
+    let sass = output(Command::new(find("nvdisasm")?).arg("-c").arg(&cubin))?;
+    for kernel in truth_kernels::CROSS_CHECK {
+        let steps: String = code_of(&sass, kernel.name).into_iter().filter_map(step).collect();
+        // What stands before the first FMA and behind the last is not of a loop.
+        let (Some(first), Some(last)) = (steps.find('f'), steps.rfind('f')) else {
+            return Err(format!("{} has no FMA", kernel.name).into());
+        };
+        let copies = kernel.bytes / size_of::<truth_kernels::Line>();
+        let body = "f".repeat(kernel.fmas as usize) + &"ls".repeat(copies);
+        let around = "f".repeat(truth_kernels::FILLING as usize / 2);
+        let plain = format!("{around}{body}{around}");
+        let found = &steps[first..=last];
+        // The stamps around the loops stand between the two.
+        let loops = [
+            found.strip_suffix(&plain).and_then(|rest| rest.strip_suffix("||")),
+            found.strip_prefix(&plain).and_then(|rest| rest.strip_prefix("||")),
+        ];
+        let is_profiled = |found: &str| match found.split('|').collect::<Vec<_>>()[..] {
+            // The record is stored somewhere behind the end stamp.
+            [before, inside, behind] => {
+                before == around && inside == body && behind.replacen('s', "", 1) == around
+            }
+            _ => false,
+        };
+        if !loops.into_iter().flatten().any(is_profiled) {
+            return Err(format!("{}: {found}, not the loops of {body}", kernel.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// What a line of machine code is to the loops: a multiply-add of theirs, a load or store of 16
+/// bytes, a reading of the clock.
+fn step(line: &str) -> Option<char> {
+    [("FFMA", 'f'), ("LDG.E.128", 'l'), ("STG.E.128", 's'), ("SR_CLOCKLO", '|')]
+        .into_iter()
+        .find(|&(operation, _)| line.contains(operation))
+        .filter(|&(_, step)| step != 'f' || line.contains(", -2, "))
+        .map(|(_, step)| step)
 }

@@ -39,7 +39,7 @@ pub(crate) const TRUTH: Program = Program {
     binary: "truth",
     ptx: "truth_kernels.ptx",
     folder: "truth",
-    scripts: &["run.sh"],
+    scripts: &["run.sh", "proton.py"],
     bundle: "gpu-truth",
 };
 

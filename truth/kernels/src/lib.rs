@@ -1,13 +1,20 @@
 //! Kernels that know how long their regions last: each measures its own work by its own clock
 //! readings and writes them to a buffer, for the host to compare with what the profiler recorded.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+mod cross_check;
 mod density;
 mod known_work;
 mod latency;
 mod releases;
 mod schedule;
 
+pub use cross_check::{
+    COPIED_BYTES, COPIES, FILLING, Line, cross_check_8, cross_check_32, cross_check_128,
+    cross_check_512, cross_check_2048, cross_check_copy, cross_check_nothing,
+};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use cross_check::{CROSS_CHECK, CrossCheckKernel};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use density::DENSITY;
 pub use density::{PARTS, THREADS, density_all, density_half, density_off};
