@@ -28,6 +28,6 @@ pub use decode::decode;
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping};
 pub use model::*;
-pub use record_cost::{Election, FormCosts, RecordCost, StampCost};
+pub use record_cost::{Election, FormCosts, RecordCost, StampCost, Wait, Waits};
 pub use site_table::{SiteTable, SiteTableError};
 pub use stats::{GroupBy, SiteStats, Stats, StatsPlace, Summary, Throughput};
