@@ -28,55 +28,79 @@ macro_rules! site {
     };
 }
 
+/// A region around what is done in it.
+macro_rules! region {
+    ($leader:expr, $name:expr, $payload:expr, $inner:expr) => {{
+        let region = $leader.region(site!(Region, $name, ""), 0, $payload);
+        $inner;
+        region.end();
+    }};
+}
+
 /// One record of a form, by a leader, around what is done in it; a mark and an anchor stand ahead of
 /// that.
 macro_rules! record {
-    (region, $leader:expr, $value:ident, $name:expr, $inner:expr) => {{
-        let region = $leader.region(site!(Region, $name, ""), 0, ());
-        $inner;
-        region.end();
-    }};
-    (token, $leader:expr, $value:ident, $name:expr, $inner:expr) => {{
-        let token = $leader.start(site!(Region, $name, ""), 0);
+    ($election:literal, region, $leader:expr, $value:ident, $inner:expr) => {
+        region!($leader, concat!($election, " region"), (), $inner)
+    };
+    ($election:literal, token, $leader:expr, $value:ident, $inner:expr) => {{
+        let token = $leader.start(site!(Region, concat!($election, " token"), ""), 0);
         $inner;
         token.end();
     }};
-    (value, $leader:expr, $value:ident, $name:expr, $inner:expr) => {{
-        let region = $leader.region(site!(Region, $name, ""), 0, Payload($value.get()));
-        $inner;
-        region.end();
-    }};
-    (mark, $leader:expr, $value:ident, $name:expr, $inner:expr) => {{
-        $leader.mark(site!(Mark, $name, ""));
+    ($election:literal, value, $leader:expr, $value:ident, $inner:expr) => {
+        region!($leader, concat!($election, " value"), Payload($value.get()), $inner)
+    };
+    ($election:literal, mark, $leader:expr, $value:ident, $inner:expr) => {{
+        $leader.mark(site!(Mark, concat!($election, " mark"), ""));
         $inner;
     }};
-    (anchor, $leader:expr, $value:ident, $name:expr, $inner:expr) => {{
+    ($election:literal, anchor, $leader:expr, $value:ident, $inner:expr) => {{
         $leader.anchor();
         $inner;
     }};
+}
+
+/// Records of one form, each in the one before, as many as there are stars.
+macro_rules! nest {
+    ($election:literal, $form:ident, $leader:expr, $value:ident,) => {};
+    ($election:literal, $form:ident, $leader:expr, $value:ident, * $($inner:tt)*) => {
+        record!(
+            $election,
+            $form,
+            $leader,
+            $value,
+            nest!($election, $form, $leader, $value, $($inner)*)
+        )
+    };
 }
 
 /// A region around something, apart from what was recorded ahead of it.
 macro_rules! enclose {
     ($leader:expr, $value:ident, $name:expr, $inner:expr) => {{
         pause(&$value);
-        record!(region, $leader, $value, $name, $inner);
+        region!($leader, $name, (), $inner);
     }};
 }
 
 /// All patterns of one election: see [`CALIBRATION`].
 macro_rules! patterns {
-    ($leader:expr, $value:ident, $election:literal, [$($form:ident)*], [$($nested:ident)*]) => {{
+    (
+        $election:literal, $leader:expr, $value:ident,
+        rows: $($row:ident)*,
+        nests: $($nest:ident)*,
+        apart: $($form:ident)*
+    ) => {
         $(
-            enclose!($leader, $value, concat!($election, " ", stringify!($form), " row"), {
-                record!($form, $leader, $value, concat!($election, " ", stringify!($form)), ());
-                record!($form, $leader, $value, concat!($election, " ", stringify!($form)), ());
-                record!($form, $leader, $value, concat!($election, " ", stringify!($form)), ());
+            enclose!($leader, $value, concat!($election, " ", stringify!($row), " row"), {
+                record!($election, $row, $leader, $value, ());
+                record!($election, $row, $leader, $value, ());
+                record!($election, $row, $leader, $value, ());
             });
         )*
         $(
-            enclose!($leader, $value, concat!($election, " ", stringify!($nested), " nest"), {
-                nest!($nested, $leader, $value, concat!($election, " ", stringify!($nested)), * * * *);
+            enclose!($leader, $value, concat!($election, " ", stringify!($nest), " nest"), {
+                nest!($election, $nest, $leader, $value, * * * *);
             });
         )*
         enclose!($leader, $value, concat!($election, " apart"), {
@@ -89,20 +113,12 @@ macro_rules! patterns {
         $(
             enclose!($leader, $value, concat!($election, " ", stringify!($form), " apart"), {
                 pause(&$value);
-                record!($form, $leader, $value, concat!($election, " ", stringify!($form)), pause(&$value));
+                record!($election, $form, $leader, $value, pause(&$value));
                 pause(&$value);
-                record!($form, $leader, $value, concat!($election, " ", stringify!($form)), pause(&$value));
+                record!($election, $form, $leader, $value, pause(&$value));
                 pause(&$value);
             });
         )*
-    }};
-}
-
-/// Records of one form, each in the one before, as many as there are stars.
-macro_rules! nest {
-    ($form:ident, $leader:expr, $value:ident, $name:expr,) => {};
-    ($form:ident, $leader:expr, $value:ident, $name:expr, * $($inner:tt)*) => {
-        record!($form, $leader, $value, $name, nest!($form, $leader, $value, $name, $($inner)*))
     };
 }
 
@@ -120,7 +136,6 @@ fn pause(value: &Cell<u32>) {
     unsafe {
         core::arch::asm!(
             "{{ .reg .b32 %r_left; .reg .pred %p_more;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
             "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
             "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
             "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
@@ -161,18 +176,16 @@ fn calibrate(rounds: u32) {
     let value = Cell::new(rounds);
     for _ in 0..rounds {
         patterns!(
-            recorder.leader(),
-            value,
-            "one-lane",
-            [region token value mark anchor],
-            [region token value]
+            "one-lane", recorder.leader(), value,
+            rows: region token value mark,
+            nests: region token value,
+            apart: region token value mark anchor
         );
         patterns!(
-            recorder.leader_elected(),
-            value,
-            "elected",
-            [region token value mark anchor],
-            [region token value]
+            "elected", recorder.leader_elected(), value,
+            rows: region token value mark,
+            nests: region token value,
+            apart: region token value mark anchor
         );
     }
 }

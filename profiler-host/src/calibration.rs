@@ -11,7 +11,8 @@ use profiler_trace::{
 };
 use profiler_wire::symbol::{
     CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
-    CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW, CALIBRATION_WARPS,
+    CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW, CALIBRATION_ROW_FORMS,
+    CALIBRATION_WARPS,
 };
 
 /// How often the calibration kernel repeats its regions: enough for a median that a few cache
@@ -26,7 +27,10 @@ const UNITS_OF_ROUND: u32 = {
     // The region around pauses alone.
     let (mut units, mut form) = (1, 0);
     while form < CALIBRATION_FORMS.len() {
-        units += 2 + (CALIBRATION_ROW + CALIBRATION_APART) * UNITS_OF_FORM[form];
+        units += 1 + CALIBRATION_APART * UNITS_OF_FORM[form];
+        if form < CALIBRATION_ROW_FORMS.len() {
+            units += 1 + CALIBRATION_ROW * UNITS_OF_FORM[form];
+        }
         if form < CALIBRATION_NESTED_FORMS.len() {
             units += 1 + CALIBRATION_NEST * UNITS_OF_FORM[form];
         }
@@ -217,7 +221,7 @@ impl Run<'_> {
 
     /// How long records hold up what is right behind them.
     fn waits(&self, election: &str, costs: &FormCosts) -> Result<Waits, CalibrationError> {
-        let rows = CALIBRATION_FORMS.map(|form| (form, "row", CALIBRATION_ROW));
+        let rows = CALIBRATION_ROW_FORMS.map(|form| (form, "row", CALIBRATION_ROW));
         let nests = CALIBRATION_NESTED_FORMS.map(|form| (form, "nest", CALIBRATION_NEST));
         let (mut begins, mut ends, mut records) = (Vec::new(), Vec::new(), Vec::new());
         for (form, shape, count) in rows.into_iter().chain(nests) {

@@ -136,11 +136,13 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         for election in 0..CALIBRATION_ELECTIONS.len() {
             self.election = election;
             for (form, name) in CALIBRATION_FORMS.into_iter().enumerate() {
-                self.enclose(&format!("{name} row"), &mut |machine| {
-                    for _ in 0..CALIBRATION_ROW {
-                        machine.record(form, "", &mut |_| ());
-                    }
-                });
+                if form < CALIBRATION_ROW_FORMS.len() {
+                    self.enclose(&format!("{name} row"), &mut |machine| {
+                        for _ in 0..CALIBRATION_ROW {
+                            machine.record(form, "", &mut |_| ());
+                        }
+                    });
+                }
                 if form < CALIBRATION_NESTED_FORMS.len() {
                     let depth = CALIBRATION_NEST;
                     self.enclose(&format!("{name} nest"), &mut |machine| machine.nest(form, depth));

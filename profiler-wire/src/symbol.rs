@@ -41,8 +41,8 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 /// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up
 /// anything behind it. The regions around are:
 ///
-/// * for each of [`CALIBRATION_FORMS`], "election form row": [`CALIBRATION_ROW`] records of that
-///   form, back to back;
+/// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
+///   that form, back to back;
 /// * for each of [`CALIBRATION_NESTED_FORMS`], "election form nest": [`CALIBRATION_NEST`] of them,
 ///   each directly in the one before;
 /// * "election apart": [`CALIBRATION_PAUSES`] pauses and no record;
@@ -62,6 +62,9 @@ pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 /// What the calibration kernel records: a region, a region opened by a token, a region with a value,
 /// a mark, a reading of both clocks (which has no name).
 pub const CALIBRATION_FORMS: [&str; 5] = ["region", "token", "value", "mark", "anchor"];
+
+/// Those of [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
+pub const CALIBRATION_ROW_FORMS: [&str; 4] = ["region", "token", "value", "mark"];
 
 /// Those of [`CALIBRATION_FORMS`] that can be nested; the first ones.
 pub const CALIBRATION_NESTED_FORMS: [&str; 3] = ["region", "token", "value"];
