@@ -223,14 +223,19 @@ impl Run<'_> {
     fn waits(&self, election: &str, costs: &FormCosts) -> Result<Waits, CalibrationError> {
         let rows = CALIBRATION_ROW_FORMS.map(|form| (form, "row", CALIBRATION_ROW));
         let nests = CALIBRATION_NESTED_FORMS.map(|form| (form, "nest", CALIBRATION_NEST));
-        let (mut begins, mut ends, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        let [mut nested, mut begins, mut ends, mut records] = [const { Vec::new() }; 4];
         for (form, shape, count) in rows.into_iter().chain(nests) {
             let kinds = pattern(form, count, shape == "nest");
             let places = self.places(&format!("{election} {form} {shape}"), &kinds)?;
             // The last stamp that stored a record, what all since cost, and whether a region began.
             let mut stored: Option<(usize, f64, bool)> = None;
-            for (place, kind) in kinds.into_iter().enumerate() {
+            for (place, kind) in kinds.iter().enumerate() {
                 let cost = kind.cost(costs);
+                let before = place.checked_sub(1).map(|place| (place, kinds[place]));
+                if let (None, Some((begin, Kind::Begin))) = (stored, before) {
+                    let apart = costs.region_begin.after_ticks + cost.before_ticks;
+                    nested.push(places.wait(begin, place, apart));
+                }
                 if let Some((since, apart, begun)) = &mut stored {
                     *apart += cost.before_ticks;
                     let wait = places.wait(*since, place, *apart);
@@ -239,15 +244,20 @@ impl Run<'_> {
                         _ if *begun => ends.push(wait),
                         _ => records.push(wait),
                     }
-                    *begun |= kind == Kind::Begin;
+                    *begun |= *kind == Kind::Begin;
                     *apart += cost.after_ticks;
                 }
-                if kind != Kind::Begin {
+                if *kind != Kind::Begin {
                     stored = Some((place, cost.after_ticks, false));
                 }
             }
         }
-        Ok(Waits { begin: of_all(&begins), end: of_all(&ends), record: of_all(&records) })
+        Ok(Waits {
+            nested: of_all(&nested),
+            begin: of_all(&begins),
+            end: of_all(&ends),
+            record: of_all(&records),
+        })
     }
 
     /// What the regions of this name show that hold just these stamps.

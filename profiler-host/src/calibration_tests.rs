@@ -32,6 +32,7 @@ struct Ticks {
 /// What a stamp waits at least from the record stored before it, beyond what both cost apart.
 #[derive(Clone, Copy)]
 struct Held {
+    nested: u64,
     begin: u64,
     end: u64,
     record: u64,
@@ -50,6 +51,8 @@ struct Machine<T> {
     /// When the last record was stored, what all stamps since cost apart, and whether one was a
     /// begin.
     stored: (u64, u64, bool),
+    /// Where the last stamp was a begin: when, and what it costs behind it.
+    begun: Option<(u64, u64)>,
     election: usize,
 }
 
@@ -80,6 +83,10 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         };
         let apart = apart + before;
         self.now = (self.now + before).max(at + apart + held);
+        if let Some((at, behind)) = self.begun {
+            self.now = self.now.max(at + behind + before + self.held.nested);
+        }
+        self.begun = (!stores).then_some((self.now, behind));
         let time = Time { ticks: self.now, ns: self.now as f64 };
         self.stored = if stores { (self.now, behind, false) } else { (at, apart + behind, true) };
         self.now += behind;
@@ -183,7 +190,8 @@ fn trace(rounds: u32, held: Held, ticks: impl Fn(usize, usize) -> Ticks) -> Trac
         lost: 0,
     };
     let (trace, stored) = (Trace::default(), (0, 0, false));
-    let mut machine = Machine { trace, warp, now: 1000, ticks, held, stored, election: 0 };
+    let mut machine =
+        Machine { trace, warp, now: 1000, ticks, held, stored, begun: None, election: 0 };
     for _ in 0..rounds {
         machine.round();
     }
@@ -209,7 +217,7 @@ fn distinct(e: usize, f: usize) -> Ticks {
     Ticks { before: 10 * e + u64::from(f == 3), inside: 2 + of_begin, after: 20 + 7 * f + e }
 }
 
-const HELD: Held = Held { begin: 5, end: 12, record: 31 };
+const HELD: Held = Held { nested: 3, begin: 5, end: 12, record: 31 };
 
 fn close(cost: StampCost, before: u64, after: u64) {
     let off =
@@ -230,8 +238,10 @@ fn check(cost: &RecordCost, held: Held) {
         close(costs.value, 0, of(2).after - of(0).after);
         close(costs.mark, of(3).before, of(3).after);
         close(costs.anchor, of(4).before, of(4).after);
-        let Waits { begin, end, record } = costs.waits;
-        for (wait, held) in [(begin, held.begin), (end, held.end), (record, held.record)] {
+        let Waits { nested, begin, end, record } = costs.waits;
+        for (wait, held) in
+            [(nested, held.nested), (begin, held.begin), (end, held.end), (record, held.record)]
+        {
             let held = held as f64;
             assert!((wait.mean_ticks - held).abs() < 1e-9, "{wait:?} is not {held}");
             assert!((wait.most_ticks - held).abs() < 1e-9, "{wait:?} is not {held}");
@@ -242,7 +252,7 @@ fn check(cost: &RecordCost, held: Held) {
 #[test]
 fn costs_are_told_from_pauses_and_waits_from_rows_and_nests() {
     check(&record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run"), HELD);
-    let none = Held { begin: 0, end: 0, record: 0 };
+    let none = Held { nested: 0, begin: 0, end: 0, record: 0 };
     check(&record_cost(&trace(3, none, distinct)).expect("a whole calibration run"), none);
 }
 

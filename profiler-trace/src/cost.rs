@@ -8,9 +8,6 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
 use crate::model::{RegionForm, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, Wait};
 
-/// Ticks by which a stamp may come later than the longest wait that was measured.
-const TOLERANCE_TICKS: f64 = 2.0;
-
 impl Trace {
     /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
     /// model that [`RecordCost`] describes: at every stamp, what it cost ahead of it and what it cost
@@ -114,19 +111,27 @@ struct Axis {
     last: f64,
     last_time: Time,
     clamped: u64,
-    stored: Option<Stored>,
+    /// The last stamp that stored a record, and the last one if it did not.
+    stored: Option<Holder>,
+    begun: Option<Holder>,
 }
 
-/// The last stamp that stored a record, and what has been recorded since.
+/// A stamp that may hold up those behind it, and what has been recorded since.
 #[derive(Clone, Copy)]
-struct Stored {
+struct Holder {
     ticks: u64,
-    /// What all stamps since cost, each for itself.
+    /// What it cost behind it and all stamps since cost, each for itself.
     apart: f64,
+    /// What has been cut of what the stamps since waited for it.
+    waited: f64,
     /// Whether a region has begun since.
     begun: bool,
-    /// What the stamps since have waited for it, on average.
-    waited: f64,
+}
+
+impl Holder {
+    fn new(ticks: u64, cost: StampCost) -> Self {
+        Self { ticks, apart: cost.after_ticks, waited: 0.0, begun: false }
+    }
 }
 
 /// What a stamp stores.
@@ -163,46 +168,51 @@ impl Axis {
     /// Cuts out what a stamp cost, and moves the stamp. `costs` are in ticks of this axis.
     fn stamp(&mut self, cost: StampCost, stores: Stores, costs: &FormCosts, time: Time) -> Time {
         self.shift += cost.before_ticks;
+        if let Some(begun) = &mut self.begun {
+            begun.apart += cost.before_ticks;
+        }
+        let mut held = false;
         if let Some(mut stored) = self.stored.take() {
-            stored.apart += cost.before_ticks;
             let wait = match stores {
                 Stores::Nothing => costs.waits.begin,
                 Stores::Record if stored.begun => costs.waits.end,
                 Stores::Record => costs.waits.record,
             };
-            self.wait(&mut stored, wait, time);
+            stored.apart += cost.before_ticks;
+            held = self.wait(&mut stored, wait, time);
             stored.begun |= stores == Stores::Nothing;
             stored.apart += cost.after_ticks;
             self.stored = Some(stored);
         }
+        if let Some(mut begun) = self.begun.take()
+            && !held
+        {
+            self.wait(&mut begun, costs.waits.nested, time);
+        }
         let moved = self.moved(time);
         self.shift += cost.after_ticks;
-        if stores == Stores::Record {
-            let apart = cost.after_ticks;
-            self.stored = Some(Stored { ticks: time.ticks, apart, begun: false, waited: 0.0 });
+        let holder = Some(Holder::new(time.ticks, cost));
+        match stores {
+            Stores::Nothing => self.begun = holder,
+            Stores::Record => self.stored = holder,
         }
         moved
     }
 
-    /// Cuts out what a stamp may have waited for the last record.
-    fn wait(&mut self, stored: &mut Stored, wait: Wait, time: Time) {
-        let since = time.ticks.saturating_sub(stored.ticks) as f64;
-        let tolerance = TOLERANCE_TICKS + self.step;
-        // Where records hold up nothing, there is nothing to tolerate either.
-        if wait.most_ticks <= TOLERANCE_TICKS || since > stored.apart + wait.most_ticks + tolerance
-        {
-            return;
+    /// Cuts out what a stamp may have waited for an earlier one; whether it may have.
+    fn wait(&mut self, holder: &mut Holder, wait: Wait, time: Time) -> bool {
+        let since = time.ticks.saturating_sub(holder.ticks) as f64;
+        let Some(reach) = wait.reach_ticks() else { return false };
+        // As far as two stamps tell.
+        if since > holder.apart + reach + self.step {
+            return false;
         }
-        if self.step > 0.0 {
-            // Two steps of the clock do not tell how long it was.
-            let more = (wait.mean_ticks - stored.waited).max(0.0);
-            self.shift += more;
-            stored.waited += more;
-        } else {
-            let since_entry = time.ticks.saturating_sub(self.entry.ticks) as f64;
-            // Less can have been cut than recording costs for itself: that is for `moved` to say.
-            self.shift = self.shift.max(since_entry - self.last);
-        }
+        let since_entry = time.ticks.saturating_sub(self.entry.ticks) as f64;
+        let passed = since_entry - self.shift - self.last;
+        let more = passed.min(reach - holder.waited).max(0.0);
+        self.shift += more;
+        holder.waited += more;
+        true
     }
 }
 
@@ -253,6 +263,7 @@ fn compress(
             last_time: Time { ticks: 0, ns: f64::NEG_INFINITY },
             clamped: 0,
             stored: None,
+            begun: None,
         };
         for moment in moments {
             match moment.what {

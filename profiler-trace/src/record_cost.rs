@@ -27,7 +27,8 @@ impl StampCost {
     }
 }
 
-/// How much longer a stamp waits than [`StampCost`] says, because a record was stored just before it.
+/// How much longer a stamp waits than [`StampCost`] says, because of what was recorded just before
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wait {
     /// Ticks on average.
@@ -36,15 +37,32 @@ pub struct Wait {
     pub most_ticks: f64,
 }
 
-/// How long a stored record holds up the stamps behind it; see [`RecordCost`].
+impl Wait {
+    /// The part of the longest wait by which others may be longer: those of other kernels, whose
+    /// registers are others, and of other warps beside them.
+    const FURTHER_PART: f64 = 1.0 / 3.0;
+    /// Ticks by which a wait may be longer in any case.
+    const FURTHER_TICKS: f64 = 2.0;
+
+    /// Within how many ticks a stamp may have waited; `None` where none waits.
+    pub(crate) fn reach_ticks(self) -> Option<f64> {
+        // Less is noise.
+        (self.most_ticks >= 0.5)
+            .then_some(self.most_ticks * (1.0 + Self::FURTHER_PART) + Self::FURTHER_TICKS)
+    }
+}
+
+/// How long a stored record, or a stamp, holds up what is recorded behind it; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// The begin of a region, which stores nothing.
+    /// Whatever stamp right behind the begin of a region, with no record near before it.
+    pub nested: Wait,
+    /// The begin of a region, which stores nothing, behind a record.
     pub begin: Wait,
     /// The end of a region that began behind the record: from the record to the end, so that it
     /// includes what the begin waited.
     pub end: Wait,
-    /// Any other stamp, which stores a record of its own.
+    /// Any other stamp behind a record, which stores one of its own.
     pub record: Wait,
 }
 
@@ -89,6 +107,7 @@ impl FormCosts {
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
             waits: Waits {
+                nested: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
                 begin: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
                 end: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
                 record: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
@@ -124,7 +143,7 @@ impl FormCosts {
     /// Ticks that an empty region of this form lasts right behind another record, on average.
     #[must_use]
     pub fn adjacent_inside_ticks(&self, form: RegionForm) -> f64 {
-        let Waits { begin, end, record } = self.waits;
+        let Waits { begin, end, record, .. } = self.waits;
         let waited = match form {
             RegionForm::Block => (end.mean_ticks - begin.mean_ticks).max(0.0),
             RegionForm::Token => record.mean_ticks,
@@ -191,23 +210,32 @@ impl From<Strategy> for Election {
 /// A stamp `s` behind a stamp `p` comes at `p + work + apart`: `apart` is what passes behind `p` and
 /// ahead of `s` for their own sake ([`StampCost`]). But a record's store reads its registers some
 /// time after it is issued, and what is to write one of them meanwhile waits. So where a record was
-/// stored at `q`, no later than `p`, the stamp comes at the later of that time and `q + held`. How
-/// large `held` is depends on the registers that the compiler took, from nothing to `apart` and
-/// [`Wait::most_ticks`].
+/// stored at `q`, no later than `p`, the stamp comes at the later of that time and
+/// `q + apart + held`, with all that is recorded in between in `apart`. How large `held` is depends
+/// on the registers that the compiler took: from nothing to [`Wait::most_ticks`]. A stamp right
+/// behind the begin of a region waits a few ticks, too ([`Waits::nested`]), which others find hidden
+/// behind the latency of the work around them.
 ///
-/// What is seen is the stamps. Where `s` lies beyond the reach of `q`, nothing held it up, and the
-/// work is what passed less `apart`: exact. Where it lies within, the work was anything from nothing
-/// to that, and nothing is assumed, since records that close mostly stand back to back: the error is
-/// at most `most_ticks`, and as work it is always too short, never too long. Work of a few dozen
-/// cycles between records can therefore not be told from none.
+/// What is seen is the stamps. Where `s` lies beyond the reach of `q` (the longest wait and a third
+/// more, for other registers and other warps), nothing held it up, and the work is what passed less
+/// `apart`: exact. Where it lies within, the work was anything from nothing to that, and nothing is
+/// assumed, since records that close mostly stand back to back: the error is at most the reach, and
+/// as work it is always too short, never too long. Work of a few dozen cycles between records can
+/// therefore not be told from none.
 ///
-/// Stamps of `%globaltimer` come in steps that are longer than a wait. Within the reach of a record
-/// the mean of the waits is taken off there.
+/// Stamps of `%globaltimer` come in steps that are longer than a wait. There a stamp counts as within
+/// reach up to a step further, and no more than the reach is taken off.
 ///
-/// Warps that record at once on one SM wait for each other, as they share its path to memory. The
-/// waits are those of [`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS) warps that
-/// record at once; where more do, a record costs more than this says, and so it does where the
-/// memory does not keep up.
+/// # What it does not know
+///
+/// * Warps that record at once on one SM wait for each other, as they share its path to memory. The
+///   waits are those of [`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS) warps that
+///   record at once; where more do, or where the memory does not keep up, they are longer.
+/// * The kernel's own instructions may wait for a record's registers as well: up to as long as a
+///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
+/// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
+///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
+///   cycles more.
 ///
 /// # How it is measured
 ///
@@ -220,8 +248,8 @@ impl From<Strategy> for Election {
 ///   less the pause and what passes behind that begin;
 /// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
 ///   around it;
-/// * the waits: what passes from a record to a stamp right behind it, less `apart`; of many places
-///   the mean and the longest.
+/// * the waits: what passes from a stamp to one right behind it, less `apart`; of many places the mean
+///   and the longest.
 ///
 /// No figure may be negative: a difference below zero is noise, and 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -269,6 +297,7 @@ impl RecordCost {
             value: stamp(costs.value),
             anchor: stamp(costs.anchor),
             waits: Waits {
+                nested: wait(costs.waits.nested),
                 begin: wait(costs.waits.begin),
                 end: wait(costs.waits.end),
                 record: wait(costs.waits.record),
@@ -281,12 +310,12 @@ impl RecordCost {
     pub(crate) fn is_usable(&self) -> bool {
         let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
         [self.one_lane, self.elected].iter().all(|costs| {
-            let Waits { begin, end, record } = costs.waits;
+            let Waits { nested, begin, end, record } = costs.waits;
             costs
                 .stamps()
                 .into_iter()
                 .all(|(_, cost)| usable(cost.before_ticks) && usable(cost.after_ticks))
-                && [begin, end, record]
+                && [nested, begin, end, record]
                     .into_iter()
                     .all(|wait| usable(wait.mean_ticks) && usable(wait.most_ticks))
         })

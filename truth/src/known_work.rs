@@ -219,8 +219,13 @@ fn compare(
             "total_ticks": calibrated.map(|cost| cost.total),
             "waits_cycles": calibrated.map(|cost| {
                 let wait = |wait: Wait| json!({"mean": wait.mean_ticks, "most": wait.most_ticks});
-                let Waits { begin, end, record } = cost.waits;
-                json!({"begin": wait(begin), "end": wait(end), "record": wait(record)})
+                let Waits { nested, begin, end, record } = cost.waits;
+                json!({
+                    "nested": wait(nested),
+                    "begin": wait(begin),
+                    "end": wait(end),
+                    "record": wait(record),
+                })
             }),
             "seen_inside_ticks": inside,
             "seen_total_ticks": total,

@@ -164,8 +164,13 @@ fn costs(costs: &FormCosts) -> Value {
             "most_ticks": wait.most_ticks,
         })
     };
-    let Waits { begin, end, record } = costs.waits;
-    let waits = json!({"begin": wait(begin), "end": wait(end), "record": wait(record)});
+    let Waits { nested, begin, end, record } = costs.waits;
+    let waits = json!({
+        "nested": wait(nested),
+        "begin": wait(begin),
+        "end": wait(end),
+        "record": wait(record),
+    });
     let stamps = costs.stamps().into_iter().map(|(name, cost)| {
         let ticks = json!({
             "before_ticks": cost.before_ticks,
