@@ -1,6 +1,8 @@
 //! The calibration kernel: measures on the device in use what a record costs, with the very code
 //! that the module's own kernels record with.
 
+use core::cell::Cell;
+
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::STRATEGY_OF_KERNEL;
@@ -26,52 +28,136 @@ macro_rules! site {
     };
 }
 
-/// One record of a form, by a leader.
-macro_rules! record {
-    (region, $leader:expr, $name:expr) => {
-        $leader.region(site!(Region, $name, ""), 0, ()).end()
-    };
-    (token, $leader:expr, $name:expr) => {
-        $leader.start(site!(Region, $name, ""), 0).end()
-    };
-    (value, $leader:expr, $name:expr) => {
-        $leader.region(site!(Region, $name, ""), 0, Payload(1_u32)).end()
-    };
-    (mark, $leader:expr, $name:expr) => {
-        $leader.mark(site!(Mark, $name, ""))
-    };
-    (anchor, $leader:expr, $name:expr) => {
-        $leader.anchor()
-    };
-}
-
-/// A region around as many records as there are arguments behind the count.
-macro_rules! enclose {
-    ($leader:expr, $election:literal, $form:ident, $count:literal $(, $unit:tt)*) => {{
-        let outer = $leader.region(
-            site!(Region, concat!($election, " ", stringify!($form), " x", $count), ""),
-            0,
-            (),
-        );
-        $(
-            let () = $unit;
-            record!($form, $leader, concat!($election, " ", stringify!($form)));
-        )*
-        outer.end();
+/// A region around what is done in it.
+macro_rules! region {
+    ($leader:expr, $name:expr, $payload:expr, $inner:expr) => {{
+        let region = $leader.region(site!(Region, $name, ""), 0, $payload);
+        $inner;
+        region.end();
     }};
 }
 
-/// All patterns of one election.
+/// One record of a form, by a leader, around what is done in it; a mark and an anchor stand ahead of
+/// that.
+macro_rules! record {
+    ($election:literal, region, $leader:expr, $value:ident, $inner:expr) => {
+        region!($leader, concat!($election, " region"), (), $inner)
+    };
+    ($election:literal, token, $leader:expr, $value:ident, $inner:expr) => {{
+        let token = $leader.start(site!(Region, concat!($election, " token"), ""), 0);
+        $inner;
+        token.end();
+    }};
+    ($election:literal, value, $leader:expr, $value:ident, $inner:expr) => {
+        region!($leader, concat!($election, " value"), Payload($value.get()), $inner)
+    };
+    ($election:literal, mark, $leader:expr, $value:ident, $inner:expr) => {{
+        $leader.mark(site!(Mark, concat!($election, " mark"), ""));
+        $inner;
+    }};
+    ($election:literal, anchor, $leader:expr, $value:ident, $inner:expr) => {{
+        $leader.anchor();
+        $inner;
+    }};
+}
+
+/// Records of one form, each in the one before, as many as there are stars.
+macro_rules! nest {
+    ($election:literal, $form:ident, $leader:expr, $value:ident,) => {};
+    ($election:literal, $form:ident, $leader:expr, $value:ident, * $($inner:tt)*) => {
+        record!(
+            $election,
+            $form,
+            $leader,
+            $value,
+            nest!($election, $form, $leader, $value, $($inner)*)
+        )
+    };
+}
+
+/// A region around something, apart from what was recorded ahead of it.
+macro_rules! enclose {
+    ($leader:expr, $value:ident, $name:expr, $inner:expr) => {{
+        pause(&$value);
+        region!($leader, $name, (), $inner);
+    }};
+}
+
+/// All patterns of one election: see [`CALIBRATION`].
 macro_rules! patterns {
-    ($leader:expr, $election:literal, $($form:ident)*) => {
+    (
+        $election:literal, $leader:expr, $value:ident,
+        rows: $($row:ident)*,
+        nests: $($nest:ident)*,
+        apart: $($form:ident)*
+    ) => {
         $(
-            enclose!($leader, $election, $form, 0);
-            enclose!($leader, $election, $form, 1, ());
-            enclose!($leader, $election, $form, 2, (), ());
-            enclose!($leader, $election, $form, 4, (), (), (), ());
+            enclose!($leader, $value, concat!($election, " ", stringify!($row), " row"), {
+                record!($election, $row, $leader, $value, ());
+                record!($election, $row, $leader, $value, ());
+                record!($election, $row, $leader, $value, ());
+            });
+        )*
+        $(
+            enclose!($leader, $value, concat!($election, " ", stringify!($nest), " nest"), {
+                nest!($election, $nest, $leader, $value, * * * *);
+            });
+        )*
+        enclose!($leader, $value, concat!($election, " apart"), {
+            pause(&$value);
+            pause(&$value);
+            pause(&$value);
+            pause(&$value);
+            pause(&$value);
+        });
+        $(
+            enclose!($leader, $value, concat!($election, " ", stringify!($form), " apart"), {
+                pause(&$value);
+                record!($election, $form, $leader, $value, pause(&$value));
+                pause(&$value);
+                record!($election, $form, $leader, $value, pause(&$value));
+                pause(&$value);
+            });
         )*
     };
 }
+
+/// Nothing recorded, for longer than a record holds up what is recorded behind it: arithmetic in
+/// which each step needs the one before, as in a kernel, so that what a record has to compute finds
+/// free issue slots in it. In the middle is a loop, for it to be long and small. It is not to be
+/// unrolled, and as ptxas takes away what nobody sees the result of, regions with a value carry it.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+#[allow(named_asm_labels, reason = "PTX has no others; within braces they are local")]
+fn pause(value: &Cell<u32>) {
+    let mut worked = value.get();
+    // SAFETY: changes registers of its own. Volatile, so that it keeps its place among clock reads
+    // and stores.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b32 %r_left; .reg .pred %p_more;",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            "mov.u32 %r_left, 4;",
+            "profiler_pause:",
+            ".pragma \"nounroll\";",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            "sub.u32 %r_left, %r_left, 1;",
+            "setp.ne.u32 %p_more, %r_left, 0;",
+            "@%p_more bra profiler_pause;",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1; }}",
+            worked = inlateout(reg32) worked,
+            options(nostack, preserves_flags),
+        );
+    }
+    value.set(worked);
+}
+
+/// The emulator's records hold up nothing.
+#[cfg(not(target_arch = "nvptx64"))]
+fn pause(_value: &Cell<u32>) {}
 
 #[inline(always)]
 fn calibrate(rounds: u32) {
@@ -86,9 +172,21 @@ fn calibrate(rounds: u32) {
     // SAFETY: the first thing that the kernel does; this function is inlined into it.
     let state = unsafe { State::enter(site, config) };
     let recorder = Recorder::new(&state);
+    // See `pause`.
+    let value = Cell::new(rounds);
     for _ in 0..rounds {
-        patterns!(recorder.leader(), "one-lane", region token value mark anchor);
-        patterns!(recorder.leader_elected(), "elected", region token value mark anchor);
+        patterns!(
+            "one-lane", recorder.leader(), value,
+            rows: region token value mark,
+            nests: region token value,
+            apart: region token value mark anchor
+        );
+        patterns!(
+            "elected", recorder.leader_elected(), value,
+            rows: region token value mark,
+            nests: region token value,
+            apart: region token value mark anchor
+        );
     }
 }
 

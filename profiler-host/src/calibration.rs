@@ -1,36 +1,48 @@
 //! What recording costs, told from the trace of the kernel that every profiled module carries for
 //! it ([`profiler_wire::symbol::CALIBRATION`]).
 //!
-//! The kernel's outer regions hold different numbers of records back to back, and nothing else that
-//! depends on that number. A record in them then lasts as long as recording makes any region too
-//! long, and each one lengthens the outer region by what recording costs in all: the slope of the
-//! outer durations over the number of records.
+//! The kernel's outer regions hold records back to back, and as many pauses with and without records
+//! between them. The latter differ by what a record costs that stands apart from others; where
+//! records stand back to back, what passes between two stamps beyond that is what the second one
+//! waited for the first one's store. [`RecordCost`] says what follows from what.
 
-use std::collections::BTreeMap;
-
-use profiler_trace::{FormCosts, Mark, RecordCost, Region, StampCost, Trace, Warp};
-use profiler_wire::symbol::{CALIBRATION_COUNTS, CALIBRATION_ELECTIONS, CALIBRATION_FORMS};
+use profiler_trace::{
+    FormCosts, RecordCost, Region, RegionForm, StampCost, Trace, Wait, Waits, Warp,
+};
+use profiler_wire::symbol::{
+    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
+    CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW, CALIBRATION_ROW_FORMS,
+    CALIBRATION_WARPS,
+};
 
 /// How often the calibration kernel repeats its regions: enough for a median that a few cache
 /// misses and interruptions do not move.
 pub(crate) const ROUNDS: u32 = 128;
+/// Threads of the calibration kernel's only block.
+pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
 /// Units of a record of each of [`CALIBRATION_FORMS`].
 const UNITS_OF_FORM: [u32; CALIBRATION_FORMS.len()] = [1, 2, 2, 1, 1];
 /// Units of a round.
 const UNITS_OF_ROUND: u32 = {
-    let (mut units, mut form) = (0, 0);
-    while form < UNITS_OF_FORM.len() {
-        let mut count = 0;
-        while count < CALIBRATION_COUNTS.len() {
-            units += 1 + CALIBRATION_COUNTS[count] * UNITS_OF_FORM[form];
-            count += 1;
+    // The region around pauses alone.
+    let (mut units, mut form) = (1, 0);
+    while form < CALIBRATION_FORMS.len() {
+        units += 1 + CALIBRATION_APART * UNITS_OF_FORM[form];
+        if form < CALIBRATION_ROW_FORMS.len() {
+            units += 1 + CALIBRATION_ROW * UNITS_OF_FORM[form];
+        }
+        if form < CALIBRATION_NESTED_FORMS.len() {
+            units += 1 + CALIBRATION_NEST * UNITS_OF_FORM[form];
         }
         form += 1;
     }
     units * CALIBRATION_ELECTIONS.len() as u32
 };
-/// Words that a calibration run records.
+/// Words that a warp records in a calibration run.
 pub(crate) const WORDS: u32 = ROUNDS * UNITS_OF_ROUND * 2;
+/// The part of the waits at a place that the longest one is taken from: what lies beyond are cache
+/// misses and interruptions.
+const USUAL_PART: f64 = 0.95;
 
 /// Why a trace does not tell the cost of a record.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -38,8 +50,8 @@ pub(crate) const WORDS: u32 = ROUNDS * UNITS_OF_ROUND * 2;
 pub enum CalibrationError {
     /// Regions of the calibration kernel are missing.
     #[error(
-        "the trace has no complete region \"{0}\", so it is not that of the calibration kernel, or \
-         its room was too small"
+        "the trace has no complete region \"{0}\" with its records, so it is not that of the \
+         calibration kernel, or its room was too small"
     )]
     NoRegion(String),
     /// The trace was changed before.
@@ -67,122 +79,245 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
     if lost > 0 {
         return Err(CalibrationError::Lost(lost));
     }
+    let run = Run { trace, stamps: trace.warps.iter().map(stamps).collect() };
     let [one_lane, elected] = CALIBRATION_ELECTIONS;
-    Ok(RecordCost { one_lane: costs(trace, one_lane)?, elected: costs(trace, elected)? })
+    Ok(RecordCost { one_lane: run.costs(one_lane)?, elected: run.costs(elected)? })
 }
 
-/// What each form costs where the lane is chosen so.
-fn costs(trace: &Trace, election: &str) -> Result<FormCosts, CalibrationError> {
-    let [region, token, value, mark, anchor] = CALIBRATION_FORMS;
-    // What passes behind the begin of the regions around, as they are regions of one record.
-    let begin = inside(trace, election, region)?;
-    let pair = |form: &str| {
-        let inside = inside(trace, election, form)?;
-        let before = ahead(trace, election, form, begin)?;
-        let after = total(trace, election, form)? - before - inside;
-        let begin = StampCost { before_ticks: before, after_ticks: inside };
-        Ok((begin, StampCost::after(after.max(0.0))))
-    };
-    let (region_begin, region_end) = pair(region)?;
-    let (token_begin, token_end) = pair(token)?;
-    let single = |form: &str| {
-        let total = total(trace, election, form)?;
-        let before =
-            if form == mark { ahead(trace, election, form, begin)?.min(total) } else { 0.0 };
-        Ok(StampCost { before_ticks: before, after_ticks: total - before })
-    };
-    let plain = total(trace, election, region)?;
-    let beyond = (total(trace, election, value)? - plain).max(0.0);
-    Ok(FormCosts {
-        region_begin,
-        region_end,
-        token_begin,
-        token_end,
-        mark: single(mark)?,
-        value: StampCost::after(beyond),
-        anchor: single(anchor)?,
-    })
+/// What a stamp is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Begin,
+    End,
+    TokenBegin,
+    TokenEnd,
+    /// The end of a region with a value.
+    ValueEnd,
+    Mark,
+    Anchor,
 }
 
-/// What a record lengthens the region around it by.
-fn total(trace: &Trace, election: &str, form: &str) -> Result<f64, CalibrationError> {
-    let mut medians = BTreeMap::new();
-    for count in CALIBRATION_COUNTS {
-        let name = around(election, form, count);
-        let mut ticks = durations(trace, &name);
-        medians.insert(count, median(&mut ticks).ok_or(CalibrationError::NoRegion(name))?);
-    }
-    let total = slope(&medians);
-    if total.is_finite() && total >= 0.0 {
-        Ok(total)
-    } else {
-        Err(CalibrationError::Implausible(total))
-    }
-}
-
-/// What a region of this form lasts where there is nothing in it.
-fn inside(trace: &Trace, election: &str, form: &str) -> Result<f64, CalibrationError> {
-    let name = format!("{election} {form}");
-    median(&mut durations(trace, &name)).ok_or(CalibrationError::NoRegion(name))
-}
-
-/// What passes ahead of the stamp of a record of this form: from the begin of the region around one
-/// to it, less what passes behind that begin.
-fn ahead(
-    trace: &Trace,
-    election: &str,
-    form: &str,
-    behind_begin: f64,
-) -> Result<f64, CalibrationError> {
-    let (outer, inner) = (around(election, form, 1), format!("{election} {form}"));
-    let mut ticks = Vec::new();
-    for warp in &trace.warps {
-        let is = |site, name: &str| trace.site(site).name == name;
-        let mut starts: Vec<u64> = regions(trace, warp, &inner).map(|r| r.start.ticks).collect();
-        let marks = warp.marks.iter().filter(|mark: &&Mark| is(mark.site, &inner));
-        starts.extend(marks.map(|mark| mark.time.ticks));
-        starts.sort_unstable();
-        for region in regions(trace, warp, &outer) {
-            let first = starts.partition_point(|start| *start < region.start.ticks);
-            ticks.extend(starts.get(first).map(|start| start - region.start.ticks));
+impl Kind {
+    /// The stamps of a record of one of [`CALIBRATION_FORMS`].
+    fn of_form(form: &str) -> &'static [Self] {
+        match form {
+            "token" => &[Self::TokenBegin, Self::TokenEnd],
+            "value" => &[Self::Begin, Self::ValueEnd],
+            "mark" => &[Self::Mark],
+            "anchor" => &[Self::Anchor],
+            _ => &[Self::Begin, Self::End],
         }
     }
-    let gap = median(&mut ticks).ok_or(CalibrationError::NoRegion(outer))?;
-    Ok((gap - behind_begin).max(0.0))
+
+    /// What it costs apart from others.
+    fn cost(self, costs: &FormCosts) -> StampCost {
+        match self {
+            Self::Begin => costs.region_begin,
+            Self::End => costs.region_end,
+            Self::ValueEnd => StampCost {
+                after_ticks: costs.region_end.after_ticks + costs.value.total_ticks(),
+                ..costs.region_end
+            },
+            Self::TokenBegin => costs.token_begin,
+            Self::TokenEnd => costs.token_end,
+            Self::Mark => costs.mark,
+            Self::Anchor => costs.anchor,
+        }
+    }
 }
 
-/// The name of the region around so many records.
-fn around(election: &str, form: &str, count: u32) -> String {
-    format!("{election} {form} x{count}")
+/// The stamps of a region around records of a form: one behind the other, or each in the one before.
+fn pattern(form: &str, count: u32, nested: bool) -> Vec<Kind> {
+    let record = Kind::of_form(form);
+    let inner = record.repeat(count as usize);
+    let mut kinds = vec![Kind::Begin];
+    if nested {
+        let (begins, ends): (Vec<Kind>, Vec<Kind>) =
+            inner.into_iter().partition(|kind| *kind == record[0]);
+        kinds.extend(begins.into_iter().chain(ends));
+    } else {
+        kinds.extend(inner);
+    }
+    kinds.push(Kind::End);
+    kinds
 }
 
-/// The warp's regions of this name.
-fn regions<'a>(trace: &'a Trace, warp: &'a Warp, name: &str) -> impl Iterator<Item = &'a Region> {
-    warp.regions.iter().filter(move |region| trace.site(region.site).name == name)
+/// A warp's stamps in order.
+fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
+    let mut stamps = Vec::new();
+    for region in &warp.regions {
+        let (begin, end) = match region.form {
+            RegionForm::Token => (Kind::TokenBegin, Kind::TokenEnd),
+            RegionForm::Block if region.value.is_some() => (Kind::Begin, Kind::ValueEnd),
+            RegionForm::Block => (Kind::Begin, Kind::End),
+        };
+        stamps.push((region.start.ticks, begin));
+        stamps.extend(region.end.map(|time| (time.ticks, end)));
+    }
+    stamps.extend(warp.marks.iter().map(|mark| (mark.time.ticks, Kind::Mark)));
+    stamps.extend(warp.anchors.iter().map(|anchor| (anchor.time.ticks, Kind::Anchor)));
+    stamps.sort_by_key(|stamp| stamp.0);
+    stamps
 }
 
-/// How many ticks the complete regions of this name lasted.
-fn durations(trace: &Trace, name: &str) -> Vec<u64> {
-    let ticks = |region: &Region| Some(region.end?.ticks.saturating_sub(region.start.ticks));
-    trace.warps.iter().flat_map(|warp| regions(trace, warp, name)).filter_map(ticks).collect()
+/// A calibration run.
+struct Run<'t> {
+    trace: &'t Trace,
+    /// Of each warp.
+    stamps: Vec<Vec<(u64, Kind)>>,
 }
 
-/// The middle value; of two, their mean; of none, nothing.
-fn median(values: &mut [u64]) -> Option<f64> {
-    values.sort_unstable();
-    let high = *values.get(values.len() / 2)?;
-    let low = values[(values.len() - 1) / 2];
-    Some((low as f64 + high as f64) / 2.0)
+impl Run<'_> {
+    /// What each form costs where the lane is chosen so.
+    fn costs(&self, election: &str) -> Result<FormCosts, CalibrationError> {
+        let [region, token, value, mark, anchor] = CALIBRATION_FORMS;
+        let apart = |form: &str| {
+            self.places(
+                &format!("{election} {form} apart"),
+                &pattern(form, CALIBRATION_APART, false),
+            )
+        };
+        let pauses = self.places(&format!("{election} apart"), &pattern(region, 0, false))?;
+        let of_regions = apart(region)?;
+        // A region around all pauses lasts that much longer than one around a single pause.
+        let pauses_ticks = pauses.between(0, 1);
+        let pause = (pauses_ticks - of_regions.between(1, 2)) / f64::from(CALIBRATION_PAUSES - 1);
+        let behind_begin = (of_regions.between(1, 2) - pause).max(0.0);
+        let total = |places: &Places| {
+            let more = places.between(0, places.kinds.len() - 1) - pauses_ticks;
+            let total = more / f64::from(CALIBRATION_APART);
+            if total >= 0.0 { Ok(total) } else { Err(CalibrationError::Implausible(total)) }
+        };
+        let ahead = |places: &Places| (places.between(0, 1) - pause - behind_begin).max(0.0);
+        let pair = |places: &Places| {
+            let begin = StampCost {
+                before_ticks: ahead(places),
+                after_ticks: (places.between(1, 2) - pause).max(0.0),
+            };
+            let after = total(places)? - begin.total_ticks();
+            Ok((begin, StampCost::after(after.max(0.0))))
+        };
+        let (region_begin, region_end) = pair(&of_regions)?;
+        let (token_begin, token_end) = pair(&apart(token)?)?;
+        let single = |places: &Places| {
+            let total = total(places)?;
+            let before = ahead(places).min(total);
+            Ok(StampCost { before_ticks: before, after_ticks: total - before })
+        };
+        let beyond = (total(&apart(value)?)? - total(&of_regions)?).max(0.0);
+        let mut costs = FormCosts {
+            region_begin,
+            region_end,
+            token_begin,
+            token_end,
+            mark: single(&apart(mark)?)?,
+            value: StampCost::after(beyond),
+            anchor: single(&apart(anchor)?)?,
+            waits: Waits::default(),
+        };
+        costs.waits = self.waits(election, &costs)?;
+        Ok(costs)
+    }
+
+    /// How long records hold up what is right behind them.
+    fn waits(&self, election: &str, costs: &FormCosts) -> Result<Waits, CalibrationError> {
+        let rows = CALIBRATION_ROW_FORMS.map(|form| (form, "row", CALIBRATION_ROW));
+        let nests = CALIBRATION_NESTED_FORMS.map(|form| (form, "nest", CALIBRATION_NEST));
+        let [mut nested, mut begins, mut ends, mut records] = [const { Vec::new() }; 4];
+        for (form, shape, count) in rows.into_iter().chain(nests) {
+            let kinds = pattern(form, count, shape == "nest");
+            let places = self.places(&format!("{election} {form} {shape}"), &kinds)?;
+            // The last stamp that stored a record, what all since cost, and whether a region began.
+            let mut stored: Option<(usize, f64, bool)> = None;
+            for (place, kind) in kinds.iter().enumerate() {
+                let cost = kind.cost(costs);
+                let before = place.checked_sub(1).map(|place| (place, kinds[place]));
+                if let (None, Some((begin, Kind::Begin))) = (stored, before) {
+                    let apart = costs.region_begin.after_ticks + cost.before_ticks;
+                    nested.push(places.wait(begin, place, apart));
+                }
+                if let Some((since, apart, begun)) = &mut stored {
+                    *apart += cost.before_ticks;
+                    let wait = places.wait(*since, place, *apart);
+                    match kind {
+                        Kind::Begin => begins.push(wait),
+                        _ if *begun => ends.push(wait),
+                        _ => records.push(wait),
+                    }
+                    *begun |= *kind == Kind::Begin;
+                    *apart += cost.after_ticks;
+                }
+                if *kind != Kind::Begin {
+                    stored = Some((place, cost.after_ticks, false));
+                }
+            }
+        }
+        Ok(Waits {
+            nested: of_all(&nested),
+            begin: of_all(&begins),
+            end: of_all(&ends),
+            record: of_all(&records),
+        })
+    }
+
+    /// What the regions of this name show that hold just these stamps.
+    fn places(&self, name: &str, kinds: &[Kind]) -> Result<Places, CalibrationError> {
+        let mut ticks = Vec::new();
+        for (warp, stamps) in self.trace.warps.iter().zip(&self.stamps) {
+            let is = |region: &&Region| self.trace.site(region.site).name == name;
+            for region in warp.regions.iter().filter(is) {
+                let Some(end) = region.end else { continue };
+                let from = stamps.partition_point(|stamp| stamp.0 < region.start.ticks);
+                let to = stamps.partition_point(|stamp| stamp.0 <= end.ticks);
+                let within = &stamps[from..to];
+                if within.iter().map(|stamp| &stamp.1).eq(kinds) {
+                    ticks.push(within.iter().map(|stamp| stamp.0).collect());
+                }
+            }
+        }
+        if ticks.is_empty() {
+            return Err(CalibrationError::NoRegion(name.to_owned()));
+        }
+        Ok(Places { kinds: kinds.to_vec(), ticks })
+    }
 }
 
-/// The least-squares slope of the values over their keys.
-fn slope(points: &BTreeMap<u32, f64>) -> f64 {
-    let count = points.len() as f64;
-    let mean_x = points.keys().map(|&x| f64::from(x)).sum::<f64>() / count;
-    let mean_y = points.values().sum::<f64>() / count;
-    let spread = points.keys().map(|&x| (f64::from(x) - mean_x).powi(2)).sum::<f64>();
-    let shared = points.iter().map(|(&x, y)| (f64::from(x) - mean_x) * (y - mean_y)).sum::<f64>();
-    shared / spread
+/// The stamps of all regions around the same pattern of records.
+struct Places {
+    kinds: Vec<Kind>,
+    /// Region by region; never empty.
+    ticks: Vec<Vec<u64>>,
+}
+
+impl Places {
+    /// What passes from one place to a later one, in order of length.
+    fn sorted(&self, from: usize, to: usize) -> Vec<u64> {
+        let mut ticks: Vec<u64> = self.ticks.iter().map(|ticks| ticks[to] - ticks[from]).collect();
+        ticks.sort_unstable();
+        ticks
+    }
+
+    /// The median of what passes from one place to a later one: of two in the middle, their mean.
+    fn between(&self, from: usize, to: usize) -> f64 {
+        let ticks = self.sorted(from, to);
+        (ticks[(ticks.len() - 1) / 2] as f64 + ticks[ticks.len() / 2] as f64) / 2.0
+    }
+
+    /// What passes beyond what the stamps cost apart from each other: the median, and the most.
+    fn wait(&self, from: usize, to: usize, apart: f64) -> Wait {
+        let ticks = self.sorted(from, to);
+        let usual = ((ticks.len() as f64 * USUAL_PART).ceil() as usize).clamp(1, ticks.len());
+        let most = ticks[usual - 1] as f64 - apart;
+        let mean = self.between(from, to) - apart;
+        Wait { mean_ticks: mean.max(0.0), most_ticks: most.max(mean).max(0.0) }
+    }
+}
+
+/// The mean of all places, and the longest of all.
+fn of_all(waits: &[Wait]) -> Wait {
+    let mean = waits.iter().map(|wait| wait.mean_ticks).sum::<f64>() / waits.len().max(1) as f64;
+    let most = waits.iter().map(|wait| wait.most_ticks).fold(0.0, f64::max);
+    Wait { mean_ticks: mean, most_ticks: most }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use profiler_trace::{ClockReading, Mark, Region, RegionForm, Site, SiteIndex, Time, Warp};
+use profiler_trace::{ClockReading, Mark, Region, Site, SiteIndex, Time, Value, Warp};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
@@ -20,7 +20,8 @@ fn site(kind: SiteKind, name: String) -> Site {
     }
 }
 
-/// What a record of one form takes in a made-up run.
+/// What the stamps of a form take in a made-up run, in ticks: ahead of a record, behind its begin,
+/// and behind its end.
 #[derive(Clone, Copy)]
 struct Ticks {
     before: u64,
@@ -28,11 +29,149 @@ struct Ticks {
     after: u64,
 }
 
-/// A run in which the records of election `e` and form `f` take what `ticks(e, f)` says, and the
-/// begin of a region as long as those of a plain one.
-fn trace(rounds: u32, ticks: impl Fn(usize, usize) -> Ticks) -> Trace {
-    let mut trace = Trace::default();
-    let mut warp = Warp {
+/// What a stamp waits at least from the record stored before it, beyond what both cost apart.
+#[derive(Clone, Copy)]
+struct Held {
+    nested: u64,
+    begin: u64,
+    end: u64,
+    record: u64,
+}
+
+const PAUSE: u64 = 100;
+
+/// A made-up warp, as the calibration kernel runs it.
+struct Machine<T> {
+    trace: Trace,
+    warp: Warp,
+    now: u64,
+    /// By election and form.
+    ticks: T,
+    held: Held,
+    /// When the last record was stored, what all stamps since cost apart, and whether one was a
+    /// begin.
+    stored: (u64, u64, bool),
+    /// Where the last stamp was a begin: when, and what it costs behind it.
+    begun: Option<(u64, u64)>,
+    election: usize,
+}
+
+const OUTER: usize = usize::MAX;
+
+impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
+    /// The stamps of a region around others are those of a plain region.
+    fn ticks(&self, form: usize) -> Ticks {
+        (self.ticks)(self.election, if form == OUTER { 0 } else { form })
+    }
+
+    fn name(&mut self, form: usize, around: &str) -> SiteIndex {
+        let election = CALIBRATION_ELECTIONS[self.election];
+        let kind = if form == 3 { SiteKind::Mark } else { SiteKind::Region };
+        let name = match CALIBRATION_FORMS.get(form) {
+            Some(form) => format!("{election} {form}"),
+            None => format!("{election} {around}"),
+        };
+        index_of(&mut self.trace, kind, name)
+    }
+
+    fn stamp(&mut self, before: u64, behind: u64, stores: bool) -> Time {
+        let (at, apart, begun) = self.stored;
+        let held = match (stores, begun) {
+            (false, _) => self.held.begin,
+            (true, true) => self.held.end,
+            (true, false) => self.held.record,
+        };
+        let apart = apart + before;
+        self.now = (self.now + before).max(at + apart + held);
+        if let Some((at, behind)) = self.begun {
+            self.now = self.now.max(at + behind + before + self.held.nested);
+        }
+        self.begun = (!stores).then_some((self.now, behind));
+        let time = Time { ticks: self.now, ns: self.now as f64 };
+        self.stored = if stores { (self.now, behind, false) } else { (at, apart + behind, true) };
+        self.now += behind;
+        time
+    }
+
+    /// Records of a form around what is done in them.
+    fn record(&mut self, form: usize, around: &str, inner: &mut dyn FnMut(&mut Self)) {
+        let Ticks { before, inside, after } = self.ticks(form);
+        let site = self.name(form, around);
+        match form {
+            3 => {
+                let time = self.stamp(before, after, true);
+                self.warp.marks.push(Mark { site, track: None, lane: 0, time, value: None });
+                inner(self);
+            }
+            4 => {
+                let time = self.stamp(before, after, true);
+                self.warp.anchors.push(ClockReading { lane: 0, time });
+                inner(self);
+            }
+            _ => {
+                let start = self.stamp(before, inside, form == 1);
+                inner(self);
+                let end = Some(self.stamp(0, after, true));
+                let token = form == 1;
+                self.warp.regions.push(Region {
+                    site,
+                    form: if token { RegionForm::Token } else { RegionForm::Block },
+                    track: None,
+                    lane: 0,
+                    depth: u16::from(form != OUTER),
+                    start,
+                    end,
+                    value: (form == 2).then_some(Value::Unsigned(1)),
+                });
+            }
+        }
+    }
+
+    fn enclose(&mut self, around: &str, inner: &mut dyn FnMut(&mut Self)) {
+        self.now += PAUSE;
+        self.record(OUTER, around, inner);
+    }
+
+    fn nest(&mut self, form: usize, depth: u32) {
+        if depth > 0 {
+            self.record(form, "", &mut |machine| machine.nest(form, depth - 1));
+        }
+    }
+
+    fn round(&mut self) {
+        let pause = |machine: &mut Self| machine.now += PAUSE;
+        for election in 0..CALIBRATION_ELECTIONS.len() {
+            self.election = election;
+            for (form, name) in CALIBRATION_FORMS.into_iter().enumerate() {
+                if form < CALIBRATION_ROW_FORMS.len() {
+                    self.enclose(&format!("{name} row"), &mut |machine| {
+                        for _ in 0..CALIBRATION_ROW {
+                            machine.record(form, "", &mut |_| ());
+                        }
+                    });
+                }
+                if form < CALIBRATION_NESTED_FORMS.len() {
+                    let depth = CALIBRATION_NEST;
+                    self.enclose(&format!("{name} nest"), &mut |machine| machine.nest(form, depth));
+                }
+                self.enclose(&format!("{name} apart"), &mut |machine| {
+                    for _ in 0..CALIBRATION_APART {
+                        pause(machine);
+                        machine.record(form, "", &mut { pause });
+                    }
+                    pause(machine);
+                });
+            }
+            self.enclose("apart", &mut |machine| {
+                (0..CALIBRATION_PAUSES).for_each(|_| pause(machine))
+            });
+        }
+    }
+}
+
+/// A run in which the records of election `e` and form `f` take what `ticks(e, f)` says.
+fn trace(rounds: u32, held: Held, ticks: impl Fn(usize, usize) -> Ticks) -> Trace {
+    let warp = Warp {
         launch: 0,
         slot: 0,
         block: [0; 3],
@@ -50,53 +189,13 @@ fn trace(rounds: u32, ticks: impl Fn(usize, usize) -> Ticks) -> Trace {
         recorded: 0,
         lost: 0,
     };
-    let mut now = 1000;
-    let time = |ticks: u64| Time { ticks, ns: ticks as f64 };
-    let region = |site, depth, start, end| Region {
-        site,
-        form: RegionForm::Block,
-        track: None,
-        lane: 0,
-        depth,
-        start: time(start),
-        end: Some(time(end)),
-        value: None,
-    };
+    let (trace, stored) = (Trace::default(), (0, 0, false));
+    let mut machine =
+        Machine { trace, warp, now: 1000, ticks, held, stored, begun: None, election: 0 };
     for _ in 0..rounds {
-        for (e, election) in CALIBRATION_ELECTIONS.into_iter().enumerate() {
-            for (f, form) in CALIBRATION_FORMS.into_iter().enumerate() {
-                let Ticks { before, inside, after } = ticks(e, f);
-                let name = format!("{election} {form}");
-                let kind = if form == "mark" { SiteKind::Mark } else { SiteKind::Region };
-                let inner = index_of(&mut trace, kind, name);
-                for count in CALIBRATION_COUNTS {
-                    let name = around(election, form, count);
-                    let outer = index_of(&mut trace, SiteKind::Region, name);
-                    let start = now;
-                    now += ticks(e, 0).inside;
-                    for _ in 0..count {
-                        now += before;
-                        match form {
-                            "mark" => warp.marks.push(Mark {
-                                site: inner,
-                                track: None,
-                                lane: 0,
-                                time: time(now),
-                                value: None,
-                            }),
-                            "anchor" => {
-                                warp.anchors.push(ClockReading { lane: 0, time: time(now) })
-                            }
-                            _ => warp.regions.push(region(inner, 1, now, now + inside)),
-                        }
-                        now += inside + after;
-                    }
-                    warp.regions.push(region(outer, 0, start, now));
-                    now += 100;
-                }
-            }
-        }
+        machine.round();
     }
+    let Machine { mut trace, mut warp, .. } = machine;
     warp.recorded = (warp.regions.len() + warp.marks.len()) as u64;
     trace.warps.push(warp);
     trace
@@ -110,77 +209,113 @@ fn index_of(trace: &mut Trace, kind: SiteKind, name: String) -> SiteIndex {
     }) as u32)
 }
 
-/// Distinct figures for every election and form; marks and anchors have no inside.
+/// Distinct figures for every election and form; a region with a value differs from one without by
+/// what passes behind its end.
 fn distinct(e: usize, f: usize) -> Ticks {
-    let inside = if f < 2 { 2 + f as u64 } else { 0 };
-    let inside = if f == 2 { 2 } else { inside };
-    let before = if f == 2 { 10 * e as u64 } else { 10 * e as u64 + u64::from(f == 3) };
-    Ticks { before, inside, after: 20 + 7 * f as u64 + e as u64 }
+    let (e, f) = (e as u64, f as u64);
+    let of_begin = if f == 2 { 0 } else { f };
+    Ticks { before: 10 * e + u64::from(f == 3), inside: 2 + of_begin, after: 20 + 7 * f + e }
 }
 
-fn close(cost: StampCost, before: f64, after: f64) {
-    let off = (cost.before_ticks - before).abs().max((cost.after_ticks - after).abs());
+const HELD: Held = Held { nested: 3, begin: 5, end: 12, record: 31 };
+
+fn close(cost: StampCost, before: u64, after: u64) {
+    let off =
+        (cost.before_ticks - before as f64).abs().max((cost.after_ticks - after as f64).abs());
     assert!(off < 1e-9, "{cost:?} is not {before} before and {after} after");
 }
 
-fn check(cost: &RecordCost) {
+/// Of a machine that holds up stamps for just so long, the waits are that long.
+fn check(cost: &RecordCost, held: Held) {
     for (e, costs) in [cost.one_lane, cost.elected].into_iter().enumerate() {
         let of = |f| distinct(e, f);
         for (f, begin, end) in
             [(0, costs.region_begin, costs.region_end), (1, costs.token_begin, costs.token_end)]
         {
-            close(begin, of(f).before as f64, of(f).inside as f64);
-            close(end, 0.0, of(f).after as f64);
+            close(begin, of(f).before, of(f).inside);
+            close(end, 0, of(f).after);
         }
-        close(costs.value, 0.0, (of(2).after - of(0).after) as f64);
-        close(costs.mark, of(3).before as f64, of(3).after as f64);
-        close(costs.anchor, 0.0, (of(4).before + of(4).after) as f64);
+        close(costs.value, 0, of(2).after - of(0).after);
+        close(costs.mark, of(3).before, of(3).after);
+        close(costs.anchor, of(4).before, of(4).after);
+        let Waits { nested, begin, end, record } = costs.waits;
+        for (wait, held) in
+            [(nested, held.nested), (begin, held.begin), (end, held.end), (record, held.record)]
+        {
+            let held = held as f64;
+            assert!((wait.mean_ticks - held).abs() < 1e-9, "{wait:?} is not {held}");
+            assert!((wait.most_ticks - held).abs() < 1e-9, "{wait:?} is not {held}");
+        }
     }
 }
 
 #[test]
-fn costs_are_medians_inside_and_slopes_outside() {
-    check(&record_cost(&trace(3, distinct)).expect("a whole calibration run"));
+fn costs_are_told_from_pauses_and_waits_from_rows_and_nests() {
+    check(&record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run"), HELD);
+    let none = Held { nested: 0, begin: 0, end: 0, record: 0 };
+    check(&record_cost(&trace(3, none, distinct)).expect("a whole calibration run"), none);
 }
 
 #[test]
-fn a_slow_first_round_changes_nothing() {
-    let mut trace = trace(5, distinct);
-    let round = trace.warps[0].regions.len() / 5;
-    for region in &mut trace.warps[0].regions[..round] {
-        region.end = Some(Time { ticks: region.start.ticks + 4000, ns: 0.0 });
+fn a_slow_round_in_twenty_changes_nothing() {
+    let mut slow = trace(40, HELD, distinct);
+    let round = slow.warps[0].regions.len() / 40;
+    // The ends of the outer regions of the first round: nothing lies behind them within a region.
+    for region in slow.warps[0].regions[..round].iter_mut().filter(|region| region.depth == 0) {
+        region.end = region.end.map(|end| Time { ticks: end.ticks + 90, ..end });
     }
-    check(&record_cost(&trace).expect("still whole"));
+    check(&record_cost(&slow).expect("still whole"), HELD);
+}
+
+#[test]
+fn waits_that_differ_have_a_mean_and_a_longest_one() {
+    let mut uneven = trace(20, HELD, distinct);
+    let name = |name: &str| {
+        let site = uneven.sites.iter().position(|site| site.name == name);
+        SiteIndex(site.expect("the site") as u32)
+    };
+    let row = name("one-lane region row");
+    for region in uneven.warps[0].regions.iter_mut().filter(|region| region.site == row) {
+        region.end = region.end.map(|end| Time { ticks: end.ticks + 40, ..end });
+    }
+    let waits = record_cost(&uneven).expect("still whole").one_lane.waits;
+    assert!((waits.record.most_ticks - 71.0).abs() < 1e-9, "{waits:?}");
+    assert!(waits.record.mean_ticks > 31.0 && waits.record.mean_ticks < 40.0, "{waits:?}");
+    assert!((waits.end.most_ticks - 12.0).abs() < 1e-9, "{waits:?}");
 }
 
 #[test]
 fn a_trace_that_does_not_tell_is_refused() {
     let refused = |trace: &Trace| record_cost(trace).expect_err("must be refused");
     let missing = |name: &str| CalibrationError::NoRegion(name.to_owned());
-    assert_eq!(refused(&Trace::default()), missing("one-lane region"));
-    let mut lossy = trace(2, distinct);
+    assert_eq!(refused(&Trace::default()), missing("one-lane apart"));
+    let whole = trace(2, HELD, distinct);
+    let mut lossy = whole.clone();
     lossy.warps[0].lost = 3;
     assert_eq!(refused(&lossy), CalibrationError::Lost(3));
-    let mut changed = trace(2, distinct);
+    let mut changed = whole.clone();
     changed.cost_subtracted = true;
     assert_eq!(refused(&changed), CalibrationError::AlreadySubtracted);
-    let mut renamed = trace(2, distinct);
-    let outer = renamed.sites.iter_mut().find(|site| site.name == "elected value x2");
+    let mut renamed = whole.clone();
+    let outer = renamed.sites.iter_mut().find(|site| site.name == "elected value nest");
     outer.expect("the site").name = "other".into();
-    assert_eq!(refused(&renamed), missing("elected value x2"));
-    let mut backwards = trace(2, distinct);
-    let four = backwards.sites.iter().position(|site| site.name == "one-lane region x4");
-    let four = SiteIndex(four.expect("the site") as u32);
-    for region in backwards.warps[0].regions.iter_mut().filter(|region| region.site == four) {
-        region.end = Some(region.start);
+    assert_eq!(refused(&renamed), missing("elected value nest"));
+    let mut without_marks = whole.clone();
+    without_marks.warps[0].marks.clear();
+    assert_eq!(refused(&without_marks), missing("one-lane mark apart"));
+    let mut backwards = whole;
+    let apart = backwards.sites.iter().position(|site| site.name == "one-lane apart");
+    let apart = SiteIndex(apart.expect("the site") as u32);
+    for region in backwards.warps[0].regions.iter_mut().filter(|region| region.site == apart) {
+        region.start.ticks -= 90;
     }
     assert!(matches!(refused(&backwards), CalibrationError::Implausible(cost) if cost < 0.0));
 }
 
 #[test]
 fn open_regions_are_left_out() {
-    let mut open = trace(3, distinct);
+    let mut open = trace(3, HELD, distinct);
     let last_outer = open.warps[0].regions.iter_mut().rfind(|region| region.depth == 0);
     last_outer.expect("there are outer regions").end = None;
-    check(&record_cost(&open).expect("the other rounds are whole"));
+    check(&record_cost(&open).expect("the other rounds are whole"), HELD);
 }

@@ -96,6 +96,7 @@ impl EmulatedDevice {
         let options = calibration_options();
         let mut session = EmulatorSession::new(self, &options)?;
         let kernel = profiler_device::__private::__profiler_calibrate_v2 as unsafe fn(u32);
+        // One warp: these do not wait for each other.
         let shape = Shape::new(1, 32, 0);
         // SAFETY: the calibration kernel touches no memory but the session's.
         unsafe { session.launch(shape, kernel, (calibration::ROUNDS,)) }?;
@@ -110,7 +111,7 @@ pub(crate) fn calibration_options() -> Options {
         keep: Keep::First,
         slots: Slots::Linear,
         lane_rooms: LaneRooms::Never,
-        max_warps: Some(1),
+        max_warps: Some(calibration::THREADS / 32),
         ..Options::default()
     }
 }

@@ -5,13 +5,15 @@ use std::cmp::Reverse;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Site, SiteIndex, Time, Trace, Warp};
-use crate::record_cost::{Election, FormCosts, RecordCost, StampCost};
+use crate::model::{RegionForm, Site, SiteIndex, Time, Trace, Warp};
+use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, Wait};
 
 impl Trace {
-    /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`]: at every
-    /// stamp, what it cost ahead of it and what it cost behind it. A region then lasts less by all
-    /// that its own stamps and those of everything nested in it cost between its begin and its end.
+    /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
+    /// model that [`RecordCost`] describes: at every stamp, what it cost ahead of it and what it cost
+    /// behind it, and all that passed between stamps so close behind a stored record that it may have
+    /// held them up. A region then lasts less by all that its own stamps and those of everything
+    /// nested in it cost between its begin and its end.
     ///
     /// The lanes of a warp take turns, so what one of them records holds up all: each warp gets a
     /// compressed time axis of its own, on which order and nesting stay. (On the emulator each
@@ -109,6 +111,35 @@ struct Axis {
     last: f64,
     last_time: Time,
     clamped: u64,
+    /// The last stamp that stored a record, and the last one if it did not.
+    stored: Option<Holder>,
+    begun: Option<Holder>,
+}
+
+/// A stamp that may hold up those behind it, and what has been recorded since.
+#[derive(Clone, Copy)]
+struct Holder {
+    ticks: u64,
+    /// What it cost behind it and all stamps since cost, each for itself.
+    apart: f64,
+    /// What has been cut of what the stamps since waited for it.
+    waited: f64,
+    /// Whether a region has begun since.
+    begun: bool,
+}
+
+impl Holder {
+    fn new(ticks: u64, cost: StampCost) -> Self {
+        Self { ticks, apart: cost.after_ticks, waited: 0.0, begun: false }
+    }
+}
+
+/// What a stamp stores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stores {
+    /// As the begin of a block's region does, which is stored with its end.
+    Nothing,
+    Record,
 }
 
 impl Axis {
@@ -134,12 +165,54 @@ impl Axis {
         self.last_time
     }
 
-    /// Cuts out what a stamp cost, and moves the stamp.
-    fn stamp(&mut self, cost: StampCost, time: Time) -> Time {
+    /// Cuts out what a stamp cost, and moves the stamp. `costs` are in ticks of this axis.
+    fn stamp(&mut self, cost: StampCost, stores: Stores, costs: &FormCosts, time: Time) -> Time {
         self.shift += cost.before_ticks;
+        if let Some(begun) = &mut self.begun {
+            begun.apart += cost.before_ticks;
+        }
+        let mut held = false;
+        if let Some(mut stored) = self.stored.take() {
+            let wait = match stores {
+                Stores::Nothing => costs.waits.begin,
+                Stores::Record if stored.begun => costs.waits.end,
+                Stores::Record => costs.waits.record,
+            };
+            stored.apart += cost.before_ticks;
+            held = self.wait(&mut stored, wait, time);
+            stored.begun |= stores == Stores::Nothing;
+            stored.apart += cost.after_ticks;
+            self.stored = Some(stored);
+        }
+        if let Some(mut begun) = self.begun.take()
+            && !held
+        {
+            self.wait(&mut begun, costs.waits.nested, time);
+        }
         let moved = self.moved(time);
         self.shift += cost.after_ticks;
+        let holder = Some(Holder::new(time.ticks, cost));
+        match stores {
+            Stores::Nothing => self.begun = holder,
+            Stores::Record => self.stored = holder,
+        }
         moved
+    }
+
+    /// Cuts out what a stamp may have waited for an earlier one; whether it may have.
+    fn wait(&mut self, holder: &mut Holder, wait: Wait, time: Time) -> bool {
+        let since = time.ticks.saturating_sub(holder.ticks) as f64;
+        let Some(reach) = wait.reach_ticks() else { return false };
+        // As far as two stamps tell.
+        if since > holder.apart + reach + self.step {
+            return false;
+        }
+        let since_entry = time.ticks.saturating_sub(self.entry.ticks) as f64;
+        let passed = since_entry - self.shift - self.last;
+        let more = passed.min(reach - holder.waited).max(0.0);
+        self.shift += more;
+        holder.waited += more;
+        true
     }
 }
 
@@ -162,6 +235,7 @@ fn compress(
         }
         (Clock::Cycles, _) => (1.0, device.ns_per_cycle.unwrap_or(1.0), 0.0),
     };
+    let cost = cost.scaled(ticks_per_cycle);
     let strategy = warp.strategy;
     let costs_at = |site: SiteIndex| -> Result<&FormCosts, DiagnosticKind> {
         let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
@@ -188,36 +262,41 @@ fn compress(
             last: 0.0,
             last_time: Time { ticks: 0, ns: f64::NEG_INFINITY },
             clamped: 0,
+            stored: None,
+            begun: None,
         };
         for moment in moments {
-            let scaled = |cost: StampCost| StampCost {
-                before_ticks: cost.before_ticks * ticks_per_cycle,
-                after_ticks: cost.after_ticks * ticks_per_cycle,
-            };
             match moment.what {
                 What::Start(index) => {
                     let region = &mut warp.regions[index];
-                    let (begin, _) = costs_at(region.site)?.of_region(region.form);
-                    region.start = axis.stamp(scaled(begin), region.start);
+                    let costs = costs_at(region.site)?;
+                    let (begin, _) = costs.of_region(region.form);
+                    let stores = match region.form {
+                        RegionForm::Block => Stores::Nothing,
+                        RegionForm::Token => Stores::Record,
+                    };
+                    region.start = axis.stamp(begin, stores, costs, region.start);
                 }
                 What::End(index) => {
                     let region = &mut warp.regions[index];
                     let costs = costs_at(region.site)?;
-                    let (_, end) = costs.of_region(region.form);
-                    region.end = region.end.map(|time| axis.stamp(scaled(end), time));
+                    let (_, mut end) = costs.of_region(region.form);
                     if region.value.is_some() {
-                        axis.shift += scaled(costs.value).total_ticks();
+                        end.after_ticks += costs.value.total_ticks();
                     }
+                    let stamp = |time| axis.stamp(end, Stores::Record, costs, time);
+                    region.end = region.end.map(stamp);
                 }
                 What::Mark(index) => {
                     let mark = &mut warp.marks[index];
-                    mark.time = axis.stamp(scaled(costs_at(mark.site)?.mark), mark.time);
+                    let costs = costs_at(mark.site)?;
+                    mark.time = axis.stamp(costs.mark, Stores::Record, costs, mark.time);
                 }
                 What::Anchor(index) => {
                     let anchor = &mut warp.anchors[index];
                     // An anchor has no site that would say who was to take it: by the kernel's way.
                     let costs = cost.of(Election::from(warp.strategy)).unwrap_or(&cost.one_lane);
-                    anchor.time = axis.stamp(scaled(costs.anchor), anchor.time);
+                    anchor.time = axis.stamp(costs.anchor, Stores::Record, costs, anchor.time);
                 }
             }
         }

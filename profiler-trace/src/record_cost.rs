@@ -27,7 +27,49 @@ impl StampCost {
     }
 }
 
+/// How much longer a stamp waits than [`StampCost`] says, because of what was recorded just before
+/// it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wait {
+    /// Ticks on average.
+    pub mean_ticks: f64,
+    /// The most ticks that were seen, but for rare interruptions.
+    pub most_ticks: f64,
+}
+
+impl Wait {
+    /// The part of the longest wait by which others may be longer: those of other kernels, whose
+    /// registers are others, and of other warps beside them.
+    const FURTHER_PART: f64 = 1.0 / 3.0;
+    /// Ticks by which a wait may be longer in any case.
+    const FURTHER_TICKS: f64 = 2.0;
+
+    /// Within how many ticks a stamp may have waited; `None` where none waits.
+    pub(crate) fn reach_ticks(self) -> Option<f64> {
+        // Less is noise.
+        (self.most_ticks >= 0.5)
+            .then_some(self.most_ticks * (1.0 + Self::FURTHER_PART) + Self::FURTHER_TICKS)
+    }
+}
+
+/// How long a stored record, or a stamp, holds up what is recorded behind it; see [`RecordCost`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// Whatever stamp right behind the begin of a region, with no record near before it.
+    pub nested: Wait,
+    /// The begin of a region, which stores nothing, behind a record.
+    pub begin: Wait,
+    /// The end of a region that began behind the record: from the record to the end, so that it
+    /// includes what the begin waited.
+    pub end: Wait,
+    /// Any other stamp behind a record, which stores one of its own.
+    pub record: Wait,
+}
+
 /// What each form of a record costs, where the recording lane is chosen in one way.
+///
+/// The stamps' costs are those of records that stand apart from each other; `waits` comes on top of
+/// them where records stand close together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FormCosts {
     /// The begin of a region that becomes one record.
@@ -44,11 +86,14 @@ pub struct FormCosts {
     pub value: StampCost,
     /// A reading of both clocks.
     pub anchor: StampCost,
+    /// What a record behind another one costs on top.
+    pub waits: Waits,
 }
 
 impl FormCosts {
     /// Where every record costs the same: an empty region lasts `inside_ticks` and lengthens one
-    /// around it by `total_ticks`; so does a mark; values and anchors cost nothing.
+    /// around it by `total_ticks`; so does a mark; values and anchors cost nothing, and no record
+    /// holds up another.
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let (begin, end) =
@@ -61,6 +106,12 @@ impl FormCosts {
             mark: StampCost::after(total_ticks),
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
+            waits: Waits {
+                nested: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
+                begin: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
+                end: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
+                record: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
+            },
         }
     }
 
@@ -73,18 +124,42 @@ impl FormCosts {
         }
     }
 
-    /// Ticks that an empty region of this form lasts: what its own duration is too long by.
+    /// What the duration of a region of this form is too long by, in ticks, where no record was
+    /// stored just before its end.
     #[must_use]
     pub fn inside_ticks(&self, form: RegionForm) -> f64 {
         let (begin, end) = self.of_region(form);
         begin.after_ticks + end.before_ticks
     }
 
-    /// Ticks by which a region of this form lengthens one around it.
+    /// Ticks by which a region of this form lengthens one around it, where it stands apart from
+    /// other records.
     #[must_use]
     pub fn total_ticks(&self, form: RegionForm) -> f64 {
         let (begin, end) = self.of_region(form);
         begin.total_ticks() + end.total_ticks()
+    }
+
+    /// Ticks that an empty region of this form lasts right behind another record, on average.
+    #[must_use]
+    pub fn adjacent_inside_ticks(&self, form: RegionForm) -> f64 {
+        let Waits { begin, end, record, .. } = self.waits;
+        let waited = match form {
+            RegionForm::Block => (end.mean_ticks - begin.mean_ticks).max(0.0),
+            RegionForm::Token => record.mean_ticks,
+        };
+        self.inside_ticks(form) + waited
+    }
+
+    /// Ticks by which each of many empty regions of this form, one right behind the other, lengthens
+    /// one around them, on average.
+    #[must_use]
+    pub fn adjacent_total_ticks(&self, form: RegionForm) -> f64 {
+        let waited = match form {
+            RegionForm::Block => self.waits.end.mean_ticks,
+            RegionForm::Token => 2.0 * self.waits.record.mean_ticks,
+        };
+        self.total_ticks(form) + waited
     }
 
     /// Each stamp, under a name for programs.
@@ -130,16 +205,51 @@ impl From<Strategy> for Election {
 /// What recording costs, in ticks of the SM's cycle counter (`%clock64`), as the calibration kernel
 /// measured it on the device in use.
 ///
+/// # The model
+///
+/// A stamp `s` behind a stamp `p` comes at `p + work + apart`: `apart` is what passes behind `p` and
+/// ahead of `s` for their own sake ([`StampCost`]). But a record's store reads its registers some
+/// time after it is issued, and what is to write one of them meanwhile waits. So where a record was
+/// stored at `q`, no later than `p`, the stamp comes at the later of that time and
+/// `q + apart + held`, with all that is recorded in between in `apart`. How large `held` is depends
+/// on the registers that the compiler took: from nothing to [`Wait::most_ticks`]. A stamp right
+/// behind the begin of a region waits a few ticks, too ([`Waits::nested`]), which others find hidden
+/// behind the latency of the work around them.
+///
+/// What is seen is the stamps. Where `s` lies beyond the reach of `q` (the longest wait and a third
+/// more, for other registers and other warps), nothing held it up, and the work is what passed less
+/// `apart`: exact. Where it lies within, the work was anything from nothing to that, and nothing is
+/// assumed, since records that close mostly stand back to back: the error is at most the reach, and
+/// as work it is always too short, never too long. Work of a few dozen cycles between records can
+/// therefore not be told from none.
+///
+/// Stamps of `%globaltimer` come in steps that are longer than a wait. There a stamp counts as within
+/// reach up to a step further, and no more than the reach is taken off.
+///
+/// # What it does not know
+///
+/// * Warps that record at once on one SM wait for each other, as they share its path to memory. The
+///   waits are those of [`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS) warps that
+///   record at once; where more do, or where the memory does not keep up, they are longer.
+/// * The kernel's own instructions may wait for a record's registers as well: up to as long as a
+///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
+/// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
+///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
+///   cycles more.
+///
 /// # How it is measured
 ///
-/// All figures follow from what surrounds an empty region (or a mark) in a region around it whose
-/// own begin is known, `outer { inner }`:
+/// In a region of known work `a` (a pause, see
+/// [`CALIBRATION`](profiler_wire::symbol::CALIBRATION)) and in regions around several such:
 ///
-/// * `region_begin.after_ticks`: what an empty region lasts, all of it taken to pass behind its
-///   begin, so that `region_end.before_ticks` is 0; likewise for tokens;
-/// * `before_ticks` of the inner begin, or of the mark: from the outer begin to the inner one, less
-///   the outer begin's `after_ticks`;
-/// * `after_ticks` of the inner end, or of the mark: from it to the outer end.
+/// * `region_begin.after_ticks`: what a region around one pause lasts less `a`, all of it taken to
+///   pass behind its begin, so that `region_end.before_ticks` is 0; likewise for tokens;
+/// * `before_ticks` of a begin, a mark or an anchor: from the begin of the region around it to it,
+///   less the pause and what passes behind that begin;
+/// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
+///   around it;
+/// * the waits: what passes from a stamp to one right behind it, less `apart`; of many places the mean
+///   and the longest.
 ///
 /// No figure may be negative: a difference below zero is noise, and 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -168,12 +278,46 @@ impl RecordCost {
         }
     }
 
+    /// The same in another unit, of which `factor` are a tick.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        let stamp = |cost: StampCost| StampCost {
+            before_ticks: cost.before_ticks * factor,
+            after_ticks: cost.after_ticks * factor,
+        };
+        let wait = |wait: Wait| Wait {
+            mean_ticks: wait.mean_ticks * factor,
+            most_ticks: wait.most_ticks * factor,
+        };
+        let costs = |costs: &FormCosts| FormCosts {
+            region_begin: stamp(costs.region_begin),
+            region_end: stamp(costs.region_end),
+            token_begin: stamp(costs.token_begin),
+            token_end: stamp(costs.token_end),
+            mark: stamp(costs.mark),
+            value: stamp(costs.value),
+            anchor: stamp(costs.anchor),
+            waits: Waits {
+                nested: wait(costs.waits.nested),
+                begin: wait(costs.waits.begin),
+                end: wait(costs.waits.end),
+                record: wait(costs.waits.record),
+            },
+        };
+        Self { one_lane: costs(&self.one_lane), elected: costs(&self.elected) }
+    }
+
     /// Whether every figure is one that can be subtracted.
     pub(crate) fn is_usable(&self) -> bool {
         let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
-        [self.one_lane, self.elected]
-            .iter()
-            .flat_map(FormCosts::stamps)
-            .all(|(_, cost)| usable(cost.before_ticks) && usable(cost.after_ticks))
+        [self.one_lane, self.elected].iter().all(|costs| {
+            let Waits { nested, begin, end, record } = costs.waits;
+            costs
+                .stamps()
+                .into_iter()
+                .all(|(_, cost)| usable(cost.before_ticks) && usable(cost.after_ticks))
+                && [nested, begin, end, record]
+                    .into_iter()
+                    .all(|wait| usable(wait.mean_ticks) && usable(wait.most_ticks))
+        })
     }
 }

@@ -35,12 +35,26 @@ pub const SITE_MARKER: &str = crate::site_marker!();
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
-/// device in use: one parameter, the number of rounds (`u32`); one block of one warp.
+/// device in use: one parameter, the number of rounds (`u32`); one block of [`CALIBRATION_WARPS`].
 ///
-/// Each round records, for each of [`CALIBRATION_ELECTIONS`] and [`CALIBRATION_FORMS`], one region
-/// for each of [`CALIBRATION_COUNTS`] around so many records of that form, back to back. The region
-/// around is named "election form xCOUNT" (`elected token x2`), the records in it "election form".
+/// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each behind a
+/// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up
+/// anything behind it. The regions around are:
+///
+/// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
+///   that form, back to back;
+/// * for each of [`CALIBRATION_NESTED_FORMS`], "election form nest": [`CALIBRATION_NEST`] of them,
+///   each directly in the one before;
+/// * "election apart": [`CALIBRATION_PAUSES`] pauses and no record;
+/// * for each of [`CALIBRATION_FORMS`], "election form apart": as many pauses, and
+///   [`CALIBRATION_APART`] records of that form: a pause ahead of each, one in it (or behind it,
+///   where nothing can be in it), and one behind the last.
+///
+/// The records in them are named "election form", as in "elected token"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v2";
+
+/// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
+pub const CALIBRATION_WARPS: u32 = 4;
 
 /// How the lane that records is chosen in the calibration kernel: known beforehand, or elected.
 pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
@@ -49,5 +63,20 @@ pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 /// a mark, a reading of both clocks (which has no name).
 pub const CALIBRATION_FORMS: [&str; 5] = ["region", "token", "value", "mark", "anchor"];
 
-/// How many records the enclosing regions of the calibration kernel hold.
-pub const CALIBRATION_COUNTS: [u32; 4] = [0, 1, 2, 4];
+/// Those of [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
+pub const CALIBRATION_ROW_FORMS: [&str; 4] = ["region", "token", "value", "mark"];
+
+/// Those of [`CALIBRATION_FORMS`] that can be nested; the first ones.
+pub const CALIBRATION_NESTED_FORMS: [&str; 3] = ["region", "token", "value"];
+
+/// Records of a row.
+pub const CALIBRATION_ROW: u32 = 3;
+
+/// Records of a nest.
+pub const CALIBRATION_NEST: u32 = 4;
+
+/// Records that stand apart from each other.
+pub const CALIBRATION_APART: u32 = 2;
+
+/// Pauses within a region around records that stand apart.
+pub const CALIBRATION_PAUSES: u32 = 2 * CALIBRATION_APART + 1;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use profiler_host::trace::{DiagnosticKind, RegionForm, Warp};
+use profiler_host::trace::{DiagnosticKind, RegionForm, Wait, Waits, Warp};
 use profiler_host::{Profiler, Shape, Trace};
 use serde_json::json;
 use truth_kernels::{KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WHEN_THREAD};
@@ -217,6 +217,16 @@ fn compare(
             "form": subject.form,
             "inside_ticks": calibrated.map(|cost| cost.inside),
             "total_ticks": calibrated.map(|cost| cost.total),
+            "waits_cycles": calibrated.map(|cost| {
+                let wait = |wait: Wait| json!({"mean": wait.mean_ticks, "most": wait.most_ticks});
+                let Waits { nested, begin, end, record } = cost.waits;
+                json!({
+                    "nested": wait(nested),
+                    "begin": wait(begin),
+                    "end": wait(end),
+                    "record": wait(record),
+                })
+            }),
             "seen_inside_ticks": inside,
             "seen_total_ticks": total,
             "cost_exceeds_duration": exceeding(&subtracted),
@@ -250,6 +260,8 @@ struct Compared {
 struct Calibrated {
     inside: f64,
     total: f64,
+    /// In cycles.
+    waits: Waits,
 }
 
 /// `None` where every lane records: what that costs is the memory's affair, and no calibration
@@ -267,9 +279,13 @@ fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
         ("globaltimer", Some(mhz)) => 1000.0 / mhz,
         _ => 1.0,
     };
+    // The ends stand back to back, and so do the begins, of which only those of tokens are stored.
+    let stored = if form == RegionForm::Token { 2.0 } else { 1.0 };
+    let waited = stored * costs.waits.record.mean_ticks;
     Some(Calibrated {
         inside: costs.inside_ticks(form) * per_tick,
-        total: (costs.total_ticks(form) + value) * per_tick,
+        total: (costs.total_ticks(form) + value + waited) * per_tick,
+        waits: costs.waits,
     })
 }
 

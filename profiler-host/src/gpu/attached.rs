@@ -188,7 +188,7 @@ impl<'m> Attached<'m> {
     ) -> Result<RecordCost, Error> {
         let kernel = function(module, ptx, CALIBRATION)?;
         let mut attached = Self::new(&calibration_options(), module, ptx, device, true)?;
-        let shape = Shape::new(1, 32, 0);
+        let shape = Shape::new(1, calibration::THREADS, 0);
         let mut rounds = calibration::ROUNDS;
         let mut module = ModuleCapture::default();
         // Twice: the first run fetches the kernel's code.

@@ -7,6 +7,7 @@ use proptest::strategy::Strategy as _;
 use super::*;
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Region, RegionForm, Value};
+use crate::record_cost::Waits;
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -76,6 +77,10 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
     assert!(!unknown.cost_subtracted);
 }
 
+mod waits;
+
+use waits::Holds;
+
 /// A table in which no two figures are alike.
 fn table() -> RecordCost {
     let stamp = |before: u32, after: u32| StampCost {
@@ -90,6 +95,7 @@ fn table() -> RecordCost {
         mark: stamp(before + 2, 37),
         value: stamp(0, 29),
         anchor: stamp(4, 90),
+        waits: Waits::default(),
     };
     RecordCost { one_lane: forms(0), elected: forms(65) }
 }
@@ -116,6 +122,7 @@ struct Machine {
     now: f64,
     real: f64,
     open: Vec<(RegionForm, bool, f64, u64)>,
+    holds: Holds,
     /// `(start, end)` of the regions as they would be without records.
     regions: Vec<(u64, u64)>,
     marks: Vec<u64>,
@@ -127,8 +134,9 @@ impl Machine {
     }
 
     /// Reads the clock; gives the reading and the undisturbed one.
-    fn stamp(&mut self, cost: StampCost) -> (f64, u64) {
+    fn stamp(&mut self, cost: StampCost, stores: bool) -> (f64, u64) {
         self.now += cost.before_ticks * self.ns_per_tick;
+        self.now = self.holds.stamp(self.now, self.real, cost, stores, self.ns_per_tick);
         let read = (self.now, self.real as u64);
         self.now += cost.after_ticks * self.ns_per_tick;
         read
@@ -142,7 +150,8 @@ impl Machine {
                 self.real += ticks as f64;
             }
             Step::Open(form, elected) => {
-                let (now, real) = self.stamp(Self::costs(elected).of_region(form).0);
+                let begin = Self::costs(elected).of_region(form).0;
+                let (now, real) = self.stamp(begin, form == RegionForm::Token);
                 if form == RegionForm::Token {
                     let site = self.sites[usize::from(elected)][0];
                     self.warp.lane(lane(elected)).begin(site, None, now as u64);
@@ -152,7 +161,11 @@ impl Machine {
             Step::Close(with_value) => {
                 let Some((form, elected, start, real_start)) = self.open.pop() else { return };
                 let costs = Self::costs(elected);
-                let (now, real) = self.stamp(costs.of_region(form).1);
+                let (_, mut end) = costs.of_region(form);
+                if with_value {
+                    end.after_ticks += costs.value.total_ticks();
+                }
+                let (now, real) = self.stamp(end, true);
                 let site = self.sites[usize::from(elected)][0];
                 self.warp.lane(lane(elected));
                 match form {
@@ -161,18 +174,17 @@ impl Machine {
                 };
                 if with_value {
                     self.warp.attach(site, now as u64, Value::Unsigned(7));
-                    self.now += costs.value.total_ticks() * self.ns_per_tick;
                 }
                 self.regions.push((real_start, real));
             }
             Step::Mark(elected) => {
-                let (now, real) = self.stamp(Self::costs(elected).mark);
+                let (now, real) = self.stamp(Self::costs(elected).mark, true);
                 let site = self.sites[usize::from(elected)][1];
                 self.warp.lane(lane(elected)).mark(site, None, now as u64);
                 self.marks.push(real);
             }
             Step::Anchor => {
-                let (now, _) = self.stamp(table().one_lane.anchor);
+                let (now, _) = self.stamp(table().one_lane.anchor, true);
                 self.warp.lane(0).anchor(now as u64, now as u64 / 32 * 32);
             }
         }
@@ -181,6 +193,12 @@ impl Machine {
 
 /// Records the steps; the trace with costs subtracted, and what it should hold.
 fn simulate(steps: &[Step], clock: Clock, thread: bool) -> (Trace, Machine) {
+    simulate_holding(steps, clock, thread, Holds::default())
+}
+
+/// The same, where records hold up stamps.
+fn simulate_holding(steps: &[Step], clock: Clock, thread: bool, holds: Holds) -> (Trace, Machine) {
+    let waits = holds.waits;
     let mut module = SyntheticModule::new(Keep::First, 1 << 10);
     module.lane_capacity = Some(1 << 8);
     let kernel = module.site(SiteKind::Kernel, "k");
@@ -207,6 +225,7 @@ fn simulate(steps: &[Step], clock: Clock, thread: bool) -> (Trace, Machine) {
         now: ENTRY,
         real: ENTRY,
         open: Vec::new(),
+        holds,
         regions: Vec::new(),
         marks: Vec::new(),
     };
@@ -225,7 +244,9 @@ fn simulate(steps: &[Step], clock: Clock, thread: bool) -> (Trace, Machine) {
     module.warps.push(machine.warp.clone());
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(2000.0);
-    capture.record_cost = Some(table());
+    let mut cost = table();
+    (cost.one_lane.waits, cost.elected.waits) = (waits, waits);
+    capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
     trace.subtract_record_cost();
     (trace, machine)
@@ -350,9 +371,13 @@ fn a_table_of_figures_that_are_none_is_refused() {
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         let mut cost = table();
         cost.elected.mark.after_ticks = bad;
-        let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
-        trace.subtract_record_cost();
-        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
+        let mut of_waits = table();
+        of_waits.one_lane.waits.end.most_ticks = bad;
+        for cost in [cost, of_waits] {
+            let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
+            trace.subtract_record_cost();
+            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
+        }
     }
     let uniform = RecordCost::uniform(9.0, 22.0);
     for costs in [uniform.one_lane, uniform.elected] {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
 use crate::model::{RegionForm, Trace};
-use crate::record_cost::FormCosts;
+use crate::record_cost::{FormCosts, Wait, Waits};
 
 pub(super) struct Chrome<'t, W> {
     trace: &'t Trace,
@@ -214,8 +214,21 @@ impl<W: Write> Sink for Chrome<'_, W> {
     }
 }
 
-/// Every stamp's ticks, before and behind it.
+/// Every stamp's ticks, before and behind it, and the waits behind a record.
 fn costs(costs: &FormCosts) -> Value {
+    let wait = |wait: Wait| {
+        json!({
+            "mean_ticks": wait.mean_ticks,
+            "most_ticks": wait.most_ticks,
+        })
+    };
+    let Waits { nested, begin, end, record } = costs.waits;
+    let waits = json!({
+        "nested": wait(nested),
+        "begin": wait(begin),
+        "end": wait(end),
+        "record": wait(record),
+    });
     let stamps = costs.stamps().into_iter().map(|(name, cost)| {
         let ticks = json!({
             "before_ticks": cost.before_ticks,
@@ -223,7 +236,7 @@ fn costs(costs: &FormCosts) -> Value {
         });
         (name.to_owned(), ticks)
     });
-    Value::Object(stamps.collect())
+    Value::Object(stamps.chain([("waits".to_owned(), waits)]).collect())
 }
 
 fn value(argument: Argument<'_>) -> Value {

@@ -154,8 +154,13 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     lines.push(match trace.record_cost {
         Some(cost) => {
             let of = |costs: &FormCosts, form| {
-                let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
-                format!("{} ticks inside, {} in all", digits(inside), digits(total))
+                format!(
+                    "{} ticks inside, {} in all (back to back {} and {})",
+                    digits(costs.inside_ticks(form)),
+                    digits(costs.total_ticks(form)),
+                    digits(costs.adjacent_inside_ticks(form)),
+                    digits(costs.adjacent_total_ticks(form)),
+                )
             };
             format!(
                 "cost of a record: a region {}, by a token {}, by an elected lane {}; {}",

@@ -1,0 +1,219 @@
+//! Records that hold up the stamps behind them.
+
+use super::*;
+use crate::record_cost::Wait;
+
+/// How the made-up warp's records hold up stamps, and all of its stamps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holds {
+    pub(super) waits: Waits,
+    /// Of the longest wait, how many eighths a stamp waits at least: one figure after the other,
+    /// again and again. None is all.
+    eighths: Vec<u8>,
+    /// When the last record was stored, what all stamps since cost, and whether a region has begun.
+    stored: Option<(f64, f64, bool)>,
+    /// Where the last stamp was a begin: when, and what it costs behind it.
+    begun: Option<(f64, f64)>,
+    stamps: Vec<Stamp>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    /// What the clock would show without records.
+    real: f64,
+    /// How long it may have waited, where it may have.
+    reach: Option<f64>,
+}
+
+impl Holds {
+    fn new(waits: Waits, eighths: &[u8]) -> Self {
+        Self { waits, eighths: eighths.to_vec(), ..Self::default() }
+    }
+
+    /// When the clock is read that would be read at `now` if nothing held it up.
+    pub(super) fn stamp(
+        &mut self,
+        now: f64,
+        real: f64,
+        cost: StampCost,
+        stores: bool,
+        ns_per_tick: f64,
+    ) -> f64 {
+        let [before, after] =
+            [cost.before_ticks, cost.after_ticks].map(|ticks| ticks * ns_per_tick);
+        let index = self.stamps.len() % self.eighths.len().max(1);
+        let eighths = f64::from(self.eighths.get(index).copied().unwrap_or(8)) / 8.0;
+        let held = |wait: Wait| (wait.most_ticks * ns_per_tick * eighths).floor();
+        let mut reaches = Vec::new();
+        let mut read = now;
+        if let Some((at, apart, begun)) = &mut self.stored {
+            let wait = match (stores, *begun) {
+                (false, _) => self.waits.begin,
+                (true, true) => self.waits.end,
+                (true, false) => self.waits.record,
+            };
+            *apart += before;
+            read = read.max(*at + *apart + held(wait));
+            reaches.push((*at + *apart, wait));
+            *apart += after;
+            *begun |= !stores;
+        }
+        if let Some((at, behind)) = self.begun.take() {
+            let wait = self.waits.nested;
+            read = read.max(at + behind + before + held(wait));
+            reaches.push((at + behind + before, wait));
+        }
+        let within = reaches.into_iter().filter_map(|(free, wait)| {
+            let reach = wait.reach_ticks()?;
+            (read <= free + reach).then_some(reach)
+        });
+        let reach = within.reduce(f64::max);
+        if stores {
+            self.stored = Some((read, after, false));
+        } else {
+            self.begun = Some((read, after));
+        }
+        self.stamps.push(Stamp { real, reach });
+        read
+    }
+}
+
+fn waits() -> Waits {
+    let wait = |most: f64| Wait { mean_ticks: most / 2.0, most_ticks: most };
+    Waits { nested: wait(6.0), begin: wait(10.0), end: wait(25.0), record: wait(40.0) }
+}
+
+/// The stamps of a trace's only warp but its anchors, in order.
+fn stamps(trace: &Trace) -> Vec<u64> {
+    let warp = &trace.warps[0];
+    let ends = warp.regions.iter().filter_map(|region| region.end);
+    let starts = warp.regions.iter().map(|region| region.start);
+    let times = starts.chain(ends).chain(warp.marks.iter().map(|mark| mark.time));
+    let mut ticks: Vec<u64> = times.map(|time| time.ticks).collect();
+    ticks.sort_unstable();
+    ticks
+}
+
+#[test]
+fn what_stands_back_to_back_takes_no_time_whatever_was_waited() {
+    for eighths in [&[][..], &[0], &[8, 3], &[1, 7, 5]] {
+        for form in [RegionForm::Block, RegionForm::Token] {
+            for (elected, with_value) in [(false, false), (true, true)] {
+                let mut steps = vec![Step::Open(form, elected); 8];
+                steps.push(Step::Work(1_000));
+                steps.extend(vec![Step::Close(with_value); 8]);
+                // Beside each other, around each other.
+                let pair = [Step::Open(form, elected), Step::Close(with_value)];
+                steps.extend(pair.repeat(8));
+                let holds = Holds::new(waits(), eighths);
+                let (trace, machine) = simulate_holding(&steps, Clock::Cycles, false, holds);
+                let mut lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
+                lengths.sort_unstable();
+                assert_eq!(lengths, [[0; 8], [1_000; 8]].concat(), "{form:?}, {elected}");
+                assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+                let waited = machine.now - 640_000.0 - 1_000.0;
+                assert!(waited > 100.0, "the machine records for nothing: {waited}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_reach_of_a_record_is_the_longest_wait() {
+    // From the end of one region to the mark behind it: 38 behind the end, 2 ahead of the mark.
+    let limit = waits().record.reach_ticks().expect("there is a wait") as u64;
+    for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
+        let steps = [
+            Step::Open(RegionForm::Block, false),
+            Step::Work(500),
+            Step::Close(false),
+            Step::Work(work),
+            Step::Mark(false),
+        ];
+        let holds = Holds::new(waits(), &[0]);
+        let (trace, _) = simulate_holding(&steps, Clock::Cycles, false, holds);
+        let warp = &trace.warps[0];
+        let end = warp.regions[0].end.map_or(0, |end| end.ticks);
+        assert_eq!(warp.marks[0].time.ticks - end, seen);
+        assert_eq!(length(&warp.regions[0]), 500, "nothing was stored ahead of it");
+    }
+}
+
+#[test]
+fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
+    // An end that waited only for its region's begin would be 25 later.
+    for work in [40, 60, 200] {
+        let region = [Step::Open(RegionForm::Block, false), Step::Work(work), Step::Close(false)];
+        let holds = Holds::new(waits(), &[]);
+        let (trace, _) = simulate_holding(&region.repeat(3), Clock::Cycles, false, holds);
+        for region in &trace.warps[0].regions {
+            assert_eq!(length(region), work);
+        }
+    }
+}
+
+#[test]
+fn steps_of_the_timer_hide_no_more_than_a_step() {
+    const STEP: u64 = 32;
+    // Eight regions, each in the one before; a nanosecond is two cycles. The begins take 1 ns each,
+    // the ends behind each other 3 ns for themselves and 17 ns with what they wait.
+    let (cost, depth, work) = (RecordCost::uniform(2.0, 8.0), 8, 9_000);
+    let mut sum_of_errors = 0.0;
+    for phase in 0..STEP {
+        let mut module = SyntheticModule::new(Keep::First, 64);
+        let kernel = module.site(SiteKind::Kernel, "k");
+        let region = module.site(SiteKind::Region, "r");
+        let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
+        warp.header.record_clock = Clock::GlobalTimer;
+        let read = |ns: u64| (650_000 + phase + ns) / STEP * STEP;
+        for level in (0..depth).rev() {
+            let ends = depth + work + 17 * (depth - 1 - level);
+            warp.range(region, None, read(level), read(ends));
+        }
+        warp.leave(840_000, 740_000);
+        module.warps.push(warp);
+        let mut capture = module.into_capture().expect("the sites are whole");
+        capture.device.clock_mhz = Some(2000.0);
+        capture.record_cost = Some(cost);
+        if let Some(RecordCost { one_lane: costs, .. }) = &mut capture.record_cost {
+            costs.waits = waits();
+        }
+        let mut trace = crate::decode(&capture);
+        trace.alignment_ns = STEP as f64;
+        trace.subtract_record_cost();
+        for region in &trace.warps[0].regions {
+            let error = length(region) as f64 - work as f64;
+            assert!(error.abs() <= STEP as f64, "{error} at {phase}");
+            sum_of_errors += error;
+        }
+        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    }
+    let mean = sum_of_errors / (STEP * depth) as f64;
+    assert!(mean.abs() < 8.0, "{mean}");
+}
+
+proptest::proptest! {
+    /// Between two stamps of any program: exact beyond the reach of a record, and within it never
+    /// longer than the work, nor shorter by more than the longest wait.
+    #[test]
+    fn errors_are_bounded_by_the_longest_wait(
+        steps in proptest::collection::vec(step(), 0..60),
+        eighths in proptest::collection::vec(0_u8..=8, 1..20),
+    ) {
+        let holds = Holds::new(waits(), &eighths);
+        let (trace, machine) = simulate_holding(&steps, Clock::Cycles, false, holds);
+        let seen = stamps(&trace);
+        proptest::prop_assert_eq!(seen.len(), machine.holds.stamps.len());
+        for (seen, stamps) in seen.windows(2).zip(machine.holds.stamps.windows(2)) {
+            let work = stamps[1].real - stamps[0].real;
+            let error = (seen[1] - seen[0]) as f64 - work;
+            match stamps[1].reach {
+                Some(reach) => {
+                    proptest::prop_assert!(error <= 0.0 && error >= -reach, "{error}, {stamps:?}");
+                }
+                None => proptest::prop_assert_eq!(error, 0.0, "{:?}", stamps),
+            }
+        }
+        proptest::prop_assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
+    }
+}
