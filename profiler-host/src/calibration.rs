@@ -7,7 +7,7 @@
 //! waited for the first one's store. [`RecordCost`] says what follows from what.
 
 use profiler_trace::{
-    FormCosts, RecordCost, Region, RegionForm, StampCost, Trace, Wait, Waits, Warp,
+    FormCosts, RecordCost, Region, RegionForm, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
     CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
@@ -213,14 +213,14 @@ impl Run<'_> {
             mark: single(&apart(mark)?)?,
             value: StampCost::after(beyond),
             anchor: single(&apart(anchor)?)?,
-            waits: Waits::default(),
+            waits: StampWaits::default(),
         };
         costs.waits = self.waits(election, &costs)?;
         Ok(costs)
     }
 
     /// How long records hold up what is right behind them.
-    fn waits(&self, election: &str, costs: &FormCosts) -> Result<Waits, CalibrationError> {
+    fn waits(&self, election: &str, costs: &FormCosts) -> Result<StampWaits, CalibrationError> {
         let rows = CALIBRATION_ROW_FORMS.map(|form| (form, "row", CALIBRATION_ROW));
         let nests = CALIBRATION_NESTED_FORMS.map(|form| (form, "nest", CALIBRATION_NEST));
         let [mut nested, mut begins, mut ends, mut records] = [const { Vec::new() }; 4];
@@ -252,7 +252,7 @@ impl Run<'_> {
                 }
             }
         }
-        Ok(Waits {
+        Ok(StampWaits {
             nested: of_all(&nested),
             begin: of_all(&begins),
             end: of_all(&ends),
@@ -304,20 +304,20 @@ impl Places {
     }
 
     /// What passes beyond what the stamps cost apart from each other: the median, and the most.
-    fn wait(&self, from: usize, to: usize, apart: f64) -> Wait {
+    fn wait(&self, from: usize, to: usize, apart: f64) -> StampWait {
         let ticks = self.sorted(from, to);
         let usual = ((ticks.len() as f64 * USUAL_PART).ceil() as usize).clamp(1, ticks.len());
         let most = ticks[usual - 1] as f64 - apart;
         let mean = self.between(from, to) - apart;
-        Wait { mean_ticks: mean.max(0.0), most_ticks: most.max(mean).max(0.0) }
+        StampWait { mean_ticks: mean.max(0.0), most_ticks: most.max(mean).max(0.0) }
     }
 }
 
 /// The mean of all places, and the longest of all.
-fn of_all(waits: &[Wait]) -> Wait {
+fn of_all(waits: &[StampWait]) -> StampWait {
     let mean = waits.iter().map(|wait| wait.mean_ticks).sum::<f64>() / waits.len().max(1) as f64;
     let most = waits.iter().map(|wait| wait.most_ticks).fold(0.0, f64::max);
-    Wait { mean_ticks: mean, most_ticks: most }
+    StampWait { mean_ticks: mean, most_ticks: most }
 }
 
 #[cfg(test)]

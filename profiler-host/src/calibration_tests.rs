@@ -238,7 +238,7 @@ fn check(cost: &RecordCost, held: Held) {
         close(costs.value, 0, of(2).after - of(0).after);
         close(costs.mark, of(3).before, of(3).after);
         close(costs.anchor, of(4).before, of(4).after);
-        let Waits { nested, begin, end, record } = costs.waits;
+        let StampWaits { nested, begin, end, record } = costs.waits;
         for (wait, held) in
             [(nested, held.nested), (begin, held.begin), (end, held.end), (record, held.record)]
         {

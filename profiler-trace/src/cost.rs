@@ -6,7 +6,7 @@ use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
 use crate::model::{RegionForm, Site, SiteIndex, Time, Trace, Warp};
-use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, Wait};
+use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait};
 
 impl Trace {
     /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
@@ -200,7 +200,7 @@ impl Axis {
     }
 
     /// Cuts out what a stamp may have waited for an earlier one; whether it may have.
-    fn wait(&mut self, holder: &mut Holder, wait: Wait, time: Time) -> bool {
+    fn wait(&mut self, holder: &mut Holder, wait: StampWait, time: Time) -> bool {
         let since = time.ticks.saturating_sub(holder.ticks) as f64;
         let Some(reach) = wait.reach_ticks() else { return false };
         // As far as two stamps tell.

@@ -31,7 +31,7 @@ pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use model::*;
-pub use record_cost::{Election, FormCosts, RecordCost, StampCost, Wait, Waits};
+pub use record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 pub use site_table::{SiteTable, SiteTableError};
 pub use stats::{
     Balance, CriticalPath, GroupBy, Load, PathPart, PathShare, PathStep, RegionBalance, SiteStats,

@@ -30,14 +30,14 @@ impl StampCost {
 /// How much longer a stamp waits than [`StampCost`] says, because of what was recorded just before
 /// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wait {
+pub struct StampWait {
     /// Ticks on average.
     pub mean_ticks: f64,
     /// The most ticks that were seen, but for rare interruptions.
     pub most_ticks: f64,
 }
 
-impl Wait {
+impl StampWait {
     /// The part of the longest wait by which others may be longer: those of other kernels, whose
     /// registers are others, and of other warps beside them.
     const FURTHER_PART: f64 = 1.0 / 3.0;
@@ -54,16 +54,16 @@ impl Wait {
 
 /// How long a stored record, or a stamp, holds up what is recorded behind it; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Waits {
+pub struct StampWaits {
     /// Whatever stamp right behind the begin of a region, with no record near before it.
-    pub nested: Wait,
+    pub nested: StampWait,
     /// The begin of a region, which stores nothing, behind a record.
-    pub begin: Wait,
+    pub begin: StampWait,
     /// The end of a region that began behind the record: from the record to the end, so that it
     /// includes what the begin waited.
-    pub end: Wait,
+    pub end: StampWait,
     /// Any other stamp behind a record, which stores one of its own.
-    pub record: Wait,
+    pub record: StampWait,
 }
 
 /// What each form of a record costs, where the recording lane is chosen in one way.
@@ -87,7 +87,7 @@ pub struct FormCosts {
     /// A reading of both clocks.
     pub anchor: StampCost,
     /// What a record behind another one costs on top.
-    pub waits: Waits,
+    pub waits: StampWaits,
 }
 
 impl FormCosts {
@@ -106,11 +106,11 @@ impl FormCosts {
             mark: StampCost::after(total_ticks),
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
-            waits: Waits {
-                nested: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
-                begin: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
-                end: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
-                record: Wait { mean_ticks: 0.0, most_ticks: 0.0 },
+            waits: StampWaits {
+                nested: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
+                begin: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
+                end: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
+                record: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
             },
         }
     }
@@ -143,7 +143,7 @@ impl FormCosts {
     /// Ticks that an empty region of this form lasts right behind another record, on average.
     #[must_use]
     pub fn adjacent_inside_ticks(&self, form: RegionForm) -> f64 {
-        let Waits { begin, end, record, .. } = self.waits;
+        let StampWaits { begin, end, record, .. } = self.waits;
         let waited = match form {
             RegionForm::Block => (end.mean_ticks - begin.mean_ticks).max(0.0),
             RegionForm::Token => record.mean_ticks,
@@ -212,8 +212,8 @@ impl From<Strategy> for Election {
 /// time after it is issued, and what is to write one of them meanwhile waits. So where a record was
 /// stored at `q`, no later than `p`, the stamp comes at the later of that time and
 /// `q + apart + held`, with all that is recorded in between in `apart`. How large `held` is depends
-/// on the registers that the compiler took: from nothing to [`Wait::most_ticks`]. A stamp right
-/// behind the begin of a region waits a few ticks, too ([`Waits::nested`]), which others find hidden
+/// on the registers that the compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right
+/// behind the begin of a region waits a few ticks, too ([`StampWaits::nested`]), which others find hidden
 /// behind the latency of the work around them.
 ///
 /// What is seen is the stamps. Where `s` lies beyond the reach of `q` (the longest wait and a third
@@ -284,7 +284,7 @@ impl RecordCost {
             before_ticks: cost.before_ticks * factor,
             after_ticks: cost.after_ticks * factor,
         };
-        let wait = |wait: Wait| Wait {
+        let wait = |wait: StampWait| StampWait {
             mean_ticks: wait.mean_ticks * factor,
             most_ticks: wait.most_ticks * factor,
         };
@@ -296,7 +296,7 @@ impl RecordCost {
             mark: stamp(costs.mark),
             value: stamp(costs.value),
             anchor: stamp(costs.anchor),
-            waits: Waits {
+            waits: StampWaits {
                 nested: wait(costs.waits.nested),
                 begin: wait(costs.waits.begin),
                 end: wait(costs.waits.end),
@@ -310,7 +310,7 @@ impl RecordCost {
     pub(crate) fn is_usable(&self) -> bool {
         let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
         [self.one_lane, self.elected].iter().all(|costs| {
-            let Waits { nested, begin, end, record } = costs.waits;
+            let StampWaits { nested, begin, end, record } = costs.waits;
             costs
                 .stamps()
                 .into_iter()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use profiler_host::trace::{DiagnosticKind, RegionForm, Wait, Waits, Warp};
+use profiler_host::trace::{DiagnosticKind, RegionForm, StampWait, StampWaits, Warp};
 use profiler_host::{Profiler, Shape, Trace};
 use serde_json::json;
 use truth_kernels::{KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WHEN_THREAD};
@@ -218,8 +218,8 @@ fn compare(
             "inside_ticks": calibrated.map(|cost| cost.inside),
             "total_ticks": calibrated.map(|cost| cost.total),
             "waits_cycles": calibrated.map(|cost| {
-                let wait = |wait: Wait| json!({"mean": wait.mean_ticks, "most": wait.most_ticks});
-                let Waits { nested, begin, end, record } = cost.waits;
+                let wait = |wait: StampWait| json!({"mean": wait.mean_ticks, "most": wait.most_ticks});
+                let StampWaits { nested, begin, end, record } = cost.waits;
                 json!({
                     "nested": wait(nested),
                     "begin": wait(begin),
@@ -261,7 +261,7 @@ struct Calibrated {
     inside: f64,
     total: f64,
     /// In cycles.
-    waits: Waits,
+    waits: StampWaits,
 }
 
 /// `None` where every lane records: what that costs is the memory's affair, and no calibration

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, ModuleCapture};
 use crate::model::{DeviceInfo, ObserverEffect};
-use crate::record_cost::{FormCosts, RecordCost, StampCost};
+use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
 
 /// What the metadata say.
@@ -81,8 +81,16 @@ fn encode_module(module: &ModuleCapture) -> Value {
 
 fn encode_costs(costs: &FormCosts) -> Value {
     let stamp = |cost: StampCost| json!({ "before_ticks": float(cost.before_ticks), "after_ticks": float(cost.after_ticks) });
+    let wait = |wait: StampWait| json!({ "mean_ticks": float(wait.mean_ticks), "most_ticks": float(wait.most_ticks) });
+    let StampWaits { nested, begin, end, record } = costs.waits;
+    let waits = json!({
+        "nested": wait(nested),
+        "begin": wait(begin),
+        "end": wait(end),
+        "record": wait(record),
+    });
     let stamps = costs.stamps().map(|(name, cost)| (name.to_owned(), stamp(cost)));
-    Value::Object(stamps.into_iter().collect())
+    Value::Object(stamps.into_iter().chain([("waits".to_owned(), waits)]).collect())
 }
 
 /// A floating-point number; JSON has no infinity and no NaN.
@@ -192,6 +200,22 @@ fn decode_costs(costs: &Member<'_>) -> Result<FormCosts, String> {
             after_ticks: stamp.get("after_ticks")?.f64()?,
         })
     };
+    // Not in the first files of this version.
+    let waits = costs.get("waits").ok().map(|waits| {
+        let wait = |name: &str| {
+            let wait = waits.get(name)?;
+            Ok::<_, String>(StampWait {
+                mean_ticks: wait.get("mean_ticks")?.f64()?,
+                most_ticks: wait.get("most_ticks")?.f64()?,
+            })
+        };
+        Ok::<_, String>(StampWaits {
+            nested: wait("nested")?,
+            begin: wait("begin")?,
+            end: wait("end")?,
+            record: wait("record")?,
+        })
+    });
     Ok(FormCosts {
         region_begin: stamp("region_begin")?,
         region_end: stamp("region_end")?,
@@ -200,6 +224,7 @@ fn decode_costs(costs: &Member<'_>) -> Result<FormCosts, String> {
         mark: stamp("mark")?,
         value: stamp("value")?,
         anchor: stamp("anchor")?,
+        waits: waits.transpose()?.unwrap_or_default(),
     })
 }
 

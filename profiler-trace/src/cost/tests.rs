@@ -7,7 +7,7 @@ use proptest::strategy::Strategy as _;
 use super::*;
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Region, RegionForm, Value};
-use crate::record_cost::Waits;
+use crate::record_cost::StampWaits;
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -95,7 +95,7 @@ fn table() -> RecordCost {
         mark: stamp(before + 2, 37),
         value: stamp(0, 29),
         anchor: stamp(4, 90),
-        waits: Waits::default(),
+        waits: StampWaits::default(),
     };
     RecordCost { one_lane: forms(0), elected: forms(65) }
 }

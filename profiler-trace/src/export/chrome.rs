@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
 use crate::model::{RegionForm, Trace};
-use crate::record_cost::{FormCosts, Wait, Waits};
+use crate::record_cost::{FormCosts, StampWait, StampWaits};
 
 pub(super) struct Chrome<'t, W> {
     trace: &'t Trace,
@@ -216,13 +216,13 @@ impl<W: Write> Sink for Chrome<'_, W> {
 
 /// Every stamp's ticks, before and behind it, and the waits behind a record.
 fn costs(costs: &FormCosts) -> Value {
-    let wait = |wait: Wait| {
+    let wait = |wait: StampWait| {
         json!({
             "mean_ticks": wait.mean_ticks,
             "most_ticks": wait.most_ticks,
         })
     };
-    let Waits { nested, begin, end, record } = costs.waits;
+    let StampWaits { nested, begin, end, record } = costs.waits;
     let waits = json!({
         "nested": wait(nested),
         "begin": wait(begin),

@@ -1,12 +1,12 @@
 //! Records that hold up the stamps behind them.
 
 use super::*;
-use crate::record_cost::Wait;
+use crate::record_cost::StampWait;
 
 /// How the made-up warp's records hold up stamps, and all of its stamps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holds {
-    pub(super) waits: Waits,
+    pub(super) waits: StampWaits,
     /// Of the longest wait, how many eighths a stamp waits at least: one figure after the other,
     /// again and again. None is all.
     eighths: Vec<u8>,
@@ -26,7 +26,7 @@ struct Stamp {
 }
 
 impl Holds {
-    fn new(waits: Waits, eighths: &[u8]) -> Self {
+    fn new(waits: StampWaits, eighths: &[u8]) -> Self {
         Self { waits, eighths: eighths.to_vec(), ..Self::default() }
     }
 
@@ -43,7 +43,7 @@ impl Holds {
             [cost.before_ticks, cost.after_ticks].map(|ticks| ticks * ns_per_tick);
         let index = self.stamps.len() % self.eighths.len().max(1);
         let eighths = f64::from(self.eighths.get(index).copied().unwrap_or(8)) / 8.0;
-        let held = |wait: Wait| (wait.most_ticks * ns_per_tick * eighths).floor();
+        let held = |wait: StampWait| (wait.most_ticks * ns_per_tick * eighths).floor();
         let mut reaches = Vec::new();
         let mut read = now;
         if let Some((at, apart, begun)) = &mut self.stored {
@@ -78,9 +78,9 @@ impl Holds {
     }
 }
 
-fn waits() -> Waits {
-    let wait = |most: f64| Wait { mean_ticks: most / 2.0, most_ticks: most };
-    Waits { nested: wait(6.0), begin: wait(10.0), end: wait(25.0), record: wait(40.0) }
+fn waits() -> StampWaits {
+    let wait = |most: f64| StampWait { mean_ticks: most / 2.0, most_ticks: most };
+    StampWaits { nested: wait(6.0), begin: wait(10.0), end: wait(25.0), record: wait(40.0) }
 }
 
 /// The stamps of a trace's only warp but its anchors, in order.
