@@ -1,9 +1,10 @@
 //! What ptxas makes of the kernels: nothing is spilled, and the loads of a region lie between its
-//! stamps.
+//! stamps; so do the bodies of the cross-check, here and in Proton's kernels.
 //!
-//! Where ptxas, nvdisasm or the PTX is missing, every test is listed as ignored; with
-//! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
+//! Where ptxas, nvdisasm or the PTX is missing, or the Python package triton for Proton's kernels,
+//! a test is listed as ignored; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -26,7 +27,16 @@ fn main() -> ExitCode {
         .with_ignored_flag(ignored);
     let bodies = Trial::test("bodies_lie_between_the_stamps", bodies_lie_between_the_stamps)
         .with_ignored_flag(ignored);
-    libtest_mimic::run(&arguments, spills.chain([loads, bodies]).collect()).exit_code()
+    let python = python_with_triton();
+    if let Err(missing) = &python {
+        // The reason must be seen; a closed stderr is no reason to fail.
+        let _ = writeln!(std::io::stderr(), "a test is ignored: {missing}");
+    }
+    let is_missing = python.is_err();
+    let proton = Trial::test("so_do_those_of_proton", move || so_do_those_of_proton(&python?))
+        .with_ignored_flag(is_missing && !required);
+    let trials = spills.chain([loads, bodies, proton]).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// A tool of `cargo xtask tools`, or one in `PATH`; an error that says what installs it.
@@ -161,4 +171,38 @@ fn step(line: &str) -> Option<char> {
         .find(|&(operation, _)| line.contains(operation))
         .filter(|&(_, step)| step != 'f' || line.contains(", -2, "))
         .map(|(_, step)| step)
+}
+
+/// Python with the package triton: of `cargo xtask tools`, that which `PROFILER_PYTHON` names, or
+/// the one in `PATH`.
+fn python_with_triton() -> Result<PathBuf, String> {
+    let named = std::env::var_os("PROFILER_PYTHON").map(PathBuf::from);
+    let of_tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/bin/python3");
+    named
+        .into_iter()
+        .chain([of_tools, "python3".into()])
+        .find(|python| {
+            let mut command = Command::new(python);
+            command.args(["-c", "import importlib.util as u; exit(not u.find_spec('triton'))"]);
+            command.output().is_ok_and(|output| output.status.success())
+        })
+        .ok_or_else(|| {
+            "the Python package triton is missing: run `cargo xtask tools`, or let \
+             PROFILER_PYTHON name a Python that has it"
+                .to_owned()
+        })
+}
+
+/// The same of the kernels that Proton instruments, and the examples in proton.py's documentation.
+fn so_do_those_of_proton(python: &Path) -> Result<(), Failed> {
+    let cache = tempfile::tempdir()?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("proton.py");
+    for (before, behind) in [(&["-m", "doctest"][..], &[][..]), (&[], &["--compile-only"])] {
+        let mut command = Command::new(python);
+        command.args(before).arg(&script).args(behind);
+        // Nothing is left beside the script or in the user's home.
+        command.envs([("PYTHONDONTWRITEBYTECODE", "1")]).env("TRITON_CACHE_DIR", cache.path());
+        output(&mut command)?;
+    }
+    Ok(())
 }

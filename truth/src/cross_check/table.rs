@@ -101,7 +101,7 @@ impl Table {
                 Some((truth, recorded, less_cost))
             }
             Some(Found::Failed(reason)) => {
-                reasons.push(format!("- {name}, {}, {} warps: {reason}", row.0, row.1));
+                reasons.push(format!("- {name}, {}, warps {}: {reason}", row.0, row.1));
                 None
             }
             None => None,
@@ -192,7 +192,7 @@ mod tests {
 
 Not measured:
 
-- proton, clock32, 8 FMAs, 4 warps: no GPU
+- proton, clock32, 8 FMAs, warps 4: no GPU
 "
         );
     }
