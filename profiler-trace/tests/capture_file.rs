@@ -12,7 +12,7 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureArray, DeviceInfo, FormCosts, ModuleCapture, ObserverEffect, RecordCost,
-    RegionForm, SiteIndex, StampCost, Trace, Value, decode,
+    RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -123,7 +123,13 @@ fn number() -> impl Strategy<Value = f64> {
 fn costs() -> impl Strategy<Value = FormCosts> {
     let stamp = (number(), number())
         .prop_map(|(before_ticks, after_ticks)| StampCost { before_ticks, after_ticks });
-    prop::collection::vec(stamp, 7).prop_map(|stamps| FormCosts {
+    let wait = || {
+        (number(), number())
+            .prop_map(|(mean_ticks, most_ticks)| StampWait { mean_ticks, most_ticks })
+    };
+    let waits = [wait(), wait(), wait(), wait()]
+        .prop_map(|[nested, begin, end, record]| StampWaits { nested, begin, end, record });
+    (prop::collection::vec(stamp, 7), waits).prop_map(|(stamps, waits)| FormCosts {
         region_begin: stamps[0],
         region_end: stamps[1],
         token_begin: stamps[2],
@@ -131,6 +137,7 @@ fn costs() -> impl Strategy<Value = FormCosts> {
         mark: stamps[4],
         value: stamps[5],
         anchor: stamps[6],
+        waits,
     })
 }
 
