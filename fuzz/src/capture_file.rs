@@ -8,9 +8,12 @@ use crate::memory::within;
 /// What a block begins with; `docs/capture-format.md` has the rest.
 const SYNC: &[u8; 8] = b"\x89GPUREC\n";
 const HEADER: usize = 56;
-/// Bytes of a part, unpacked. A row of zeros needs no payload, so that any header may stand for so
-/// many, and while the row grows, for twice as many and those it has already.
+/// Bytes of a part, unpacked.
 const PART: usize = 1 << 20;
+/// Bytes that a block may take: that many parts are believed to be missing before it, without a sign
+/// of them, and itself may be a row of zeros, which needs no payload. While an array grows, it is
+/// there twice, with room to grow.
+const BLOCK: usize = 3 * 17 * PART;
 
 /// Reads a file, and checks what was read.
 ///
@@ -19,7 +22,7 @@ const PART: usize = 1 << 20;
 /// If something does not hold.
 pub fn check(file: &[u8]) {
     let blocks = starts(file).count();
-    let memory = 2 * MEMORY_FLOOR + 4 * PART * blocks + 64 * file.len();
+    let memory = 2 * MEMORY_FLOOR + BLOCK * blocks + 64 * file.len();
     let read = within(memory, || Capture::read_from(file));
     let (capture, damage) = match read {
         Ok(read) => read,
@@ -42,14 +45,10 @@ pub fn check(file: &[u8]) {
             assert_eq!(left, right);
         }
     }
-    check_decoded(&capture, &file.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
-}
-
-fn check_decoded(capture: &Capture, choice: &u8) {
-    // What a whole row of zeros decodes to, and that takes a while, is of no interest.
+    // What rows of zeros decode to takes a while, and is of no interest.
     let long = |array| capture.modules.iter().any(|module| module.array(array).len() > PART / 4);
     if !CaptureArray::ALL.into_iter().any(long) {
-        check::capture(capture, *choice);
+        check::capture(&capture, file.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
     }
 }
 
@@ -90,7 +89,8 @@ pub fn repair(file: &mut [u8], lengths: bool) {
                 header[40..48].copy_from_slice(&total.to_le_bytes());
             }
             if packing == 1 {
-                let long = |at: usize| u64::from(int(header, at)) | u64::from(int(header, at + 4)) << 32;
+                let long =
+                    |at: usize| u64::from(int(header, at)) | u64::from(int(header, at + 4)) << 32;
                 let offset = long(32) / PART as u64 * PART as u64;
                 let part = long(40).saturating_sub(offset).min(PART as u64) as u32;
                 header[20..24].copy_from_slice(&part.to_le_bytes());
@@ -124,10 +124,13 @@ pub fn unpacked(file: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     for block in starts.windows(2) {
         let block = &file[block[0]..block[1]];
-        let part = block.get(20..24).map_or(0, |part| usize::from(part[0]) | usize::from(part[1]) << 8);
+        let part =
+            block.get(20..24).map_or(0, |part| usize::from(part[0]) | usize::from(part[1]) << 8);
         let begin = plain.len();
         plain.extend_from_slice(block);
-        if let (Some(2), Ok(part)) = (block.get(13), lz4_flex::block::decompress(&block[HEADER..], part)) {
+        if let (Some(2), Ok(part)) =
+            (block.get(13), lz4_flex::block::decompress(&block[HEADER..], part))
+        {
             plain.truncate(begin + HEADER);
             plain.extend_from_slice(&part);
             plain[begin + 13] = 0;

@@ -29,10 +29,9 @@ pub fn capture(capture: &Capture, choice: u8) -> Trace {
         4 => launches(&trace),
         5 => ways_of_decoding(capture, &trace),
         6 => costs_and_merges(&trace),
-        _ => assert_eq!(
-            trace.diagnostics.to_string().lines().count(),
-            trace.diagnostics.list.len()
-        ),
+        _ => {
+            assert_eq!(trace.diagnostics.to_string().lines().count(), trace.diagnostics.list.len())
+        }
     });
     trace
 }
@@ -48,7 +47,8 @@ pub fn size(capture: &Capture) -> usize {
             let sites = module.sites.sites().iter();
             let sites = sites.map(|site| {
                 let texts = site.name.len() + site.file.len() + site.module.len();
-                64 + texts + [&site.list, &site.unit, &site.symbol].map(of_text).iter().sum::<usize>()
+                64 + texts
+                    + [&site.list, &site.unit, &site.symbol].map(of_text).iter().sum::<usize>()
             });
             let arrays = [&module.headers, &module.records, &module.lanes, &module.lane_counts];
             128 + sites.sum::<usize>() + arrays.map(Vec::len).iter().sum::<usize>()

@@ -77,8 +77,7 @@ pub fn ptx(entries: &[&[u8]]) -> String {
     let mut text = String::from(".version 8.0\n");
     for (index, entry) in entries.iter().enumerate() {
         let zeros = entry.iter().rev().take_while(|byte| **byte == 0).count();
-        let numbers: Vec<String> =
-            entry[..entry.len() - zeros].iter().map(u8::to_string).collect();
+        let numbers: Vec<String> = entry[..entry.len() - zeros].iter().map(u8::to_string).collect();
         let (length, numbers) = (entry.len(), numbers.join(", "));
         let name = format!("_ZN3gpu4main{}{SITE_STATIC}17h{index:016x}E", SITE_STATIC.len());
         writeln!(text, ".global .align 1 .b8 {name}[{length}] = {{{numbers}}};")

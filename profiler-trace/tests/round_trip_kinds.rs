@@ -67,13 +67,13 @@ fn number(value: Option<Value>) -> Number {
     })
 }
 
-/// A region: site, whether it is a token's, track, start, end, value.
-type Known = (u32, bool, Option<u32>, u64, Option<u64>, Number);
+/// Site, whether it is a token's, track, start, end, value.
+type Region = (u32, bool, Option<u32>, u64, Option<u64>, Number);
 
 /// What is known of a lane, in some order.
 #[derive(Debug, Default, PartialEq)]
 struct Lane {
-    regions: Vec<Known>,
+    regions: Vec<Region>,
     /// Site, track, time, value.
     marks: Vec<(u32, Option<u32>, u64, Number)>,
     anchors: Vec<u64>,

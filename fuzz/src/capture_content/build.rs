@@ -82,14 +82,30 @@ enum Step {
     WaitLong(u64),
     /// Another lane records from here on; each has a time of its own.
     Lane(u8),
-    Range { site: Site, track: Option<u32>, length: u32, value: Option<Number> },
-    Begin { site: Site, track: Option<u32> },
-    End { site: Site, track: Option<u32>, value: Option<Number> },
-    Mark { track: Option<u32> },
+    Range {
+        site: Site,
+        track: Option<u32>,
+        length: u32,
+        value: Option<Number>,
+    },
+    Begin {
+        site: Site,
+        track: Option<u32>,
+    },
+    End {
+        site: Site,
+        track: Option<u32>,
+        value: Option<Number>,
+    },
+    Mark {
+        track: Option<u32>,
+    },
     Value(Number),
     Signal(u64),
     Await(u64),
-    Anchor { nanoseconds: u32 },
+    Anchor {
+        nanoseconds: u32,
+    },
     /// What no kernel writes.
     Unit([u64; 2]),
 }
@@ -186,9 +202,9 @@ impl Content {
     #[must_use]
     pub fn capture(&self) -> (Capture, Option<u64>) {
         let modules: Vec<_> = self.modules.iter().take(3).map(Module::capture).collect();
-        let emitted = modules
-            .iter()
-            .try_fold(0_u64, |sum, (_, emitted)| emitted.map(|emitted| sum.saturating_add(emitted)));
+        let emitted = modules.iter().try_fold(0_u64, |sum, (_, emitted)| {
+            emitted.map(|emitted| sum.saturating_add(emitted))
+        });
         let capture = Capture {
             device: DeviceInfo {
                 name: self.name.clone(),
@@ -218,7 +234,8 @@ impl Module {
         module.lane_capacity = lane_capacity;
         module.slots = self.slots.map_or(u32::MAX, u32::from);
         let sites = Sites::new(self, &mut module);
-        let mut emitted = Some(self.lost.map_or(0, |(_, units, values)| units.saturating_sub(values)));
+        let mut emitted =
+            Some(self.lost.map_or(0, |(_, units, values)| units.saturating_sub(values)));
         for warp in self.warps.iter().take(12) {
             let (warp, records) = warp.run(&sites);
             emitted = emitted.zip(records).map(|(sum, records)| sum.saturating_add(records));
@@ -239,7 +256,9 @@ impl Module {
             };
             // Counters that contradict each other have no right sum.
             emitted = emitted.filter(|_| {
-                attachments <= units && units < u64::MAX / 2 && capture.lost.attachments < u64::MAX / 2
+                attachments <= units
+                    && units < u64::MAX / 2
+                    && capture.lost.attachments < u64::MAX / 2
             });
         }
         for spoil in self.spoils.iter().take(16) {
@@ -367,8 +386,9 @@ impl Warp {
                 warp.leave(exit, nanoseconds + since);
             }
         }
-        let records =
-            |lane: &SyntheticLane| (lane.units.len() as u64).saturating_sub(lane.attachments.into());
+        let records = |lane: &SyntheticLane| {
+            (lane.units.len() as u64).saturating_sub(lane.attachments.into())
+        };
         let emitted = warp.lanes.values().map(records).sum();
         // What did not leave has no count; a timer's anchor may lie outside the kernel; a name that
         // the list lacks is another site or none.
