@@ -58,11 +58,11 @@ pub(crate) fn make() -> Result<(), Error> {
     }
     println!("building the tests {}", GPU_TESTS.join(", "));
     let messages = cargo()
-        .args(["test", "--no-run", "--message-format", "json-render-diagnostics"])
+        .args(["test", "--release", "--no-run", "--message-format", "json-render-diagnostics"])
         .args(TEST_PACKAGES.iter().flat_map(|package| ["--package", package]))
         .args(GPU_TESTS.iter().flat_map(|test| ["--test", test]))
         .envs(tools.variables())
-        .envs([("CARGO_PROFILE_TEST_STRIP".to_owned(), "symbols".into())])
+        .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
         .output()?;
     let tests = Built::read(&messages)?;
     for name in GPU_TESTS {
