@@ -94,26 +94,26 @@ fn stats_are_a_table() {
     check(
         "stats gemm.capture",
         expect![[r#"
-        synthetic, 132 SMs
-        224 records, none lost
-        clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-        cost of a record: a region 10 ticks inside, 24 in all, by a token 10 ticks inside, 24 in all, by an elected lane 10 ticks inside, 24 in all; not subtracted
-        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-         region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
-        ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
-         gemm              16   74.48 µs   4.655 µs   32.25 ns   4.66 µs   4.7 µs   4.7 µs   4.7 µs   4.655 µs     100 %
-            in cycles             148960       9310       64.5      9320     9400     9400     9400       9310
-         ╰─ tile           64   53.68 µs   838.8 ns   32.64 ns    840 ns   880 ns   880 ns   880 ns   3.355 µs   72.07 %
-            in cycles             107360       1678      65.27      1680     1760     1760     1760       6710
-         ╰─ mma            64   37.12 µs     580 ns       0 ns    580 ns   580 ns   580 ns   580 ns    2.32 µs   49.84 %
-            in cycles              74240       1160          0      1160     1160     1160     1160       4640
-         ╰─ load           64   15.28 µs   238.8 ns   32.64 ns    240 ns   280 ns   280 ns   280 ns     955 ns   20.52 %   17.16 GB/s
-            in cycles              30560      477.5      65.27       480      560      560      560       1910
-         ╰─ epilogue       16    14.4 µs     900 ns       0 ns    900 ns   900 ns   900 ns   900 ns     900 ns   19.33 %
-            in cycles              28800       1800          0      1800     1800     1800     1800       1800
-        ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        --- exit code 0
-    "#]],
+            synthetic, 132 SMs
+            224 records, none lost
+            clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
+            cost of a record: a region 10 ticks inside, 24 in all (back to back 10 and 24), by a token 10 ticks inside, 24 in all (back to back 10 and 24), by an elected lane 10 ticks inside, 24 in all (back to back 10 and 24); not subtracted
+            ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+             region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
+            ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+             gemm              16   74.48 µs   4.655 µs   32.25 ns   4.66 µs   4.7 µs   4.7 µs   4.7 µs   4.655 µs     100 %
+                in cycles             148960       9310       64.5      9320     9400     9400     9400       9310
+             ╰─ tile           64   53.68 µs   838.8 ns   32.64 ns    840 ns   880 ns   880 ns   880 ns   3.355 µs   72.07 %
+                in cycles             107360       1678      65.27      1680     1760     1760     1760       6710
+             ╰─ mma            64   37.12 µs     580 ns       0 ns    580 ns   580 ns   580 ns   580 ns    2.32 µs   49.84 %
+                in cycles              74240       1160          0      1160     1160     1160     1160       4640
+             ╰─ load           64   15.28 µs   238.8 ns   32.64 ns    240 ns   280 ns   280 ns   280 ns     955 ns   20.52 %   17.16 GB/s
+                in cycles              30560      477.5      65.27       480      560      560      560       1910
+             ╰─ epilogue       16    14.4 µs     900 ns       0 ns    900 ns   900 ns   900 ns   900 ns     900 ns   19.33 %
+                in cycles              28800       1800          0      1800     1800     1800     1800       1800
+            ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+            --- exit code 0
+        "#]],
     );
 }
 
@@ -122,27 +122,27 @@ fn stats_are_grouped_and_filtered() {
     check(
         "stats gemm.capture --by path --launch 1 --block 0-1 --sm 0",
         expect![[r#"
-        synthetic, 132 SMs
-        224 records, none lost
-        clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-        cost of a record: a region 10 ticks inside, 24 in all, by a token 10 ticks inside, 24 in all, by an elected lane 10 ticks inside, 24 in all; not subtracted
-        the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
-        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-         region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
-        ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
-         gemm               2   9.28 µs   4.64 µs   28.28 ns   4.62 µs   4.66 µs   4.66 µs   4.66 µs    4.64 µs     100 %
-            in cycles             18560      9280      56.57      9240      9320      9320      9320       9280
-         ╰─ tile            8   6.68 µs    835 ns   33.38 ns    840 ns    880 ns    880 ns    880 ns    3.34 µs   71.98 %
-            in cycles             13360      1670      66.76      1680      1760      1760      1760       6680
-            ╰─ mma          8   4.64 µs    580 ns       0 ns    580 ns    580 ns    580 ns    580 ns    2.32 µs      50 %
-            in cycles              9280      1160          0      1160      1160      1160      1160       4640
-            ╰─ load         8   1.88 µs    235 ns   33.38 ns    240 ns    280 ns    280 ns    280 ns     940 ns   20.26 %   17.43 GB/s
-            in cycles              3760       470      66.76       480       560       560       560       1880
-         ╰─ epilogue        2    1.8 µs    900 ns       0 ns    900 ns    900 ns    900 ns    900 ns     900 ns    19.4 %
-            in cycles              3600      1800          0      1800      1800      1800      1800       1800
-        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        --- exit code 0
-    "#]],
+            synthetic, 132 SMs
+            224 records, none lost
+            clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
+            cost of a record: a region 10 ticks inside, 24 in all (back to back 10 and 24), by a token 10 ticks inside, 24 in all (back to back 10 and 24), by an elected lane 10 ticks inside, 24 in all (back to back 10 and 24); not subtracted
+            the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
+            ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+             region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
+            ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+             gemm               2   9.28 µs   4.64 µs   28.28 ns   4.62 µs   4.66 µs   4.66 µs   4.66 µs    4.64 µs     100 %
+                in cycles             18560      9280      56.57      9240      9320      9320      9320       9280
+             ╰─ tile            8   6.68 µs    835 ns   33.38 ns    840 ns    880 ns    880 ns    880 ns    3.34 µs   71.98 %
+                in cycles             13360      1670      66.76      1680      1760      1760      1760       6680
+                ╰─ mma          8   4.64 µs    580 ns       0 ns    580 ns    580 ns    580 ns    580 ns    2.32 µs      50 %
+                in cycles              9280      1160          0      1160      1160      1160      1160       4640
+                ╰─ load         8   1.88 µs    235 ns   33.38 ns    240 ns    280 ns    280 ns    280 ns     940 ns   20.26 %   17.43 GB/s
+                in cycles              3760       470      66.76       480       560       560       560       1880
+             ╰─ epilogue        2    1.8 µs    900 ns       0 ns    900 ns    900 ns    900 ns    900 ns     900 ns    19.4 %
+                in cycles              3600      1800          0      1800      1800      1800      1800       1800
+            ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+            --- exit code 0
+        "#]],
     );
 }
 
@@ -223,20 +223,20 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
     check(
         "stats gemm.capture --launch 1 --window 0ns..500ns --name l*",
         expect![[r#"
-        synthetic, 132 SMs
-        224 records, none lost
-        clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-        cost of a record: a region 10 ticks inside, 24 in all, by a token 10 ticks inside, 24 in all, by an elected lane 10 ticks inside, 24 in all; not subtracted
-        the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns
-        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-         region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
-        ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
-         gemm
-         ╰─ load            4   960 ns   240 ns   32.66 ns   240 ns   280 ns   280 ns   280 ns     240 ns    48 %   17.07 GB/s
-            in cycles             1920      480      65.32      480      560      560      560        480
-        ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-        --- exit code 0
-    "#]],
+            synthetic, 132 SMs
+            224 records, none lost
+            clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
+            cost of a record: a region 10 ticks inside, 24 in all (back to back 10 and 24), by a token 10 ticks inside, 24 in all (back to back 10 and 24), by an elected lane 10 ticks inside, 24 in all (back to back 10 and 24); not subtracted
+            the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns
+            ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+             region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
+            ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
+             gemm
+             ╰─ load            4   960 ns   240 ns   32.66 ns   240 ns   280 ns   280 ns   280 ns     240 ns    48 %   17.07 GB/s
+                in cycles             1920      480      65.32      480      560      560      560        480
+            ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+            --- exit code 0
+        "#]],
     );
 }
 

@@ -402,7 +402,7 @@ fn stamps_by_the_global_timer(bench: &Bench) {
     for costs in [cost.one_lane, cost.elected] {
         for form in [RegionForm::Block, RegionForm::Token] {
             let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
-            assert!(inside > 0.0 && total >= inside, "{cost:?}");
+            assert!(inside >= 0.0 && total > 0.0 && total >= inside, "{cost:?}");
         }
     }
 }
