@@ -3,6 +3,7 @@
 use profiler_trace::synthetic::{Keep, SyntheticModule};
 use profiler_wire::SiteKind;
 use profiler_wire::header;
+use profiler_wire::symbol::SITE_STATIC;
 
 use crate::capture_content::sample;
 use crate::{capture_file, site_table};
@@ -44,6 +45,8 @@ pub fn all() -> Vec<Seed> {
     let entries: Vec<&[u8]> = module.entries().iter().map(Vec::as_slice).collect();
     seeds.push(("site_table", "entries".to_owned(), entries.concat()));
     seeds.push(("site_table", "module".to_owned(), site_table::ptx(&entries).into_bytes()));
+    let claim = format!(".b8 {SITE_STATIC}[65536] = {{80, 83, 73, 84, 2}};\n");
+    seeds.push(("site_table", "claims".to_owned(), claim.repeat(150).into_bytes()));
     // Content is chosen by the numbers of a simple generator.
     for seed in 1..=4_u64 {
         let mut state = seed;

@@ -1,9 +1,7 @@
-//! What fuzzing found: inputs that once took minutes, or memory out of proportion.
-
-use std::fmt::Write;
+//! Inputs that once took minutes, or memory out of proportion.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{DiagnosticKind as Kind, SiteTable, SiteTableError, decode};
+use profiler_trace::{DiagnosticKind as Kind, SiteTable, SiteTableError, StatsQuery, decode};
 use profiler_wire::descriptor::CURSOR_MAX;
 use profiler_wire::record::SITE_MAX;
 use profiler_wire::site::ID_OFFSET;
@@ -109,14 +107,18 @@ fn a_list_that_would_take_too_much_memory_is_refused() {
     assert!(error.to_string().contains("a list of 10000 names"), "{error}");
 }
 
-/// Zeros that the text of a module leaves out are put back, but not as many as it likes.
+/// What a lane recorded when lane 0 had left was once in no window.
 #[test]
-fn an_array_with_a_claimed_length_is_damaged() {
-    let mut text = String::new();
-    for number in 0..1000 {
-        writeln!(text, ".b8 a{number}__PROFILER_SITE[99999999999] = {{80, 83, 73, 84, 2}};")
-            .expect("a string takes all");
-    }
-    let error = SiteTable::from_ptx(&text).expect_err("not a site");
-    assert!(matches!(error, SiteTableError::Damaged { .. }), "{error}");
+fn regions_behind_their_warps_exit_are_in_a_window() {
+    let mut module = module(1);
+    module.lane_capacity = Some(4);
+    // The region is site 2.
+    module.warps[0].lane(5).range(2, None, 1_030, 1_040).range(2, None, 2_200, 2_220);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    let exit = trace.warps[0].exit.expect("it left").ns;
+    let count = |window: std::ops::Range<f64>| {
+        let stats = trace.stats_of(&StatsQuery::new().window_ns(window));
+        stats.get("region").map_or(0, |row| row.count)
+    };
+    assert_eq!((count(0.0..exit + 1.0), count(exit + 1.0..f64::INFINITY)), (2, 1));
 }

@@ -427,3 +427,25 @@ fn close_chain(recorded: &mut Recorded, mut latest: u32) {
         latest = std::mem::replace(&mut region.value, NONE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use profiler_wire::site::ID_OFFSET;
+    use profiler_wire::{SiteKind, record::SITE_MAX};
+
+    use super::*;
+    use crate::synthetic::{Keep, SyntheticModule};
+
+    #[test]
+    fn a_table_of_kinds_is_not_larger_than_what_it_is_for() {
+        let mut module = SyntheticModule::new(Keep::First, 0);
+        module.site(SiteKind::Region, "region");
+        let mut entry = module.entries()[0].clone();
+        entry[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&SITE_MAX.to_le_bytes());
+        let table = SiteTable::from_entries([entry.as_slice()]).expect("a whole entry");
+        assert!(SiteKinds::new(&table, 1 << 20).0.is_empty());
+        assert_eq!(SiteKinds::new(&table, 4 << 20).region_at(SITE_MAX), Some(0));
+        let dense = module.sites().expect("a whole entry");
+        assert_eq!(SiteKinds::new(&dense, 0).region_at(1), Some(0));
+    }
+}

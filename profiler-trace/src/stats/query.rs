@@ -152,7 +152,9 @@ impl StatsQuery {
             && any(&self.warps, |wanted| *wanted == warp.warp)
             && any(&self.sms, |sm| *sm == warp.sm)
             && self.window.as_ref().is_none_or(|window| {
-                warp.entry.ns < window.end && last_ns(trace, warp) >= window.start
+                // Other lanes may record when lane 0 has left.
+                let lasts = || last_ns(trace, warp) >= window.start;
+                warp.entry.ns < window.end && (lasts() || warp.last_ns() >= window.start)
             })
     }
 
