@@ -1,7 +1,7 @@
 //! Writes pages of traces of growing size: how long it took, how large they are, and how soon a
 //! browser has painted and finished them.
 //!
-//! `cargo run --release -p profiler-report --example measure -- FOLDER [REGIONS..]`
+//! `cargo run --release -p profiler-report --example measure_report -- FOLDER [REGIONS..]`
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 #[path = "../tests/support/mod.rs"]
