@@ -102,6 +102,13 @@ fn test(arguments: &[String]) -> Result<(), Error> {
     if !arguments.is_empty() {
         return Ok(());
     }
+    // What fuzzing found interesting, given to the same functions again.
+    cargo()
+        .args(["test", "--quiet", "--manifest-path"])
+        .arg(root().join("fuzz/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(target().join("fuzz"))
+        .run()?;
     // Each example checks its own result; without arguments it runs where it can: on the emulator
     // if there is no GPU. What it writes belongs into a folder of its own.
     for example in bundle::examples()? {

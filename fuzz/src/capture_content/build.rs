@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, CaptureArray, DeviceInfo, ModuleCapture, RecordCost, Value};
+use profiler_trace::{
+    Capture, CaptureArray, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost, Value,
+};
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;
 use profiler_wire::record::{SITE_MAX, TRACK_MAX};
@@ -216,6 +218,9 @@ impl Content {
             },
             modules: modules.into_iter().map(|(module, _)| module).collect(),
             record_cost: self.cost.map(|(before, behind)| RecordCost::uniform(before, behind)),
+            observer_effect: self
+                .cost
+                .map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns }),
             damage: Vec::new(),
         };
         (capture, emitted)
