@@ -2,7 +2,9 @@
 
 use core::cell::Cell;
 
-use profiler_wire::descriptor::{self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, offset};
+use profiler_wire::descriptor::{
+    self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, SHARES_PER_SM, offset,
+};
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
 use profiler_wire::record::{RecordKind, UNIT_BYTES, tag};
 use profiler_wire::{Strategy, WIRE_VERSION};
@@ -426,7 +428,7 @@ fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) -> u32 {
     if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }
 
-/// A slot of this SM's share, or of the common pool where the share is used up.
+/// A slot of a share of this SM, or of the common pool where the share is used up.
 ///
 /// # Safety
 ///
@@ -435,19 +437,22 @@ fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) -> u32 {
 unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
     let claims = descriptor.u64::<{ offset::CLAIMS }>();
     let sm_count = descriptor.u32::<{ offset::SM_COUNT }>();
-    let share = descriptor.u32::<{ offset::SLOTS_PER_SM }>();
-    // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share a counter.
-    let sm = hardware::sm_id().min(sm_count - 1);
-    // SAFETY: sm_count + 1 counters of 8 bytes, CLAIM_STRIDE apart; 64 bits do not wrap.
-    let claimed =
-        unsafe { hardware::atomic_add_u64(claims + u64::from(sm) * u64::from(CLAIM_STRIDE), 1) };
-    if claimed < u64::from(share) {
-        return sm * share + claimed as u32;
+    let slots = descriptor.u32::<{ offset::SLOTS_PER_SHARE }>();
+    let counter = |index: u32| claims + u64::from(index) * u64::from(CLAIM_STRIDE);
+    if slots != 0 {
+        // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share
+        // counters. `%warpid` may change while a warp runs ("%warpid"), which only deals it to
+        // another counter.
+        let sm = hardware::sm_id().min(sm_count - 1);
+        let share = sm * SHARES_PER_SM + hardware::warp_id() % SHARES_PER_SM;
+        // SAFETY: SHARES_PER_SM * sm_count + 1 counters of 8 bytes; 64 bits do not wrap.
+        let claimed = unsafe { hardware::atomic_add_u64(counter(share), 1) };
+        if claimed < u64::from(slots) {
+            return share * slots + claimed as u32;
+        }
     }
     // SAFETY: as above; the last counter is the pool's.
-    let claimed = unsafe {
-        hardware::atomic_add_u64(claims + u64::from(sm_count) * u64::from(CLAIM_STRIDE), 1)
-    };
+    let claimed = unsafe { hardware::atomic_add_u64(counter(SHARES_PER_SM * sm_count), 1) };
     let slot = u64::from(descriptor.u32::<{ offset::POOL_START }>()) + claimed;
     if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }

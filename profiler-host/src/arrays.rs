@@ -158,8 +158,7 @@ impl Arrays {
             let end = self.announced.slots_in_use(slot_count);
             return Ok(if end == 0 { Vec::new() } else { std::iter::once(0..end).collect() });
         };
-        let counters = claims.sm_count as usize + 1;
-        let mut bytes = vec![0; counters * CLAIM_STRIDE as usize];
+        let mut bytes = vec![0; claims.counters() * CLAIM_STRIDE as usize];
         let rows = Rows::all(bytes.len());
         memory.read(self.descriptor.claims, rows, &mut bytes)?;
         let counters: Vec<u64> = bytes

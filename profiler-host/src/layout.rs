@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use profiler_wire::descriptor::{
-    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, Lost,
+    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, Lost, SHARES_PER_SM,
 };
 use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
 use profiler_wire::{WIRE_VERSION, header};
@@ -63,24 +63,34 @@ impl Room {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claims {
     pub(crate) sm_count: u32,
-    pub(crate) slots_per_sm: u32,
+    pub(crate) slots_per_share: u32,
 }
 
 impl Claims {
+    /// How many shares there are.
+    fn shares(self) -> u32 {
+        SHARES_PER_SM * self.sm_count
+    }
+
+    /// The counters: one for each share, and the pool's.
+    pub(crate) fn counters(self) -> usize {
+        self.shares() as usize + 1
+    }
+
     /// The first slot of the common pool.
     pub(crate) fn pool_start(self) -> u32 {
-        self.sm_count * self.slots_per_sm
+        self.shares() * self.slots_per_share
     }
 
     /// The slots that were claimed, by the values of the counters (the pool's last).
     pub(crate) fn in_use(self, counters: &[u64], slot_count: u32) -> Vec<Range<u32>> {
         let mut ranges: Vec<Range<u32>> = Vec::new();
         for (index, &claimed) in counters.iter().enumerate() {
-            let is_pool = index as u32 == self.sm_count;
+            let is_pool = index as u32 == self.shares();
             let (start, room) = if is_pool {
                 (self.pool_start(), slot_count - self.pool_start())
             } else {
-                (index as u32 * self.slots_per_sm, self.slots_per_sm)
+                (index as u32 * self.slots_per_share, self.slots_per_share)
             };
             let end = start + u32::try_from(claimed).unwrap_or(u32::MAX).min(room);
             match ranges.last_mut() {
@@ -135,14 +145,13 @@ impl Layout {
             u32::try_from(fitting).unwrap_or(WARPS_MAX)
         });
         let (slot_count, claims) = if claimed {
-            // Whatever SMs they run on, `warps` warps find a slot: one SM has its share and the
-            // pool, which together are `warps`. Half is shared out, so that half of the claims, and
-            // all of a session that stays well below its limit, never meet at the pool's counter.
+            // Whatever SMs they run on, `warps` warps find a slot: each has a share and the pool,
+            // which together are `warps`. As many are shared out, so that warps that are spread
+            // evenly never meet at the pool's counter.
             let sm_count = sm_count.max(1);
-            let slots_per_sm = warps.div_ceil(2 * sm_count);
-            let claims = Claims { sm_count, slots_per_sm };
-            let slots =
-                u64::from(sm_count) * u64::from(slots_per_sm) + u64::from(warps - slots_per_sm);
+            let slots_per_share = warps / (SHARES_PER_SM * sm_count);
+            let claims = Claims { sm_count, slots_per_share };
+            let slots = u64::from(claims.pool_start()) + u64::from(warps - slots_per_share);
             let slots = u32::try_from(slots).map_err(|_| OptionsError::MaxWarps(warps))?;
             (slots, Some(claims))
         } else {
@@ -160,7 +169,7 @@ impl Layout {
         let lanes = place(slots * lane_stride, lane_stride);
         let headers = place(slots * header::BYTES as u64, 1);
         let lane_counts = place(if lane_room.is_some() { slots * LANE_COUNT_BYTES } else { 0 }, 1);
-        let counter_count = claims.map_or(0, |claims| u64::from(claims.sm_count) + 1);
+        let counter_count = claims.map_or(0, |claims| claims.counters() as u64);
         let counters = place(counter_count * u64::from(CLAIM_STRIDE), 1);
         let lost = place(Lost::BYTES as u64, 1);
         Ok(Self {
@@ -210,7 +219,7 @@ impl Layout {
         if let Some(claims) = self.claims {
             descriptor.flags |= FLAG_CLAIMED;
             descriptor.sm_count = claims.sm_count;
-            descriptor.slots_per_sm = claims.slots_per_sm;
+            descriptor.slots_per_share = claims.slots_per_share;
             descriptor.claims = base + self.counters;
             descriptor.pool_start = claims.pool_start();
         }

@@ -70,12 +70,12 @@ fn the_default_takes_a_moderate_amount_of_memory() {
 
 #[test]
 fn the_slots_in_use_follow_from_the_counters() {
-    let claims = Claims { sm_count: 3, slots_per_sm: 4 };
-    assert_eq!(claims.in_use(&[0, 0, 0, 0], 20), []);
-    assert_eq!(claims.in_use(&[2, 0, 1, 0], 20), [0..2, 8..9]);
-    let touching = claims.in_use(&[9, 4, 7, 3], 20);
-    assert_eq!((touching.len(), &touching[0]), (1, &(0..15)), "full shares and the pool touch");
-    assert_eq!(claims.in_use(&[0, 5, 0, 1 << 40], 20), [4..8, 12..20]);
+    let claims = Claims { sm_count: 1, slots_per_share: 4 };
+    assert_eq!(claims.in_use(&[0, 0, 0, 0, 0], 24), []);
+    assert_eq!(claims.in_use(&[2, 0, 1, 0, 0], 24), [0..2, 8..9]);
+    let touching = claims.in_use(&[9, 4, 7, 4, 3], 24);
+    assert_eq!((touching.len(), &touching[0]), (1, &(0..19)), "full shares and the pool touch");
+    assert_eq!(claims.in_use(&[0, 5, 0, 0, 1 << 40], 24), [4..8, 16..24]);
 }
 
 /// Every stretch of memory that a slot's warp or all warps write: start and end.
@@ -83,7 +83,8 @@ fn stretches(descriptor: &Descriptor, slots: &[u32]) -> Vec<Range<u64>> {
     let mut all = Vec::new();
     all.push(descriptor.lost..descriptor.lost + Lost::BYTES as u64);
     if descriptor.flags & FLAG_CLAIMED != 0 {
-        let bytes = (u64::from(descriptor.sm_count) + 1) * u64::from(CLAIM_STRIDE);
+        let counters = u64::from(SHARES_PER_SM) * u64::from(descriptor.sm_count) + 1;
+        let bytes = counters * u64::from(CLAIM_STRIDE);
         all.push(descriptor.claims..descriptor.claims + bytes);
     }
     for &slot in slots {
@@ -150,26 +151,30 @@ proptest! {
 
     #[test]
     fn max_warps_warps_find_a_slot_on_whatever_sm_they_run(
-        max_warps in 1_u32..500,
+        max_warps in 1_u32..2000,
         sm_count in 1_u32..150,
-        seed in proptest::collection::vec(any::<u32>(), 500),
-        crowd in 1_u32..150,
+        seed in proptest::collection::vec(any::<u32>(), 2000),
+        crowd in 1_u32..600,
     ) {
         let options = options(2, 2, Keep::First, max_warps);
         let layout = Layout::new(&options, false, true, sm_count).expect("legal options");
         let claims = layout.claims.expect("claimed slots");
-        // As the device does it: the SM's share first, then the pool.
-        let mut counters = vec![0_u64; sm_count as usize + 1];
+        // As the device does it: a share of the SM first, then the pool.
+        let mut counters = vec![0_u64; claims.counters()];
+        let pool = counters.len() - 1;
         let mut slots = std::collections::BTreeSet::new();
         for &random in &seed[..max_warps as usize] {
-            let sm = random % crowd.min(sm_count);
-            let claimed = counters[sm as usize];
-            counters[sm as usize] += 1;
-            let slot = if claimed < u64::from(claims.slots_per_sm) {
-                u64::from(sm * claims.slots_per_sm) + claimed
+            let share = random % crowd.min(SHARES_PER_SM * sm_count);
+            let mut claimed = u64::MAX;
+            if claims.slots_per_share != 0 {
+                claimed = counters[share as usize];
+                counters[share as usize] += 1;
+            }
+            let slot = if claimed < u64::from(claims.slots_per_share) {
+                u64::from(share * claims.slots_per_share) + claimed
             } else {
-                let claimed = counters[sm_count as usize];
-                counters[sm_count as usize] += 1;
+                let claimed = counters[pool];
+                counters[pool] += 1;
                 u64::from(claims.pool_start()) + claimed
             };
             prop_assert!(slot < u64::from(layout.slot_count), "a warp found no slot");

@@ -31,10 +31,11 @@
 //! # How a warp finds its slot
 //!
 //! *Linear*: the index of the warp among the selected ones of the launch, plus `slot_base`.
-//! *Claimed* ([`FLAG_CLAIMED`]): one atomic add on the counter of the warp's SM (`claims`, 128 bytes
-//! apart; SMs beyond the last counter share it). SM i owns slots
-//! `i * slots_per_sm .. (i + 1) * slots_per_sm`; when they are used up, one more atomic add on the
-//! counter behind the last SM's takes a slot of the common pool, which begins at `pool_start`.
+//! *Claimed* ([`FLAG_CLAIMED`]): one atomic add on one of the [`SHARES_PER_SM`] counters of the
+//! warp's SM (`claims`, 128 bytes apart; SMs beyond the last one share its counters). Counter i
+//! gives out slots `i * slots_per_share .. (i + 1) * slots_per_share`; when they are used up, one
+//! more atomic add on the counter behind the last SM's takes a slot of the common pool, which begins
+//! at `pool_start`. Where a share is empty, warps ask the pool at once.
 
 use crate::record::UNIT_BYTES;
 
@@ -44,6 +45,9 @@ pub const BYTES: usize = 128;
 pub const FLAG_CLAIMED: u32 = 1;
 /// Flag: lanes other than 0 have rooms (`lanes` and `lane_counts` are set).
 pub const FLAG_LANES: u32 = 2;
+/// Claim counters of an SM: one for each of its four partitions, which warps are dealt to by turns
+/// (`%warpid` modulo 4). Atomic adds on one address wait for each other, those on several do not.
+pub const SHARES_PER_SM: u32 = 4;
 /// Bytes between two claim counters, so that no two share a cache line.
 pub const CLAIM_STRIDE: u32 = 128;
 /// Where a cursor stops: a multiple of both steps, from which one more does not wrap.
@@ -73,7 +77,7 @@ pub mod offset {
     pub const BLOCK_FIRST: u32 = 80;
     pub const BLOCK_COUNT: u32 = 84;
     pub const BLOCK_STRIDE: u32 = 88;
-    pub const SLOTS_PER_SM: u32 = 92;
+    pub const SLOTS_PER_SHARE: u32 = 92;
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
     /// No field: see the module's documentation.
@@ -102,7 +106,7 @@ pub struct Descriptor {
     pub slot_count: u32,
     /// Linear slots: the first slot of the next launch.
     pub slot_base: u32,
-    /// Claimed slots: how many SMs have a counter.
+    /// Claimed slots: how many SMs have counters.
     pub sm_count: u32,
     /// The other lanes' rooms, one to a slot, aligned to `1 << lane_shift`.
     pub lanes: u64,
@@ -122,9 +126,9 @@ pub struct Descriptor {
     pub block_count: u32,
     /// Every how many-th block records; at least 1.
     pub block_stride: u32,
-    /// Claimed slots: how many slots each SM owns.
-    pub slots_per_sm: u32,
-    /// Claimed slots: `sm_count + 1` counters of 8 bytes, [`CLAIM_STRIDE`] bytes apart.
+    /// Claimed slots: how many slots each counter of an SM gives out.
+    pub slots_per_share: u32,
+    /// Claimed slots: `SHARES_PER_SM * sm_count + 1` counters of 8 bytes, [`CLAIM_STRIDE`] bytes apart.
     pub claims: u64,
     /// Claimed slots: the first slot of the common pool.
     pub pool_start: u32,
@@ -229,7 +233,7 @@ fields! {
     block_first at BLOCK_FIRST,
     block_count at BLOCK_COUNT,
     block_stride at BLOCK_STRIDE,
-    slots_per_sm at SLOTS_PER_SM,
+    slots_per_share at SLOTS_PER_SHARE,
     claims at CLAIMS,
     pool_start at POOL_START,
     lost at LOST,

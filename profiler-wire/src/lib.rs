@@ -11,8 +11,8 @@
 //! # Version rule
 //!
 //! [`WIRE_VERSION`] is part of the descriptor's symbol name, of every slot header and of every
-//! site entry. It is raised whenever a byte changes its meaning; a host that meets another version
-//! refuses it and names both.
+//! site entry. It is raised whenever a byte changes its meaning after a release; a host that meets
+//! another version refuses it and names both.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -55,6 +55,14 @@ pub fn sm_id() -> u32 {
     imp::sm_id()
 }
 
+/// Where the SM holds the warp, `%warpid` ("Special Registers: %warpid"): below the number of warps
+/// that it can hold, and not the warp's number in its block. On the emulator it is that.
+#[inline(always)]
+#[must_use]
+pub fn warp_id() -> u32 {
+    imp::warp_id()
+}
+
 /// The number of the launch, `%gridid` ("Special Registers: %gridid"). Repeats under CUDA graph
 /// replay.
 #[inline(always)]

@@ -99,6 +99,17 @@ pub(super) fn sm_id() -> u32 {
     value
 }
 
+/// Volatile: the hardware may move a warp.
+#[inline(always)]
+pub(super) fn warp_id() -> u32 {
+    let value: u32;
+    // SAFETY: moves a special register.
+    unsafe {
+        asm!("mov.u32 {value}, %warpid;", value = out(reg32) value, options(nomem, nostack, preserves_flags));
+    }
+    value
+}
+
 #[inline(always)]
 pub(super) fn grid_id() -> u64 {
     let value: u64;

@@ -7,6 +7,11 @@ pub(super) use emulator::{
 };
 
 #[inline(always)]
+pub(super) fn warp_id() -> u32 {
+    super::warp_index()
+}
+
+#[inline(always)]
 pub(super) fn lane_mask_lt() -> u32 {
     (1 << lane_id()) - 1
 }
