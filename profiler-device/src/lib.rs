@@ -85,7 +85,7 @@ pub mod __private {
 
     #[cfg(feature = "enabled")]
     pub use crate::calibration::__profiler_calibrate_v2;
-    pub use crate::config::Config;
+    pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};

@@ -86,6 +86,7 @@ mod gpu;
 mod host_memory;
 mod launch;
 mod layout;
+mod live;
 mod options;
 mod profiler;
 mod session;
@@ -100,6 +101,7 @@ pub use export::{export_enabled, set_export, write_trace};
 #[cfg(feature = "cuda")]
 pub use gpu::ModuleSession;
 pub use launch::{Extent, Kernel, Shape, non_empty};
+pub use live::Watch;
 pub use options::{
     DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots,
     WARPS_MAX, WORDS_MAX,

@@ -33,7 +33,8 @@ mod kernels {
     }
 
     fn config(strategy: Strategy) -> Config {
-        Config { enabled: true, strategy, when: true, clock: Clock::Cycles, track: 0 }
+        let buffer = BufferChoice::new(Buffer::Global);
+        Config { enabled: true, strategy, when: true, clock: Clock::Cycles, buffer, track: 0 }
     }
 
     fn linear_thread() -> u32 {
