@@ -252,11 +252,15 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     fn record(&self, stores: bool, end: u64) {
         let Leader { state, leads } = self.leader;
-        let (kind, data) = match state.config.buffer() {
-            Buffer::Global => (range_kind(self.track), range_data(self.track, self.start)),
-            Buffer::Host => (RecordKind::End, u64::from(self.track)),
+        let kind = match state.config.buffer() {
+            Buffer::Global => range_kind(self.track),
+            Buffer::Host => RecordKind::End,
         };
         let kind = tag(kind, self.site.0);
+        let data = match state.config.buffer() {
+            Buffer::Global => range_data(self.track, self.start),
+            Buffer::Host => u64::from(self.track),
+        };
         let address = state.address();
         // SAFETY: it leads only where this very state records.
         unsafe { state.append(leads, stores, address, data, kind, end) }

@@ -26,17 +26,19 @@ fn check(choice: BackendChoice) {
         // SAFETY: the number lives until the session has ended.
         unsafe { launch!(session, kernels::fails<<<BLOCKS, 32 * WARPS>>>(never, ROUNDS, 1, 1)) }
     });
-    let rounds = [("round", false); ROUNDS as usize];
-    let expected =
-        [&[("all rounds", true)], &rounds[..], &[("round", true), ("the one that fails", true)]]
-            .concat();
-    assert_eq!(regions(&trace, 1, 1), expected, "{}", trace.diagnostics);
+    let mut expected = vec![("all rounds", true), ("round", true), ("the one that fails", true)];
+    expected.extend([("round", false); ROUNDS as usize]);
+    expected.sort_unstable();
+    // Several may have begun in one step of the timer.
+    let mut found = regions(&trace, 1, 1);
+    found.sort_unstable();
+    assert_eq!(found, expected, "{}", trace.diagnostics);
     for (block, warp) in [(0, 0), (0, 1), (1, 0)] {
         // How far the others came is not known, on a GPU not even whether they began.
         let found = regions(&trace, block, warp);
         let closed = found.iter().filter(|region| !region.1).count() as u32;
         assert!(closed <= ROUNDS, "{found:?}");
-        assert!(found.first().is_none_or(|first| *first == ("all rounds", true)), "{found:?}");
+        assert!(found.is_empty() || found.contains(&("all rounds", true)), "{found:?}");
     }
 }
 

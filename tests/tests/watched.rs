@@ -154,7 +154,7 @@ fn regions_are_those_of_the_other_form(choice: BackendChoice) {
                 .iter()
                 .filter_map(|region| region.value.map(profiler_host::trace::Value::as_f64))
                 .collect();
-            assert_eq!(values, [1.0, 2.0, 3.0], "the values that `done` has at each end");
+            assert_eq!(values, [0.0, 1.0, 2.0], "the values that `done` has at each begin");
             let on_track = warp.regions.iter().filter(|region| region.track == Some(3));
             assert_eq!(on_track.count() as u32, ROUNDS);
             assert_eq!(warp.marks.len() as u32, 2 * ROUNDS);
@@ -199,7 +199,7 @@ fn exports(trace: &Trace) {
 
 fn every_warp_is_in(trace: &Trace, name: &str) -> bool {
     let is_in =
-        |warp| regions(trace, warp).last().is_some_and(|last| (last.0, last.2) == (name, true));
+        |warp| regions(trace, warp).iter().any(|region| (region.0, region.2) == (name, true));
     trace.warps.len() as u32 == BLOCKS * WARPS && (0..trace.warps.len()).all(is_in)
 }
 
@@ -218,8 +218,12 @@ fn a_running_kernel_is_watched(choice: BackendChoice) {
                     assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1);
                     assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 0);
                     for (index, warp) in trace.warps.iter().enumerate() {
-                        let expected = [("before", 0, false), ("wait for the host", 0, true)];
-                        assert_eq!(regions(&trace, index), expected);
+                        // They may have begun in one step of the timer.
+                        let mut found = regions(&trace, index);
+                        found.sort_unstable();
+                        let names = found.iter().map(|region| (region.0, region.2));
+                        let expected = [("before", false), ("wait for the host", true)];
+                        assert_eq!(names.collect::<Vec<_>>(), expected);
                         assert_eq!((warp.exit, warp.marks.len(), warp.recorded), (None, 1, 4));
                     }
                     exports(&trace);
@@ -245,6 +249,7 @@ fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
         let flag = Flag::new(choice);
         let mut session = session(&backend, builder().keep(Keep::Last).words_per_warp(words));
         let watch = session.watch().expect("the kernels can be watched");
+        let mut seen = None;
         std::thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 flag.raise_after(|| {
@@ -260,11 +265,14 @@ fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
             unsafe { launch!(session, kernels::goes_on<<<BLOCKS, 32 * WARPS>>>(flag.as_ptr())) }
                 .expect("the launch");
             let rounds = watcher.join().expect("every snapshot is right");
-            assert!(rounds.is_sorted(), "what is seen only grows: {rounds:?}");
+            seen = rounds.into_iter().max();
         });
         let trace = session.finish().expect("a trace");
         assert_eq!(trace.warps.len() as u32, BLOCKS * WARPS);
-        check_turning(&trace);
+        // The last records of a small ring are the ends, without a number.
+        let last = check_turning(&trace);
+        assert!(last > 0 || words < 64, "{trace:?}");
+        assert!(last == 0 || Some(last) >= seen, "{last} and {seen:?}");
     }
 }
 

@@ -170,20 +170,36 @@ impl Room<'_> {
 
     /// Which units survived in a lane that left no count: those that were written, as rooms are
     /// cleared before a session. Units between them that are not there yet count among them, where
-    /// kernels had failed; where they ran on, it is those before the first such unit, which is what the
-    /// lane had recorded a moment before.
+    /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
+    /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
+    /// longest run of units that are there.
     ///
     /// In a ring that has turned, the newest unit lies before the oldest, and perhaps between the two
     /// some that were being written: it is the one from which the longest step in time leads to the
     /// next that is there, as that step leads back. A ring of which only the end is not there has hardly
     /// turned; it has only if that step is short.
     pub(super) fn scan(&self) -> Survivors {
-        let mut survivors = self.scan_all();
-        if self.layout.running {
-            let missing = survivors.indices().position(|index| self.unit(index) == [0; 2]);
-            survivors.count = missing.map_or(survivors.count, |before| before as u32);
+        let survivors = self.scan_all();
+        if !self.layout.running {
+            return survivors;
         }
-        survivors
+        // Numbers of survivors: where the current run and the longest one begin, and their lengths.
+        let (mut run, mut longest) = ((0, 0), (0, 0));
+        for (number, index) in (0..).zip(survivors.indices()) {
+            if self.unit(index) != [0; 2] {
+                run.1 += 1;
+            } else if !self.layout.ring {
+                break;
+            } else {
+                run = (number + 1, 0);
+            }
+            if run.1 >= longest.1 {
+                longest = run;
+            }
+        }
+        let (begin, count) = longest;
+        let oldest_lost = survivors.oldest_lost || begin > 0;
+        Survivors { first: survivors.index(begin), count, oldest_lost, ..survivors }
     }
 
     fn scan_all(&self) -> Survivors {
