@@ -4,7 +4,7 @@
 use profiler_build::{Kernels, LaunchBounds};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for example in ["quickstart", "softmax", "gemm", "pipeline", "persistent"] {
+    for example in ["quickstart", "softmax", "gemm", "pipeline", "persistent", "watch"] {
         Kernels::new(format!("{example}/kernels")).build_or_warn()?;
     }
     hopper_gemm()

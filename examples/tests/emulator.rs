@@ -52,6 +52,20 @@ fn quickstart() {
 }
 
 #[test]
+fn watch() {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("watch");
+    let output = run("watch", &["--backend", "emulator", "--out", out.to_str().expect("text")]);
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}{errors}");
+    assert!(printed.contains("result: correct"), "{printed}");
+    // The last look is behind the kernel's end.
+    let looks: Vec<&str> = printed.lines().filter(|line| line.contains(" ms: ")).collect();
+    assert!(looks.last().is_some_and(|last| last.ends_with("4 left")), "{printed}");
+    assert!(std::fs::metadata(out.join("watch.pftrace")).expect("written").len() > 0);
+}
+
+#[test]
 fn softmax() {
     check("softmax");
 }

@@ -5,10 +5,10 @@ use core::cell::Cell;
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
-use profiler_wire::site::STRATEGY_OF_KERNEL;
+use profiler_wire::site::{Buffer, STRATEGY_OF_KERNEL};
 use profiler_wire::symbol::CALIBRATION;
 
-use crate::config::Config;
+use crate::config::{BufferChoice, Config};
 use crate::recorder::{Recorder, State};
 use crate::value::Payload;
 
@@ -167,13 +167,13 @@ fn calibrate(rounds: u32) {
         strategy: Strategy::Warp,
         when: true,
         clock: Clock::Cycles,
+        buffer: BufferChoice::new(Buffer::Global),
         track: 0,
     };
     // SAFETY: the first thing that the kernel does; this function is inlined into it.
     let state = unsafe { State::enter(site, config) };
     let recorder = Recorder::new(&state);
-    // See `pause`.
-    let value = Cell::new(rounds);
+    let value = Cell::new(rounds); // See `pause`.
     for _ in 0..rounds {
         patterns!(
             "one-lane", recorder.leader(), value,

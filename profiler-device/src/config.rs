@@ -2,6 +2,7 @@
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
+use profiler_wire::site::Buffer;
 
 /// What `#[profiled]` fixes for a kernel.
 #[doc(hidden)]
@@ -15,6 +16,53 @@ pub struct Config {
     pub when: bool,
     /// Which clock stamps records.
     pub clock: Clock,
+    /// Where records go; a constant, as what a record is depends on it.
+    pub buffer: BufferChoice,
     /// The track field of all records of the kernel.
     pub track: u32,
+}
+
+impl Config {
+    /// Where records go.
+    #[cfg(feature = "enabled")]
+    #[inline(always)]
+    pub(crate) const fn buffer(&self) -> Buffer {
+        self.buffer.get()
+    }
+}
+
+/// The buffer of a kernel. Without the feature `host-buffer` there is no choice, and nothing of it to
+/// be seen by LLVM, which would allocate registers otherwise.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct BufferChoice(#[cfg(all(feature = "enabled", feature = "host-buffer"))] Buffer);
+
+impl BufferChoice {
+    /// Whether `buffer = host` can be compiled. With profiling off there is nothing to compile.
+    pub const HAS_HOST: bool = cfg!(feature = "host-buffer") || !cfg!(feature = "enabled");
+
+    /// What `buffer = ..` says.
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(buffer: Buffer) -> Self {
+        #[cfg(all(feature = "enabled", feature = "host-buffer"))]
+        return Self(buffer);
+        #[cfg(not(all(feature = "enabled", feature = "host-buffer")))]
+        {
+            let _there_is_one_only = buffer;
+            Self()
+        }
+    }
+
+    #[cfg(all(feature = "enabled", feature = "host-buffer"))]
+    #[inline(always)]
+    const fn get(self) -> Buffer {
+        self.0
+    }
+
+    #[cfg(all(feature = "enabled", not(feature = "host-buffer")))]
+    #[inline(always)]
+    const fn get(self) -> Buffer {
+        Buffer::Global
+    }
 }

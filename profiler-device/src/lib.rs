@@ -28,6 +28,13 @@
 //! leave nothing behind: the PTX is that of the kernel without annotations. With it, and no session
 //! attached, a warp reads one word of constant memory and records nothing.
 //!
+//! # While the kernel runs, and after it failed
+//!
+//! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to memory
+//! of the host, a region's begin and end each when it happens, by relaxed stores at the scope of the
+//! system (`st.relaxed.sys`) and one fence when a warp leaves. The host reads them while the kernel runs
+//! and after it trapped. Without the feature no kernel's machine code knows of it.
+//!
 //! # Low-level calls
 //!
 //! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing
@@ -85,7 +92,7 @@ pub mod __private {
 
     #[cfg(feature = "enabled")]
     pub use crate::calibration::__profiler_calibrate_v2;
-    pub use crate::config::Config;
+    pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};

@@ -3,6 +3,7 @@
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
 use profiler_wire::record::{range_data, range_kind, tag};
+use profiler_wire::site::Buffer;
 
 pub use crate::state::State;
 
@@ -170,7 +171,14 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
     pub fn region<P: Attachment>(self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
-        let start = if self.state.config.enabled { self.state.stamp() } else { 0 };
+        let start = if !self.state.config.enabled {
+            0
+        } else if self.state.config.buffer() == Buffer::Host {
+            // Whoever watches sees that it is open.
+            self.append_now(u64::from(track), tag(RecordKind::Begin, site.0))
+        } else {
+            self.state.stamp()
+        };
         Region { leader: self, site, track, payload, start }
     }
 
@@ -244,8 +252,15 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     fn record(&self, stores: bool, end: u64) {
         let Leader { state, leads } = self.leader;
-        let kind = tag(range_kind(self.track), self.site.0);
-        let data = range_data(self.track, self.start);
+        let kind = match state.config.buffer() {
+            Buffer::Global => range_kind(self.track),
+            Buffer::Host => RecordKind::End,
+        };
+        let kind = tag(kind, self.site.0);
+        let data = match state.config.buffer() {
+            Buffer::Global => range_data(self.track, self.start),
+            Buffer::Host => u64::from(self.track),
+        };
         let address = state.address();
         // SAFETY: it leads only where this very state records.
         unsafe { state.append(leads, stores, address, data, kind, end) }
@@ -259,7 +274,7 @@ impl<P: Attachment> Drop for Region<'_, P> {
     #[inline(always)]
     fn drop(&mut self) {
         let state = self.leader.state;
-        if state.config.enabled {
+        if state.config.enabled && !hardware::is_unwinding() {
             let stores = state.stores(self.leader.leads);
             self.record(stores, state.stamp());
         }

@@ -1,6 +1,6 @@
 //! Sites: the numbers by which records name kernels, regions and marks.
 
-use profiler_wire::site::{Names, SiteEntry, SiteKind};
+use profiler_wire::site::{Buffer, Names, SiteEntry, SiteKind};
 
 /// The number of a site, 20 bits; a constant in the machine code. Made by [`site!`](crate::site!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub const fn entry(
     name: &'static str,
     unit: &'static str,
     strategy: u16,
+    buffer: Buffer,
     symbol: &'static str,
     launch_bounds: [u32; 3],
     names: &'static [&'static str],
@@ -39,6 +40,7 @@ pub const fn entry(
     let mut entry = SiteEntry::new(kind, name, file, module, line, column);
     entry.unit = unit;
     entry.strategy = strategy;
+    entry.buffer = buffer;
     entry.symbol = symbol;
     entry.max_threads = launch_bounds[0];
     entry.min_blocks = launch_bounds[1];
@@ -138,6 +140,18 @@ macro_rules! __strategy {
     };
 }
 
+/// The buffer of a kernel; only kernels name one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __buffer {
+    () => {
+        $crate::__private::wire::site::Buffer::Global
+    };
+    ($buffer:ident) => {
+        $crate::__private::wire::site::Buffer::$buffer
+    };
+}
+
 /// Leaves a site entry in the compiled module and gives its [`SiteId`].
 #[cfg(feature = "enabled")]
 #[doc(hidden)]
@@ -146,7 +160,8 @@ macro_rules! __site {
     (
         kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
         symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
-        max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?] $(,)?
+        max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?]
+        $(, buffer = $buffer:ident)? $(,)?
     ) => {{
         const __PROFILER_ENTRY: $crate::__private::wire::SiteEntry<'static> =
             $crate::__private::entry(
@@ -154,6 +169,7 @@ macro_rules! __site {
                 $name,
                 $unit,
                 $strategy,
+                $crate::__buffer!($($buffer)?),
                 $symbol,
                 [$max_threads, $min_blocks, $max_registers],
                 &[$($list),*],
@@ -186,13 +202,15 @@ macro_rules! __site {
     (
         kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
         symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
-        max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?] $(,)?
+        max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?]
+        $(, buffer = $buffer:ident)? $(,)?
     ) => {{
         const _: $crate::__private::wire::SiteEntry<'static> = $crate::__private::entry(
             $crate::__private::wire::SiteKind::$kind,
             $name,
             $unit,
             $strategy,
+            $crate::__buffer!($($buffer)?),
             $symbol,
             [$max_threads, $min_blocks, $max_registers],
             &[$($list),*],

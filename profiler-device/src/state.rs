@@ -7,6 +7,7 @@ use profiler_wire::descriptor::{
 };
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
 use profiler_wire::record::{RecordKind, UNIT_BYTES, tag};
+use profiler_wire::site::Buffer;
 use profiler_wire::{Strategy, WIRE_VERSION};
 
 use crate::config::Config;
@@ -236,7 +237,12 @@ impl State {
         // SAFETY: the state records, so the room is this lane's own, or its limit is 0 and nothing
         // is stored. Below the limit the cursor, of which the address was made, lies in the room by
         // the descriptor's contract ("Slots"), and no other thread writes a room.
-        let stamp = unsafe { hardware::store_unit_if(stores, address, data, tag, ticks) };
+        let stamp = unsafe {
+            match self.config.buffer() {
+                Buffer::Global => hardware::store_unit_if(stores, address, data, tag, ticks),
+                Buffer::Host => hardware::publish_unit_if(stores, address, data, tag, ticks),
+            }
+        };
         let [last, _] = self.last.get();
         self.last.set([stamp, last]);
         let step = self.room.step & u32::from(leads).wrapping_neg();
@@ -278,6 +284,10 @@ impl State {
     #[inline(always)]
     fn exit_through(&self, descriptor: impl Descriptor) {
         let lane = hardware::lane_id();
+        if self.config.buffer() == Buffer::Host {
+            // So that who sees the counts below sees all units that they count.
+            hardware::order_before_host();
+        }
         let units = descriptor::units(self.cursor.get(), self.room.step);
         let attachments = self.attachments.get();
         if lane == 0 && self.slot != NO_SLOT {
@@ -285,7 +295,7 @@ impl State {
             let exit = ExitHeader { clock, globaltimer, units, attachments };
             let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
-            unsafe { write_units(address, exit.pack()) };
+            unsafe { write_units(self.config.buffer(), address, exit.pack()) };
             return;
         }
         if lane != 0 {
@@ -295,8 +305,14 @@ impl State {
             if self.slot != NO_SLOT && descriptor.u32::<{ offset::FLAGS }>() & FLAG_LANES != 0 {
                 let index = u64::from(self.slot) * 32 + u64::from(lane);
                 let address = descriptor.u64::<{ offset::LANE_COUNTS }>() + 8 * index;
+                let counts = header::pack_counts(units, attachments);
                 // SAFETY: the count is this lane's alone.
-                unsafe { hardware::store_word(address, header::pack_counts(units, attachments)) };
+                unsafe {
+                    match self.config.buffer() {
+                        Buffer::Global => hardware::store_word(address, counts),
+                        Buffer::Host => hardware::publish_word(address, counts),
+                    }
+                }
                 return;
             }
         }
@@ -316,7 +332,7 @@ impl Drop for State {
     /// Leaves the kernel: lane 0 writes the exit half of the header, other lanes their counts.
     #[inline(always)]
     fn drop(&mut self) {
-        if !self.config.enabled || !self.recording {
+        if !self.config.enabled || !self.recording || hardware::is_unwinding() {
             return;
         }
         match self.explicit {
@@ -512,7 +528,7 @@ unsafe fn write_entry(address: u64, kernel: SiteId, config: Config, warp: u32) {
     };
     (entry.clock, entry.globaltimer) = anchor();
     // SAFETY: the caller's.
-    unsafe { write_units(address, entry.pack()) };
+    unsafe { write_units(config.buffer(), address, entry.pack()) };
 }
 
 /// Writes words by 16-byte stores.
@@ -521,13 +537,17 @@ unsafe fn write_entry(address: u64, kernel: SiteId, config: Config, warp: u32) {
 ///
 /// `address` must be that of `N` words, aligned to 16, that only this thread writes.
 #[inline(always)]
-unsafe fn write_units<const N: usize>(address: u64, words: [u64; N]) {
+unsafe fn write_units<const N: usize>(buffer: Buffer, address: u64, words: [u64; N]) {
     const { assert!(N.is_multiple_of(2), "units have two words") };
     let mut index = 0;
     while index < N {
+        let (unit, words) = (address + 8 * index as u64, [words[index], words[index + 1]]);
         // SAFETY: inside the N words.
         unsafe {
-            hardware::store_unit(address + 8 * index as u64, [words[index], words[index + 1]])
+            match buffer {
+                Buffer::Global => hardware::store_unit(unit, words),
+                Buffer::Host => hardware::publish_unit(unit, words),
+            }
         };
         index += 2;
     }

@@ -1,7 +1,7 @@
 //! What a launch is told, and the device that it runs on.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::error::LaunchError;
@@ -49,6 +49,31 @@ pub enum Threads {
     Os,
 }
 
+/// Ends launches from another thread of the host: what kills a process is to a kernel that hangs.
+/// Clones are one and the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Something to give to a launch, and to keep.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the launches that were given it, and those that will be, with
+    /// [`LaunchError::Stopped`]: as soon as one of their threads waits, yields, advances or ends.
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`stop`](Self::stop) was called.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Shape and surroundings of one launch. [`LaunchConfig::new`] fills in the defaults.
 #[derive(Clone, Debug)]
 pub struct LaunchConfig {
@@ -74,6 +99,8 @@ pub struct LaunchConfig {
     pub yield_limit: u64,
     /// What [`crate::grid_id`] shows; `None` for the device's next number.
     pub grid_id: Option<u64>,
+    /// What another thread can end the launch by.
+    pub stop: Option<Stop>,
 }
 
 impl LaunchConfig {
@@ -93,7 +120,13 @@ impl LaunchConfig {
             stack_bytes: 128 * 1024,
             yield_limit: 1 << 24,
             grid_id: None,
+            stop: None,
         }
+    }
+
+    /// Whether another thread has ended the launch.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(Stop::is_stopped)
     }
 
     /// Threads of a block.
@@ -177,7 +210,8 @@ impl Emulator {
     ///
     /// # Errors
     ///
-    /// [`LaunchError`]: a shape that no GPU takes, a panic in a thread, a deadlock or a livelock.
+    /// [`LaunchError`]: a shape that no GPU takes, a panic in a thread, a deadlock, a livelock, or a
+    /// [`Stop`].
     /// Whatever threads wrote until then has been written.
     pub fn launch<Kernel: Fn() + Sync>(
         &self,

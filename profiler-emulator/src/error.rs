@@ -37,6 +37,8 @@ pub enum LaunchError {
         /// Blocks that have not begun, for want of a place on an SM.
         blocks_not_started: u64,
     },
+    /// Another thread of the host ended the launch: see [`crate::Stop`].
+    Stopped,
 }
 
 /// A thread that waits.
@@ -142,6 +144,7 @@ impl fmt::Display for LaunchError {
                 )?;
                 write_waits(f, waits, *blocks_not_started)
             }
+            Self::Stopped => f.write_str("another thread stopped the launch"),
         }
     }
 }

@@ -152,7 +152,8 @@ pub fn advance(ticks: u64) {
         if panicking() {
             return;
         }
-        let pause = launch.state.borrow_mut().advance(context.slot, context.thread, ticks);
+        let stopped = launch.config.is_stopped();
+        let pause = launch.state.borrow_mut().advance(context.slot, context.thread, ticks, stopped);
         if pause {
             context.suspender.suspend();
         }

@@ -29,9 +29,9 @@
 //! A loop that waits for another thread must call [`yield_now`] in every turn; one that does not
 //! never ends. A launch in which every thread waits ends with [`LaunchError::Deadlock`], one in
 //! which threads only yield with [`LaunchError::Livelock`]. A panic in one thread ends the launch
-//! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped. A
-//! thread that overflows its stack hits a guard page, which ends the process: raise
-//! [`LaunchConfig::stack_bytes`].
+//! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped.
+//! Another thread of the host ends a launch by a [`Stop`]. A thread that overflows its stack hits a
+//! guard page, which ends the process: raise [`LaunchConfig::stack_bytes`].
 //!
 //! # Virtual time
 //!
@@ -64,8 +64,8 @@ mod shared;
 mod state;
 
 pub use config::{
-    ClockMode, Emulator, LaunchConfig, MAX_BLOCK_THREADS, MAX_SHARED_BYTES, TICKS_PER_NS, Threads,
-    WARP_SIZE, launch,
+    ClockMode, Emulator, LaunchConfig, MAX_BLOCK_THREADS, MAX_SHARED_BYTES, Stop, TICKS_PER_NS,
+    Threads, WARP_SIZE, launch,
 };
 pub use error::{LaunchError, Wait, WaitFor};
 pub use kernel::{

@@ -150,6 +150,7 @@ impl Runner<'_> {
             let mut state = self.launch.state.borrow_mut();
             state.has_run(slot, thread);
             match ending {
+                None if self.launch.config.is_stopped() => return Err(LaunchError::Stopped),
                 None => {}
                 Some(Ok(())) => state.finish(slot, thread),
                 Some(Err(payload)) => {

@@ -174,16 +174,23 @@ impl State {
         }
     }
 
-    /// The running thread works for a while. True if it has to let warps that are now behind it run
-    /// first, so that they do not see what it does after that.
-    pub(crate) fn advance(&mut self, slot: usize, thread: usize, ticks: u64) -> bool {
+    /// The running thread works for a while. True if it has to suspend: where the launch is
+    /// `stopped`, or to let warps that are now behind it run first, so that they do not see what it
+    /// does after that.
+    pub(crate) fn advance(
+        &mut self,
+        slot: usize,
+        thread: usize,
+        ticks: u64,
+        stopped: bool,
+    ) -> bool {
         self.idle_yields = 0;
         let (warp, lane) = warp_and_lane(thread);
         let behind = self.runnable.first().map(|&(time, ..)| time);
         let block = self.block(slot);
         let time = &mut block.threads[thread].time;
         *time += ticks;
-        let pause = behind.is_some_and(|behind| behind < *time);
+        let pause = stopped || behind.is_some_and(|behind| behind < *time);
         if pause {
             block.warps[warp].paused |= 1 << lane;
         }

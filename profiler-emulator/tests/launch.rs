@@ -4,11 +4,11 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use common::{collect, collect_both, config, thread};
 use profiler_emulator::{
-    ClockMode, Emulator, LaunchConfig, LaunchError, Threads, WaitFor, active_mask, advance,
+    ClockMode, Emulator, LaunchConfig, LaunchError, Stop, Threads, WaitFor, active_mask, advance,
     barrier, block_index, clock64, constant_u32, constant_u64, dynamic_shared, globaltimer,
     grid_dim, grid_id, is_in_kernel, lane_id, launch, shared_memory, sm_id, thread_index,
     warp_exchange, with_thread_storage, yield_now,
@@ -151,6 +151,42 @@ fn a_spin_that_nobody_ends_is_a_livelock() {
         };
         assert_eq!((waits.len(), *blocks_not_started), (8, 3));
         assert!(error.to_string().contains("blocks_per_sm"), "{error}");
+    }
+}
+
+#[test]
+fn another_thread_stops_a_launch_that_never_ends() {
+    for threads in BOTH {
+        for turn in [yield_now as fn(), || advance(10)] {
+            let (stop, begun) = (Stop::new(), AtomicBool::new(false));
+            let config = LaunchConfig {
+                threads,
+                yield_limit: u64::MAX,
+                stop: Some(stop.clone()),
+                ..config(2, 33)
+            };
+            let kernel = || loop {
+                begun.store(true, Relaxed);
+                turn();
+            };
+            let ended = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !begun.load(Relaxed) {
+                        std::thread::yield_now();
+                    }
+                    stop.stop();
+                });
+                launch(&config, kernel)
+            });
+            assert_eq!(ended, Err(LaunchError::Stopped));
+            assert_eq!(
+                launch(&config, || loop {
+                    turn()
+                }),
+                Err(LaunchError::Stopped),
+                "{stop:?}"
+            );
+        }
     }
 }
 

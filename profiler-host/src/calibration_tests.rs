@@ -6,6 +6,7 @@ use super::*;
 
 fn site(kind: SiteKind, name: String) -> Site {
     Site {
+        buffer: profiler_trace::Buffer::Global,
         id: 1,
         kind,
         name,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use profiler_device::DescriptorPtr;
-use profiler_emulator::{Emulator, LaunchConfig};
-use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable, Trace};
+use profiler_emulator::{Emulator, LaunchConfig, LaunchError};
+use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::descriptor;
 
 use crate::arrays::Arrays;
@@ -15,6 +15,7 @@ use crate::export::Output;
 use crate::host_memory::HostMemory;
 use crate::launch::{Kernel, Shape};
 use crate::layout::Layout;
+use crate::live::{LiveArrays, Watch};
 use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
 
 /// Runs kernels and records what they emit.
@@ -22,7 +23,9 @@ use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
 pub(crate) struct EmulatorSession<'b> {
     device: &'b EmulatedDevice,
     arrays: Arrays,
-    memory: HostMemory,
+    memory: Arc<HostMemory>,
+    /// Whether a kernel failed since the last reset.
+    failed: bool,
     /// The descriptor's place, where it is the session's own.
     own_descriptor: Option<HostMemory>,
     pub(crate) output: Output,
@@ -116,6 +119,13 @@ pub(crate) fn calibration_options() -> Options {
     }
 }
 
+/// Whether a launch that failed had begun to run.
+fn has_begun(error: &Error) -> bool {
+    let Error::Emulator(error) = error else { return false };
+    use LaunchError::{Deadlock, Livelock, Panic, Stopped};
+    matches!(error, Panic { .. } | Deadlock { .. } | Livelock { .. } | Stopped)
+}
+
 /// The constant memory of a launch without a session: an empty descriptor.
 pub(crate) fn no_session() -> Arc<[u8]> {
     Arc::from([0; descriptor::BYTES])
@@ -130,14 +140,14 @@ impl<'b> EmulatorSession<'b> {
         if options.record_cost == Cost::Measure {
             output.cost = Some(device.calibrate()?);
         }
-        let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
+        let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?);
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         let own_descriptor = options
             .apart
             .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
             .transpose()?;
-        let mut session = Self { device, arrays, memory, own_descriptor, output };
+        let mut session = Self { device, arrays, memory, failed: false, own_descriptor, output };
         session.close();
         Ok(session)
     }
@@ -175,6 +185,7 @@ impl<'b> EmulatorSession<'b> {
         // as long as the session.
         let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
         self.close();
+        self.failed |= result.as_ref().is_err_and(has_begun);
         result
     }
 
@@ -183,24 +194,39 @@ impl<'b> EmulatorSession<'b> {
         DescriptorPtr::new(own.map_or(std::ptr::null(), |own| own.as_ptr().cast_const()))
     }
 
+    pub(crate) fn watch(&self) -> Watch {
+        let Arrays { layout, descriptor, .. } = &self.arrays;
+        let address = self.memory.address();
+        let live = LiveArrays::new(Arc::clone(&self.memory), address, layout, *descriptor, None);
+        Watch::new(self.device.info(), vec![live], &self.output)
+    }
+
     pub(crate) fn capture(&self) -> Result<Capture, Error> {
         let entries = profiler_device::registered_sites();
         let sites = SiteTable::from_entries(entries.iter().map(Vec::as_slice))?;
         Ok(Capture {
             device: self.device.info(),
-            modules: vec![self.arrays.read_back(&self.memory, sites)?],
+            modules: vec![self.arrays.read_back(&*self.memory, sites)?],
             record_cost: self.output.cost,
+            end: if self.failed { CaptureEnd::Failed { code: 0 } } else { CaptureEnd::Finished },
             ..Capture::default()
         })
     }
 
     pub(crate) fn reset(&mut self) -> Result<(), Error> {
-        // Fresh memory is zero without being filled: most of the rooms were never touched.
         let layout = &self.arrays.layout;
-        self.memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
+        if Arc::get_mut(&mut self.memory).is_some() {
+            // Fresh memory is zero without being filled: most of the rooms were never touched.
+            let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
+            self.memory = Arc::new(memory);
+        } else {
+            // Whoever watches looks there.
+            self.memory.zero_words();
+        }
         let base = self.arrays.layout.base(self.memory.address());
         self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
         self.arrays.reset();
+        self.failed = false;
         self.close();
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use profiler_trace::SiteTableError;
+use profiler_trace::{Capture, SiteTableError};
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::record::UNIT_WORDS;
 use profiler_wire::symbol::DESCRIPTOR;
@@ -77,16 +77,30 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] CudaFailure),
-    /// A kernel failed, and with it everything in device memory was lost.
+    /// A kernel failed, and with it everything in device memory was lost; not so the records of
+    /// kernels with `#[profiled(buffer = host)]`, see [`Error::salvaged`].
     #[cfg(feature = "cuda")]
     #[error(
-        "a kernel failed ({reason}), and all device memory of the process is gone with it, the \
-         records too; run the program under compute-sanitizer, or on the emulator"
+        "a kernel failed ({reason}), and all device memory of the process is gone with it, {}; run \
+         the program under compute-sanitizer, or on the emulator",
+        kept(salvaged.as_deref())
     )]
     KernelFailed {
         /// CUDA's name and text for the failure.
         reason: String,
+        /// CUDA's number for it (`CUresult`).
+        code: u32,
+        /// What kernels with `buffer = host` had recorded in the session that reports the failure.
+        salvaged: Option<Box<Capture>>,
     },
+    /// No kernel of the session can be watched.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "no kernel of the session's modules can be watched: annotate it with \
+         #[profiled(buffer = host)], so that its records go to memory that the host can read \
+         meanwhile"
+    )]
+    NotWatchable,
     /// A GPU was asked of a program that was built without the feature `cuda`.
     #[error(
         "the GPU was asked for, but this program was built without the feature `cuda` of \
@@ -211,6 +225,34 @@ pub enum Error {
         .0.display()
     )]
     NotFromTrace(PathBuf),
+}
+
+impl Error {
+    /// What kernels with `#[profiled(buffer = host)]` had recorded when a kernel of the session failed
+    /// on the GPU: decode it by [`crate::trace::decode`], write it by [`Capture::write`]. Regions that
+    /// were open then have no end.
+    ///
+    /// `None` where no such kernel is in the session's modules, for other errors, and on the emulator:
+    /// there a launch that fails says so itself, and the session goes on and can be finished.
+    #[must_use]
+    pub fn salvaged(&self) -> Option<&Capture> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::KernelFailed { salvaged, .. } => salvaged.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn kept(salvaged: Option<&Capture>) -> &'static str {
+    match salvaged {
+        None => {
+            "the records there too; where the kernel is annotated with #[profiled(buffer = host)] they \
+             lie elsewhere, and the end of its session gives them back with the error"
+        }
+        Some(_) => "but not the records of kernels with buffer = host: Error::salvaged has them",
+    }
 }
 
 fn free_bytes(free: Option<u64>) -> String {

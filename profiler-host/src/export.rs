@@ -80,6 +80,11 @@ impl Output {
         Self { path: None, export: options.export, subtract: options.subtract_record_cost, cost }
     }
 
+    /// Whether the cost of records is taken out of the times.
+    pub(crate) fn subtracts(&self) -> bool {
+        self.subtract
+    }
+
     pub(crate) fn set_path(&mut self, path: PathBuf) -> Result<(), Error> {
         Format::of(&path)?;
         self.path = Some(path);
@@ -118,6 +123,17 @@ impl Output {
             None => {}
         }
         Ok(trace)
+    }
+
+    /// What there is to do with the records that a failed kernel left, where its session ends: they
+    /// are exported as others are.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn salvage(&mut self, error: &Error) {
+        if let Some(capture) = error.salvaged()
+            && let Some(path) = self.take_path()
+        {
+            Self::report(self.export(capture, path));
+        }
     }
 
     /// What a drop does with a failure, since it cannot return it.

@@ -1,7 +1,9 @@
-//! Memory of the host, for the emulator: zeroed, and aligned as device memory is.
+//! Memory of the host that kernels write to, those of the emulator and those that record with
+//! `buffer = host`: zeroed, and aligned as device memory is.
 
 use std::alloc::{alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arrays::{Memory, Rows};
 use crate::error::Error;
@@ -12,7 +14,10 @@ const ALIGNMENT: usize = 256;
 /// touched, where a larger one makes it fill them.
 const ALLOCATOR_ALIGNMENT: usize = 16;
 
-/// A stretch of zeroed memory that kernels of the emulator read and write through its address.
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// A stretch of zeroed memory that kernels read and write through its address.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     start: NonNull<u8>,
@@ -22,18 +27,34 @@ pub(crate) struct HostMemory {
     bytes: usize,
 }
 
+// SAFETY: it owns its allocation, which belongs to no thread.
+unsafe impl Send for HostMemory {}
+// SAFETY: what may be done through a shared reference while others write is to read and to zero by
+// whole words, atomically, as kernels write records. `read` copies plainly: its callers see to it that
+// no kernel runs, and nobody else writes.
+unsafe impl Sync for HostMemory {}
+
 impl HostMemory {
     /// Memory of this size; `cure` says what to lower where it does not fit.
     pub(crate) fn zeroed(bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
+        Self::aligned(bytes, ALIGNMENT, cure)
+    }
+
+    /// Memory of this size that begins at a multiple of `alignment`, a power of two.
+    pub(crate) fn aligned(
+        bytes: u64,
+        alignment: usize,
+        cure: impl Fn() -> String,
+    ) -> Result<Self, Error> {
         let out_of_memory = || Error::OutOfMemory { bytes, free: None, cure: cure() };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let layout = size
-            .checked_add(ALIGNMENT)
+            .checked_add(alignment)
             .and_then(|size| std::alloc::Layout::from_size_align(size, ALLOCATOR_ALIGNMENT).ok())
             .ok_or_else(out_of_memory)?;
-        // SAFETY: the layout's size is at least ALIGNMENT, so not zero.
+        // SAFETY: the layout's size is at least the alignment, so not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
-        let skip = start.addr().get().next_multiple_of(ALIGNMENT) - start.addr().get();
+        let skip = start.addr().get().next_multiple_of(alignment) - start.addr().get();
         // Kernels get addresses as numbers, in the descriptor.
         start.as_ptr().expose_provenance();
         Ok(Self { start, layout, skip, bytes: size })
@@ -41,7 +62,7 @@ impl HostMemory {
 
     /// The first aligned byte.
     pub(crate) fn as_ptr(&self) -> *mut u8 {
-        // SAFETY: `skip` is below ALIGNMENT, by which the allocation is longer than asked for.
+        // SAFETY: `skip` is below the alignment, by which the allocation is longer than asked for.
         unsafe { self.start.as_ptr().add(self.skip) }
     }
 
@@ -51,6 +72,46 @@ impl HostMemory {
         // SAFETY: the allocation has at least this many bytes behind the first aligned one, and is
         // borrowed mutably; kernels that may write to it have returned.
         unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), length) };
+    }
+
+    /// The words from the byte `from` on, a multiple of 8.
+    fn words(&self, from: usize, count: usize) -> impl Iterator<Item = &AtomicU64> {
+        let end = count.checked_mul(WORD).and_then(|bytes| from.checked_add(bytes));
+        let fits = end.is_some_and(|end| end <= self.bytes) && from.is_multiple_of(WORD);
+        assert!(fits, "a session reads its own arrays only");
+        (0..count).map(move |index| {
+            // SAFETY: just checked to lie within the allocation, whose first byte is aligned to 256
+            // and which is initialised; while it is shared, all write to it by whole words.
+            unsafe { AtomicU64::from_ptr(self.as_ptr().add(from + WORD * index).cast()) }
+        })
+    }
+
+    /// Reads words while kernels may write to them, each of them whole, from the byte `from` on. What
+    /// was written before a word that is read here is seen by what is read behind it.
+    pub(crate) fn read_words(&self, from: usize, into: &mut [u64]) {
+        let words = self.words(from, into.len());
+        for (into, word) in into.iter_mut().zip(words) {
+            *into = word.load(Ordering::Acquire);
+        }
+    }
+
+    /// [`Memory::read`] while kernels may write: rows, and what lies between them, of whole words.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn read_rows(&self, from: usize, rows: Rows, into: &mut [u8]) {
+        for row in 0..rows.count {
+            let words = self.words(from + row * rows.pitch, rows.width / WORD);
+            let target = into[row * rows.pitch..][..rows.width].chunks_exact_mut(WORD);
+            for (target, word) in target.zip(words) {
+                target.copy_from_slice(&word.load(Ordering::Acquire).to_ne_bytes());
+            }
+        }
+    }
+
+    /// Sets all whole words to zero while others may read them.
+    pub(crate) fn zero_words(&self) {
+        for word in self.words(0, self.bytes / WORD) {
+            word.store(0, Ordering::Relaxed);
+        }
     }
 
     /// The address of the first aligned byte.

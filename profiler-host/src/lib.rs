@@ -67,6 +67,31 @@
 //! trace's diagnostics say how much room would have done. [`Profiler::infer_capacity`] finds that
 //! out by a run that only counts.
 //!
+//! # While a kernel runs, and after it failed
+//!
+//! A kernel that traps takes all device memory with it. One that is annotated with
+//! `#[profiled(buffer = host)]` writes its records to memory of this process instead, a region's begin
+//! and end each when it happens. `watch()` of a session gives a [`Watch`], by which any thread reads
+//! what is there while the kernel runs; the error of a kernel that failed holds what there was
+//! ([`Error::salvaged`]), and an export on drop is written as ever. Regions that had not ended are open.
+//!
+//! ```no_run
+//! # use profiler_host::{Error, Session};
+//! # fn finish(session: Session<'_>) -> Result<(), Error> {
+//! let trace = match session.finish() {
+//!     Err(error) => match error.salvaged() {
+//!         Some(capture) => profiler_host::trace::decode(capture),
+//!         None => return Err(error),
+//!     },
+//!     Ok(trace) => trace,
+//! };
+//! println!("{}", trace.diagnostics);
+//! # Ok(()) }
+//! ```
+//!
+//! The session's arrays then lie in page-locked memory, as many bytes as else on the GPU: give
+//! `max_warps` or [`ProfilerBuilder::for_grid`], and what the session is for takes little of it.
+//!
 //! # Linking
 //!
 //! With the feature `cuda` (on by default) this crate brings its own definitions of the driver's
@@ -86,6 +111,7 @@ mod gpu;
 mod host_memory;
 mod launch;
 mod layout;
+mod live;
 mod options;
 mod profiler;
 mod session;
@@ -100,6 +126,7 @@ pub use export::{export_enabled, set_export, write_trace};
 #[cfg(feature = "cuda")]
 pub use gpu::ModuleSession;
 pub use launch::{Extent, Kernel, Shape, non_empty};
+pub use live::Watch;
 pub use options::{
     DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots,
     WARPS_MAX, WORDS_MAX,

@@ -9,6 +9,7 @@ use crate::backend::{Backend, Device};
 use crate::emulator_session::EmulatorSession;
 use crate::error::Error;
 use crate::launch::{Kernel, Shape};
+use crate::live::Watch;
 use crate::profiler::Profiler;
 
 impl Profiler {
@@ -132,6 +133,21 @@ impl<'b> Session<'b> {
         }
     }
 
+    /// A view of what the session's kernels have recorded so far, for any thread, while they run:
+    /// those with `#[profiled(buffer = host)]`; on the emulator, where a launch returns when the kernel
+    /// has ended, all.
+    ///
+    /// # Errors
+    ///
+    /// `Error::NotWatchable`, where no such kernel is in the module.
+    pub fn watch(&self) -> Result<Watch, Error> {
+        match &self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session, _) => session.watch(),
+            On::Emulator(session) => Ok(session.watch()),
+        }
+    }
+
     /// Forgets all records and goes on.
     ///
     /// # Errors
@@ -156,8 +172,9 @@ impl<'b> Session<'b> {
     /// # Errors
     ///
     /// [`Error::UnannouncedLaunch`], where a kernel was given the session's
-    /// [`descriptor`](Self::descriptor) in a launch past the session and slots are linear; what CUDA
-    /// says.
+    /// [`descriptor`](Self::descriptor) in a launch past the session and slots are linear;
+    /// `Error::KernelFailed`, which holds what kernels with `buffer = host` had recorded
+    /// ([`Error::salvaged`]); what CUDA says.
     pub fn capture(&mut self) -> Result<Capture, Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
@@ -208,11 +225,11 @@ impl<'b> Session<'b> {
     ///
     /// See [`capture`](Self::capture), [`crate::write_trace`] and [`Capture::write`].
     pub fn finish(mut self) -> Result<Trace, Error> {
-        let capture = self.capture()?;
+        let capture = self.capture();
         match &mut self.on {
             #[cfg(feature = "cuda")]
-            On::Gpu(session, _) => session.finish_capture(&capture),
-            On::Emulator(session) => session.output.finish(&capture),
+            On::Gpu(session, _) => session.finish_capture(capture),
+            On::Emulator(session) => session.output.finish(&capture?),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use profiler_device::__private::{Config, Recorder, State};
+use profiler_device::__private::{BufferChoice, Config, Recorder, State};
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::RegionForm;
 use profiler_host::{
@@ -11,6 +11,7 @@ use profiler_host::{
 };
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
+use profiler_wire::site::Buffer;
 
 /// Kernels as `#[profiled]` makes them, spelled out: this crate is below the macros.
 mod kernels {
@@ -33,7 +34,8 @@ mod kernels {
     }
 
     fn config(strategy: Strategy) -> Config {
-        Config { enabled: true, strategy, when: true, clock: Clock::Cycles, track: 0 }
+        let buffer = BufferChoice::new(Buffer::Global);
+        Config { enabled: true, strategy, when: true, clock: Clock::Cycles, buffer, track: 0 }
     }
 
     fn linear_thread() -> u32 {

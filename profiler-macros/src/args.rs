@@ -63,6 +63,23 @@ pub(crate) struct Grammar {
     pub(crate) refused: &'static [(Key, &'static str)],
 }
 
+/// Where the records of a kernel go.
+#[derive(Clone, Copy)]
+pub(crate) enum Buffer {
+    Global,
+    Host,
+}
+
+impl Buffer {
+    /// As `profiler_wire::site::Buffer` calls it.
+    pub(crate) fn constant(self) -> TokenStream {
+        match self {
+            Self::Global => emit!(Global),
+            Self::Host => emit!(Host),
+        }
+    }
+}
+
 /// The clock of a kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock {
@@ -83,6 +100,7 @@ pub(crate) struct Arguments {
     pub(crate) by: Option<Argument<By>>,
     pub(crate) track: Option<Argument<Expr>>,
     pub(crate) clock: Option<Argument<Clock>>,
+    pub(crate) buffer: Option<Argument<Buffer>>,
     pub(crate) recorder: Option<Argument<Expr>>,
     pub(crate) enabled: Option<Argument<Expr>>,
     pub(crate) max_threads: Option<Argument<Expr>>,
@@ -212,7 +230,7 @@ impl Arguments {
             }
             Key::By => self.by = argument(word, By::parse(input, errors)?),
             Key::Clock => self.clock = argument(word, parse_clock(input, errors)?),
-            Key::Buffer => parse_buffer(input, errors)?,
+            Key::Buffer => self.buffer = argument(word, parse_buffer(input, errors)?),
             Key::Pin => self.pin = argument(word, parse_pins(input, errors)?),
             Key::Crate => {
                 let path = input.call(Path::parse_mod_style).map_err(|error| {
@@ -282,20 +300,25 @@ fn parse_clock(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Cl
     })
 }
 
-fn parse_buffer(input: ParseStream, errors: &mut Errors) -> syn::Result<()> {
+fn parse_buffer(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Buffer>> {
     let word = Ident::parse_any(input)
-        .map_err(|error| syn::Error::new(error.span(), "expected a buffer: `global`"))?;
-    match word.to_string().as_str() {
-        "global" => {}
-        known @ ("shared" | "host") => errors.on(
-            &word,
-            format!(
-                "`buffer = {known}` comes in a later version; only `global` is available in this one"
-            ),
-        ),
-        other => errors.on(&word, format!("unknown buffer `{other}`; expected `global`")),
-    }
-    Ok(())
+        .map_err(|error| syn::Error::new(error.span(), "expected a buffer: `global` or `host`"))?;
+    Ok(match word.to_string().as_str() {
+        "global" => Some(Buffer::Global),
+        "host" => Some(Buffer::Host),
+        "shared" => {
+            errors.on(
+                &word,
+                "`buffer = shared` comes in a later version; `global` and `host` are available in \
+                 this one",
+            );
+            None
+        }
+        other => {
+            errors.on(&word, format!("unknown buffer `{other}`; expected `global` or `host`"));
+            None
+        }
+    })
 }
 
 fn parse_bound(

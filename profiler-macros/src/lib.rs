@@ -166,12 +166,27 @@ mod tests;
 /// pub extern "ptx-kernel" fn coarse() {}
 /// ```
 ///
-/// `buffer = global` keeps records in global memory; no other buffer is available in this version.
+/// `buffer = global` (the default) keeps records in global memory, a region as one record that is
+/// written when it ends. `buffer = host` writes them to memory of the host that the GPU can reach, a
+/// region as a record of its begin and one of its end, each when it happens: the host reads what
+/// there is while the kernel runs (`Session::watch` of profiler-host), and after the kernel trapped,
+/// hung or touched an illegal address, when all device memory is gone (`Error::salvaged`). Regions
+/// that had not ended by then show as open.
+///
+/// It is for kernels that fail or never end. It needs the feature `host-buffer` of profiler-device,
+/// without which the other kernels' machine code is as if this did not exist. A record crosses the bus
+/// to the host, a region is two of them, and what that costs is not subtracted from times. Where one
+/// kernel of a module asks for it, the records of the module's other kernels lie in the memory of the
+/// host too, in their own form. A warp that has not left has read both clocks but once: give
+/// `clock = globaltimer` as well, or [`profile_anchor!`] now and then, so that nanoseconds are right.
 ///
 /// ```
 /// # use profiler_device::profiled;
 /// #[profiled(buffer = global)]
 /// pub extern "ptx-kernel" fn ordinary() {}
+///
+/// #[profiled(buffer = host, clock = globaltimer)]
+/// pub extern "ptx-kernel" fn suspect() {}
 /// ```
 ///
 /// `enabled = CONSTANT` switches one kernel on or off when it is compiled; off, nothing is left.

@@ -5,6 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, LitStr, Path};
 
+use crate::args::Buffer;
 use crate::strategy::By;
 
 /// Quotes with the hygiene of `macro_rules!`: locals are invisible to the user's code and the
@@ -79,6 +80,8 @@ pub(crate) struct Site<'a> {
     pub(crate) unit: Option<&'a LitStr>,
     pub(crate) strategy: Option<&'a By>,
     pub(crate) symbol: Option<String>,
+    /// Of a kernel.
+    pub(crate) buffer: Buffer,
     /// `max_threads`, `min_blocks`, `max_registers`.
     pub(crate) bounds: [Option<&'a Expr>; 3],
     pub(crate) names: &'a [LitStr],
@@ -93,6 +96,7 @@ impl<'a> Site<'a> {
             unit: None,
             strategy: None,
             symbol: None,
+            buffer: Buffer::Global,
             bounds: [None; 3],
             names: &[],
         }
@@ -132,6 +136,13 @@ impl<'a> Site<'a> {
             ));
         }
         let [max_threads, min_blocks, max_registers] = self.bounds.map(bound);
+        let buffer = match self.buffer {
+            Buffer::Global => None,
+            Buffer::Host => {
+                let buffer = self.buffer.constant();
+                Some(emit!(, buffer = #buffer))
+            }
+        };
         let site = emit!(#root::__site!(
             kind = #kind,
             name = #name,
@@ -142,6 +153,7 @@ impl<'a> Site<'a> {
             min_blocks = #min_blocks,
             max_registers = #max_registers,
             names = [#(#names),*]
+            #buffer
         ));
         if assertions.is_empty() { site } else { emit!({ #assertions #site }) }
     }

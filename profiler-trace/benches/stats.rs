@@ -39,6 +39,7 @@ fn trace(regions: usize) -> Trace {
         unit: None,
         strategy: None,
         symbol: None,
+        buffer: profiler_trace::Buffer::Global,
     };
     let sites = names.into_iter().zip(kinds).enumerate().map(site).collect();
     let mut trace = Trace { sites, resolution_ns: 0.5, ..Trace::default() };

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{RegionForm, Site, SiteIndex, Time, Trace, Warp};
+use crate::model::{Buffer, RegionForm, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait};
 
 impl Trace {
@@ -44,6 +44,13 @@ impl Trace {
         let mut clamped = 0;
         for warp in &mut self.warps {
             let place = Some(Place { slot: Some(warp.slot), ..Place::default() });
+            let kernel = self.launches.get(warp.launch).map(|launch| launch.kernel);
+            let kernel = kernel.and_then(|kernel| self.sites.get(kernel.0 as usize));
+            // The emulator's stores all take the same time.
+            if !device.emulated && kernel.is_some_and(|kernel| kernel.buffer == Buffer::Host) {
+                self.diagnostics.note(DiagnosticKind::CostOfHostBuffer, place);
+                continue;
+            }
             match compress(warp, &self.sites, &cost, &device) {
                 Ok(crossed) => clamped += crossed,
                 Err(kind) => self.diagnostics.note(kind, place),

@@ -94,6 +94,11 @@ kinds! {
     CountSaturated "count-saturated" Error,
     /// Lanes that kept more records than their count says they emitted.
     CountMismatch "count-mismatch" Error,
+    /// A kernel failed, and what it recorded until then is here. Number: what the CUDA driver called
+    /// the failure; 0 where that is not known.
+    KernelFailed "kernel-failed" Warning,
+    /// The records were read while kernels ran.
+    KernelRunning "kernel-running" Info,
     /// Warps that entered the kernel and never left it.
     WarpNeverLeft "warp-never-left" Warning,
     /// Lanes that recorded and never left the kernel, in warps whose lane 0 did.
@@ -106,6 +111,9 @@ kinds! {
     OrphanedValue "orphaned-value" Warning,
     /// Units below the count that were never written.
     UnwrittenUnit "unwritten-unit" Error,
+    /// Units, of lanes that had not left the kernel, that were not there yet, or only in part, though
+    /// later ones were.
+    UnitInFlight "unit-in-flight" Warning,
     /// Units that are no record.
     DamagedUnit "damaged-unit" Error,
     /// Records of a site that the module does not have. Number: the first such id.
@@ -152,6 +160,8 @@ kinds! {
     CostExceedsDuration "cost-exceeds-duration" Warning,
     /// Warps in which several lanes recorded at once, so that no cost was subtracted from their times.
     CostOfLanes "cost-of-lanes" Warning,
+    /// Warps whose records went to the memory of the host, likewise.
+    CostOfHostBuffer "cost-of-host-buffer" Warning,
     /// The cost of a record was to be subtracted but is not known.
     CostUnknown "cost-unknown" Warning,
     /// Traces of different devices were merged.
@@ -241,6 +251,22 @@ impl fmt::Display for Diagnostic {
                 "{count} lanes kept more records than they say they emitted; the capture is damaged: \
                  read it back only after the kernels have finished"
             ),
+            Kind::KernelFailed => {
+                f.write_str("a kernel failed")?;
+                match (number, failure(number)) {
+                    (0, _) => f.write_str(" (its launch's error says why)")?,
+                    (number, None) => write!(f, " (CUDA error {number})")?,
+                    (number, Some(name)) => write!(f, " (CUDA error {number}, {name})")?,
+                }
+                f.write_str(
+                    "; what its warps had recorded until then is shown, a region that is open was \
+                     open when it failed, and what was lost of warps that never left is not known",
+                )
+            }
+            Kind::KernelRunning => f.write_str(
+                "the records were read while kernels ran: a region that is open had not ended by \
+                 then, and what was lost of warps that had not left is not known",
+            ),
             Kind::WarpNeverLeft => write!(
                 f,
                 "{count} warps entered the kernel and never left it (the kernel hung, trapped, or \
@@ -272,6 +298,11 @@ impl fmt::Display for Diagnostic {
                 f,
                 "{count} units were counted but never written; the capture is damaged: read it back \
                  only after the kernels have finished, and let no kernel write to it"
+            ),
+            Kind::UnitInFlight => write!(
+                f,
+                "{count} units were on their way to memory when it was read, behind later ones that \
+                 had arrived, and were left out; read again a moment later"
             ),
             Kind::DamagedUnit => write!(
                 f,
@@ -398,6 +429,12 @@ impl fmt::Display for Diagnostic {
                  the memory takes them: what that cost is not known, and nothing was subtracted \
                  from their times; record by = warp or by = elected to have it subtracted"
             ),
+            Kind::CostOfHostBuffer => write!(
+                f,
+                "{count} warps recorded into the memory of the host (buffer = host), which takes \
+                 another time than was measured; nothing was subtracted from their times: record \
+                 with buffer = global to have it subtracted"
+            ),
             Kind::CostUnknown => write!(
                 f,
                 "the cost of a record is not known in the units of the clock, so nothing was \
@@ -420,6 +457,22 @@ impl fmt::Display for Diagnostic {
         }
         f.write_str(".")
     }
+}
+
+/// The name of a failure that ends a kernel, by its number in cuda.h.
+const fn failure(code: u64) -> Option<&'static str> {
+    Some(match code {
+        700 => "CUDA_ERROR_ILLEGAL_ADDRESS",
+        702 => "CUDA_ERROR_LAUNCH_TIMEOUT",
+        710 => "CUDA_ERROR_ASSERT",
+        714 => "CUDA_ERROR_HARDWARE_STACK_ERROR",
+        715 => "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+        716 => "CUDA_ERROR_MISALIGNED_ADDRESS",
+        717 => "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+        718 => "CUDA_ERROR_INVALID_PC",
+        719 => "CUDA_ERROR_LAUNCH_FAILED",
+        _ => return None,
+    })
 }
 
 /// What was lost or odd in a trace: at most one entry of each kind.

@@ -25,7 +25,8 @@ mod stats;
 pub mod synthetic;
 
 pub use capture::{
-    CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureError, ModuleCapture,
+    CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
+    ModuleCapture,
 };
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};

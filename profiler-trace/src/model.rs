@@ -4,6 +4,7 @@
 //! `%globaltimer` (of the emulator's clock, where there is no GPU).
 
 use profiler_wire::header::{Clock, Dim3};
+pub use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
 
 use crate::diagnostic::Diagnostics;
@@ -38,6 +39,8 @@ pub struct Site {
     pub strategy: Option<Strategy>,
     /// Entry symbol of a kernel, where the macro fixed it.
     pub symbol: Option<String>,
+    /// Where the records of a kernel go.
+    pub buffer: Buffer,
 }
 
 /// A moment: the raw clock, widened to 64 bits, and its place on the trace's axis.
@@ -77,7 +80,8 @@ impl Value {
 pub enum RegionForm {
     /// By one record when it ended, as `profile_region!` does.
     Block,
-    /// By a record for its begin and one for its end, as `region_start!` and `region_end!` do.
+    /// By a record for its begin and one for its end, as `region_start!` and `region_end!` do, and
+    /// `profile_region!` where the kernel's records go to [`Buffer::Host`].
     Token,
 }
 

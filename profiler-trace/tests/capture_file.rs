@@ -11,8 +11,9 @@ use captures::{file, of_warps, small};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, DeviceInfo, FormCosts, ModuleCapture, ObserverEffect, RecordCost,
-    RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
+    Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, ModuleCapture,
+    ObserverEffect, RecordCost, RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace,
+    Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -183,7 +184,10 @@ fn module() -> impl Strategy<Value = ModuleCapture> {
                 if let Some(recorder) = recorder {
                     entry.strategy = recorder.code();
                 }
-                entry.symbol = if *kind == SiteKind::Kernel { name } else { "" };
+                if *kind == SiteKind::Kernel {
+                    entry.symbol = name;
+                    entry.buffer = Buffer::ALL[*line as usize % 2];
+                }
                 module.site_entry(&entry, &[]);
             }
             module.names("TASK", &names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -209,6 +213,11 @@ proptest! {
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs())),
         effect in prop::option::of((0.0..1e12, 0.0..1e12)),
+        end in prop_oneof![
+            Just(CaptureEnd::Finished),
+            Just(CaptureEnd::Running),
+            any::<u32>().prop_map(|code| CaptureEnd::Failed { code }),
+        ],
     ) {
         let observer_effect =
             effect.map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns });
@@ -218,6 +227,7 @@ proptest! {
             modules,
             record_cost,
             observer_effect,
+            end,
             damage: Vec::new(),
         };
         let (read, damage) = Capture::read_from(file(&capture).as_slice()).expect("a whole file");

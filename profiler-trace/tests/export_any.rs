@@ -95,6 +95,7 @@ fn trace() -> impl Strategy<Value = Trace> {
                 unit: None,
                 strategy: None,
                 symbol: None,
+                buffer: profiler_trace::Buffer::Global,
             })
             .collect(),
         launches: vec![

@@ -4,6 +4,11 @@
 //! and the exit half when lane 0 leaves it; a slot with an entry and no exit belongs to a warp that
 //! never finished.
 //!
+//! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a header may be there in
+//! part: its units of two words, of which each has a word that is never 0 (1, 2, 5 and 6 of the entry
+//! half, 9 and 11 of the exit half), arrive in any order. [`SlotHeader::is_whole`] and
+//! [`ExitHeader::is_whole`] tell. Whoever sees the exit half sees all records that it counts.
+//!
 //! | word | content |
 //! |---|---|
 //! | 0 | `%clock64` at entry |
@@ -152,6 +157,13 @@ impl SlotHeader {
         ]
     }
 
+    /// Whether all units of the entry half have arrived. (`%globaltimer`, the extents and [`MAGIC`] are
+    /// never 0.)
+    #[must_use]
+    pub const fn is_whole(words: &[u64; WORDS]) -> bool {
+        words[1] != 0 && words[2] != 0 && words[5] != 0 && words[6] != 0
+    }
+
     /// Takes the entry half apart; `None` if the slot was never entered (or holds something else).
     #[must_use]
     pub const fn unpack(words: &[u64; WORDS]) -> Option<Self> {
@@ -187,6 +199,12 @@ impl ExitHeader {
     #[inline(always)]
     pub const fn pack(&self) -> [u64; EXIT_WORDS] {
         [self.clock, self.globaltimer, pack_counts(self.units, self.attachments), EXIT_MARK]
+    }
+
+    /// Whether all units of the exit half have arrived, or none has.
+    #[must_use]
+    pub const fn is_whole(words: &[u64; WORDS]) -> bool {
+        (words[9] != 0) == (words[11] != 0)
     }
 
     /// Takes the exit half apart; `None` if the warp has not left the kernel.

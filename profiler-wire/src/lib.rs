@@ -12,7 +12,8 @@
 //!
 //! [`WIRE_VERSION`] is part of the descriptor's symbol name, of every slot header and of every
 //! site entry. It is raised whenever a byte changes its meaning after a release; a host that meets
-//! another version refuses it and names both.
+//! another version refuses it and names both. What every host so far refuses may be given a meaning
+//! without that, as the buffer of a kernel was: older hosts go on refusing it.
 #![no_std]
 #![forbid(unsafe_code)]
 

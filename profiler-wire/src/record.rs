@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | `Range` | the begin's clock, all 64 bits | a whole region, written when it ends |
 //! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
-//! | `Begin` | the track | a region opened by a token |
+//! | `Begin` | the track | a region opened by a token, or recorded for a reader who watches |
 //! | `End` | the track | that region's end |
 //! | `Mark` | the track | an instant |
 //! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the range or `End` just before it (an *attachment*); otherwise an instant with a value |
@@ -23,6 +23,10 @@
 //!
 //! A track is 0 for the warp's own track, otherwise the user's number plus one (see
 //! [`track_field`]). A unit whose stamp has kind 0 was never written.
+//!
+//! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a region is a `Begin` and
+//! an `End`, whichever macro made it. The stamp of a unit that is there is never 0, so that what has not
+//! arrived is told from what has, and units may arrive in another order than they were stored in.
 //!
 //! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
 //! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as

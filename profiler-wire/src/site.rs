@@ -8,7 +8,7 @@
 //! ```text
 //!  0  MAGIC (4 bytes)
 //!  4  wire version, u8
-//!  5  kind, u8 (SiteKind)
+//!  5  kind, 4 bits (SiteKind), and above it 4 bits of the buffer of a kernel (Buffer; elsewhere 0)
 //!  6  strategy code of the site, u16 (Strategy::code; 0xffff: the kernel's)
 //!  8  key, u64
 //! 16  id, u32 (hashed; the build step overwrites it)
@@ -36,6 +36,8 @@ pub const ID_OFFSET: usize = 16;
 pub const FIXED_BYTES: usize = 48;
 /// Strings that every entry has: name, file, module path, unit, entry symbol.
 pub const FIXED_STRINGS: usize = 5;
+/// Width of the kind, above which the buffer stands.
+const KIND_BITS: u32 = 4;
 /// The strategy code that stands for "as the kernel".
 pub const STRATEGY_OF_KERNEL: u16 = 0xffff;
 
@@ -76,6 +78,49 @@ impl SiteKind {
     #[must_use]
     pub const fn is_region(self) -> bool {
         matches!(self, Self::Kernel | Self::Region | Self::Names)
+    }
+}
+
+/// Where the records of a kernel go, and in which form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Buffer {
+    /// Into global memory of the GPU; a region as one record, written when it ends.
+    #[default]
+    Global = 0,
+    /// Into memory of the host that the GPU can write to; a region as a record of its begin and one
+    /// of its end, each written when it happens, so that the host reads them while the kernel runs
+    /// and after it failed.
+    Host = 1,
+}
+
+impl Buffer {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Global, Self::Host];
+
+    /// The buffer with this number.
+    #[must_use]
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        Some(match bits {
+            0 => Self::Global,
+            1 => Self::Host,
+            _ => return None,
+        })
+    }
+
+    /// As `buffer = ..` calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Host => "host",
+        }
+    }
+
+    /// The buffer that `buffer = ..` calls so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|buffer| buffer.name() == name)
     }
 }
 
@@ -143,6 +188,8 @@ pub struct SiteEntry<'a> {
     pub version: u32,
     /// What stands there.
     pub kind: SiteKind,
+    /// Where the records of a kernel go.
+    pub buffer: Buffer,
     /// [`Strategy::code`], or [`STRATEGY_OF_KERNEL`].
     pub strategy: u16,
     /// Hash of the rest; 0 when encoding means "compute it".
@@ -234,6 +281,7 @@ impl<'a> SiteEntry<'a> {
         Self {
             version: WIRE_VERSION,
             kind,
+            buffer: Buffer::Global,
             strategy: STRATEGY_OF_KERNEL,
             key: 0,
             id: 0,
@@ -288,7 +336,7 @@ impl<'a> SiteEntry<'a> {
         let mut bytes = [0; N];
         put(&mut bytes, 0, &MAGIC);
         bytes[4] = WIRE_VERSION as u8;
-        bytes[5] = self.kind as u8;
+        bytes[5] = self.kind as u8 | ((self.buffer as u8) << KIND_BITS);
         put(&mut bytes, 6, &self.strategy.to_le_bytes());
         put(&mut bytes, 20, &self.ids.to_le_bytes());
         put(&mut bytes, 24, &self.line.to_le_bytes());
@@ -333,7 +381,12 @@ impl<'a> SiteEntry<'a> {
         if version != WIRE_VERSION {
             return Err(SiteError::Version { found: version });
         }
-        let kind = SiteKind::from_bits(bytes[5]).ok_or(SiteError::Kind(bytes[5]))?;
+        let unknown = SiteError::Kind(bytes[5]);
+        let kind = SiteKind::from_bits(bytes[5] & ((1 << KIND_BITS) - 1)).ok_or(unknown)?;
+        let buffer = Buffer::from_bits(bytes[5] >> KIND_BITS).ok_or(unknown)?;
+        if buffer != Buffer::Global && kind != SiteKind::Kernel {
+            return Err(unknown);
+        }
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let int = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -362,6 +415,7 @@ impl<'a> SiteEntry<'a> {
         Ok(Self {
             version,
             kind,
+            buffer,
             strategy: short(6),
             key: u64::from(int(KEY_OFFSET)) | u64::from(int(KEY_OFFSET + 4)) << 32,
             id,
@@ -414,7 +468,11 @@ impl core::fmt::Display for SiteError {
                 "the site entry has wire version {found}, this library reads version {WIRE_VERSION}; \
                  build the kernels with the same version of the profiler as the host program"
             ),
-            Self::Kind(kind) => write!(f, "no site kind has the number {kind}"),
+            Self::Kind(kind) => write!(
+                f,
+                "no site kind has the number {kind} in this version of the profiler; build the \
+                 kernels with the same version as the host program"
+            ),
             Self::IdOutOfRange { id, ids } => {
                 write!(
                     f,

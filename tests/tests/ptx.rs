@@ -6,6 +6,7 @@ use support::{code, count, entry, ptx_test};
 
 const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain_off.ptx"));
 const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated_off.ptx"));
+const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
 
 /// The store of a record.
@@ -28,6 +29,34 @@ ptx_test! {
         assert_eq!(one_region, 5);
         assert_eq!(five_regions, one_region);
         assert_eq!(everything, one_region);
+    }
+}
+
+ptx_test! {
+    fn a_record_for_the_host_is_one_predicated_relaxed_store_and_no_fence() {
+        const UNIT: &str = "st.relaxed.sys.global.v2.b64";
+        const HEADER_STORES: usize = 6; // four at entry, two at exit
+        let costly = ["atom.", "red.", "fence.", "membar.", "bar.", "barrier."];
+        for (name, units) in [
+            ("steps", kernels_units::STEPS),
+            ("steps_by_thread", kernels_units::STEPS),
+            ("waits", kernels_units::WAITS),
+        ] {
+            let kernel = entry(WATCHED, name);
+            // Entry and exit: two claims, three counters of what was lost, and one fence for the exit.
+            assert_eq!(count(&kernel, &costly), 6, "{name}");
+            assert_eq!(count(&kernel, &["fence.acq_rel.sys"]), 1, "{name}");
+            let stores = kernel.iter().filter(|line| line.contains(UNIT));
+            let (records, headers): (Vec<&str>, Vec<&str>) =
+                stores.partition(|line| line.trim_start().starts_with('@'));
+            assert_eq!(headers.len(), HEADER_STORES, "{name}");
+            assert!(records.len() >= units, "{name}: {}", records.len());
+            assert_eq!(count(&kernel, &[RECORD]), 0, "{name} stores as for global memory");
+        }
+        // Beside them in the module, kernels of the other form are as they were.
+        let other = entry(WATCHED, "in_global_form");
+        assert_eq!(count(&other, &[UNIT, "fence."]), 0);
+        assert!(count(&other, &[RECORD]) > 0);
     }
 }
 
@@ -134,6 +163,13 @@ ptx_test! {
             assert!(names.contains(&name), "no site named {name} among {names:?}");
         }
     }
+}
+
+/// Units that kernels of `watched` store in a row.
+mod kernels_units {
+    pub(crate) const STEPS: usize = test_kernels_watched::UNITS_OF_A_ROUND as usize;
+    /// Three regions and a mark.
+    pub(crate) const WAITS: usize = 7;
 }
 
 /// How many lines there are before the next store of a record.

@@ -27,6 +27,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use sass::{Instruction, Kernel, Kernels};
 use tools::Tools;
 
+const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
+
 const CYCLES: &str = "SR_CLOCKLO";
 const NANOSECONDS: &str = "SR_GLOBALTIMERLO";
 
@@ -58,6 +60,12 @@ fn main() -> ExitCode {
     let mut trials = vec![Trial::test("the_output_of_nvdisasm_is_understood", || {
         sass::understands().map_err(Failed::from)
     })];
+    for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+        let tools = tools.clone();
+        let name = format!("{target}::a_unit_for_the_host_is_stored_as_one_scalar");
+        let trial = Trial::test(name, move || one_scalar(&tools?, target).map_err(Failed::from));
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
     for module in &MODULES {
         for &target in module.targets {
             let tools = tools.clone();
@@ -75,6 +83,40 @@ fn main() -> ExitCode {
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Checks that ptxas makes the same instruction of the store of a unit that the host may read meanwhile
+/// and of the store of one scalar, which arrives as a whole; and that kernels with `buffer = host` store
+/// their units by it.
+fn one_scalar(tools: &Tools, target: &str) -> Result<(), String> {
+    let ptx = format!(
+        ".version 8.7\n.target {target}\n.address_size 64\n\
+         .visible .entry both(.param .u64 p) {{\n.reg .b64 a, b, c; .reg .b128 q;\n\
+         ld.param.u64 a, [p]; cvta.to.global.u64 a, a; mov.u64 b, %clock64; mov.u64 c, %clock64;\n\
+         st.relaxed.sys.global.v2.b64 [a], {{b, c}};\n\
+         mov.b128 q, {{b, c}};\n\
+         st.relaxed.sys.global.b128 [a+16], q;\n\
+         ret;\n}}\n"
+    );
+    let stores = |kernels: Kernels, name: &str| {
+        let kernel = kernels.get(name).ok_or_else(|| format!("no kernel {name}"))?;
+        let stores = kernel.code.iter().filter(|instruction| instruction.is("STG"));
+        Ok::<_, String>(stores.map(|store| store.opcode.clone()).collect::<Vec<_>>())
+    };
+    let both = stores(tools.disassemble(&ptx, target)?, "both")?;
+    if both.len() != 2 || both[0] != both[1] {
+        return Err(format!(
+            "a vector of two words and a scalar of 16 bytes are stored by {both:?}"
+        ));
+    }
+    let of_kernel = stores(tools.disassemble(WATCHED, target)?, "waits")?;
+    if of_kernel.is_empty() || of_kernel.iter().any(|store| *store != both[0]) {
+        return Err(format!(
+            "a kernel with buffer = host stores by {of_kernel:?}, not {}",
+            both[0]
+        ));
+    }
+    Ok(())
 }
 
 fn assemble(tools: Result<Tools, String>, module: &Module, target: &str) -> Both {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost, Value,
+    Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;
@@ -221,6 +221,11 @@ impl Content {
             observer_effect: self
                 .cost
                 .map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns }),
+            end: match self.sm_count % 3 {
+                0 => CaptureEnd::Finished,
+                1 => CaptureEnd::Running,
+                _ => CaptureEnd::Failed { code: self.sm_count },
+            },
             damage: Vec::new(),
         };
         (capture, emitted)

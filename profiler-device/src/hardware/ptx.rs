@@ -357,6 +357,105 @@ pub(crate) unsafe fn store_word(address: u64, word: u64) {
     }
 }
 
+/// [`store_unit_if`] to memory that the host reads meanwhile: relaxed, at the scope of the system.
+///
+/// The memory consistency model takes a vector for its elements, stored in no given order, each of
+/// 64 bits whole ("Vector Data-types"). ptxas makes one 16-byte store of them, the very instruction
+/// that it makes of one scalar of type `.b128` (a test of the SASS compares the two), which would need
+/// PTX 8.4 of all modules. The host need not rely on that: see `profiler_wire::header`.
+///
+/// # Safety
+///
+/// As for [`store_unit_if`]; and the host reads it by whole words only.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn publish_unit_if(
+    condition: bool,
+    address: [u32; 2],
+    data: u64,
+    tag: u32,
+    ticks: u64,
+) -> u32 {
+    let stamp: u32;
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "{{ .reg .pred %p_store; .reg .b32 %r_stamp<3>; .reg .b64 %rd_unit<2>;",
+            "setp.ne.u32 %p_store, {condition}, 0;",
+            "mov.b64 %rd_unit0, {{{low}, {high}}};",
+            "mov.b64 {{%r_stamp0, %r_stamp1}}, {ticks};",
+            "shl.b32 %r_stamp1, %r_stamp1, 24;",
+            "add.u32 %r_stamp2, %r_stamp1, {tag};",
+            "mov.b64 %rd_unit1, {{%r_stamp0, %r_stamp2}};",
+            "@%p_store st.relaxed.sys.global.v2.b64 [%rd_unit0], {{{data}, %rd_unit1}};",
+            "mov.b32 {stamp}, %r_stamp2; }}",
+            condition = in(reg32) u32::from(condition),
+            low = in(reg32) address[0],
+            high = in(reg32) address[1],
+            data = in(reg64) data,
+            tag = in(reg32) tag,
+            ticks = in(reg64) ticks,
+            stamp = lateout(reg32) stamp,
+            options(nostack, preserves_flags),
+        );
+    }
+    stamp
+}
+
+/// [`store_unit`] to memory that the host reads meanwhile: see [`publish_unit_if`].
+///
+/// # Safety
+///
+/// As for [`store_unit`]; and the host reads it by whole words only.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn publish_unit(address: u64, words: [u64; 2]) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "st.relaxed.sys.global.v2.b64 [{address}], {{{first}, {second}}};",
+            address = in(reg64) address,
+            first = in(reg64) words[0],
+            second = in(reg64) words[1],
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// [`store_word`] to memory that the host reads meanwhile.
+///
+/// # Safety
+///
+/// As for [`store_word`]; and the host reads it as one word only.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) unsafe fn publish_word(address: u64, word: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!(
+            "st.relaxed.sys.global.b64 [{address}], {word};",
+            address = in(reg64) address,
+            word = in(reg64) word,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Whoever on the host sees what this thread publishes behind this sees what it published before it.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn order_before_host() {
+    // SAFETY: orders memory operations; touches none.
+    unsafe { asm!("fence.acq_rel.sys;", options(nostack, preserves_flags)) }
+}
+
+/// Whether the thread is being ended from outside: never while it runs here.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) const fn is_unwinding() -> bool {
+    false
+}
+
 /// A relaxed atomic add at GPU scope; the value before it.
 ///
 /// # Safety

@@ -1,5 +1,8 @@
 //! The intrinsics on the CPU: what the emulator answers.
 
+#[cfg(feature = "enabled")]
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use profiler_emulator as emulator;
 
 pub(super) use emulator::{
@@ -76,24 +79,45 @@ pub(crate) unsafe fn store_unit_if(
     (stamp >> 32) as u32
 }
 
-/// See the PTX side.
+/// See the PTX side. Another thread may watch: the stamp is stored last, so that who sees it sees the
+/// data that belong to it.
 #[cfg(feature = "enabled")]
-pub(crate) unsafe fn store_unit(address: u64, words: [u64; 2]) {
+pub(crate) unsafe fn store_unit(address: u64, [data, stamp]: [u64; 2]) {
     // SAFETY: the caller's: 16 bytes, aligned, that no other thread writes.
-    unsafe { (address as *mut [u64; 2]).write(words) }
+    unsafe {
+        store_word(address, data);
+        store_word(address + 8, stamp);
+    }
 }
 
 /// See the PTX side.
 #[cfg(feature = "enabled")]
 pub(crate) unsafe fn store_word(address: u64, word: u64) {
-    // SAFETY: the caller's: 8 bytes, aligned, that no other thread writes.
-    unsafe { (address as *mut u64).write(word) }
+    // SAFETY: the caller's: 8 bytes, aligned, that no other thread writes, and that are only read
+    // as words of this kind while a kernel runs.
+    let place = unsafe { AtomicU64::from_ptr(address as *mut u64) };
+    place.store(word, Ordering::Release);
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) use {
+    store_unit as publish_unit, store_unit_if as publish_unit_if, store_word as publish_word,
+};
+
+/// See the PTX side. Stores are in order here.
+#[cfg(feature = "enabled")]
+pub(crate) fn order_before_host() {}
+
+/// A kernel that fails on the GPU ends where it is; its twin unwinds, and must record nothing more.
+#[cfg(feature = "enabled")]
+pub(crate) fn is_unwinding() -> bool {
+    std::thread::panicking()
 }
 
 /// See the PTX side.
 #[cfg(feature = "enabled")]
 pub(crate) unsafe fn atomic_add_u64(address: u64, value: u64) -> u64 {
     // SAFETY: the caller's: a counter of 8 bytes, aligned, only changed by atomics.
-    let counter = unsafe { core::sync::atomic::AtomicU64::from_ptr(address as *mut u64) };
-    counter.fetch_add(value, core::sync::atomic::Ordering::Relaxed)
+    let counter = unsafe { AtomicU64::from_ptr(address as *mut u64) };
+    counter.fetch_add(value, Ordering::Relaxed)
 }

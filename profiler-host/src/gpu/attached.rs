@@ -8,12 +8,14 @@ use profiler_wire::descriptor::{self, offset};
 use profiler_wire::symbol::{CALIBRATION, DESCRIPTOR};
 
 use super::driver::{self, DeviceMemory};
+use super::place::Place;
 use crate::arrays::Arrays;
 use crate::calibration;
 use crate::emulator_session::calibration_options;
 use crate::error::Error;
 use crate::launch::Shape;
 use crate::layout::Layout;
+use crate::live::LiveArrays;
 use crate::options::{LaneRooms, Options, Slots};
 
 /// How many kernels an error names.
@@ -25,7 +27,7 @@ pub(crate) struct Attached<'m> {
     /// Address of the descriptor: in the module's constant memory, or of the session's own.
     symbol: u64,
     arrays: Arrays,
-    memory: DeviceMemory,
+    memory: Place,
     /// The descriptor's place, where it is the session's own.
     own_descriptor: Option<DeviceMemory>,
     sites: SiteTable,
@@ -115,8 +117,8 @@ impl<'m> Attached<'m> {
             Slots::Auto => !linear,
         };
         let layout = Layout::new(options, lanes, claimed, device.sm_count)?;
-        let memory = DeviceMemory::new(layout.bytes_to_allocate(), || layout.cure())?;
-        memory.zero(std::ptr::null_mut())?;
+        let memory =
+            Place::new(sites.needs_host_memory(), layout.bytes_to_allocate(), || layout.cure())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
@@ -171,6 +173,18 @@ impl<'m> Attached<'m> {
 
     pub(crate) fn read_back(&self) -> Result<ModuleCapture, Error> {
         self.arrays.read_back(&self.memory, self.sites.clone())
+    }
+
+    /// A view of the arrays, where they lie in memory of the host.
+    pub(crate) fn live(&self) -> Option<LiveArrays> {
+        let Place::Mapped(mapped) = &self.memory else { return None };
+        Some(LiveArrays::new(
+            mapped.memory().clone(),
+            self.memory.address(),
+            &self.arrays.layout,
+            self.arrays.descriptor,
+            Some(self.sites.clone()),
+        ))
     }
 
     /// Forgets all records, in the order of `stream`.

@@ -57,7 +57,7 @@ pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
     }
     let reason = describe(code);
     if is_fatal(code) {
-        return Err(Error::KernelFailed { reason });
+        return Err(Error::KernelFailed { reason, code: code as u32, salvaged: None });
     }
     Err(Error::Cuda(CudaFailure { doing, reason }))
 }

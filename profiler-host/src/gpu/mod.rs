@@ -2,6 +2,7 @@
 
 mod attached;
 pub(crate) mod driver;
+mod place;
 mod session;
 
 pub(crate) use attached::{Attached, function};

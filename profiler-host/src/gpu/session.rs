@@ -8,7 +8,7 @@ use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{CUcontext, CUstream};
 use profiler_device::DescriptorPtr;
-use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
+use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, Trace};
 use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
@@ -16,6 +16,7 @@ use super::driver;
 use crate::error::Error;
 use crate::export::Output;
 use crate::launch::{Extent, Shape};
+use crate::live::{LiveArrays, Watch};
 use crate::options::{Cost, Options};
 use crate::profiler::Profiler;
 
@@ -130,7 +131,8 @@ impl<'m> ModuleSession<'m> {
         grid: impl Into<Extent>,
         block: impl Into<Extent>,
     ) -> Result<(), Error> {
-        self.announce(stream, Shape::new(grid, block, 0), |_| true)
+        let announced = self.announce(stream, Shape::new(grid, block, 0), |_| true);
+        self.salvaging(announced)
     }
 
     /// [Announces](Self::prepare) a launch of a kernel of this module, which takes slots there alone.
@@ -170,6 +172,33 @@ impl<'m> ModuleSession<'m> {
             attached.announce(grid, block, stream)?;
         }
         Ok(())
+    }
+
+    /// A view of what the session's kernels have recorded so far, for any thread, while they run:
+    /// those with `#[profiled(buffer = host)]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWatchable`], where no such kernel is in the session's modules.
+    pub fn watch(&self) -> Result<Watch, Error> {
+        let live: Vec<LiveArrays> = self.attached.iter().filter_map(Attached::live).collect();
+        if live.is_empty() {
+            return Err(Error::NotWatchable);
+        }
+        Ok(Watch::new(self.device.clone(), live, &self.output))
+    }
+
+    /// Adds what kernels have recorded in memory of the host to the error of one that failed.
+    fn salvaging<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| match error {
+            Error::KernelFailed { reason, code, salvaged: None } => {
+                let watch = self.watch().ok();
+                let capture =
+                    watch.and_then(|watch| watch.capture_at(CaptureEnd::Failed { code }).ok());
+                Error::KernelFailed { reason, code, salvaged: capture.map(Box::new) }
+            }
+            error => error,
+        })
     }
 
     /// [Announces](Self::prepare) a launch, in the module of the kernel alone, and makes it. `cust`'s
@@ -234,10 +263,11 @@ impl<'m> ModuleSession<'m> {
     ///
     /// # Errors
     ///
-    /// [`Error::KernelFailed`], [`Error::UnannouncedLaunch`], what CUDA says.
+    /// [`Error::KernelFailed`], which holds what kernels with `buffer = host` had recorded
+    /// ([`Error::salvaged`]); [`Error::UnannouncedLaunch`], what CUDA says.
     pub fn capture(&mut self, stream: &Stream) -> Result<Capture, Error> {
-        driver::synchronize(stream)?;
-        self.capture_all()
+        let capture = driver::synchronize(stream).and_then(|()| self.capture_all());
+        self.salvaging(capture)
     }
 
     fn capture_all(&self) -> Result<Capture, Error> {
@@ -288,8 +318,8 @@ impl<'m> ModuleSession<'m> {
     ///
     /// See [`capture`](Self::capture), [`crate::write_trace`] and [`Capture::write`].
     pub fn finish(mut self, stream: &Stream) -> Result<Trace, Error> {
-        let capture = self.capture(stream)?;
-        self.finish_capture(&capture)
+        let capture = self.capture(stream);
+        self.finish_capture(capture)
     }
 
     /// Writes the trace, or, where the name ends in `.capture`, what it is decoded from, to `path`
@@ -308,15 +338,26 @@ impl<'m> ModuleSession<'m> {
         self.output.export = export;
     }
 
-    /// Decodes the last capture, and exports where that was asked for.
-    pub(crate) fn finish_capture(&mut self, capture: &Capture) -> Result<Trace, Error> {
-        self.output.finish(capture)
+    /// Decodes the last capture, and exports where that was asked for, also what a kernel that failed
+    /// has left.
+    pub(crate) fn finish_capture(
+        &mut self,
+        capture: Result<Capture, Error>,
+    ) -> Result<Trace, Error> {
+        let capture = capture.inspect_err(|error| self.output.salvage(error))?;
+        self.output.finish(&capture)
     }
 
     fn export_now(&mut self) -> Result<(), Error> {
         let Some(path) = self.output.take_path() else { return Ok(()) };
-        driver::synchronize_context()?;
-        self.output.export(&self.capture_all()?, path)
+        let capture = driver::synchronize_context().and_then(|()| self.capture_all());
+        match self.salvaging(capture) {
+            Ok(capture) => self.output.export(&capture, path),
+            Err(error) => match error.salvaged() {
+                Some(capture) => self.output.export(capture, path),
+                None => Err(error),
+            },
+        }
     }
 }
 

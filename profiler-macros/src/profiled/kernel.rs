@@ -13,9 +13,9 @@ use super::{
     Function, SUBJECT, any_word, item, last_segment_is, mentions, no_such_parameter, parameters,
     returns,
 };
-use crate::args::{Arguments, Clock, given};
+use crate::args::{Argument, Arguments, Buffer, Clock, given};
 use crate::report::Errors;
-use crate::runtime::{Runtime, Site, emit};
+use crate::runtime::{Runtime, Site, at, emit};
 use crate::strategy::By;
 
 /// Whose kernel it is.
@@ -341,7 +341,21 @@ fn enter(
     site.bounds = [&arguments.max_threads, &arguments.min_blocks, &arguments.max_registers]
         .map(|bound| given(bound.as_ref()));
     site.symbol = symbol(function, kind, name);
+    let buffer = given(arguments.buffer.as_ref()).copied().unwrap_or(Buffer::Global);
+    site.buffer = buffer;
     let site = site.tokens(runtime);
+    let site = match &arguments.buffer {
+        Some(Argument { key, value: Buffer::Host }) => {
+            let here = at(key);
+            let available = quote_spanned!(here=> ::core::assert!(
+                #private::BufferChoice::HAS_HOST,
+                "`buffer = host` needs the feature `host-buffer` of profiler-device: in the device \
+                 crate's Cargo.toml, add it to the features of that dependency"
+            ));
+            emit!({ const _: () = #available; #site })
+        }
+        _ => site,
+    };
     let enabled = match given(arguments.enabled.as_ref()) {
         None => emit!(true),
         Some(constant) => emit!(const { #constant }),
@@ -355,12 +369,14 @@ fn enter(
         None | Some(Clock::Cycles) => emit!(Cycles),
         Some(Clock::GlobalTimer) => emit!(GlobalTimer),
     };
+    let buffer = buffer.constant();
     let track = runtime.track(given(arguments.track.as_ref()));
     let config = emit!(#private::Config {
         enabled: #enabled,
         strategy: #strategy,
         when: #when,
         clock: #private::wire::header::Clock::#clock,
+        buffer: #private::BufferChoice::new(#private::wire::site::Buffer::#buffer),
         track: #track,
     });
     let enter = match descriptor(signature, arguments, errors) {

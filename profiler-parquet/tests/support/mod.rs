@@ -36,6 +36,7 @@ fn site(trace: &mut Trace, kind: SiteKind, name: &str, unit: Option<&str>) -> Si
         unit: unit.map(str::to_owned),
         strategy: None,
         symbol: None,
+        buffer: profiler_trace::Buffer::Global,
     });
     SiteIndex(index)
 }

@@ -8,7 +8,7 @@ use profiler_wire::{Descriptor, WIRE_VERSION};
 use serde_json::{Value, json};
 
 use super::lost::slots_of;
-use super::{Capture, CaptureArray, CaptureDamage, ModuleCapture};
+use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture};
 use crate::model::{DeviceInfo, ObserverEffect};
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
@@ -56,6 +56,11 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "without_ns": float(effect.without_ns),
             "with_ns": float(effect.with_ns),
         })),
+        "end": match capture.end {
+            CaptureEnd::Finished => json!({ "how": "finished" }),
+            CaptureEnd::Running => json!({ "how": "running" }),
+            CaptureEnd::Failed { code } => json!({ "how": "failed", "code": code }),
+        },
         "modules": capture.modules.iter().map(encode_module).collect::<Vec<_>>(),
         "missing": missing,
     })
@@ -143,6 +148,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
                 })
             })
             .transpose()?,
+        // Not in the first files of this version.
+        end: root.get("end").ok().map(|end| decode_end(&end)).transpose()?.unwrap_or_default(),
         damage: Vec::new(),
     };
     for missing in root.get("missing")?.array()? {
@@ -160,6 +167,16 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
         })
         .collect::<Result<_, _>>()?;
     Ok(Metadata { capture, bytes })
+}
+
+fn decode_end(end: &Member<'_>) -> Result<CaptureEnd, String> {
+    let how = end.get("how")?;
+    Ok(match how.string()?.as_str() {
+        "finished" => CaptureEnd::Finished,
+        "running" => CaptureEnd::Running,
+        "failed" => CaptureEnd::Failed { code: end.get("code")?.u32()? },
+        _ => return Err(how.wrong("finished, running or failed")),
+    })
 }
 
 fn decode_module(module: &Member<'_>) -> Result<ModuleCapture, String> {

@@ -37,9 +37,30 @@ pub struct Capture {
     pub record_cost: Option<RecordCost>,
     /// How much longer the kernel takes when it is recorded, where the program measured that.
     pub observer_effect: Option<ObserverEffect>,
+    /// Whether the kernels had finished when it was read.
+    pub end: CaptureEnd,
     /// What could not be read of the file that the capture comes from; empty where all was whole.
     /// [`decode`](crate::decode()) leaves out the slots concerned and says so.
     pub damage: Vec<CaptureDamage>,
+}
+
+/// Whether the kernels of a capture had finished when their records were read.
+///
+/// Records of kernels that have not finished are those of `buffer = host`: a unit that lies behind
+/// one that was never written, or is itself written in part, was then on its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CaptureEnd {
+    /// They had: what is missing was never recorded, or is counted as lost.
+    #[default]
+    Finished,
+    /// They still ran.
+    Running,
+    /// One of them failed.
+    Failed {
+        /// What the CUDA driver called it (`CUresult` of cuda.h); 0 where that is not known, as on
+        /// the emulator.
+        code: u32,
+    },
 }
 
 /// What one module recorded. The arrays are as they lay in device memory, and may be cut short

@@ -81,10 +81,15 @@ impl Decoder<'_> {
         bounds: Bounds,
         place: Place,
     ) {
-        if counts.is_none() && room.is_blank() {
+        // All of a room is looked at only where the warp has not left: there, its begin and end may be
+        // on their way.
+        if counts.is_none() && bounds.exit.is_some() && room.is_blank() {
             return;
         }
         let survivors = room.survivors_of(counts);
+        if counts.is_none() && survivors.count == 0 {
+            return;
+        }
         if counts.is_none() && !bounds.leader && bounds.exit.is_some() {
             self.diagnostics.note(Kind::LaneNeverLeft, Some(place));
         }

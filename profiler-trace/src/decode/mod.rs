@@ -132,6 +132,7 @@ fn read_slots(
     index: usize,
     module: &ModuleCapture,
     loss: &ModuleLoss,
+    running: bool,
     first_site: u32,
     slots: &mut Vec<Slot>,
     trace: &mut Trace,
@@ -161,7 +162,8 @@ fn read_slots(
         trace.diagnostics.note_number(Kind::DamagedDescriptor, number, Some(place));
         return;
     };
-    let layouts = Layouts { leader, lanes: lanes.flatten() };
+    let lanes = lanes.flatten().map(|lanes| lanes.running(running));
+    let layouts = Layouts { leader: leader.running(running), lanes };
     let (whole, rest) = module.headers.as_chunks::<{ header::BYTES }>();
     if rest.iter().any(|byte| *byte != 0) {
         trace.diagnostics.note(Kind::TruncatedCapture, Some(place));

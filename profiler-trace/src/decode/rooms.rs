@@ -4,6 +4,8 @@ use profiler_wire::Stamp;
 use profiler_wire::descriptor::{CURSOR_MAX, units};
 use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
 
+use super::ticks::SLACK;
+
 /// How the rooms of a module lie, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
@@ -15,6 +17,8 @@ pub(super) struct Layout {
     shift: u32,
     /// Bytes from one unit of a lane to its next.
     step: u32,
+    /// Whether kernels still ran when the rooms were read.
+    running: bool,
 }
 
 impl Layout {
@@ -34,7 +38,13 @@ impl Layout {
             ring,
             shift,
             step,
+            running: false,
         })
+    }
+
+    /// Of rooms that were read while kernels ran.
+    pub(super) fn running(self, running: bool) -> Self {
+        Self { running, ..self }
     }
 
     /// What the room with this index holds of the units at `column` of its rows, the first bytes of
@@ -76,6 +86,9 @@ pub(super) struct Survivors {
     capacity: u32,
     /// How many units of the room are in the capture.
     held: u32,
+    /// Whether the lane counted them. If not, units among them may be missing, or be there in part:
+    /// those that were on their way when the room was read.
+    pub counted: bool,
 }
 
 impl Survivors {
@@ -151,36 +164,74 @@ impl Room<'_> {
             (true, held) => capacity - held,
             (false, held) => count.saturating_sub(held),
         };
-        Survivors { first, count, oldest_lost: wrapped, cut, capacity, held: self.held }
+        let held = self.held;
+        Survivors { first, count, oldest_lost: wrapped, cut, capacity, held, counted: true }
     }
 
     /// Which units survived in a lane that left no count: those that were written, as rooms are
-    /// cleared before a session.
+    /// cleared before a session. Units between them that are not there yet count among them, where
+    /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
+    /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
+    /// longest run of units that are there.
+    ///
+    /// In a ring that has turned, the newest unit lies before the oldest, and perhaps between the two
+    /// some that were being written: it is the one from which the longest step in time leads to the
+    /// next that is there, as that step leads back. A ring of which only the end is not there has hardly
+    /// turned; it has only if that step is short.
     pub(super) fn scan(&self) -> Survivors {
-        let Layout { capacity, ring, .. } = self.layout;
-        let written = (0..self.held).take_while(|index| self.unit(*index) != [0; 2]).count() as u32;
-        let full = written == capacity && capacity > 0;
-        let mut first = 0;
-        if ring && full {
-            // The newest unit lies just before the oldest: the longest step from one unit's ticks
-            // to the next one's, as it leads back.
-            let ticks = |index: u32| write_ticks(self.unit(index)).unwrap_or(0);
-            let step = |index: u32| {
-                let next = (index + 1) % capacity;
-                ticks(next).wrapping_sub(ticks(index)) & TICK_MASK
-            };
-            // Of equal steps the last, so that a room filled just once stays in its order.
-            first = (0..capacity).max_by_key(|index| step(*index)).map_or(0, |newest| newest + 1)
-                % capacity;
+        let survivors = self.scan_all();
+        if !self.layout.running {
+            return survivors;
         }
-        Survivors {
-            first,
-            count: written,
-            oldest_lost: first != 0,
+        // Numbers of survivors: where the current run and the longest one begin, and their lengths.
+        let (mut run, mut longest) = ((0, 0), (0, 0));
+        for (number, index) in (0..).zip(survivors.indices()) {
+            if self.unit(index) != [0; 2] {
+                run.1 += 1;
+            } else if !self.layout.ring {
+                break;
+            } else {
+                run = (number + 1, 0);
+            }
+            if run.1 >= longest.1 {
+                longest = run;
+            }
+        }
+        let (begin, count) = longest;
+        let oldest_lost = survivors.oldest_lost || begin > 0;
+        Survivors { first: survivors.index(begin), count, oldest_lost, ..survivors }
+    }
+
+    fn scan_all(&self) -> Survivors {
+        let Layout { capacity, ring, .. } = self.layout;
+        let is_there = |index: &u32| self.unit(*index) != [0; 2];
+        let end = (0..self.held).rev().find(is_there).map_or(0, |last| last + 1);
+        let in_order = Survivors {
+            first: 0,
+            count: end,
+            oldest_lost: false,
             cut: 0,
             capacity,
             held: self.held,
+            counted: false,
+        };
+        if !ring {
+            return in_order;
         }
+        let ticks = |index: u32| write_ticks(self.unit(index)).unwrap_or(0);
+        let units = (0..end).filter(is_there);
+        let next_ones = units.clone().cycle().skip(1);
+        // Of equal steps the last, so that a room filled just once stays in its order.
+        let step = |unit, next| ticks(next).wrapping_sub(ticks(unit)) & TICK_MASK;
+        let newest_and_oldest =
+            units.clone().zip(next_ones).max_by_key(|&(unit, next)| step(unit, next));
+        let Some((newest, first)) = newest_and_oldest else { return in_order };
+        let only_the_end_is_missing = end < capacity && units.count() as u32 == end;
+        if only_the_end_is_missing && TICK_MASK - step(newest, first) > SLACK {
+            return in_order;
+        }
+        let count = if newest < first { newest + capacity - first } else { newest - first } + 1;
+        Survivors { first, count, oldest_lost: first != 0, ..in_order }
     }
 
     /// Whether, in a lane that left no count and `kept` so many units, later ones may have found no
@@ -189,9 +240,10 @@ impl Room<'_> {
         !self.layout.ring && kept == self.layout.capacity
     }
 
-    /// Whether nothing was ever written, as far as the room tells.
+    /// Whether nothing was ever written, as far as a look at the room's begin and end tells.
     pub(super) fn is_blank(&self) -> bool {
-        self.unit(0) == [0; 2]
+        let last = self.layout.capacity.saturating_sub(1);
+        [0, 1, last].iter().all(|index| self.unit(*index) == [0; 2])
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     read_slots, threads, to_ns,
 };
 use crate::capture::lost::ModuleLoss;
-use crate::capture::{Capture, ModuleCapture};
+use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 use crate::edges;
@@ -65,12 +65,20 @@ impl<'c> Decoder<'c> {
             number: 0,
             place: None,
         });
+        match capture.end {
+            CaptureEnd::Finished => {}
+            CaptureEnd::Running => head.diagnostics.note(Kind::KernelRunning, None),
+            CaptureEnd::Failed { code } => {
+                head.diagnostics.note_number(Kind::KernelFailed, code.into(), None);
+            }
+        }
         let mut slots = Vec::new();
         for (index, module) in capture.modules.iter().enumerate() {
             let first_site = head.sites.len() as u32;
             head.sites.extend_from_slice(module.sites.sites());
             let loss = ModuleLoss::new(index, &capture.damage);
-            read_slots(index, module, &loss, first_site, &mut slots, &mut head);
+            let running = capture.end == CaptureEnd::Running;
+            read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
         }
         let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);

@@ -118,6 +118,7 @@ fn direct_lane(capture: &Capture) -> Option<(Recorded, Diagnostics)> {
         0,
         module,
         &crate::capture::lost::ModuleLoss::default(),
+        false,
         0,
         &mut slots,
         &mut Trace::default(),

@@ -48,7 +48,11 @@ pub(super) fn read(
         let place = Some(Place { unit: Some(index), ..place });
         let words @ [data, stamp] = room.unit(index);
         let Some(Stamp { kind, site: id, ticks }) = Stamp::unpack(stamp) else {
-            let kind = if words == [0; 2] { Kind::UnwrittenUnit } else { Kind::DamagedUnit };
+            let kind = match words {
+                [_, 0] if !survivors.counted => Kind::UnitInFlight,
+                [0, 0] => Kind::UnwrittenUnit,
+                _ => Kind::DamagedUnit,
+            };
             diagnostics.note(kind, place);
             continue;
         };

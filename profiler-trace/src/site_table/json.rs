@@ -1,6 +1,7 @@
 //! A site table in a capture's metadata.
 
 use profiler_wire::record::SITE_MAX;
+use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
 use serde_json::{Value, json};
 
@@ -23,6 +24,7 @@ impl SiteTable {
                 "unit": site.unit,
                 "strategy": site.strategy.map(Strategy::code),
                 "symbol": site.symbol,
+                "buffer": site.buffer.name(),
             })
         };
         self.sites.iter().map(site).collect()
@@ -64,6 +66,14 @@ fn site(site: &Member<'_>) -> Result<Site, String> {
         unit: text("unit")?,
         strategy: strategy.option().map(strategy_of).transpose()?,
         symbol: text("symbol")?,
+        // Not in the first files of this version.
+        buffer: match site.get("buffer") {
+            Err(_) => Buffer::Global,
+            Ok(buffer) => {
+                let known = Buffer::from_name(&buffer.string()?);
+                known.ok_or_else(|| buffer.wrong("a buffer"))?
+            }
+        },
     })
 }
 

@@ -4,7 +4,7 @@ mod error;
 mod json;
 mod ptx;
 
-use profiler_wire::site::{Names, STRATEGY_OF_KERNEL, SiteError};
+use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteError};
 use profiler_wire::{SiteEntry, SiteKind, Strategy};
 
 pub use error::SiteTableError;
@@ -107,6 +107,13 @@ impl SiteTable {
         self.sites.iter().filter(|site| site.kind == SiteKind::Kernel)
     }
 
+    /// Whether the records of a kernel go to the memory of the host, so that the session's arrays
+    /// must lie there.
+    #[must_use]
+    pub fn needs_host_memory(&self) -> bool {
+        self.kernels().any(|kernel| kernel.buffer == Buffer::Host)
+    }
+
     /// Whether a lane other than lane 0 may record at some site, so that the session must give all
     /// lanes rooms.
     #[must_use]
@@ -197,6 +204,7 @@ fn expand(entry: &SiteEntry<'_>, sites: &mut Vec<Site>) {
             code => Strategy::from_code(code),
         },
         symbol: text(entry.symbol),
+        buffer: entry.buffer,
     };
     if entry.kind != SiteKind::Names {
         sites.push(site(entry.id, entry.name.to_owned(), None));

@@ -45,6 +45,26 @@ fn reads_statics_with_omitted_zeros_and_with_and_without_visible() {
 }
 
 #[test]
+fn the_buffer_of_a_kernel_is_read_and_what_is_none_is_refused() {
+    const ENTRY: SiteEntry<'static> =
+        SiteEntry::new(SiteKind::Kernel, "gemm", "src/kernel.rs", "gpu", 1, 1);
+    let encode = |buffer| SiteEntry { buffer, ..ENTRY }.encode::<{ ENTRY.encoded_len() }>();
+    let [global, host] = Buffer::ALL.map(encode);
+    let table = |bytes: &[u8]| SiteTable::from_entries([bytes]);
+    assert!(!table(&global).expect("whole").needs_host_memory());
+    let read = table(&host).expect("whole");
+    assert!(read.needs_host_memory());
+    assert_eq!(read.sites()[0].buffer, Buffer::Host);
+    // Byte 5 holds both. Every other number is refused, by this version as by those before it.
+    let accepted = (0..=u8::MAX).filter(|kind| {
+        let mut bytes = global;
+        bytes[5] = *kind;
+        SiteEntry::parse(&bytes).is_ok()
+    });
+    assert_eq!(accepted.collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 0x11]);
+}
+
+#[test]
 fn expands_a_list_and_names_what_is_beyond_it() {
     let table = sample().sites().expect("the entries are whole");
     let names: Vec<_> = (3..=5).filter_map(|id| table.get(id)).collect();

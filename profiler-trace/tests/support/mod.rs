@@ -40,6 +40,7 @@ pub(crate) fn site(trace: &mut Trace, kind: SiteKind, name: &str) -> SiteIndex {
         unit: None,
         strategy: None,
         symbol: None,
+        buffer: profiler_trace::Buffer::Global,
     });
     SiteIndex(index)
 }

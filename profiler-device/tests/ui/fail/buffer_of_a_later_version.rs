@@ -3,10 +3,13 @@ use profiler_device::profiled;
 #[profiled(buffer = shared)]
 extern "ptx-kernel" fn ring() {}
 
-#[profiled(buffer = host)]
-extern "ptx-kernel" fn mapped() {}
-
 #[profiled(buffer = disk)]
 extern "ptx-kernel" fn unknown() {}
+
+#[profiled(buffer = "host")]
+extern "ptx-kernel" fn text() {}
+
+#[profiled(buffer = host, buffer = global)]
+extern "ptx-kernel" fn two() {}
 
 fn main() {}

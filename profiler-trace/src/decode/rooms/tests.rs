@@ -67,6 +67,53 @@ fn every_fill_level_with_and_without_a_count() {
     }
 }
 
+/// Every set of units that has not arrived, in rooms of every fill level.
+#[test]
+fn units_on_their_way_are_told_from_those_that_are_there() {
+    const CAPACITY: u32 = 8;
+    for (ring, emitted) in
+        [false, true].into_iter().flat_map(|ring| (1..20).map(move |n| (ring, n)))
+    {
+        let (layout, whole) = filled(ring, CAPACITY, emitted, UNIT_BYTES, 0);
+        let kept = emitted.min(CAPACITY);
+        let turned = ring && emitted > CAPACITY;
+        let oldest = if turned { emitted - kept } else { 0 };
+        let all: Vec<u64> = (oldest..oldest + kept).map(|n| u64::from(n) + 1).collect();
+        for missing in 0..1_u32 << kept {
+            let is_there = |number: &u64| {
+                let age = (number - 1) as u32 - oldest;
+                missing & (1 << age) == 0
+            };
+            let mut bytes = whole.clone();
+            for number in all.iter().filter(|number| !is_there(number)) {
+                let at = 16 * ((number - 1) % u64::from(CAPACITY)) as usize;
+                bytes[at..at + 16].fill(0);
+            }
+            let there: Vec<u64> = all.iter().copied().filter(is_there).collect();
+            let what = format!("ring {ring}, {emitted} emitted, without {missing:b}");
+            let room = layout.room(&bytes, 0, 0);
+            let survivors = room.scan();
+            assert_eq!(order(&room, survivors), there, "{what}");
+            assert!(!survivors.counted && survivors.count <= kept, "{what}");
+            let gaps = survivors.indices().filter(|index| room.unit(*index) == [0; 2]).count();
+            assert_eq!(there.len() + gaps, survivors.count as usize, "{what}");
+
+            let room = layout.running(true).room(&bytes, 0, 0);
+            let survivors = room.scan();
+            let running = order(&room, survivors);
+            assert_eq!(running.len(), survivors.count as usize, "{what}");
+            let runs = all.split(|number| !is_there(number));
+            let longest = runs.clone().map(<[u64]>::len).max().unwrap_or(0);
+            if ring {
+                assert_eq!(running.len(), longest, "{what}: {running:?}");
+                assert!(runs.into_iter().any(|run| run == running), "{what}: {running:?}");
+            } else {
+                assert_eq!(Some(&*running), all.split(|number| !is_there(number)).next(), "{what}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_saturated_count_finds_the_newest_by_its_time() {
     let set = |bytes: &mut [u8], index: usize, ticks: u64| {

@@ -1,0 +1,33 @@
+#![deny(warnings)]
+#![cfg_attr(target_arch = "nvptx64", no_std)]
+
+use profiler_device::{
+    DescriptorPtr, profile_mark, profile_region, profiled, region_end, region_start,
+};
+
+#[profiled(buffer = host)]
+pub extern "ptx-kernel" fn plain() {
+    profile_region!("a", {
+        profile_mark!("b", 1_u32);
+    });
+}
+
+/// # Safety
+///
+/// `prof` is null or a session's.
+#[profiled(
+    buffer = host, by = thread, clock = globaltimer, recorder = prof, track = 2, single_body,
+    max_threads = 64
+)]
+pub unsafe extern "ptx-kernel" fn with_more(prof: DescriptorPtr, n: u32) {
+    let token = region_start!("token");
+    profile_region!("value", value = n, unit = "bytes", wait, { n });
+    region_end!(token);
+}
+
+#[profiled(buffer = host, enabled = false)]
+pub extern "ptx-kernel" fn never() {
+    profile_region!("c");
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use profiler_device::profiled;
+
+#[profiled(buffer = host)]
+extern "ptx-kernel" fn mapped() {}
+
+fn main() {}

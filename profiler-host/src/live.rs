@@ -1,0 +1,265 @@
+//! Reading a session's arrays while kernels write to them, or after one of them failed.
+//!
+//! Nothing is synchronised with the device. What makes the reading sound:
+//!
+//! * Every word is read whole, and a unit, two words, is stored by one instruction of 16 bytes. PTX lets
+//!   the words of a vector arrive apart, so that is not relied on alone: a room is read twice, and a unit
+//!   counts only if it was the same both times. What is kept so is what the room held at one moment,
+//!   between the two readings, but for units that were being written; in a ring, also for those that were
+//!   being overwritten.
+//! * A header is taken when all its parts have arrived ([`SlotHeader::is_whole`]). A warp publishes its
+//!   counts behind a fence, and headers and counts are read before rooms: whoever sees the counts sees the
+//!   records. Without counts the decoder goes by what is there.
+//! * Rooms are zero before a session, and no written unit is.
+
+use std::sync::Arc;
+
+use profiler_trace::{
+    Capture, CaptureEnd, DeviceInfo, ModuleCapture, RecordCost, SiteTable, Trace,
+};
+use profiler_wire::descriptor::{Descriptor, Lost};
+use profiler_wire::header::{self, ExitHeader, SlotHeader};
+use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
+
+use crate::error::Error;
+use crate::export::Output;
+use crate::host_memory::HostMemory;
+use crate::layout::Layout;
+
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+/// Words of the counts of a slot's lanes.
+const COUNT_WORDS: usize = 32;
+
+/// A view of a running session, from any thread: made by [`Session::watch`](crate::Session::watch) or
+/// `ModuleSession::watch`. It stays valid after the session, and then shows how that ended.
+///
+/// ```
+/// use profiler_device::{profile_region, profiled};
+/// use profiler_host::{Backend, BackendChoice, Profiler, launch};
+///
+/// #[profiled(buffer = host)]
+/// pub unsafe extern "ptx-kernel" fn work(out: *mut u32) {
+///     profile_region!("store", {
+///         // SAFETY: one thread, one number.
+///         unsafe { *out = 1 };
+///     });
+/// }
+///
+/// # fn main() -> Result<(), profiler_host::Error> {
+/// let backend = Backend::choose(BackendChoice::Emulator, None)?;
+/// let mut out = backend.zeroed::<u32>(1)?;
+/// let mut session = Profiler::builder().build()?.attach_backend(&backend)?;
+/// let watch = session.watch()?;
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         for warp in &watch.snapshot()?.warps {
+///             for open in warp.regions.iter().filter(|region| region.end.is_none()) {
+///                 println!("warp {} of block {:?} is in {:?}", warp.warp, warp.block, open.site);
+///             }
+///         }
+///         Ok::<(), profiler_host::Error>(())
+///     });
+///     // SAFETY: the kernel writes one number.
+///     unsafe { launch!(session, work<<<1, 1>>>(out.as_mut_ptr())) }
+/// })?;
+/// assert_eq!(watch.snapshot()?.warps[0].regions.len(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Watch {
+    device: DeviceInfo,
+    modules: Vec<LiveArrays>,
+    cost: Option<RecordCost>,
+    subtract: bool,
+}
+
+impl Watch {
+    /// A view of these arrays, which are not none.
+    pub(crate) fn new(device: DeviceInfo, modules: Vec<LiveArrays>, output: &Output) -> Self {
+        Self { device, modules, cost: output.cost, subtract: output.subtracts() }
+    }
+
+    /// What is there by now, decoded. Warps that have not left their kernel have no exit, and regions
+    /// that have not ended no end. It waits for nothing, and stops nothing.
+    ///
+    /// # Errors
+    ///
+    /// See [`capture`](Self::capture).
+    pub fn snapshot(&self) -> Result<Trace, Error> {
+        let mut trace = profiler_trace::decode(&self.capture()?);
+        if self.subtract {
+            trace.subtract_record_cost();
+        }
+        Ok(trace)
+    }
+
+    /// What is there by now, undecoded.
+    ///
+    /// # Errors
+    ///
+    /// Sites that clash, where they are known only when they run, as on the emulator.
+    pub fn capture(&self) -> Result<Capture, Error> {
+        self.capture_at(CaptureEnd::Running)
+    }
+
+    pub(crate) fn capture_at(&self, end: CaptureEnd) -> Result<Capture, Error> {
+        Ok(Capture {
+            device: self.device.clone(),
+            modules: self.modules.iter().map(LiveArrays::read).collect::<Result<_, _>>()?,
+            record_cost: self.cost,
+            end,
+            ..Capture::default()
+        })
+    }
+}
+
+/// The arrays of a module, in memory of the host.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveArrays {
+    memory: Arc<HostMemory>,
+    /// The address by which kernels know the first byte of the memory.
+    address: u64,
+    layout: Layout,
+    descriptor: Descriptor,
+    /// `None`: those that the emulator has registered by then.
+    sites: Option<SiteTable>,
+}
+
+impl LiveArrays {
+    pub(crate) fn new(
+        memory: Arc<HostMemory>,
+        address: u64,
+        layout: &Layout,
+        descriptor: Descriptor,
+        sites: Option<SiteTable>,
+    ) -> Self {
+        Self { memory, address, layout: layout.clone(), descriptor, sites }
+    }
+
+    /// Reads the slots in use: those with a header.
+    fn read(&self) -> Result<ModuleCapture, Error> {
+        let mut headers = vec![[0; header::WORDS]; self.layout.slot_count as usize];
+        self.words(self.descriptor.headers, headers.as_flattened_mut());
+        headers.iter_mut().for_each(take_whole);
+        let slots = headers.iter().rposition(|header| header[2] != 0).map_or(0, |last| last + 1);
+        headers.truncate(slots);
+        let in_use = || (0..slots).filter(|slot| headers[*slot][2] != 0);
+
+        let room = self.layout.room;
+        let room_words = room.stride() as usize / WORD;
+        let mut lane_counts = Vec::new();
+        if self.layout.lane_room.is_some() {
+            lane_counts = vec![0; slots * COUNT_WORDS];
+            for slot in in_use() {
+                let counts = &mut lane_counts[slot * COUNT_WORDS..][..COUNT_WORDS];
+                self.words(
+                    self.descriptor.lane_counts + (slot * COUNT_WORDS * WORD) as u64,
+                    counts,
+                );
+            }
+        }
+        let mut records = vec![0; slots * room_words];
+        for slot in in_use() {
+            let exit = ExitHeader::unpack(&headers[slot]);
+            let units = exit.map_or(room.capacity(), |exit| exit.units.min(room.capacity()));
+            let words = (units as usize * UNIT_WORDS).min(room_words);
+            let at = slot * room_words;
+            self.units(self.descriptor.records + (at * WORD) as u64, &mut records[at..at + words]);
+        }
+        let mut lanes = Vec::new();
+        if let Some(room) = self.layout.lane_room {
+            let room_words = room.stride() as usize / WORD;
+            lanes = vec![0; slots * room_words];
+            for slot in in_use() {
+                let at = slot * room_words;
+                let room = &mut lanes[at..at + room_words];
+                self.units(self.descriptor.lanes + (at * WORD) as u64, room);
+            }
+        }
+        let mut lost = [0; Lost::BYTES / WORD];
+        self.words(self.descriptor.lost, &mut lost);
+        let [warps, units, attachments] = lost;
+        let sites = match &self.sites {
+            Some(sites) => sites.clone(),
+            // Read last, when every site of the records has been registered.
+            None => {
+                let entries = profiler_device::registered_sites();
+                SiteTable::from_entries(entries.iter().map(Vec::as_slice))?
+            }
+        };
+        Ok(ModuleCapture {
+            sites,
+            descriptor: self.descriptor,
+            headers: bytes(headers.as_flattened()),
+            records: bytes(&records),
+            lanes: bytes(&lanes),
+            lane_counts: bytes(&lane_counts),
+            lost: Lost { warps, units, attachments },
+        })
+    }
+
+    /// Reads words by the address that kernels know them by.
+    fn words(&self, address: u64, into: &mut [u64]) {
+        self.memory.read_words((address - self.address) as usize, into);
+    }
+
+    /// Reads units, twice: those that changed meanwhile are zero.
+    fn units(&self, address: u64, into: &mut [u64]) {
+        self.words(address, into);
+        let mut again = [0; UNIT_WORDS];
+        let (units, _) = into.as_chunks_mut::<UNIT_WORDS>();
+        for (index, unit) in units.iter_mut().enumerate() {
+            self.words(address + index as u64 * u64::from(UNIT_BYTES), &mut again);
+            if *unit != again {
+                *unit = [0; UNIT_WORDS];
+            }
+        }
+    }
+}
+
+/// Takes those halves of a header out that are not there as a whole.
+fn take_whole(words: &mut [u64; header::WORDS]) {
+    if !SlotHeader::is_whole(words) {
+        *words = [0; header::WORDS];
+    }
+    if !ExitHeader::is_whole(words) {
+        words[header::EXIT_START..].fill(0);
+    }
+}
+
+/// The bytes of words, as the device has them.
+fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use profiler_wire::header::EXIT_MARK;
+
+    use super::*;
+
+    #[test]
+    fn a_header_is_taken_by_its_whole_halves() {
+        let whole: [u64; header::WORDS] = std::array::from_fn(|word| match word {
+            0..8 => word as u64 + 1,
+            11 => EXIT_MARK,
+            8..12 => word as u64,
+            _ => 0,
+        });
+        // A unit of two words has arrived, or it has not.
+        for there in 0..1_u32 << 6 {
+            let mut words = whole;
+            for unit in (0..6).filter(|unit| there & (1 << unit) == 0) {
+                words[2 * unit..2 * unit + 2].fill(0);
+            }
+            take_whole(&mut words);
+            let has_entry = there & 0xf == 0xf;
+            let has_exit = has_entry && there >> 4 == 0b11;
+            assert_eq!(words[..8] == whole[..8], has_entry, "{there:b}");
+            assert_eq!(words[8..12] == whole[8..12], has_exit, "{there:b}");
+            assert!(has_entry || words == [0; header::WORDS]);
+            assert!(has_exit || words[8..] == [0; 8]);
+        }
+    }
+}
