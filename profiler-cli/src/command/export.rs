@@ -6,13 +6,14 @@ mod options;
 use clap::{Args, ValueHint};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use profiler_trace::{Decoder, Diagnostics};
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
-use format::Format;
+use format::{Format, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,16 +70,26 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
-    let trace = load::trace(&input.capture, input.decoding, console)?;
-    console.diagnostics(&trace.diagnostics);
-    output::write(output, content, &[&input.capture], console, |writer| {
-        if !is_gzip {
-            return format.write(&trace, &options, writer);
-        }
-        let mut encoder = GzEncoder::new(writer, Compression::default());
-        format.write(&trace, &options, &mut encoder)?;
-        encoder.finish()?;
-        Ok(())
-    })?;
-    Ok(Verdict::Clean)
+    let capture = load::capture(&input.capture, console)?.capture;
+    let write = |source: &Source<'_>| {
+        let mut diagnostics = Diagnostics::default();
+        output::write(output, content, &[&input.capture], console, |writer| {
+            if !is_gzip {
+                diagnostics = format.write(source, &options, writer)?;
+                return Ok(());
+            }
+            let mut encoder = GzEncoder::new(writer, Compression::default());
+            diagnostics = format.write(source, &options, &mut encoder)?;
+            encoder.finish()?;
+            Ok(())
+        })?;
+        console.diagnostics(&diagnostics);
+        Ok(Verdict::Clean)
+    };
+    // What recording costs is known when all is decoded.
+    if format.is_timeline() && !input.decoding.subtract_cost {
+        write(&Source::Capture(Decoder::new(&capture)))
+    } else {
+        write(&Source::Trace(load::decoded(capture, input.decoding, console)))
+    }
 }

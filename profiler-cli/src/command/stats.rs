@@ -133,8 +133,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let trace = load::trace(capture, arguments.input.decoding, console)?;
     let stats = if arguments.show.contains(&Show::Regions) {
         let query = arguments.filters.query(&trace)?;
-        let _progress = console.elapsed("gathering statistics");
-        Some(trace.stats_of(&query.by(arguments.by.unwrap_or(By::Site).into())))
+        let query = query.by(arguments.by.unwrap_or(By::Site).into());
+        Some(console.work("gathering statistics", "warps", |_| trace.stats_of(&query)))
     } else {
         None
     };

@@ -7,7 +7,7 @@ mod rows;
 use std::ops::RangeInclusive;
 
 use clap::Args;
-use profiler_trace::{Launch, Trace};
+use profiler_trace::{Launch, Progress, Trace};
 
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
@@ -95,7 +95,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         columns,
         label_width,
         rows: {
-            let _progress = console.elapsed("drawing");
             let view = cells::View {
                 start_ns: launch.start_ns + window.0,
                 end_ns: launch.start_ns + window.1,
@@ -103,7 +102,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
                 depth: arguments.depth.unwrap_or(u16::MAX),
             };
             let filled = |row: rows::Row| (row.label, view.fill(&trace, &row.warps));
-            rows.into_iter().map(filled).collect()
+            console.work("drawing", "rows", |_| {
+                Progress::expect(rows.len());
+                Progress::each(rows).map(filled).collect()
+            })
         },
     };
     output::print(&drawing.text())?;

@@ -13,6 +13,7 @@ use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 use crate::edges;
 use crate::model::{Launch, Region, Time, Trace, Warp};
+use crate::progress::Progress;
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
@@ -121,7 +122,8 @@ impl<'c> Decoder<'c> {
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
-        for &slot in &self.order {
+        Progress::expect(self.order.len());
+        for &slot in Progress::each(&self.order) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
     }
@@ -133,9 +135,10 @@ impl<'c> Decoder<'c> {
         state: impl Fn() -> State + Sync,
         visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
     ) -> Vec<State> {
+        Progress::expect(self.slots.len());
         threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
             let mut state = state();
-            for slot in slots {
+            for slot in Progress::each(slots) {
                 visit(&mut state, &self.slot(slot, memory, &mut Diagnostics::default()));
             }
             state
@@ -192,7 +195,7 @@ impl<'c> Decoder<'c> {
         }
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
-            let kept: Vec<Kept> = slots
+            let kept: Vec<Kept> = Progress::each(slots)
                 .map(|slot| {
                     let records = self.slot(slot, memory, &mut diagnostics);
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
@@ -201,6 +204,7 @@ impl<'c> Decoder<'c> {
                 .collect();
             (kept, diagnostics)
         };
+        Progress::expect(self.slots.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());

@@ -11,7 +11,11 @@ use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::timeline::Source;
 use crate::export::{ExportOptions, Grouping, text};
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::progress::Progress;
 use survey::Survey;
+
+/// How often a walk goes through each warp: to survey it, and to write it.
+pub(super) const PASSES: usize = 2;
 
 /// What an item of a row is.
 #[derive(Clone, Copy)]
@@ -222,10 +226,11 @@ impl<'t, S: Source> Walk<'t, S> {
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
                     self.warp(process, parent, (warp, &track, &name), late, sink)?;
+                    Progress::step();
                     continue;
                 }
                 let mut node = self.track(process, parent, &name, "", true, sink)?;
-                for &warp in block {
+                for &warp in Progress::each(block) {
                     let track = format!("warp {}", trace.warps[warp].warp);
                     self.warp(process, &mut node, (warp, &track, &name), late, sink)?;
                 }
@@ -280,6 +285,9 @@ impl<'t, S: Source> Walk<'t, S> {
             };
             let source = self.source;
             let held: Vec<_> = warps.iter().map(|&warp| (warp, source.warp(warp))).collect();
+            // The others are counted where their own tracks are written.
+            let without = held.iter().filter(|(_, warp)| !has_own_track(warp));
+            without.for_each(|_| Progress::step());
             let sources = held.iter().flat_map(|(index, warp)| {
                 self.lanes((*index, warp), |track| track == Some(number)).into_values().map(nest)
             });
