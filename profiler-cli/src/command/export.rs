@@ -33,8 +33,8 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// The format
-    #[arg(long, value_name = "FORMAT", required_unless_present = "output")]
+    /// The format; may be left out where the name of the output says it
+    #[arg(long, value_name = "FORMAT")]
     to: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -58,8 +58,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(format), _) => format,
         (None, Some(name)) => Format::of_name(name)?,
         (None, None) => {
-            return Err(Error::new("which format is meant?")
-                .with_cure("give --to FORMAT where the output has no name that says it"));
+            return Err(Error::new("neither a format nor an output file was given").with_cure(
+                "name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending says \
+                 which format is meant; or give --to FORMAT to write to standard output",
+            ));
         }
     };
     if is_gzip && format.is_compressed() {

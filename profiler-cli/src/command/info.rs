@@ -165,12 +165,14 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
 
 fn file_line(file: &FileFacts) -> String {
     let mut line = format!("{}, {}", file.name, bytes(file.bytes));
-    if file.bytes > 0 && file.raw_bytes > 0 {
-        line += &format!(
-            ", {} uncompressed ({} times as much)",
-            bytes(file.raw_bytes),
-            digits(file.raw_bytes as f64 / file.bytes as f64)
-        );
+    if file.raw_bytes > 0 {
+        line += &format!(", {} uncompressed", bytes(file.raw_bytes));
+    }
+    // Of a file that lacks parts it would be how much was cut off, and of a small one what the
+    // names of its sites take.
+    if file.damage.is_empty() && file.bytes > 0 && file.raw_bytes >= file.bytes {
+        let times = digits(file.raw_bytes as f64 / file.bytes as f64);
+        line += &format!(" ({times} times as much)");
     }
     line
 }
@@ -187,7 +189,7 @@ fn device(trace: &Trace) -> String {
         line += &format!(", compute capability {major}.{minor}");
     }
     if device.sm_count > 0 {
-        line += &format!(", {} SMs", device.sm_count);
+        line += &format!(", {}", counted(device.sm_count as usize, "SM"));
     }
     if !device.driver.is_empty() {
         line += &format!(", driver {}", device.driver);
@@ -261,13 +263,14 @@ fn launch_line(trace: &Trace, index: usize, launch: &Launch) -> String {
     let recorded: u64 = warps.iter().map(|warp| warp.recorded).sum();
     let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
     let mut line = format!(
-        "{index}: {}, grid {}, block {}, at {}, {}, {}, {recorded} records",
+        "{index}: {}, grid {}, block {}, at {}, {}, {}, {}",
         trace.site(launch.kernel).name,
         extent(launch.grid_dim),
         extent(launch.block_dim),
         duration(launch.start_ns),
         duration(launch.end_ns - launch.start_ns),
         counted(warps.len(), "warp"),
+        counted(recorded as usize, "record"),
     );
     if launch.replay > 0 {
         line += &format!(", replay {}", launch.replay);

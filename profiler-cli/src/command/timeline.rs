@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let launch = launch(&trace, arguments.launch)?;
     let length_ns = launch.end_ns - launch.start_ns;
     let window = match arguments.window {
-        Some(window) => window.on(length_ns).map_err(Error::new)?,
+        Some(window) => window.on(length_ns, "the launch")?,
         // A launch of no length has a moment to show.
         None => (0.0, length_ns.max(1.0)),
     };

@@ -296,7 +296,8 @@ impl<'t, S: Source> Walk<'t, S> {
                 1 => sources.swap_remove(0),
                 _ => pack(sources),
             };
-            let description = format!("track {number}, written by {} warps", warps.len());
+            let description =
+                format!("track {number}, written by {}", text::counted(warps.len() as u64, "warp"));
             let mut node = self.track(process, top, &name, &description, false, sink)?;
             self.rows(process, &mut node, rows, late, sink)?;
         }
