@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use profiler_device::DescriptorPtr;
 use profiler_emulator::{Emulator, LaunchConfig};
-use profiler_trace::{Capture, DeviceInfo, RecordCost, SiteTable, Trace};
+use profiler_trace::{Capture, ClockPair, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::descriptor;
 
 use crate::arrays::Arrays;
@@ -13,6 +13,7 @@ use crate::calibration;
 use crate::error::Error;
 use crate::export::Output;
 use crate::host_memory::HostMemory;
+use crate::host_spans::HostLog;
 use crate::launch::{Kernel, Shape};
 use crate::layout::Layout;
 use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
@@ -26,6 +27,7 @@ pub(crate) struct EmulatorSession<'b> {
     /// The descriptor's place, where it is the session's own.
     own_descriptor: Option<HostMemory>,
     pub(crate) output: Output,
+    host: Option<HostLog>,
 }
 
 /// The emulator and how to launch on it.
@@ -99,7 +101,7 @@ impl EmulatedDevice {
         // One warp: these do not wait for each other.
         let shape = Shape::new(1, 32, 0);
         // SAFETY: the calibration kernel touches no memory but the session's.
-        unsafe { session.launch(shape, kernel, (calibration::ROUNDS,)) }?;
+        unsafe { session.launch("calibration", shape, kernel, (calibration::ROUNDS,)) }?;
         Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
     }
 }
@@ -137,7 +139,8 @@ impl<'b> EmulatorSession<'b> {
             .apart
             .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
             .transpose()?;
-        let mut session = Self { device, arrays, memory, own_descriptor, output };
+        let host = options.host.clone().map(HostLog::new);
+        let mut session = Self { device, arrays, memory, own_descriptor, output, host };
         session.close();
         Ok(session)
     }
@@ -157,10 +160,12 @@ impl<'b> EmulatorSession<'b> {
     /// What the kernel asks of its arguments.
     pub(crate) unsafe fn launch<K: Kernel>(
         &mut self,
+        name: &str,
         shape: Shape,
         kernel: K,
         arguments: K::Arguments,
     ) -> Result<(), Error> {
+        let start = self.read_both();
         let mut descriptor = self.arrays.descriptor;
         descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
         let bytes = descriptor.to_bytes();
@@ -174,8 +179,22 @@ impl<'b> EmulatorSession<'b> {
         // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
         // as long as the session.
         let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
+        let end = self.read_both();
+        if let (Some(host), Some(start), Some(end)) = (&mut self.host, start, end) {
+            host.read_both(start);
+            host.launched(name, start.host_ns);
+            host.read_both(end);
+        }
         self.close();
         result
+    }
+
+    /// What both clocks say, if anything is recorded of the host. The host makes both, so that they
+    /// agree.
+    fn read_both(&self) -> Option<ClockPair> {
+        let host_ns = self.host.as_ref()?.now_ns();
+        let device_ns = self.device.emulator.globaltimer(self.device.template.clock);
+        Some(ClockPair { host_ns, device_ns, uncertainty_ns: 0.0 })
     }
 
     pub(crate) fn descriptor(&self) -> DescriptorPtr {
@@ -190,6 +209,7 @@ impl<'b> EmulatorSession<'b> {
             device: self.device.info(),
             modules: vec![self.arrays.read_back(&self.memory, sites)?],
             record_cost: self.output.cost,
+            host: self.host.as_ref().map(|host| host.capture(self.read_both())).unwrap_or_default(),
             ..Capture::default()
         })
     }
@@ -201,6 +221,7 @@ impl<'b> EmulatorSession<'b> {
         let base = self.arrays.layout.base(self.memory.address());
         self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
         self.arrays.reset();
+        self.host.iter_mut().for_each(HostLog::reset);
         self.close();
         Ok(())
     }

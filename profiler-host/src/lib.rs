@@ -84,6 +84,7 @@ mod export;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod host_memory;
+mod host_spans;
 mod launch;
 mod layout;
 mod options;
@@ -99,6 +100,7 @@ pub use error::{Error, OptionsError};
 pub use export::{export_enabled, set_export, write_trace};
 #[cfg(feature = "cuda")]
 pub use gpu::ModuleSession;
+pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty};
 pub use options::{
     DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots,

@@ -206,9 +206,7 @@ impl SyntheticModule {
                 ..DeviceInfo::default()
             },
             modules: vec![self.capture()?],
-            record_cost: None,
-            observer_effect: None,
-            damage: Vec::new(),
+            ..Capture::default()
         })
     }
 }

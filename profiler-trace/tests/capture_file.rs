@@ -11,8 +11,8 @@ use captures::{file, of_warps, small};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, DeviceInfo, FormCosts, ModuleCapture, ObserverEffect, RecordCost,
-    RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
+    Capture, CaptureArray, DeviceInfo, FormCosts, HostCapture, ModuleCapture, ObserverEffect,
+    RecordCost, RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -218,6 +218,7 @@ proptest! {
             modules,
             record_cost,
             observer_effect,
+            host: if effect.is_some() { captures::host() } else { HostCapture::default() },
             damage: Vec::new(),
         };
         let (read, damage) = Capture::read_from(file(&capture).as_slice()).expect("a whole file");

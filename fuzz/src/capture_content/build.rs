@@ -221,7 +221,7 @@ impl Content {
             observer_effect: self
                 .cost
                 .map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns }),
-            damage: Vec::new(),
+            ..Capture::default()
         };
         (capture, emitted)
     }

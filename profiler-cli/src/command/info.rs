@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, CaptureDamage, FormCosts, Launch, ModuleCapture, RecordCost, Severity, Site, Trace,
+    Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
+    Severity, Site, Trace,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -137,6 +138,9 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
             counted(trace.edges.len(), "edge"),
         ),
     );
+    if !trace.host.is_empty() {
+        lines.add("host", &trace.host.to_string());
+    }
     for (index, module) in modules.iter().enumerate() {
         lines.add("module", &module_line(index, module));
         for site in &module.sites {
@@ -290,6 +294,23 @@ fn extent(dim: Dim3) -> String {
     }
 }
 
+fn host_thread(thread: &HostThread) -> Value {
+    let spans = thread.spans.iter().map(|span| {
+        let (is_launch, launch) = match span.kind {
+            HostSpanKind::Span => (false, None),
+            HostSpanKind::Launch(launch) => (true, launch),
+        };
+        json!({
+            "name": span.name,
+            "start_ns": span.start_ns,
+            "end_ns": span.end_ns,
+            "is_launch": is_launch,
+            "launch": launch,
+        })
+    });
+    json!({ "name": thread.name, "spans": spans.collect::<Vec<_>>() })
+}
+
 fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
     let device = &trace.device;
     let site = |site: &Site| {
@@ -370,6 +391,10 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         },
         "record_cost": record_cost,
         "cost_subtracted": trace.cost_subtracted,
+        "host": {
+            "uncertainty_ns": trace.host.uncertainty_ns,
+            "threads": trace.host.threads.iter().map(host_thread).collect::<Vec<_>>(),
+        },
         "recorded": trace.recorded(),
         "lost": trace.lost(),
         "modules": modules.iter().map(module).collect::<Vec<_>>(),

@@ -8,7 +8,7 @@ use profiler_wire::{Descriptor, WIRE_VERSION};
 use serde_json::{Value, json};
 
 use super::lost::slots_of;
-use super::{Capture, CaptureArray, CaptureDamage, ModuleCapture};
+use super::{Capture, CaptureArray, CaptureDamage, ModuleCapture, host};
 use crate::model::{DeviceInfo, ObserverEffect};
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
@@ -56,6 +56,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "without_ns": float(effect.without_ns),
             "with_ns": float(effect.with_ns),
         })),
+        "host": host::encode(&capture.host),
         "modules": capture.modules.iter().map(encode_module).collect::<Vec<_>>(),
         "missing": missing,
     })
@@ -94,7 +95,7 @@ fn encode_costs(costs: &FormCosts) -> Value {
 }
 
 /// A floating-point number; JSON has no infinity and no NaN.
-fn float(number: f64) -> Value {
+pub(super) fn float(number: f64) -> Value {
     if number.is_finite() { number.into() } else { number.to_string().into() }
 }
 
@@ -143,6 +144,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
                 })
             })
             .transpose()?,
+        host: root
+            .get("host")
+            .ok()
+            .and_then(|host| host.option())
+            .map(|host| host::decode(&host))
+            .transpose()?
+            .unwrap_or_default(),
         damage: Vec::new(),
     };
     for missing in root.get("missing")?.array()? {
@@ -279,11 +287,11 @@ impl<'v> Member<'v> {
         self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("a string"))
     }
 
-    fn bool(&self) -> Result<bool, String> {
+    pub(super) fn bool(&self) -> Result<bool, String> {
         self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
     }
 
-    fn u64(&self) -> Result<u64, String> {
+    pub(super) fn u64(&self) -> Result<u64, String> {
         self.value.as_u64().ok_or_else(|| self.wrong("a whole number"))
     }
 
@@ -291,7 +299,7 @@ impl<'v> Member<'v> {
         self.u64()?.try_into().map_err(|_| self.wrong("a number below 2^32"))
     }
 
-    fn f64(&self) -> Result<f64, String> {
+    pub(super) fn f64(&self) -> Result<f64, String> {
         let number = match self.value {
             Value::String(text) => text.parse().ok(),
             value => value.as_f64(),

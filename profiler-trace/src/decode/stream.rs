@@ -12,6 +12,7 @@ use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 use crate::edges;
+use crate::host::HostTrace;
 use crate::model::{Launch, Region, Time, Trace, Warp};
 use crate::progress::Progress;
 
@@ -74,7 +75,10 @@ impl<'c> Decoder<'c> {
             read_slots(index, module, &loss, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
         }
-        let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
+        // Where no warp recorded, the host is all that has times.
+        let first_pair = capture.host.clock.first().map(|pair| pair.device_ns);
+        let first_entry = slots.iter().map(|slot| slot.header.globaltimer).min();
+        let origin = first_entry.or(first_pair).unwrap_or(0);
         let clocks = fit_clocks(&slots, capture, origin, &mut head);
         let times: Vec<_> = slots
             .iter()
@@ -90,6 +94,7 @@ impl<'c> Decoder<'c> {
                 launch_of[slot] = number;
             }
         }
+        head.host = HostTrace::new(&capture.host, origin, &launches);
         head.launches = launches;
         let bytes = |module: &ModuleCapture| module.records.len() + module.lanes.len();
         let kinds = capture.modules.iter();

@@ -138,6 +138,9 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
             _ => format!("{open} open regions: they have no end"),
         });
     }
+    if !trace.host.is_empty() {
+        lines.push(format!("host: {}", trace.host));
+    }
     let mut clock = Vec::new();
     if trace.resolution_ns > 0.0 {
         clock.push(format!("resolution {} ns", digits(trace.resolution_ns)));
