@@ -1,14 +1,16 @@
 //! What the user is told beside the result: errors, diagnostics, progress. All of it on standard
 //! error.
 
-use std::io::{IsTerminal, Write};
-use std::sync::mpsc::{Sender, channel};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use profiler_trace::{Diagnostics, Severity};
+use profiler_trace::{Diagnostics, Progress as Steps, Severity};
 
 use crate::exit::Error;
 
@@ -22,6 +24,8 @@ const BYTES_OF: &str = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}, 
                         {decimal_bytes_per_sec}, {eta} left";
 /// Bytes of an unknown number.
 const BYTES: &str = "{spinner} {msg}, {decimal_bytes}, {decimal_bytes_per_sec}, {elapsed}";
+/// Steps of a number that is known as far as the work has said it; `{of}` is what they are.
+const STEPS_OF: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}, {per_sec}, {eta} left";
 /// Nothing to count.
 const ELAPSED: &str = "{spinner} {msg}, {elapsed}";
 
@@ -76,29 +80,94 @@ impl Console {
         }
     }
 
-    /// Progress in bytes, of so many where that is known.
-    pub(crate) fn bytes(&self, doing: &str, total: Option<u64>) -> Progress {
-        self.progress(doing, total, if total.is_some() { BYTES_OF } else { BYTES })
-    }
-
-    /// Progress of something that has no measure but its time.
-    pub(crate) fn elapsed(&self, doing: &str) -> Progress {
-        self.progress(doing, None, ELAPSED)
-    }
-
-    fn progress(&self, doing: &str, total: Option<u64>, template: &str) -> Progress {
+    /// Progress of what is read, in bytes, of so many where that is known.
+    pub(crate) fn reading(&self, doing: &str, total: Option<u64>) -> Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        let style = if total.is_some() {
-            ProgressStyle::default_bar()
-        } else {
-            ProgressStyle::default_spinner()
-        };
-        // A template that cannot be read leaves the default one, which shows less.
-        let style = style.clone().template(template).unwrap_or(style);
-        bar.set_style(style.progress_chars("=> ").tick_chars("-\\|/ "));
+        bar.set_style(style(if total.is_some() { BYTES_OF } else { BYTES }));
         bar.set_message(doing.to_owned());
-        let waiting = (self.is_terminal && !self.quiet).then(|| Waiting::start(&bar));
+        let waiting = self.shows_progress().then(|| Waiting::start(&bar, ProgressBar::tick));
         Progress { bar, waiting }
+    }
+
+    /// Does work that counts its steps, and shows its progress. `of` is what the steps are.
+    pub(crate) fn work<T>(
+        &self,
+        doing: &str,
+        of: &'static str,
+        work: impl FnOnce(&Written) -> T,
+    ) -> T {
+        let (steps, written) = (Steps::default(), Written::default());
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let show = {
+            let (steps, written, doing) = (steps.clone(), written.clone(), doing.to_owned());
+            let mut is_counting = false;
+            bar.set_style(style(ELAPSED));
+            move |bar: &ProgressBar| {
+                let (done, expected) = (steps.done(), steps.expected());
+                if expected > 0 && !is_counting {
+                    is_counting = true;
+                    bar.set_style(style(&STEPS_OF.replace("{of}", of)));
+                }
+                bar.set_message(match written.bytes() {
+                    0 => doing.clone(),
+                    bytes => format!("{doing}, {}", crate::units::bytes(bytes)),
+                });
+                if expected > 0 {
+                    bar.set_length(expected.max(done));
+                }
+                bar.set_position(done);
+                bar.tick();
+            }
+        };
+        let waiting = self.shows_progress().then(|| Waiting::start(&bar, show));
+        let _progress = Progress { bar, waiting };
+        steps.watch(|| work(&written))
+    }
+
+    fn shows_progress(&self) -> bool {
+        self.is_terminal && !self.quiet
+    }
+}
+
+/// A bar of this form.
+fn style(template: &str) -> ProgressStyle {
+    let default = ProgressStyle::default_bar();
+    // A template that cannot be read leaves the default one, which shows less.
+    let style = default.clone().template(template).unwrap_or(default);
+    style.progress_chars("=> ").tick_chars("-\\|/ ")
+}
+
+/// How many bytes work has written.
+#[derive(Clone, Default)]
+pub(crate) struct Written(Arc<AtomicU64>);
+
+impl Written {
+    /// A writer whose bytes count.
+    pub(crate) fn count<W: Write>(&self, writer: W) -> Counted<W> {
+        Counted { writer, written: self.clone() }
+    }
+
+    /// How many there are so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts what is written.
+pub(crate) struct Counted<W> {
+    writer: W,
+    written: Written,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.writer.write(bytes)?;
+        self.written.0.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }
 
@@ -130,13 +199,15 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn start(bar: &ProgressBar) -> Self {
+    fn start(bar: &ProgressBar, mut show: impl FnMut(&ProgressBar) + Send + 'static) -> Self {
         let (done, is_done) = channel();
         let bar = bar.clone();
         let thread = std::thread::spawn(move || {
-            if is_done.recv_timeout(PATIENCE).is_err() {
+            let mut patience = PATIENCE;
+            while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
-                bar.enable_steady_tick(TICK);
+                show(&bar);
+                patience = TICK;
             }
         });
         Self { done, thread }
@@ -155,8 +226,9 @@ mod tests {
 
     #[test]
     fn every_template_can_be_read() {
-        for template in [super::BYTES_OF, super::BYTES, super::ELAPSED] {
-            assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
+        for template in [super::BYTES_OF, super::BYTES, super::STEPS_OF, super::ELAPSED] {
+            let template = template.replace("{of}", "warps");
+            assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
         }
     }
 }

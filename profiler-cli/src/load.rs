@@ -40,7 +40,7 @@ pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
             (Box::new(opened), about.is_file().then_some(about.len()))
         }
     };
-    let progress = console.bytes(&format!("reading {name}"), total);
+    let progress = console.reading(&format!("reading {name}"), total);
     let reader = BufReader::with_capacity(1 << 16, progress.bar.wrap_read(reader));
     let (capture, damage) = Capture::read_from(reader).map_err(|error| match error {
         CaptureError::Io(error) => unreadable(error),
@@ -52,13 +52,14 @@ pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
 
 /// Decodes a capture, which is gone then.
 pub(crate) fn decoded(capture: Capture, arguments: DecodingArguments, console: &Console) -> Trace {
-    let _progress = console.elapsed("decoding");
-    let mut trace = decode(&capture);
-    drop(capture);
-    if arguments.subtract_cost {
-        trace.subtract_record_cost();
-    }
-    trace
+    console.work("decoding", "warps", |_| {
+        let mut trace = decode(&capture);
+        drop(capture);
+        if arguments.subtract_cost {
+            trace.subtract_record_cost();
+        }
+        trace
+    })
 }
 
 /// Reads and decodes a capture.

@@ -54,27 +54,26 @@ pub(crate) fn write(
     check(output, content, inputs)?;
     match output {
         File::Standard => {
-            let progress = console.bytes("writing", None);
-            let stdout = progress.bar.wrap_write(io::stdout());
-            let mut writer = BufWriter::with_capacity(1 << 16, stdout);
-            let written = write(&mut writer).and_then(|()| Ok(writer.flush()?));
-            // What is left of an output that failed is of no use to anybody.
-            let _ = writer.into_parts();
+            let written = console.work("writing", "warps", |written| {
+                let mut writer = BufWriter::with_capacity(1 << 16, written.count(io::stdout()));
+                let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
+                // What is left of an output that failed is of no use to anybody.
+                let _ = writer.into_parts();
+                result
+            });
             written.or_else(|error| closed_or("standard output", error))
         }
         File::Path(path) => {
             let target = Target::of(path, inputs)?;
             let name = path.display();
-            let bytes = {
-                let progress = console.bytes(&format!("writing {name}"), None);
+            let bytes = console.work(&format!("writing {name}"), "warps", |written| {
                 target.write(|file| {
-                    let file = progress.bar.wrap_write(file);
-                    let mut writer = BufWriter::with_capacity(1 << 16, file);
+                    let mut writer = BufWriter::with_capacity(1 << 16, written.count(file));
                     write(&mut writer)?;
                     Ok(writer.flush()?)
                 })?;
-                progress.bar.position()
-            };
+                Ok(written.bytes())
+            })?;
             console.note(&format!("wrote {name}, {}", crate::units::bytes(bytes)));
             Ok(())
         }

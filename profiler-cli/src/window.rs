@@ -60,21 +60,38 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Begin and end in nanoseconds from the begin of an axis of this length; the error says why it
-    /// cannot be.
-    pub(crate) fn on(self, length_ns: f64) -> Result<(f64, f64), String> {
+    /// Begin and end in nanoseconds from the begin of `whole`, which is of this length; the error
+    /// says why the window cannot be.
+    pub(crate) fn on(self, length_ns: f64, whole: &str) -> Result<(f64, f64), Error> {
         let start = self.start.map_or(0.0, |start| start.on(length_ns));
         let end = self.end.map_or(length_ns, |end| end.on(length_ns));
+        let length = duration(length_ns);
+        let counted = format!(
+            "times are counted from the begin of {whole}, which lasted {length}; write some within, \
+             or parts of it such as 25%..50%"
+        );
+        if length_ns > 0.0 && start >= length_ns {
+            let start = duration(start);
+            return Err(Error::new(format!(
+                "the window begins at {start}, when {whole} of {length} was over"
+            ))
+            .with_cure(counted));
+        }
+        if start < end && end <= 0.0 {
+            return Err(Error::new(format!(
+                "the window ends at {}, before {whole} began",
+                duration(end)
+            ))
+            .with_cure(counted));
+        }
         if start < end {
             return Ok((start, end));
         }
-        Err(format!(
-            "the window begins at {} and ends at {}, which is not later; it is counted from the \
-             begin of the launch, which lasted {}",
-            duration(start),
-            duration(end),
-            duration(length_ns)
+        let (start, end) = (duration(start), duration(end));
+        Err(Error::new(format!(
+            "the window begins at {start} and ends at {end}, which is not later"
         ))
+        .with_cure(counted))
     }
 }
 
@@ -101,14 +118,16 @@ impl Window {
         trace: &Trace,
         launches: impl IntoIterator<Item = usize>,
     ) -> Result<Option<Range<f64>>, Error> {
-        let (mut start, mut end) = (f64::INFINITY, f64::NEG_INFINITY);
+        let (mut start, mut end, mut count) = (f64::INFINITY, f64::NEG_INFINITY, 0);
         for launch in launches.into_iter().filter_map(|index| trace.launches.get(index)) {
             (start, end) = (start.min(launch.start_ns), end.max(launch.end_ns));
+            count += 1;
         }
         if start > end {
             return Ok(None);
         }
-        let (from, to) = self.on(end - start).map_err(Error::new)?;
+        let whole = if count == 1 { "the launch" } else { "all launches" };
+        let (from, to) = self.on(end - start, whole)?;
         Ok(Some(start + from..start + to))
     }
 }
@@ -117,22 +136,35 @@ impl Window {
 mod tests {
     use super::{Moment, Window};
 
+    fn of(text: &str) -> Result<(f64, f64), String> {
+        let window = text.parse::<Window>()?;
+        window.on(1000.0, "the launch").map_err(|error| error.to_string())
+    }
+
     #[test]
     fn windows_are_read_with_units_and_open_ends() {
-        let of = |text: &str| text.parse::<Window>().and_then(|window| window.on(1000.0));
         assert_eq!(of("100ns..0.5us"), Ok((100.0, 500.0)));
         assert_eq!(of("25%.."), Ok((250.0, 1000.0)));
         assert_eq!(of("..50%"), Ok((0.0, 500.0)));
         assert_eq!(of(".."), Ok((0.0, 1000.0)));
         assert_eq!(of("0..1%"), Ok((0.0, 10.0)));
+        assert_eq!(of("-5ns..1%"), Ok((-5.0, 10.0)));
     }
 
     #[test]
     fn what_is_no_window_is_refused_with_the_form_that_is() {
         for text in ["", "10us", "a..b", "10..20", "5ns..2ns", "2ms..", "NaNns..", "1e3ns.."] {
-            let error = text.parse::<Window>().and_then(|window| window.on(1000.0));
-            assert!(error.is_err(), "{text}: {error:?}");
+            assert!(of(text).is_err(), "{text}");
         }
         assert!("10".parse::<Moment>().unwrap_err().contains("12.5us"));
+    }
+
+    #[test]
+    fn a_window_outside_is_refused_in_the_units_that_it_was_given_in() {
+        let error = |text: &str| of(text).expect_err("a window outside");
+        assert_eq!(error("10s.."), "the window begins at 10 s, when the launch of 1 µs was over");
+        assert_eq!(error("10s..20s"), error("10s.."));
+        assert_eq!(error("-9us..-1us"), "the window ends at -1 µs, before the launch began");
+        assert!(error("50%..25%").ends_with("ends at 250 ns, which is not later"));
     }
 }

@@ -66,11 +66,11 @@ fn info_of_a_capture_with_losses_says_so() {
             module    0: wire version 2, 1 kernel, 1 other site, 3 slots, 768 B
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
-            warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
             warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
             warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-            warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            warning: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
             --- exit code 0
         "#]],
     );
@@ -151,48 +151,48 @@ fn balance_waits_and_critical_path_are_shown_by_launch() {
     check(
         "stats gemm.capture --show balance,waits,critical-path --launch 1",
         expect![[r#"
-        gemm, launch 1: 10.7 µs
-        ──────────────────────────────────────────────────────────────────────────────────────────
-         time of                 count       mean      least       most   most / mean   imbalance
-        ══════════════════════════════════════════════════════════════════════════════════════════
-         warps, in the kernel        8   4.655 µs    4.62 µs     4.7 µs          1.01     1.094 %
-         blocks, in the kernel       4    4.68 µs    4.66 µs     4.7 µs         1.004    0.5674 %
-         SMs, busy                   2    9.36 µs    9.36 µs    9.36 µs             1         0 %
-         SMs, done after             2   10.68 µs   10.66 µs    10.7 µs         1.002    0.3738 %
-         tile, by warp               8   3.355 µs    3.32 µs     3.4 µs         1.013     1.513 %
-         tile, by SM                 2   13.42 µs    13.4 µs   13.44 µs         1.001    0.2976 %
-         load, by warp               8     955 ns     920 ns       1 µs         1.047     5.143 %
-         load, by SM                 2    3.82 µs     3.8 µs    3.84 µs         1.005     1.042 %
-         mma, by warp                8    2.32 µs    2.32 µs    2.32 µs             1         0 %
-         mma, by SM                  2    9.28 µs    9.28 µs    9.28 µs             1         0 %
-         epilogue, by warp           8     900 ns     900 ns     900 ns             1         0 %
-         epilogue, by SM             2     3.6 µs     3.6 µs     3.6 µs             1         0 %
-        ──────────────────────────────────────────────────────────────────────────────────────────
-        ─────────────────────────────────────────────────────────────────────
-         in the end   peak   on average   below half   below a tenth   alone
-        ═════════════════════════════════════════════════════════════════════
-         warps           4         3.48        40 ns            0 ns   40 ns
-         blocks          2         1.75         0 ns            0 ns   40 ns
-         SMs             2         1.75         0 ns            0 ns   40 ns
-        ─────────────────────────────────────────────────────────────────────
-        done last: block 2 on SM 0 after 10.7 µs; block 3 on SM 1 after 10.66 µs; block 1 on SM 1 after 4.7 µs; block 0 on SM 0 after 4.66 µs
+            gemm, launch 1: 10.7 µs
+            ──────────────────────────────────────────────────────────────────────────────────────────
+             time of                 count       mean      least       most   most / mean   imbalance
+            ══════════════════════════════════════════════════════════════════════════════════════════
+             warps, in the kernel        8   4.655 µs    4.62 µs     4.7 µs          1.01     1.094 %
+             blocks, in the kernel       4    4.68 µs    4.66 µs     4.7 µs         1.004     0.567 %
+             SMs, busy                   2    9.36 µs    9.36 µs    9.36 µs             1         0 %
+             SMs, done after             2   10.68 µs   10.66 µs    10.7 µs         1.002     0.374 %
+             tile, by warp               8   3.355 µs    3.32 µs     3.4 µs         1.013     1.513 %
+             tile, by SM                 2   13.42 µs    13.4 µs   13.44 µs         1.001     0.298 %
+             load, by warp               8     955 ns     920 ns       1 µs         1.047     5.143 %
+             load, by SM                 2    3.82 µs     3.8 µs    3.84 µs         1.005     1.042 %
+             mma, by warp                8    2.32 µs    2.32 µs    2.32 µs             1         0 %
+             mma, by SM                  2    9.28 µs    9.28 µs    9.28 µs             1         0 %
+             epilogue, by warp           8     900 ns     900 ns     900 ns             1         0 %
+             epilogue, by SM             2     3.6 µs     3.6 µs     3.6 µs             1         0 %
+            ──────────────────────────────────────────────────────────────────────────────────────────
+            ─────────────────────────────────────────────────────────────────────
+             in the end   peak   on average   below half   below a tenth   alone
+            ═════════════════════════════════════════════════════════════════════
+             warps           4         3.48        40 ns            0 ns   40 ns
+             blocks          2         1.75         0 ns            0 ns   40 ns
+             SMs             2         1.75         0 ns            0 ns   40 ns
+            ─────────────────────────────────────────────────────────────────────
+            done last: block 2 on SM 0 after 10.7 µs; block 3 on SM 1 after 10.66 µs; block 1 on SM 1 after 4.7 µs; block 0 on SM 0 after 4.66 µs
 
-        gemm, launch 1: who waits for whom
-        no wait has a signal
+            gemm, launch 1: who waits for whom
+            no wait has a signal
 
-        gemm, launch 1: critical path of 10.7 µs, through 0 signals and 1 following blocks
-        ──────────────────────────────────────────────────
-         on the path                       time     share
-        ══════════════════════════════════════════════════
-         mma                            4.64 µs   43.36 %
-         load                           1.96 µs   18.32 %
-         epilogue                        1.8 µs   16.82 %
-         (no region)                     800 ns   7.477 %
-         tile                            160 ns   1.495 %
-         (from one block to the next)   1.34 µs   12.52 %
-        ──────────────────────────────────────────────────
-        --- exit code 0
-    "#]],
+            gemm, launch 1: critical path of 10.7 µs, through 0 signals and 1 following block
+            ──────────────────────────────────────────────────
+             on the path                       time     share
+            ══════════════════════════════════════════════════
+             mma                            4.64 µs   43.36 %
+             load                           1.96 µs   18.32 %
+             epilogue                        1.8 µs   16.82 %
+             (no region)                     800 ns   7.477 %
+             tile                            160 ns   1.495 %
+             (from one block to the next)   1.34 µs   12.52 %
+            ──────────────────────────────────────────────────
+            --- exit code 0
+        "#]],
     );
 }
 
@@ -278,11 +278,11 @@ fn a_check_passes_where_what_was_found_is_not_denied() {
     check(
         "check lossy.capture",
         expect![[r#"
-            warning[no-slot]: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
             warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
             warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-            warning[warp-never-left]: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning[open-region]: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
             lossy.capture: passed: 5 warnings; 17 records, 14 lost
             --- exit code 0
         "#]],
@@ -342,8 +342,8 @@ fn the_name_of_the_output_must_say_a_format() {
         "export gemm.capture -o -",
         expect![[r#"
             --- stderr
-            error: which format is meant?
-              help: give --to FORMAT where the output has no name that says it
+            error: neither a format nor an output file was given
+              help: name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending says which format is meant; or give --to FORMAT to write to standard output
             --- exit code 2
         "#]],
     );
@@ -444,4 +444,74 @@ fn help_names_the_exit_codes() {
     for needed in ["Exit codes:", "Environment:", "Examples:", "NO_COLOR"] {
         assert!(ran.text().contains(needed), "{needed}");
     }
+}
+
+/// What is refused, with code 2: the error and its cure.
+fn refused(folder: &Folder, words: &str) -> String {
+    let ran = folder.run(words);
+    assert_eq!(ran.code, Some(2), "{words}: {}", ran.stderr);
+    assert!(ran.stderr.contains("\n  help: "), "{words}: {}", ran.stderr);
+    ran.stderr
+}
+
+#[test]
+fn an_export_to_nowhere_names_what_is_missing() {
+    let error = refused(&Folder::with_captures(), "export gemm.capture");
+    assert!(error.contains("-o gemm.pftrace") && error.contains("--to FORMAT"), "{error}");
+}
+
+#[test]
+fn a_report_is_not_written_under_the_name_of_another_format() {
+    let folder = Folder::with_captures();
+    let error = refused(&folder, "report gemm.capture -o gemm.pdf");
+    assert!(error.contains("write -o gemm.html"), "{error}");
+    assert!(!folder.path("gemm.pdf").exists());
+    for name in ["a.html", "a.HTM", "page", "/dev/null"] {
+        let ran = folder.run(&format!("report gemm.capture -o {name}"));
+        assert_eq!(ran.code, Some(0), "{name}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_window_outside_is_refused_in_the_units_that_it_was_given_in() {
+    let folder = Folder::with_captures();
+    for (command, whole) in [
+        ("stats gemm.capture --launch 1", "the launch of 10.7 µs"),
+        ("stats gemm.capture", "all launches of 30.7 µs"),
+        ("timeline gemm.capture", "the launch of 10.7 µs"),
+        ("report gemm.capture -o page.html", "all launches of 30.7 µs"),
+    ] {
+        for window in ["10s..", "10s..20s"] {
+            let error = refused(&folder, &format!("{command} --window {window}"));
+            let expected = format!("the window begins at 10 s, when {whole} was over");
+            assert!(error.contains(&expected), "{command}: {error}");
+        }
+    }
+    assert!(!folder.path("page.html").exists());
+}
+
+#[test]
+fn statistics_are_in_the_format_that_the_output_names() {
+    let folder = Folder::with_captures();
+    for format in ["json", "csv"] {
+        let named = folder.run(&format!("stats gemm.capture -o stats.{format}"));
+        assert_eq!(named.code, Some(0), "{}", named.stderr);
+        let printed = folder.run(&format!("stats gemm.capture --format {format}"));
+        assert!(folder.bytes(&format!("stats.{format}")) == printed.stdout, "{format}");
+    }
+    folder.run("stats gemm.capture --format table -o table.csv");
+    assert!(folder.bytes("table.csv") == folder.run("stats gemm.capture").stdout);
+}
+
+#[test]
+fn how_much_a_file_is_compressed_is_said_of_whole_files_alone() {
+    let folder = Folder::with_captures();
+    assert!(folder.run("info gemm.capture").text().contains(" times as much)"));
+    let whole = folder.bytes("gemm.capture");
+    folder.write("cut.capture", &whole[..whole.len() * 9 / 10]);
+    let text = folder.run("info cut.capture").text();
+    assert!(text.contains("damage ") && !text.contains("times as much"), "{text}");
+    // Names of sites take more room than what little was recorded.
+    let text = folder.run("info lossy.capture").text();
+    assert!(text.contains(" uncompressed\n"), "{text}");
 }

@@ -91,6 +91,28 @@ fn an_export_is_what_the_library_writes() {
 }
 
 #[test]
+fn a_timeline_is_the_same_whether_or_not_the_trace_was_in_memory() {
+    let folder = Folder::with_captures();
+    for name in ["gemm", "lossy"] {
+        let capture = if name == "gemm" { support::gemm(2) } else { support::lossy() };
+        let trace = profiler_trace::decode(&capture);
+        let options = profiler_trace::ExportOptions::default();
+        let ran = folder.run(&format!("export {name}.capture --to perfetto"));
+        let mut expected = Vec::new();
+        trace.write_perfetto_to(&mut expected, &options).expect("a vector can be written");
+        assert!(ran.stdout == expected, "{name}");
+        let diagnostics = trace.diagnostics.list.iter();
+        let told: String = diagnostics.map(|it| format!("warning: {it}\n")).collect();
+        assert_eq!(ran.stderr, told, "{name}");
+        let ran = folder.run(&format!("export {name}.capture --to chrome"));
+        expected.clear();
+        trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");
+        assert!(ran.stdout == expected, "{name}");
+        assert_eq!(ran.stderr, told, "{name}");
+    }
+}
+
+#[test]
 fn an_output_that_fails_leaves_no_file() {
     let folder = Folder::with_captures();
     let before = folder.names();

@@ -29,7 +29,7 @@ fn where_regions_cross_the_one_that_began_last_is_drawn() {
                        |0 ns               |200 µs             |400 µs
         block 0 warp 0 ··········aaaaaaaaaabbbbbbbbbbbbbbbbbbbbllllllllll··········
         active         ████████████████████████████████████████████████████████████
-        active: at most 1 warps in the kernel at a time
+        active: at most 1 warp in the kernel at a time
 
         regions, and their share of the warps' time in the kernel:
           b behind            200 µs   33.3 %
@@ -183,11 +183,11 @@ fn a_timeline_with_losses_says_so() {
               s step            151.7 µs   33.8 %
               · in no region    296.8 µs   66.2 %
             --- stderr
-            warning: 1 warps found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
             warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
             warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-            warning: 1 warps entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what they lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning: 1 regions have no end: they were never ended, or their end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            warning: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
             --- exit code 0
         "#]],
     );
@@ -198,13 +198,10 @@ fn a_timeline_outside_of_the_launch_is_empty() {
     check(
         "timeline gemm.capture --width 60 --window 1ms..2ms --rows 2",
         expect![[r#"
-            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom; a column is 18.87 µs
-                   |1 ms                     |1.5 ms
-            SM 0
-            SM 1
-            no warp was in the kernel in this window
-            --- exit code 0
+            --- stderr
+            error: the window begins at 1 ms, when the launch of 10.7 µs was over
+              help: times are counted from the begin of the launch, which lasted 10.7 µs; write some within, or parts of it such as 25%..50%
+            --- exit code 2
         "#]],
     );
 }
@@ -232,9 +229,10 @@ fn a_launch_that_is_not_there_is_refused() {
     check(
         "timeline gemm.capture --window 5us..2us",
         expect![[r#"
-        --- stderr
-        error: the window begins at 5 µs and ends at 2 µs, which is not later; it is counted from the begin of the launch, which lasted 10.7 µs
-        --- exit code 2
-    "#]],
+            --- stderr
+            error: the window begins at 5 µs and ends at 2 µs, which is not later
+              help: times are counted from the begin of the launch, which lasted 10.7 µs; write some within, or parts of it such as 25%..50%
+            --- exit code 2
+        "#]],
     );
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use profiler_device::DescriptorPtr;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError};
-use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, SiteTable, Trace};
+use profiler_trace::{Capture, CaptureEnd, ClockPair, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::descriptor;
 
 use crate::arrays::Arrays;
@@ -13,6 +13,7 @@ use crate::calibration;
 use crate::error::Error;
 use crate::export::Output;
 use crate::host_memory::HostMemory;
+use crate::host_spans::HostLog;
 use crate::launch::{Kernel, Shape};
 use crate::layout::Layout;
 use crate::live::{LiveArrays, Watch};
@@ -29,6 +30,7 @@ pub(crate) struct EmulatorSession<'b> {
     /// The descriptor's place, where it is the session's own.
     own_descriptor: Option<HostMemory>,
     pub(crate) output: Output,
+    host: Option<HostLog>,
 }
 
 /// The emulator and how to launch on it.
@@ -102,7 +104,7 @@ impl EmulatedDevice {
         // One warp: these do not wait for each other.
         let shape = Shape::new(1, 32, 0);
         // SAFETY: the calibration kernel touches no memory but the session's.
-        unsafe { session.launch(shape, kernel, (calibration::ROUNDS,)) }?;
+        unsafe { session.launch("calibration", shape, kernel, (calibration::ROUNDS,)) }?;
         Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
     }
 }
@@ -147,7 +149,9 @@ impl<'b> EmulatorSession<'b> {
             .apart
             .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
             .transpose()?;
-        let mut session = Self { device, arrays, memory, failed: false, own_descriptor, output };
+        let host = options.host.clone().map(HostLog::new);
+        let mut session =
+            Self { device, arrays, memory, failed: false, own_descriptor, output, host };
         session.close();
         Ok(session)
     }
@@ -167,10 +171,12 @@ impl<'b> EmulatorSession<'b> {
     /// What the kernel asks of its arguments.
     pub(crate) unsafe fn launch<K: Kernel>(
         &mut self,
+        name: &str,
         shape: Shape,
         kernel: K,
         arguments: K::Arguments,
     ) -> Result<(), Error> {
+        let start = self.read_both();
         let mut descriptor = self.arrays.descriptor;
         descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
         let bytes = descriptor.to_bytes();
@@ -184,9 +190,23 @@ impl<'b> EmulatorSession<'b> {
         // SAFETY: the caller vouches for the arguments; the descriptor is that of arrays that live
         // as long as the session.
         let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
+        let end = self.read_both();
+        if let (Some(host), Some(start), Some(end)) = (&mut self.host, start, end) {
+            host.read_both(start);
+            host.launched(name, start.host_ns);
+            host.read_both(end);
+        }
         self.close();
         self.failed |= result.as_ref().is_err_and(has_begun);
         result
+    }
+
+    /// What both clocks say, if anything is recorded of the host. The host makes both, so that they
+    /// agree.
+    fn read_both(&self) -> Option<ClockPair> {
+        let host_ns = self.host.as_ref()?.now_ns();
+        let device_ns = self.device.emulator.globaltimer(self.device.template.clock);
+        Some(ClockPair { host_ns, device_ns, uncertainty_ns: 0.0 })
     }
 
     pub(crate) fn descriptor(&self) -> DescriptorPtr {
@@ -209,6 +229,7 @@ impl<'b> EmulatorSession<'b> {
             modules: vec![self.arrays.read_back(&*self.memory, sites)?],
             record_cost: self.output.cost,
             end: if self.failed { CaptureEnd::Failed { code: 0 } } else { CaptureEnd::Finished },
+            host: self.host.as_ref().map(|host| host.capture(self.read_both())).unwrap_or_default(),
             ..Capture::default()
         })
     }
@@ -227,6 +248,7 @@ impl<'b> EmulatorSession<'b> {
         self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
         self.arrays.reset();
         self.failed = false;
+        self.host.iter_mut().for_each(HostLog::reset);
         self.close();
         Ok(())
     }

@@ -109,6 +109,7 @@ mod export;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod host_memory;
+mod host_spans;
 mod launch;
 mod layout;
 mod live;
@@ -125,6 +126,7 @@ pub use error::{Error, OptionsError};
 pub use export::{export_enabled, set_export, write_trace};
 #[cfg(feature = "cuda")]
 pub use gpu::ModuleSession;
+pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty};
 pub use live::Watch;
 pub use options::{

@@ -6,6 +6,7 @@ use profiler_wire::header::{Dim3, SlotHeader};
 use profiler_wire::record::UNIT_WORDS;
 
 use crate::error::OptionsError;
+use crate::host_spans::HostRecorder;
 
 /// The most words of a room: 1 GiB, so that byte offsets within a room fit 32 bits.
 pub const WORDS_MAX: u32 = (1 << 27) - UNIT_WORDS as u32;
@@ -92,6 +93,8 @@ pub(crate) struct Options {
     pub(crate) export: bool,
     pub(crate) record_cost: Cost,
     pub(crate) subtract_record_cost: bool,
+    /// Records what the host does.
+    pub(crate) host: Option<HostRecorder>,
 }
 
 impl Default for Options {
@@ -111,6 +114,7 @@ impl Default for Options {
             export: true,
             record_cost: Cost::Unknown,
             subtract_record_cost: false,
+            host: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use profiler_trace::{Capture, RecordCost};
 
 use crate::capacity::Capacity;
 use crate::error::{Error, OptionsError};
+use crate::host_spans::HostRecorder;
 use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
 
 /// Slots of a counting session whose profiler does not say how many warps to expect. A slot that
@@ -41,6 +42,7 @@ impl Profiler {
         options.max_warps = options.max_warps.or(Some(COUNTING_WARPS));
         options.record_cost = Cost::Unknown;
         options.subtract_record_cost = false;
+        options.host = None;
         Self { options }
     }
 
@@ -211,6 +213,14 @@ impl ProfilerBuilder {
     #[must_use]
     pub fn apart(mut self, apart: bool) -> Self {
         self.options.apart = apart;
+        self
+    }
+
+    /// Shows what the host does on the timeline of the GPU: the spans of this recorder, and the
+    /// session's launches. Default: nothing of the host.
+    #[must_use]
+    pub fn host(mut self, recorder: &HostRecorder) -> Self {
+        self.options.host = Some(recorder.clone());
         self
     }
 

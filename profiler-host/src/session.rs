@@ -117,18 +117,19 @@ impl<'b> Session<'b> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
             On::Gpu(session, gpu) => {
+                let start_ns = session.host_now_ns();
                 session.prepare(gpu.stream(), shape.grid, shape.block)?;
                 // SAFETY: the caller's.
                 let launched = unsafe { gpu.launch::<K>(name, shape, arguments) };
+                session.launched(name, start_ns);
                 if self.apart {
                     session.close(gpu.stream())?;
                 }
                 launched
             }
             On::Emulator(session) => {
-                let _only_for_the_gpu = name;
                 // SAFETY: the caller's.
-                unsafe { session.launch(shape, kernel, arguments) }
+                unsafe { session.launch(name, shape, kernel, arguments) }
             }
         }
     }

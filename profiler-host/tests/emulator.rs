@@ -4,10 +4,10 @@ use std::sync::Mutex;
 
 use profiler_device::__private::{BufferChoice, Config, Recorder, State};
 use profiler_emulator::{Emulator, LaunchConfig};
-use profiler_host::trace::RegionForm;
+use profiler_host::trace::{HostSpanKind, RegionForm};
 use profiler_host::{
-    Backend, BackendChoice, CapacityError, Error, Keep, LaneRooms, Profiler, Session, Slots, Trace,
-    launch, set_export, write_trace,
+    Backend, BackendChoice, CapacityError, Error, HostRecorder, Keep, LaneRooms, Profiler, Session,
+    Slots, Trace, launch, set_export, write_trace,
 };
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
@@ -433,4 +433,44 @@ fn exports_can_be_switched_off_for_all_for_one_and_for_a_profiler() {
     assert!(!exported(on(), |_| ()));
     set_export(true);
     assert!(exported(on(), |_| ()));
+}
+
+#[test]
+fn what_the_host_does_lies_on_the_axis_of_the_kernels() {
+    let host = HostRecorder::new();
+    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
+    let mut values =
+        host.in_span("upload", || backend.upload(&[0_u32; 64])).expect("memory for 64 numbers");
+    let profiler = Profiler::builder().host(&host).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    for _ in 0..2 {
+        let _step = host.span("step");
+        // SAFETY: one element a thread.
+        unsafe { launch!(session, kernels::add_one<<<2, 32>>>(values.as_mut_ptr(), 3)) }
+            .expect("the launch");
+    }
+    host.in_span("read", || values.read()).expect("the values");
+    let capture = session.capture().expect("a capture");
+    let trace = session.decode(&capture);
+    assert_eq!((trace.host.threads.len(), trace.host.uncertainty_ns), (1, 0.0));
+    let spans = &trace.host.threads[0].spans;
+    let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
+    assert_eq!(names, ["upload", "step", "add_one", "step", "add_one", "read"]);
+    for (call, launch) in [(2, 0), (4, 1)] {
+        let (call, step) = (&spans[call], &spans[call - 1]);
+        assert_eq!(call.kind, HostSpanKind::Launch(Some(launch)));
+        let launch = &trace.launches[launch];
+        // A launch on the emulator returns when the kernel has run.
+        assert!(step.start_ns <= call.start_ns && call.start_ns <= launch.start_ns, "{call:?}");
+        assert!(launch.end_ns <= call.end_ns && call.end_ns <= step.end_ns, "{call:?}");
+    }
+    assert!(spans[0].end_ns <= trace.launches[0].start_ns);
+    assert!(spans[5].start_ns >= trace.launches[1].end_ns);
+    // Of a session that begins anew, the launches are forgotten; the program's spans are its own.
+    session.reset().expect("memory");
+    let trace = session.trace().expect("a trace");
+    assert!(trace.host.spans().all(|span| span.kind == HostSpanKind::Span));
+    assert_eq!(trace.host.spans().count(), 4);
+    host.clear();
+    assert!(session.trace().expect("a trace").host.is_empty());
 }

@@ -14,7 +14,8 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_host::{
-    Backend, BackendChoice, Error, Keep, Profiler, ProfilerBuilder, Shape, Slots, Trace,
+    Backend, BackendChoice, Error, HostRecorder, Keep, Profiler, ProfilerBuilder, Shape, Slots,
+    Trace,
 };
 use profiler_trace::SiteTable;
 
@@ -287,4 +288,48 @@ fn a_backend_on_the_gpu() {
     let error = unsafe { profiler_host::launch!(backend, missing<<<1, 1>>>()) }
         .expect_err("no such kernel");
     assert!(error.to_string().contains("it has record, fail"), "{error}");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn the_host_lies_on_the_axis_of_the_gpu_within_what_is_stated() {
+    let gpu = Gpu::new();
+    let host = HostRecorder::new();
+    let profiler = Profiler::builder().slots(Slots::Linear).host(&host).build().expect("options");
+    let mut session = profiler.attach(&gpu.module, &gpu.ptx).expect("a session");
+    for _ in 0..20 {
+        let _around = host.span("around");
+        session.prepare(&gpu.stream, BLOCKS, 32).expect("slots");
+        gpu.launch(2);
+        gpu.stream.synchronize().expect("the kernel");
+    }
+    let trace = session.finish(&gpu.stream).expect("a trace");
+    let uncertainty = trace.host.uncertainty_ns;
+    println!("host and GPU: within {uncertainty} ns");
+    assert!(uncertainty > 0.0 && uncertainty < 50_000.0, "{uncertainty} ns");
+    let spans = &trace.host.threads[0].spans;
+    assert_eq!((spans.len(), trace.launches.len()), (20, 20));
+    let mut least = f64::INFINITY;
+    for (span, launch) in spans.iter().zip(&trace.launches) {
+        // The kernel runs between what the host did before and behind it.
+        assert!(span.start_ns - uncertainty <= launch.start_ns, "{span:?} {launch:?}");
+        assert!(launch.end_ns <= span.end_ns + uncertainty, "{span:?} {launch:?}");
+        least = least.min(launch.start_ns - span.start_ns).min(span.end_ns - launch.end_ns);
+    }
+    println!("host and GPU: at least {least} ns between them");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn spans_from_before_a_session_are_in_it() {
+    let ptx = Box::leak(support::ptx().into_boxed_str());
+    let backend = Backend::choose(BackendChoice::Gpu, Some(ptx)).expect("a GPU");
+    let host = HostRecorder::new();
+    let values = host.in_span("upload", || backend.upload(&[0_u32; 64])).expect("memory");
+    let profiler = Profiler::builder().host(&host).build().expect("options");
+    let session = backend.session(&profiler).expect("a session");
+    host.in_span("read", || values.read()).expect("the values");
+    let trace = session.finish().expect("a trace");
+    let names: Vec<&str> = trace.host.spans().map(|span| span.name.as_str()).collect();
+    assert_eq!(names, ["upload", "read"]);
 }

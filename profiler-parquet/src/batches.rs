@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use profiler_trace::{Launch, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use profiler_trace::{
+    Launch, Mark, MarkIndex, Progress, Region, SiteIndex, Time, Trace, Value, Warp,
+};
 
 use crate::Summary;
 use crate::columns::{self, Column, Columns};
@@ -115,7 +117,9 @@ impl<'a> Batches<'a> {
         let mut paths = Paths::default();
         let mut first_rows = Vec::with_capacity(trace.warps.len());
         let mut rows = 0;
-        for (index, warp) in trace.warps.iter().enumerate() {
+        // This time, and once more to write.
+        Progress::expect(2 * trace.warps.len());
+        for (index, warp) in Progress::each(&trace.warps).enumerate() {
             let launch = check(trace, index, warp)?;
             let kernel = Within { event: rows, path: paths.root(launch.kernel) };
             let mut nesting = Nesting::new(kernel);
@@ -215,6 +219,7 @@ impl<'a> Batches<'a> {
                     let at = *next;
                     let Some(mark) = warp.marks.get(at) else {
                         self.warp += 1;
+                        Progress::step();
                         self.at = Position::Kernel;
                         continue;
                     };

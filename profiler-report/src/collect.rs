@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use profiler_trace::{Launch, SiteStats, Trace, Warp};
+use profiler_trace::{Launch, Progress, SiteStats, Trace, Warp};
 
 use crate::nesting::{finite, gaps, nest, strips};
 use crate::overview::{Axis, Overview};
@@ -243,7 +243,7 @@ pub(crate) fn collect(trace: &Trace, rows: &Rows, axis: Axis) -> Collected {
     order.sort_by_key(|&warp| trace.warps[warp].sm);
     for of_sm in order.chunk_by(|&left, &right| trace.warps[left].sm == trace.warps[right].sm) {
         let sm = sms.binary_search(&trace.warps[of_sm[0]].sm).unwrap_or(0);
-        for &at in of_sm {
+        for &at in Progress::each(of_sm) {
             let warp = &trace.warps[at];
             let Some(launch) = trace.launches.get(warp.launch) else { continue };
             let block = block_number(warp.block, launch.grid_dim);

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use profiler_trace::{Launch, SiteIndex, Trace, Warp};
+use profiler_trace::{Launch, Progress, SiteIndex, Trace, Warp};
 
 use crate::blob::{push, push_signed};
 use crate::collect::block_number;
@@ -108,7 +108,7 @@ pub(crate) fn pack(trace: &Trace, rows: &Rows, axis: Axis, sms: &[u32], budget: 
     };
     let mut of_sm: Vec<Vec<usize>> = vec![Vec::new(); sms.len()];
     let mut finish = vec![f64::NEG_INFINITY; sms.len()];
-    for (at, warp) in trace.warps.iter().enumerate() {
+    for (at, warp) in Progress::each(&trace.warps).enumerate() {
         let Ok(sm) = sms.binary_search(&warp.sm) else { continue };
         let span = stay(trace, warp);
         if span.start > axis.end || span.end < axis.start {

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use profiler_trace::{Severity, Trace};
+use profiler_trace::{Progress, Severity, Trace};
 use serde_json::{Value, json};
 
 use crate::collect::{Collected, MAX_SMS, collect};
@@ -50,6 +50,8 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
             ),
         )
     })?;
+    // To collect, and to pack the details; statistics count their own.
+    Progress::expect(2 * trace.warps.len());
     let rows = Rows::new(trace);
     let collected = collect(trace, &rows, axis);
     let detail = detail::pack(trace, &rows, axis, &collected.sms, options.detail_bytes);

@@ -4,7 +4,8 @@
 //! cargo run --release -p profiler-trace --example measure -- decode 10000000
 //! ```
 //!
-//! prints one line of JSON. The steps are those of [`STEPS`]. Times are of the step alone; memory is
+//! prints one line of JSON. With a FILE what the step writes is kept: `capture` makes a capture of any
+//! size for the command line. The steps are those of [`STEPS`]. Times are of the step alone; memory is
 //! of the whole process, with the capture in it.
 
 use std::fs::File;
@@ -16,18 +17,19 @@ use std::time::Instant;
 use profiler_trace::synthetic::{Content, sized};
 use profiler_trace::{Capture, Decoder, ExportOptions};
 
-type Step = fn(&Decoder<'_>, &mut Counted) -> io::Result<()>;
+type Step = fn(&Capture, &Decoder<'_>, &mut Counted) -> io::Result<()>;
 
 /// Each step by name.
 const STEPS: &[(&str, Step)] = &[
-    ("nothing", |_, _| Ok(())),
-    ("pair", |decoder, _| {
+    ("nothing", |_, _, _| Ok(())),
+    ("capture", |capture, _, sink| capture.write_to(sink)),
+    ("pair", |_, decoder, _| {
         decoder.each_warp(|records| {
             black_box(records.regions().len());
         });
         Ok(())
     }),
-    ("visit", |decoder, _| {
+    ("visit", |_, decoder, _| {
         // Whole picoseconds, as a sum of integers does not make each addition wait for the last.
         let mut picoseconds = 0;
         decoder.each_warp(|records| {
@@ -38,32 +40,32 @@ const STEPS: &[(&str, Step)] = &[
         black_box(picoseconds);
         Ok(())
     }),
-    ("decode", |decoder, _| {
+    ("decode", |_, decoder, _| {
         black_box(decoder.trace());
         Ok(())
     }),
-    ("decode+stats", |decoder, _| {
+    ("decode+stats", |_, decoder, _| {
         black_box(decoder.trace().stats());
         Ok(())
     }),
-    ("decode+perfetto", |decoder, sink| {
+    ("decode+perfetto", |_, decoder, sink| {
         decoder.trace().write_perfetto_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
-    ("perfetto", |decoder, sink| {
+    ("perfetto", |_, decoder, sink| {
         decoder.write_perfetto_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
-    ("perfetto.gz", |decoder, sink| {
+    ("perfetto.gz", |_, decoder, sink| {
         let options = ExportOptions { gzip: true, ..ExportOptions::default() };
         decoder.write_perfetto_to(sink, &options)?;
         Ok(())
     }),
-    ("chrome", |decoder, sink| {
+    ("chrome", |_, decoder, sink| {
         decoder.write_chrome_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
-    ("decode+chrome", |decoder, sink| {
+    ("decode+chrome", |_, decoder, sink| {
         decoder.trace().write_chrome_to(sink, &ExportOptions::default())?;
         Ok(())
     }),
@@ -129,7 +131,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (start, processor_start) = (Instant::now(), processor_seconds()?);
     let decoder = Decoder::new(&capture).threads(threads);
     let ready = processor_seconds()? - processor_start;
-    step(&decoder, &mut sink)?;
+    step(&capture, &decoder, &mut sink)?;
     let written = sink.bytes;
     let seconds = start.elapsed().as_secs_f64();
     let processor = processor_seconds()? - processor_start;

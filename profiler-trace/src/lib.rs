@@ -16,8 +16,10 @@ mod diagnostic;
 pub mod diff;
 mod edges;
 mod export;
+mod host;
 mod merge;
 pub mod model;
+mod progress;
 mod record_cost;
 mod site_table;
 mod stats;
@@ -31,7 +33,9 @@ pub use capture::{
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
+pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
+pub use progress::Progress;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 pub use site_table::{SiteTable, SiteTableError};
 pub use stats::{

@@ -52,6 +52,7 @@ impl Trace {
         self.launches.append(&mut other.launches);
         self.warps.append(&mut other.warps);
         self.edges.append(&mut other.edges);
+        self.host.append(other.host);
         self.resolution_ns = self.resolution_ns.max(other.resolution_ns);
         self.alignment_ns = self.alignment_ns.max(other.alignment_ns);
         self.lost_unplaced = self.lost_unplaced.saturating_add(other.lost_unplaced);
@@ -68,6 +69,7 @@ impl Trace {
             launch.start_ns += ns;
             launch.end_ns += ns;
         }
+        self.host.shift(ns, launches);
         for warp in &mut self.warps {
             warp.launch += launches;
             time(&mut warp.entry);
@@ -113,6 +115,11 @@ impl Trace {
             launches.push(launch);
         }
         self.launches = launches;
+        let mut number_of = vec![0; order.len()];
+        for (number, index) in order.into_iter().enumerate() {
+            number_of[index] = number;
+        }
+        self.host.renumber(&number_of);
         for Edge { from, to } in &mut self.edges {
             for MarkIndex { warp, .. } in [from, to] {
                 *warp = moved.get(*warp).copied().unwrap_or_default();

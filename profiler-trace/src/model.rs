@@ -8,6 +8,7 @@ pub use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
 
 use crate::diagnostic::Diagnostics;
+use crate::host::HostTrace;
 use crate::record_cost::RecordCost;
 
 /// An index into [`Trace::sites`].
@@ -268,6 +269,8 @@ pub struct Trace {
     pub warps: Vec<Warp>,
     /// Arrows from signals to waits.
     pub edges: Vec<Edge>,
+    /// What the host did meanwhile, where that was recorded.
+    pub host: HostTrace,
     /// The `%globaltimer` reading that is nanosecond 0 of the trace.
     pub origin_ns: u64,
     /// What recording costs, if it was measured.

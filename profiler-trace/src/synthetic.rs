@@ -12,7 +12,7 @@ use profiler_wire::{
     Descriptor, ExitHeader, RecordKind, SiteEntry, SiteKind, SlotHeader, Strategy, WIRE_VERSION,
 };
 
-use crate::capture::{Capture, CaptureEnd, ModuleCapture};
+use crate::capture::{Capture, ModuleCapture};
 use crate::model::{DeviceInfo, Value};
 use crate::site_table::{SiteTable, SiteTableError};
 
@@ -206,10 +206,7 @@ impl SyntheticModule {
                 ..DeviceInfo::default()
             },
             modules: vec![self.capture()?],
-            record_cost: None,
-            observer_effect: None,
-            end: CaptureEnd::Finished,
-            damage: Vec::new(),
+            ..Capture::default()
         })
     }
 }

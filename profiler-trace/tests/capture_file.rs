@@ -11,7 +11,7 @@ use captures::{file, of_warps, small};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, ModuleCapture,
+    Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, ModuleCapture,
     ObserverEffect, RecordCost, RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace,
     Value, decode,
 };
@@ -228,6 +228,7 @@ proptest! {
             record_cost,
             observer_effect,
             end,
+            host: if effect.is_some() { captures::host() } else { HostCapture::default() },
             damage: Vec::new(),
         };
         let (read, damage) = Capture::read_from(file(&capture).as_slice()).expect("a whole file");

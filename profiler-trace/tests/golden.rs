@@ -140,7 +140,7 @@ fn an_end_whose_begin_was_overwritten_is_reported() {
     assert_eq!(trace.diagnostics.worst(), Some(Severity::Warning));
     let sentence = trace.diagnostics.list[1].to_string();
     assert!(
-        sentence.starts_with("1 records did not fit") && sentence.contains(".words_per_warp(10)")
+        sentence.starts_with("1 record did not fit") && sentence.contains(".words_per_warp(10)")
     );
 }
 

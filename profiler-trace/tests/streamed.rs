@@ -1,7 +1,10 @@
 //! What is written while a capture is decoded is what is written of a trace in memory.
 
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, Grouping, Value};
+use profiler_trace::{
+    Capture, Decoder, Diagnostics, ExportOptions, GroupBy, Grouping, Progress, StatsQuery, Trace,
+    Value,
+};
 use profiler_wire::SiteKind;
 
 /// A capture with one of everything: lanes, tracks, arrows, open regions, losses, a warp that never
@@ -50,6 +53,17 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
     bytes
 }
 
+/// What is written, if what it returns is what the trace says.
+fn while_decoding(
+    trace: &Trace,
+    write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<Diagnostics>,
+) -> Vec<u8> {
+    written(|bytes| {
+        assert_eq!(write(bytes)?, trace.diagnostics);
+        Ok(())
+    })
+}
+
 #[test]
 fn both_formats_of_every_content() {
     let captures = [Content::Regions, Content::Mixed, Content::Marks]
@@ -64,10 +78,11 @@ fn both_formats_of_every_content() {
         let trace = decoder.trace();
         for options in &all_options {
             let held = written(|bytes| trace.write_perfetto_to(bytes, options));
-            let streamed = written(|bytes| decoder.write_perfetto_to(bytes, options));
+            let streamed =
+                while_decoding(&trace, |bytes| decoder.write_perfetto_to(bytes, options));
             assert!(held == streamed, "Perfetto with {options:?}");
             let held = written(|bytes| trace.write_chrome_to(bytes, options));
-            let streamed = written(|bytes| decoder.write_chrome_to(bytes, options));
+            let streamed = while_decoding(&trace, |bytes| decoder.write_chrome_to(bytes, options));
             assert!(held == streamed, "Chrome with {options:?}");
         }
     }
@@ -83,4 +98,36 @@ fn the_varied_capture_is_varied() {
     assert!(regions().any(|region| region.end.is_none()));
     assert!(regions().any(|region| region.track == Some(7)));
     assert!(regions().any(|region| region.lane == 5));
+}
+
+#[test]
+fn what_is_watched_ends_where_it_said() {
+    let options = ExportOptions::default();
+    for capture in [sized(20_000, Content::Mixed).expect("the sites are whole"), varied()] {
+        let decoder = Decoder::new(&capture);
+        let warps = decoder.warp_count() as u64;
+        let trace = decoder.trace();
+        let steps = |passes: u64, work: &mut dyn FnMut()| {
+            let progress = Progress::default();
+            progress.watch(work);
+            assert_eq!((progress.expected(), progress.done()), (passes * warps, passes * warps));
+        };
+        steps(1, &mut || drop(decoder.trace()));
+        steps(1, &mut || drop(decoder.outline()));
+        steps(1, &mut || drop(decoder.fold_warps(|| (), |(), _| ())));
+        steps(1, &mut || decoder.each_warp(|_| ()));
+        steps(3, &mut || {
+            written(|bytes| decoder.write_perfetto_to(bytes, &options).map(drop));
+        });
+        steps(2, &mut || {
+            written(|bytes| trace.write_chrome_to(bytes, &options));
+        });
+        steps(1, &mut || {
+            written(|bytes| trace.write_events_csv_to(bytes));
+        });
+        steps(1, &mut || {
+            written(|bytes| trace.write_hatchet_to(bytes));
+        });
+        steps(4, &mut || drop(trace.stats_of(&StatsQuery::new().by(GroupBy::Path))));
+    }
 }

@@ -226,7 +226,7 @@ impl Content {
                 1 => CaptureEnd::Running,
                 _ => CaptureEnd::Failed { code: self.sm_count },
             },
-            damage: Vec::new(),
+            ..Capture::default()
         };
         (capture, emitted)
     }

@@ -199,10 +199,10 @@ impl Check {
         let verdict = if self.is_denied() { "FAILED" } else { "passed" };
         let _ = writeln!(
             text,
-            "{}: {verdict}: {}; {} records, {} lost",
+            "{}: {verdict}: {}; {}, {} lost",
             self.name,
             self.counts(),
-            self.recorded,
+            counted(self.recorded as usize, "record"),
             self.lost
         );
         text

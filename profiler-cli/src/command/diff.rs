@@ -202,16 +202,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let side = |one: &Option<File>, several: &[File]| {
         let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;
         for file in one.iter().chain(several) {
-            side.add(&load::trace(file, arguments.decoding, console)?);
+            let trace = load::trace(file, arguments.decoding, console)?;
+            console.work("gathering", "warps", |_| side.add(&trace));
         }
         Ok(side)
     };
     let a = side(&arguments.a, &arguments.before)?;
     let b = side(&arguments.b, &arguments.after)?;
-    let diff = {
-        let _progress = console.elapsed("comparing");
-        Diff::of(&a, &b).map_err(|error| Error::new(error.to_string()))?
-    };
+    let diff = console
+        .work("comparing", "rows", |_| Diff::of(&a, &b))
+        .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
     output::print(&match arguments.format {
         Format::Table => text(&diff, report.as_ref()),

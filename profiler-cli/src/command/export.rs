@@ -6,13 +6,14 @@ mod options;
 use clap::{Args, ValueHint};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use profiler_trace::{Decoder, Diagnostics};
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
-use format::Format;
+use format::{Format, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,8 +33,8 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// The format
-    #[arg(long, value_name = "FORMAT", required_unless_present = "output")]
+    /// The format; may be left out where the name of the output says it
+    #[arg(long, value_name = "FORMAT")]
     to: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -57,8 +58,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(format), _) => format,
         (None, Some(name)) => Format::of_name(name)?,
         (None, None) => {
-            return Err(Error::new("which format is meant?")
-                .with_cure("give --to FORMAT where the output has no name that says it"));
+            return Err(Error::new("neither a format nor an output file was given").with_cure(
+                "name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending says \
+                 which format is meant; or give --to FORMAT to write to standard output",
+            ));
         }
     };
     if is_gzip && format.is_compressed() {
@@ -69,16 +72,26 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
-    let trace = load::trace(&input.capture, input.decoding, console)?;
-    console.diagnostics(&trace.diagnostics);
-    output::write(output, content, &[&input.capture], console, |writer| {
-        if !is_gzip {
-            return format.write(&trace, &options, writer);
-        }
-        let mut encoder = GzEncoder::new(writer, Compression::default());
-        format.write(&trace, &options, &mut encoder)?;
-        encoder.finish()?;
-        Ok(())
-    })?;
-    Ok(Verdict::Clean)
+    let capture = load::capture(&input.capture, console)?.capture;
+    let write = |source: &Source<'_>| {
+        let mut diagnostics = Diagnostics::default();
+        output::write(output, content, &[&input.capture], console, |writer| {
+            if !is_gzip {
+                diagnostics = format.write(source, &options, writer)?;
+                return Ok(());
+            }
+            let mut encoder = GzEncoder::new(writer, Compression::default());
+            diagnostics = format.write(source, &options, &mut encoder)?;
+            encoder.finish()?;
+            Ok(())
+        })?;
+        console.diagnostics(&diagnostics);
+        Ok(Verdict::Clean)
+    };
+    // What recording costs is known when all is decoded.
+    if format.is_timeline() && !input.decoding.subtract_cost {
+        write(&Source::Capture(Decoder::new(&capture)))
+    } else {
+        write(&Source::Trace(load::decoded(capture, input.decoding, console)))
+    }
 }

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, CaptureDamage, FormCosts, Launch, ModuleCapture, RecordCost, Severity, Site, Trace,
+    Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
+    Severity, Site, Trace,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -137,6 +138,9 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
             counted(trace.edges.len(), "edge"),
         ),
     );
+    if !trace.host.is_empty() {
+        lines.add("host", &trace.host.to_string());
+    }
     for (index, module) in modules.iter().enumerate() {
         lines.add("module", &module_line(index, module));
         for site in &module.sites {
@@ -165,12 +169,14 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
 
 fn file_line(file: &FileFacts) -> String {
     let mut line = format!("{}, {}", file.name, bytes(file.bytes));
-    if file.bytes > 0 && file.raw_bytes > 0 {
-        line += &format!(
-            ", {} uncompressed ({} times as much)",
-            bytes(file.raw_bytes),
-            digits(file.raw_bytes as f64 / file.bytes as f64)
-        );
+    if file.raw_bytes > 0 {
+        line += &format!(", {} uncompressed", bytes(file.raw_bytes));
+    }
+    // Of a file that lacks parts it would be how much was cut off, and of a small one what the
+    // names of its sites take.
+    if file.damage.is_empty() && file.bytes > 0 && file.raw_bytes >= file.bytes {
+        let times = digits(file.raw_bytes as f64 / file.bytes as f64);
+        line += &format!(" ({times} times as much)");
     }
     line
 }
@@ -187,7 +193,7 @@ fn device(trace: &Trace) -> String {
         line += &format!(", compute capability {major}.{minor}");
     }
     if device.sm_count > 0 {
-        line += &format!(", {} SMs", device.sm_count);
+        line += &format!(", {}", counted(device.sm_count as usize, "SM"));
     }
     if !device.driver.is_empty() {
         line += &format!(", driver {}", device.driver);
@@ -261,13 +267,14 @@ fn launch_line(trace: &Trace, index: usize, launch: &Launch) -> String {
     let recorded: u64 = warps.iter().map(|warp| warp.recorded).sum();
     let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
     let mut line = format!(
-        "{index}: {}, grid {}, block {}, at {}, {}, {}, {recorded} records",
+        "{index}: {}, grid {}, block {}, at {}, {}, {}, {}",
         trace.site(launch.kernel).name,
         extent(launch.grid_dim),
         extent(launch.block_dim),
         duration(launch.start_ns),
         duration(launch.end_ns - launch.start_ns),
         counted(warps.len(), "warp"),
+        counted(recorded as usize, "record"),
     );
     if launch.replay > 0 {
         line += &format!(", replay {}", launch.replay);
@@ -285,6 +292,23 @@ fn extent(dim: Dim3) -> String {
         [x, y, 1] => format!("{x}x{y}"),
         [x, y, z] => format!("{x}x{y}x{z}"),
     }
+}
+
+fn host_thread(thread: &HostThread) -> Value {
+    let spans = thread.spans.iter().map(|span| {
+        let (is_launch, launch) = match span.kind {
+            HostSpanKind::Span => (false, None),
+            HostSpanKind::Launch(launch) => (true, launch),
+        };
+        json!({
+            "name": span.name,
+            "start_ns": span.start_ns,
+            "end_ns": span.end_ns,
+            "is_launch": is_launch,
+            "launch": launch,
+        })
+    });
+    json!({ "name": thread.name, "spans": spans.collect::<Vec<_>>() })
 }
 
 fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
@@ -367,6 +391,10 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         },
         "record_cost": record_cost,
         "cost_subtracted": trace.cost_subtracted,
+        "host": {
+            "uncertainty_ns": trace.host.uncertainty_ns,
+            "threads": trace.host.threads.iter().map(host_thread).collect::<Vec<_>>(),
+        },
         "recorded": trace.recorded(),
         "lost": trace.lost(),
         "modules": modules.iter().map(module).collect::<Vec<_>>(),

@@ -42,6 +42,7 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
+    refuse_other_formats(&arguments.output)?;
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
     let trace = load::trace(&input.capture, input.decoding, console)?;
     console.diagnostics(&trace.diagnostics);
@@ -58,4 +59,22 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Ok(write_html(&trace, writer, &options)?)
     })?;
     Ok(Verdict::Clean)
+}
+
+/// A page that bears the name of something else would not open.
+fn refuse_other_formats(output: &File) -> Result<(), Error> {
+    let Some(path) = output.path() else { return Ok(()) };
+    match path.extension() {
+        Some(ending) if !["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html)) => {
+            Err(Error::new(format!(
+                "{} would hold HTML under the name of another format",
+                path.display()
+            ))
+            .with_cure(format!(
+                "write -o {}; `profiler export` knows other formats",
+                path.with_extension("html").display()
+            )))
+        }
+        _ => Ok(()),
+    }
 }

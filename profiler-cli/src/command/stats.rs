@@ -22,7 +22,7 @@ Examples:
   profiler stats gemm.capture --name 'load*' --by sm --launch 3
   profiler stats gemm.capture --launch 0 --window 20%..40% --block 0-3
   profiler stats gemm.capture --show balance,critical-path --launch 3
-  profiler stats gemm.capture --format csv -o gemm.csv
+  profiler stats gemm.capture -o gemm.csv
   profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
   profiler stats gemm.capture --subtract-cost";
 
@@ -41,9 +41,9 @@ pub(crate) struct Arguments {
     /// launches, one by one: those of --launch, or else the first
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
-    /// How to show it
-    #[arg(long, default_value = "table")]
-    format: Format,
+    /// How to show it [default: table, or what the output file's ending says: .json, .csv]
+    #[arg(long)]
+    format: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<File>,
@@ -126,19 +126,20 @@ impl From<By> for GroupBy {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    arguments.refuse_what_does_nothing()?;
+    let format = arguments.format();
+    arguments.refuse_what_does_nothing(format)?;
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
     output::check(output, Content::Text, &[capture])?;
     let trace = load::trace(capture, arguments.input.decoding, console)?;
     let stats = if arguments.show.contains(&Show::Regions) {
         let query = arguments.filters.query(&trace)?;
-        let _progress = console.elapsed("gathering statistics");
-        Some(trace.stats_of(&query.by(arguments.by.unwrap_or(By::Site).into())))
+        let query = query.by(arguments.by.unwrap_or(By::Site).into());
+        Some(console.work("gathering statistics", "warps", |_| trace.stats_of(&query)))
     } else {
         None
     };
-    if stats.is_none() || arguments.format == Format::Csv {
+    if stats.is_none() || format == Format::Csv {
         // Where the output has no place for them.
         console.diagnostics(&trace.diagnostics);
     }
@@ -151,7 +152,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             if index > 0 {
                 writeln!(writer)?;
             }
-            match (show, arguments.format) {
+            match (show, format) {
                 (Show::Regions, format) => {
                     if let Some(stats) = &stats {
                         format.write(stats, writer)?;
@@ -198,10 +199,22 @@ fn tables<T: fmt::Display>(
 }
 
 impl Arguments {
-    fn refuse_what_does_nothing(&self) -> Result<(), Error> {
-        if self.format != Format::Table && self.show != [Show::Regions] {
-            return Err(Error::new("JSON and CSV are there for regions only")
-                .with_cure("leave --show or --format out"));
+    /// How to show it: as was said, or as the name of the output says.
+    fn format(&self) -> Format {
+        let path = self.output.as_ref().and_then(File::path);
+        let ending = path.and_then(|path| path.extension()).unwrap_or_default();
+        self.format.unwrap_or(match ending.to_ascii_lowercase().to_str() {
+            Some("json") => Format::Json,
+            Some("csv") => Format::Csv,
+            _ => Format::Table,
+        })
+    }
+
+    fn refuse_what_does_nothing(&self, format: Format) -> Result<(), Error> {
+        if format != Format::Table && self.show != [Show::Regions] {
+            return Err(Error::new("JSON and CSV are there for regions only").with_cure(
+                "leave --show out, or --format, and let the output not end in .json or .csv",
+            ));
         }
         let filters = &self.filters;
         let given = [

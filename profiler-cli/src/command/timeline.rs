@@ -7,7 +7,7 @@ mod rows;
 use std::ops::RangeInclusive;
 
 use clap::Args;
-use profiler_trace::{Launch, Trace};
+use profiler_trace::{Launch, Progress, Trace};
 
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let launch = launch(&trace, arguments.launch)?;
     let length_ns = launch.end_ns - launch.start_ns;
     let window = match arguments.window {
-        Some(window) => window.on(length_ns).map_err(Error::new)?,
+        Some(window) => window.on(length_ns, "the launch")?,
         // A launch of no length has a moment to show.
         None => (0.0, length_ns.max(1.0)),
     };
@@ -95,7 +95,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         columns,
         label_width,
         rows: {
-            let _progress = console.elapsed("drawing");
             let view = cells::View {
                 start_ns: launch.start_ns + window.0,
                 end_ns: launch.start_ns + window.1,
@@ -103,7 +102,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
                 depth: arguments.depth.unwrap_or(u16::MAX),
             };
             let filled = |row: rows::Row| (row.label, view.fill(&trace, &row.warps));
-            rows.into_iter().map(filled).collect()
+            console.work("drawing", "rows", |_| {
+                Progress::expect(rows.len());
+                Progress::each(rows).map(filled).collect()
+            })
         },
     };
     output::print(&drawing.text())?;

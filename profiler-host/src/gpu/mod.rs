@@ -1,6 +1,7 @@
 //! Sessions on the GPU, for modules that the program loads through `cust`.
 
 mod attached;
+mod clock;
 pub(crate) mod driver;
 mod place;
 mod session;

@@ -12,9 +12,11 @@ use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, Trace};
 use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
+use super::clock::ClockReader;
 use super::driver;
 use crate::error::Error;
 use crate::export::Output;
+use crate::host_spans::{HostLog, HostRecorder};
 use crate::launch::{Extent, Shape};
 use crate::live::{LiveArrays, Watch};
 use crate::options::{Cost, Options};
@@ -50,6 +52,28 @@ pub struct ModuleSession<'m> {
     /// The stream of the announced launches, where slots are linear.
     stream: Option<CUstream>,
     context: CUcontext,
+    host: Option<Host>,
+}
+
+/// What is recorded of the host, and what reads both clocks.
+#[derive(Debug)]
+struct Host {
+    log: HostLog,
+    clock: ClockReader,
+}
+
+impl Host {
+    fn new(recorder: HostRecorder) -> Result<Self, Error> {
+        let mut host = Self { log: HostLog::new(recorder), clock: ClockReader::new()? };
+        host.read_both()?;
+        Ok(host)
+    }
+
+    fn read_both(&mut self) -> Result<(), Error> {
+        let pair = self.clock.read(|| self.log.now_ns())?;
+        self.log.read_both(pair);
+        Ok(())
+    }
 }
 
 impl<'m> ModuleSession<'m> {
@@ -65,7 +89,9 @@ impl<'m> ModuleSession<'m> {
             output.cost = Some(Attached::calibrate(module, ptx, &device)?);
         }
         let attached = Attached::new(options, module, ptx, &device, linear)?;
+        let host = options.host.clone().map(Host::new).transpose()?;
         Ok(Self {
+            host,
             attached: vec![attached],
             options: options.clone(),
             device,
@@ -228,8 +254,24 @@ impl<'m> ModuleSession<'m> {
             let symbol = driver::symbol(function.to_raw(), DESCRIPTOR)?.map(|(address, _)| address);
             self.announce(stream, shape, |attached| attached.has_descriptor(symbol))?;
         }
+        let start_ns = self.host_now_ns();
         // SAFETY: the caller's.
-        unsafe { driver::launch(function.to_raw(), shape, stream.as_inner(), arguments) }
+        let launched =
+            unsafe { driver::launch(function.to_raw(), shape, stream.as_inner(), arguments) };
+        self.launched("launch", start_ns);
+        launched
+    }
+
+    /// The host's clock, where the host is recorded.
+    pub(crate) fn host_now_ns(&self) -> u64 {
+        self.host.as_ref().map_or(0, |host| host.log.now_ns())
+    }
+
+    /// Notes a launch whose call began then and ends now.
+    pub(crate) fn launched(&mut self, kernel: &str, start_ns: u64) {
+        if let Some(host) = &mut self.host {
+            host.log.launched(kernel, start_ns);
+        }
     }
 
     /// With linear slots: launches that are not announced find no slot from here on, up to the next
@@ -255,6 +297,7 @@ impl<'m> ModuleSession<'m> {
         }
         // Launches in another stream would not wait for this.
         self.stream = Some(stream);
+        self.host.iter_mut().for_each(|host| host.log.reset());
         Ok(())
     }
 
@@ -270,15 +313,17 @@ impl<'m> ModuleSession<'m> {
         self.salvaging(capture)
     }
 
-    fn capture_all(&self) -> Result<Capture, Error> {
+    fn capture_all(&mut self) -> Result<Capture, Error> {
         if !self.attached.iter().all(Attached::is_linear) {
             driver::synchronize_context()?;
         }
+        self.host.as_mut().map(Host::read_both).transpose()?;
         let modules = self.attached.iter().map(Attached::read_back).collect::<Result<_, _>>()?;
         Ok(Capture {
             device: self.device.clone(),
             modules,
             record_cost: self.output.cost,
+            host: self.host.as_ref().map(|host| host.log.capture(None)).unwrap_or_default(),
             ..Capture::default()
         })
     }

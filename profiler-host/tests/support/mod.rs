@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use profiler_wire::descriptor::{CLAIM_STRIDE, FLAG_CLAIMED, offset};
+use profiler_wire::descriptor::{CLAIM_STRIDE, FLAG_CLAIMED, SHARES_PER_SM, offset};
 use profiler_wire::header::{EXIT_MARK, MAGIC};
 use profiler_wire::record::tag;
 use profiler_wire::site::{ID_OFFSET, SiteEntry, SiteKind};
@@ -72,17 +72,24 @@ CLAIM:
     ld.const.u32 b, [{sm_count}];
     sub.u32 a, b, 1;
     min.u32 n, sm, a;
+    mul.lo.u32 b, b, {SHARES_PER_SM};
+    mov.u32 a, %warpid;
+    rem.u32 a, a, {SHARES_PER_SM};
+    mad.lo.u32 n, n, {SHARES_PER_SM}, a;
     ld.const.u64 x, [{claims}];
+    ld.const.u32 a, [{slots_per_share}];
+    cvt.u64.u32 t, a;
+    mul.lo.u32 slot, n, a;
+    setp.eq.u32 p, a, 0;
+    @p bra POOL;
     mul.wide.u32 y, n, {CLAIM_STRIDE};
     add.u64 y, x, y;
     atom.global.add.u64 z, [y], 1;
-    ld.const.u32 a, [{slots_per_sm}];
-    cvt.u64.u32 t, a;
-    mul.lo.u32 slot, n, a;
     cvt.u32.u64 a, z;
     add.u32 slot, slot, a;
     setp.lt.u64 p, z, t;
     @p bra FOUND;
+POOL:
     mul.wide.u32 y, b, {CLAIM_STRIDE};
     add.u64 y, x, y;
     atom.global.add.u64 z, [y], 1;
@@ -168,7 +175,7 @@ DONE:
         slot_count = field(offset::SLOT_COUNT),
         slot_base = field(offset::SLOT_BASE),
         sm_count = field(offset::SM_COUNT),
-        slots_per_sm = field(offset::SLOTS_PER_SM),
+        slots_per_share = field(offset::SLOTS_PER_SHARE),
         claims = field(offset::CLAIMS),
         pool_start = field(offset::POOL_START),
         lost = field(offset::LOST),

@@ -8,7 +8,7 @@ use profiler_wire::{Descriptor, WIRE_VERSION};
 use serde_json::{Value, json};
 
 use super::lost::slots_of;
-use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture};
+use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host};
 use crate::model::{DeviceInfo, ObserverEffect};
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
@@ -61,6 +61,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             CaptureEnd::Running => json!({ "how": "running" }),
             CaptureEnd::Failed { code } => json!({ "how": "failed", "code": code }),
         },
+        "host": host::encode(&capture.host),
         "modules": capture.modules.iter().map(encode_module).collect::<Vec<_>>(),
         "missing": missing,
     })
@@ -99,7 +100,7 @@ fn encode_costs(costs: &FormCosts) -> Value {
 }
 
 /// A floating-point number; JSON has no infinity and no NaN.
-fn float(number: f64) -> Value {
+pub(super) fn float(number: f64) -> Value {
     if number.is_finite() { number.into() } else { number.to_string().into() }
 }
 
@@ -150,6 +151,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             .transpose()?,
         // Not in the first files of this version.
         end: root.get("end").ok().map(|end| decode_end(&end)).transpose()?.unwrap_or_default(),
+        host: root
+            .get("host")
+            .ok()
+            .and_then(|host| host.option())
+            .map(|host| host::decode(&host))
+            .transpose()?
+            .unwrap_or_default(),
         damage: Vec::new(),
     };
     for missing in root.get("missing")?.array()? {
@@ -296,11 +304,11 @@ impl<'v> Member<'v> {
         self.value.as_str().map(str::to_owned).ok_or_else(|| self.wrong("a string"))
     }
 
-    fn bool(&self) -> Result<bool, String> {
+    pub(super) fn bool(&self) -> Result<bool, String> {
         self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
     }
 
-    fn u64(&self) -> Result<u64, String> {
+    pub(super) fn u64(&self) -> Result<u64, String> {
         self.value.as_u64().ok_or_else(|| self.wrong("a whole number"))
     }
 
@@ -308,7 +316,7 @@ impl<'v> Member<'v> {
         self.u64()?.try_into().map_err(|_| self.wrong("a number below 2^32"))
     }
 
-    fn f64(&self) -> Result<f64, String> {
+    pub(super) fn f64(&self) -> Result<f64, String> {
         let number = match self.value {
             Value::String(text) => text.parse().ok(),
             value => value.as_f64(),

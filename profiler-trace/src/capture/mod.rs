@@ -7,6 +7,7 @@
 mod codec;
 mod damage;
 mod format;
+mod host;
 pub(crate) mod lost;
 mod metadata;
 mod read;
@@ -16,6 +17,7 @@ mod write;
 use profiler_wire::Descriptor;
 use profiler_wire::descriptor::Lost;
 
+use crate::host::HostCapture;
 use crate::model::{DeviceInfo, ObserverEffect};
 use crate::record_cost::RecordCost;
 use crate::site_table::SiteTable;
@@ -39,6 +41,8 @@ pub struct Capture {
     pub observer_effect: Option<ObserverEffect>,
     /// Whether the kernels had finished when it was read.
     pub end: CaptureEnd,
+    /// What the host did meanwhile, where that was recorded.
+    pub host: HostCapture,
     /// What could not be read of the file that the capture comes from; empty where all was whole.
     /// [`decode`](crate::decode()) leaves out the slots concerned and says so.
     pub damage: Vec<CaptureDamage>,

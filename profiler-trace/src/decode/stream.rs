@@ -12,7 +12,9 @@ use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 use crate::edges;
+use crate::host::HostTrace;
 use crate::model::{Launch, Region, Time, Trace, Warp};
+use crate::progress::Progress;
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
@@ -81,7 +83,10 @@ impl<'c> Decoder<'c> {
             read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
         }
-        let origin = slots.iter().map(|slot| slot.header.globaltimer).min().unwrap_or(0);
+        // Where no warp recorded, the host is all that has times.
+        let first_pair = capture.host.clock.first().map(|pair| pair.device_ns);
+        let first_entry = slots.iter().map(|slot| slot.header.globaltimer).min();
+        let origin = first_entry.or(first_pair).unwrap_or(0);
         let clocks = fit_clocks(&slots, capture, origin, &mut head);
         let times: Vec<_> = slots
             .iter()
@@ -97,6 +102,7 @@ impl<'c> Decoder<'c> {
                 launch_of[slot] = number;
             }
         }
+        head.host = HostTrace::new(&capture.host, origin, &launches);
         head.launches = launches;
         let bytes = |module: &ModuleCapture| module.records.len() + module.lanes.len();
         let kinds = capture.modules.iter();
@@ -129,7 +135,8 @@ impl<'c> Decoder<'c> {
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
-        for &slot in &self.order {
+        Progress::expect(self.order.len());
+        for &slot in Progress::each(&self.order) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
     }
@@ -141,9 +148,10 @@ impl<'c> Decoder<'c> {
         state: impl Fn() -> State + Sync,
         visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
     ) -> Vec<State> {
+        Progress::expect(self.slots.len());
         threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
             let mut state = state();
-            for slot in slots {
+            for slot in Progress::each(slots) {
                 visit(&mut state, &self.slot(slot, memory, &mut Diagnostics::default()));
             }
             state
@@ -200,7 +208,7 @@ impl<'c> Decoder<'c> {
         }
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
-            let kept: Vec<Kept> = slots
+            let kept: Vec<Kept> = Progress::each(slots)
                 .map(|slot| {
                     let records = self.slot(slot, memory, &mut diagnostics);
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
@@ -209,6 +217,7 @@ impl<'c> Decoder<'c> {
                 .collect();
             (kept, diagnostics)
         };
+        Progress::expect(self.slots.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::progress::Progress;
+
 /// Pieces of work for each thread, so that those who are done early take over from others.
 const PIECES: usize = 16;
 
@@ -26,6 +28,7 @@ pub(super) fn in_ranges<State, Done: Send>(
     }
     let pieces = count.min(threads.get().saturating_mul(PIECES));
     let next = AtomicUsize::new(0);
+    let progress = Progress::current();
     let run = || {
         let mut state = state();
         let mut done = Vec::new();
@@ -39,7 +42,11 @@ pub(super) fn in_ranges<State, Done: Send>(
         }
     };
     let mut done: Vec<(usize, Done)> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.get().min(pieces)).map(|_| scope.spawn(run)).collect();
+        let watched = || match &progress {
+            Some(progress) => progress.watch(run),
+            None => run(),
+        };
+        let others: Vec<_> = (1..threads.get().min(pieces)).map(|_| scope.spawn(watched)).collect();
         let mut done = run();
         for other in others {
             match other.join() {

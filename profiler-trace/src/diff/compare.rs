@@ -7,6 +7,7 @@ use super::side::{DiffSide, Durations};
 use super::units::{self, FIGURES, Units};
 use super::{Change, Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, TimeUnit, Verdict};
 use super::{discovery, interval};
+use crate::progress::Progress;
 use crate::stats::summary::{Sum, percentiles};
 
 /// Permutations at most, however many rows there are.
@@ -36,7 +37,8 @@ pub(super) fn compare(a: &DiffSide, b: &DiffSide) -> Result<Diff, DiffError> {
     let both = subjects.iter().filter(|subject| b.durations.contains_key(**subject)).count();
     let comparison = Comparison { a, b, permutations: permutations(options, both * FIGURES) };
     let mut rows: Vec<Tested> = Vec::with_capacity(subjects.len());
-    for (stream, subject) in subjects.into_iter().enumerate() {
+    Progress::expect(subjects.len());
+    for (stream, subject) in Progress::each(subjects).enumerate() {
         let random = Random::new(options.seed, stream as u64);
         rows.push(comparison.row(subject, random));
     }

@@ -3,7 +3,7 @@
 use super::options::{Measure, Unit};
 use super::side::{DiffSide, SideFacts};
 use super::{DiffRow, ENOUGH_UNITS, Figures, Verdict};
-use crate::export::text::digits;
+use crate::export::text::{counted, digits};
 
 pub(super) fn notes(
     a: &DiffSide,
@@ -25,10 +25,10 @@ pub(super) fn notes(
     for (name, side) in [("A", &a.facts), ("B", &b.facts)] {
         if side.lost > 0 {
             notes.push(format!(
-                "side {name} LOST {} of {} records: what is missing may have been longer or \
+                "side {name} LOST {} of {}: what is missing may have been longer or \
                  shorter than what is there; give its session more room",
                 side.lost,
-                side.recorded.saturating_add(side.lost)
+                counted(side.recorded.saturating_add(side.lost), "record")
             ));
         }
         notes.extend(side.errors.iter().map(|error| format!("side {name}, {error}")));
@@ -75,7 +75,6 @@ pub(super) fn notes(
 
 /// What a side was made of, in a line.
 fn made_of(name: &str, facts: &SideFacts) -> String {
-    let captures = if facts.captures == 1 { "capture" } else { "captures" };
     let launches = if facts.launches == 1 { "launch" } else { "launches" };
     let mut devices: Vec<&str> = facts.devices.iter().map(String::as_str).collect();
     for device in &mut devices {
@@ -85,10 +84,10 @@ fn made_of(name: &str, facts: &SideFacts) -> String {
     }
     let emulated = if facts.emulated { "; the emulator's times are not GPU times" } else { "" };
     format!(
-        "side {name}: {} {captures}, {} {launches}, {} records, {}{emulated}",
-        facts.captures,
+        "side {name}: {}, {} {launches}, {}, {}{emulated}",
+        counted(facts.captures as u64, "capture"),
         facts.launches,
-        facts.recorded,
+        counted(facts.recorded, "record"),
         if devices.is_empty() { "no device".to_owned() } else { devices.join(" and ") },
     )
 }

@@ -9,6 +9,7 @@ use super::options::{DiffError, DiffOptions, Measure};
 use super::{Subject, TimeUnit};
 use crate::diagnostic::Severity;
 use crate::model::Trace;
+use crate::progress::Progress;
 use crate::stats::collect::{self, InTrace, Seen, Walk};
 
 /// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
@@ -128,6 +129,7 @@ impl DiffSide {
 
     /// Adds a trace, of a capture of its own.
     pub fn add(&mut self, trace: &Trace) {
+        Progress::expect(trace.warps.len());
         self.add_facts(trace);
         let places = self.add_launches(trace);
         self.add_regions(trace, &places);

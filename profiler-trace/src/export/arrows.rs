@@ -18,7 +18,9 @@ impl Axis {
             records.chain(marks).chain([warp.entry.ns])
         });
         let launches = trace.launches.iter().map(|launch| launch.start_ns);
-        let first = warps.chain(launches).filter(|ns| ns.is_finite()).fold(0.0, f64::min);
+        let host = trace.host.spans().map(|span| span.start_ns);
+        let first =
+            warps.chain(launches).chain(host).filter(|ns| ns.is_finite()).fold(0.0, f64::min);
         Self { shift: -first.floor() }
     }
 

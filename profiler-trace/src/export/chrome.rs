@@ -191,7 +191,8 @@ impl<W: Write> Sink for Chrome<'_, W> {
     }
 
     fn begin(&mut self, ns: u64, end_ns: u64, event: &Event<'_>) -> io::Result<()> {
-        self.named("X", ns, Some(end_ns.saturating_sub(ns)), event)
+        self.named("X", ns, Some(end_ns.saturating_sub(ns)), event)?;
+        self.flows(ns, event)
     }
 
     fn end(&mut self, _ns: u64) -> io::Result<()> {

@@ -8,6 +8,7 @@ use profiler_wire::header::Clock;
 use crate::export::table::{Cell, write_csv, write_json};
 use crate::export::text;
 use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::progress::Progress;
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
@@ -63,7 +64,8 @@ pub(super) fn write_as_json(trace: &Trace, writer: &mut impl Write) -> io::Resul
 type Row<'t> = [Cell<'t>; COLUMNS.len()];
 
 fn rows<'t>(trace: &'t Trace, mut write: impl FnMut(Row<'t>) -> io::Result<()>) -> io::Result<()> {
-    for warp in &trace.warps {
+    Progress::expect(trace.warps.len());
+    for warp in Progress::each(&trace.warps) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let of = Of { trace, launch, warp };
         write(of.row(&of.kernel()))?;

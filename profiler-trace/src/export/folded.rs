@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale};
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 
 /// Whose stacks are told apart in folded stacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,7 +54,8 @@ pub(super) fn write(trace: &Trace, group: StackGroup, writer: &mut impl Write) -
     let mut lines = Lines { trace, written: HashMap::new(), stack: String::new() };
     let mut tree = Tree::default();
     let mut last: Option<&Warp> = None;
-    for warp in &trace.warps {
+    Progress::expect(trace.warps.len());
+    for warp in Progress::each(&trace.warps) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         if last.is_some_and(|last| group.is_done(last, warp)) {
             lines.write(&std::mem::take(&mut tree), writer)?;

@@ -15,6 +15,7 @@ use crate::export::text;
 use crate::export::timeline::Source as _;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 use crate::stats::collect::may_record;
 
 pub(super) fn write(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
@@ -37,6 +38,7 @@ impl<'t> Profile<'t> {
     fn new(trace: &'t Trace) -> Self {
         let has_cycles = trace.warps.iter().all(|warp| warp.clock == Clock::Cycles);
         let mut profile = Self { trace, tree: Tree::default(), normalized: Vec::new(), has_cycles };
+        Progress::expect(trace.warps.len());
         for warps in trace.warps.chunk_by(|left, right| left.launch == right.launch) {
             if let Some(launch) = warps.first().and_then(|warp| trace.launches.get(warp.launch)) {
                 profile.launch(launch.kernel, warps);
@@ -47,7 +49,7 @@ impl<'t> Profile<'t> {
 
     fn launch(&mut self, kernel: SiteIndex, warps: &[Warp]) {
         let mut of_launch = Tree::default();
-        for warp in warps {
+        for warp in Progress::each(warps) {
             let lanes = Lanes::new(self.trace, warp);
             for lane in lanes.numbers() {
                 let root = [lanes.root(lane, kernel)];

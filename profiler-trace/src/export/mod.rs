@@ -31,6 +31,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::model::Trace;
+use crate::progress::Progress;
 pub use folded::StackGroup;
 pub(crate) use folded::push_frame;
 pub use speedscope::SpeedscopeOptions;
@@ -94,6 +95,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        Progress::expect(walk::PASSES * self.warps.len());
         timeline::write_perfetto(self, self, writer, options)
     }
 
@@ -115,6 +117,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+        Progress::expect(walk::PASSES * self.warps.len());
         timeline::write_chrome(self, self, writer, options)
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch};
 use crate::export::text;
 use crate::model::{SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 
 /// Which warps a speedscope file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +44,8 @@ pub(super) fn write(
     write!(writer, ",\"name\":{},\"profiles\":[", Value::from(name))?;
     let mut frames = Frames { trace, index: HashMap::new(), list: Vec::new() };
     let mut is_first = true;
-    for warp in &trace.warps[from..to] {
+    Progress::expect(to - from);
+    for warp in Progress::each(&trace.warps[from..to]) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let lanes = Lanes::new(trace, warp);
         for lane in lanes.numbers() {

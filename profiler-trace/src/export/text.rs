@@ -91,7 +91,7 @@ pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
         facts += &format!(", rank {rank} in its cluster");
     }
     facts += &format!(", recorded by {}", strategy(warp.strategy));
-    facts += &format!(", {} records", warp.recorded);
+    facts += &format!(", {}", counted(warp.recorded, "record"));
     if warp.lost > 0 {
         facts += &format!(", {} LOST", warp.lost);
     }
@@ -120,7 +120,7 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
         device += &format!(", compute capability {major}.{minor}");
     }
     if info.sm_count > 0 {
-        device += &format!(", {} SMs", info.sm_count);
+        device += &format!(", {}", counted(info.sm_count.into(), "SM"));
     }
     if !info.driver.is_empty() {
         device += &format!(", driver {}", info.driver);
@@ -128,12 +128,18 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     lines.push(device);
     let (recorded, lost) = (trace.recorded(), trace.lost());
     lines.push(if lost > 0 {
-        format!("LOST {lost} of {} records", recorded.saturating_add(lost))
+        format!("LOST {lost} of {}", counted(recorded.saturating_add(lost), "record"))
     } else {
-        format!("{recorded} records, none lost")
+        format!("{}, none lost", counted(recorded, "record"))
     });
     if open > 0 {
-        lines.push(format!("{open} open regions: they have no end"));
+        lines.push(match open {
+            1 => "1 open region: it has no end".to_owned(),
+            _ => format!("{open} open regions: they have no end"),
+        });
+    }
+    if !trace.host.is_empty() {
+        lines.push(format!("host: {}", trace.host));
     }
     let mut clock = Vec::new();
     if trace.resolution_ns > 0.0 {
@@ -181,6 +187,11 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// So many things, which are called this if there is one.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
 /// Four significant digits, without trailing zeros.

@@ -9,8 +9,9 @@ use flate2::write::GzEncoder;
 
 use super::{ExportOptions, chrome, perfetto, walk};
 use crate::decode::{Decoder, Memory};
-use crate::diagnostic::DiagnosticKind;
+use crate::diagnostic::{DiagnosticKind, Diagnostics};
 use crate::model::{Trace, Warp};
+use crate::progress::Progress;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -44,6 +45,8 @@ struct Streamed<'d> {
 
 impl<'d> Streamed<'d> {
     fn new(decoder: &'d Decoder<'d>) -> Self {
+        // Those that follow, so that all are known from the begin.
+        Progress::expect(walk::PASSES * decoder.warp_count());
         Self { decoder, outline: decoder.outline(), memory: RefCell::new(Memory::new()) }
     }
 }
@@ -59,7 +62,8 @@ impl Source for Streamed<'_> {
 }
 
 impl Decoder<'_> {
-    /// Writes what [`Trace::write_perfetto_to`] writes, and decodes warps as it goes.
+    /// Writes what [`Trace::write_perfetto_to`] writes, and decodes warps as it goes. Returns what was
+    /// lost or odd in the capture, [`Trace::diagnostics`].
     ///
     /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp
     /// and, where kernels chose tracks by number, those of one such track.
@@ -67,9 +71,14 @@ impl Decoder<'_> {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+    pub fn write_perfetto_to(
+        &self,
+        writer: impl Write,
+        options: &ExportOptions,
+    ) -> io::Result<Diagnostics> {
         let source = Streamed::new(self);
-        write_perfetto(&source.outline, &source, writer, options)
+        write_perfetto(&source.outline, &source, writer, options)?;
+        Ok(source.outline.diagnostics)
     }
 
     /// Writes what [`Trace::write_chrome_to`] writes, in the way of [`Decoder::write_perfetto_to`].
@@ -77,9 +86,14 @@ impl Decoder<'_> {
     /// # Errors
     ///
     /// Those of the writer.
-    pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
+    pub fn write_chrome_to(
+        &self,
+        writer: impl Write,
+        options: &ExportOptions,
+    ) -> io::Result<Diagnostics> {
         let source = Streamed::new(self);
-        write_chrome(&source.outline, &source, writer, options)
+        write_chrome(&source.outline, &source, writer, options)?;
+        Ok(source.outline.diagnostics)
     }
 }
 

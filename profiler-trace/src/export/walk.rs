@@ -1,5 +1,6 @@
 //! One walk over a trace that all timeline formats are written from.
 
+mod host;
 mod survey;
 
 use std::collections::BTreeMap;
@@ -10,16 +11,24 @@ use crate::export::rows::{Item, Row, nest, pack};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::timeline::Source;
 use crate::export::{ExportOptions, Grouping, text};
+use crate::host::HostSpan;
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::progress::Progress;
+use host::Calls;
 use survey::Survey;
+
+/// How often a walk goes through each warp: to survey it, and to write it.
+pub(super) const PASSES: usize = 2;
 
 /// What an item of a row is.
 #[derive(Clone, Copy)]
 enum What<'t> {
-    Kernel(&'t Warp),
+    /// Of a warp, with the arrow that ends where it enters.
+    Kernel(&'t Warp, Option<u64>),
     Region(&'t Region),
     Mark(&'t Mark, MarkIndex),
     Lost(u64),
+    Host(&'t HostSpan),
 }
 
 /// Puts the whole trace into a sink.
@@ -31,9 +40,11 @@ pub(super) fn walk(
 ) -> io::Result<()> {
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
-    let mut walk = Walk { trace, source, options, arrows, axis, tracks: 0 };
+    let calls = Calls::new(trace, &axis);
+    let mut walk = Walk { trace, source, options, arrows, calls, axis, tracks: 0 };
     let summary = text::summary(trace, source.open_regions());
     let mut late = Vec::new();
+    walk.host(&mut late, sink)?;
     for (index, launch) in trace.launches.iter().enumerate() {
         let process = u32::try_from(index + 1).map_err(io::Error::other)?;
         sink.process(process, &text::process(trace, launch))?;
@@ -61,6 +72,7 @@ struct Walk<'t, S> {
     source: &'t S,
     options: &'t ExportOptions,
     arrows: Arrows,
+    calls: Calls,
     axis: Axis,
     /// How many tracks there are so far.
     tracks: u64,
@@ -222,10 +234,11 @@ impl<'t, S: Source> Walk<'t, S> {
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
                     self.warp(process, parent, (warp, &track, &name), late, sink)?;
+                    Progress::step();
                     continue;
                 }
                 let mut node = self.track(process, parent, &name, "", true, sink)?;
-                for &warp in block {
+                for &warp in Progress::each(block) {
                     let track = format!("warp {}", trace.warps[warp].warp);
                     self.warp(process, &mut node, (warp, &track, &name), late, sink)?;
                 }
@@ -280,6 +293,9 @@ impl<'t, S: Source> Walk<'t, S> {
             };
             let source = self.source;
             let held: Vec<_> = warps.iter().map(|&warp| (warp, source.warp(warp))).collect();
+            // The others are counted where their own tracks are written.
+            let without = held.iter().filter(|(_, warp)| !has_own_track(warp));
+            without.for_each(|_| Progress::step());
             let sources = held.iter().flat_map(|(index, warp)| {
                 self.lanes((*index, warp), |track| track == Some(number)).into_values().map(nest)
             });
@@ -288,7 +304,8 @@ impl<'t, S: Source> Walk<'t, S> {
                 1 => sources.swap_remove(0),
                 _ => pack(sources),
             };
-            let description = format!("track {number}, written by {} warps", warps.len());
+            let description =
+                format!("track {number}, written by {}", text::counted(warps.len() as u64, "warp"));
             let mut node = self.track(process, top, &name, &description, false, sink)?;
             self.rows(process, &mut node, rows, late, sink)?;
         }
@@ -305,7 +322,8 @@ impl<'t, S: Source> Walk<'t, S> {
         let end = kernel_end(self.trace, warp);
         if wanted(warp.track) {
             let items = lanes.entry(0).or_default();
-            items.push(item(warp.entry.ns, end, i32::MIN, What::Kernel(warp)));
+            let kernel = What::Kernel(warp, self.calls.to_warp(index));
+            items.push(item(warp.entry.ns, end, i32::MIN, kernel));
             if warp.lost > 0 {
                 let at = where_lost(warp, end);
                 items.push(item(at, at, i32::MAX, What::Lost(warp.lost)));
@@ -374,8 +392,13 @@ impl<'t, S: Source> Walk<'t, S> {
                     sink.begin(start, self.axis.round(item.end), &self.region_event(region))?;
                     open.push(item);
                 }
-                What::Kernel(warp) => {
-                    let event = self.kernel_event(warp);
+                What::Host(span) => {
+                    sink.begin(start, self.axis.round(item.end), &self.host_event(span))?;
+                    open.push(item);
+                }
+                What::Kernel(warp, call) => {
+                    let mut event = self.kernel_event(warp);
+                    event.flows_to.extend(call);
                     let strategy = text::strategy(warp.strategy);
                     let event = event.with("recorded_by", Argument::Text(&strategy));
                     sink.begin(start, self.axis.round(item.end), &event)?;

@@ -5,7 +5,6 @@ use std::fmt;
 
 use profiler_wire::header::Dim3;
 
-use super::collect::may_record;
 use super::query::last_ns;
 use super::summary::Sum;
 use super::table::{duration, horizontal, one_line};
@@ -54,7 +53,8 @@ impl Load {
     /// How much sooner the last would be done if all were even, in nanoseconds.
     #[must_use]
     pub fn imbalance_ns(&self) -> f64 {
-        self.max_ns - self.mean_ns
+        // A sum that was rounded up may make the mean of equal times the longer.
+        (self.max_ns - self.mean_ns).max(0.0)
     }
 
     /// The share of the longest time that the others have nothing to do, from 0 (all are even) to 1
@@ -132,10 +132,10 @@ pub struct RegionBalance {
     pub site: SiteIndex,
     /// Its name.
     pub name: String,
-    /// Over the warps that its strategy lets record: all time that a warp's lanes spent in it. Open
-    /// regions are left out.
+    /// Over the warps that ran it: all time that a warp's lanes spent in it. Open regions are left
+    /// out, and so are warps that have no others of it.
     pub warps: Load,
-    /// The same, summed up over all warps of an SM.
+    /// The same, summed up over the warps of an SM, for SMs with such a warp.
     pub sms: Load,
 }
 
@@ -234,6 +234,11 @@ impl Trace {
     }
 }
 
+/// A part of 1 in per cent. What is below a thousandth of one is what sums are rounded by.
+fn percent(part: f64) -> String {
+    format!("{} %", digits((part * 1e5).round() / 1e3))
+}
+
 /// Spans put together where they overlap, in order.
 fn union(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by(|left, right| left.start.total_cmp(&right.start));
@@ -261,22 +266,14 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
     let mut regions: Vec<RegionBalance> = Vec::with_capacity(times.len());
     for (site, of_warps) in times {
         let known = trace.sites.get(site.0 as usize);
-        let strategy = known.and_then(|site| site.strategy);
-        // One that recorded it could, whatever its strategy says.
-        let may = |(index, warp): &(usize, &Warp)| {
-            may_record(strategy.unwrap_or(warp.strategy), warp.warp) || of_warps.contains_key(index)
-        };
         let mut of_sms: BTreeMap<u32, f64> = BTreeMap::new();
-        let mut loads = Vec::new();
-        for (index, warp) in warps.iter().enumerate().filter(may) {
-            let time = of_warps.get(&index).copied().unwrap_or_default();
-            *of_sms.entry(warp.sm).or_default() += time;
-            loads.push(time);
+        for (index, time) in &of_warps {
+            *of_sms.entry(warps[*index].sm).or_default() += time;
         }
         regions.push(RegionBalance {
             site,
             name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
-            warps: Load::of(loads.into_iter()),
+            warps: Load::of(of_warps.into_values()),
             sms: Load::of(of_sms.into_values()),
         });
     }
@@ -291,8 +288,8 @@ impl fmt::Display for Balance {
         if self.never_left > 0 {
             writeln!(
                 f,
-                "{} warps never left; they count to the end of the launch",
-                self.never_left
+                "{} never left; they count to the end of the launch",
+                text::counted(self.never_left, "warp")
             )?;
         }
         let mut rows = Vec::new();
@@ -304,7 +301,7 @@ impl fmt::Display for Balance {
                 duration(load.min_ns),
                 duration(load.max_ns),
                 digits(load.max_by_mean()),
-                format!("{} %", digits(load.imbalance() * 100.0)),
+                percent(load.imbalance()),
             ]);
         };
         row("warps, in the kernel".to_owned(), &self.warps);

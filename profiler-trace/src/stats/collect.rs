@@ -14,6 +14,7 @@ use super::summary::{Sum, summarize};
 use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
 use crate::export::text;
 use crate::model::{Region, SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 
 /// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
 /// site's index, or a node of the tree of paths).
@@ -98,6 +99,13 @@ impl<'t> Walk<'t> {
         self.is_in.get(site.0 as usize).copied().unwrap_or(!self.query.has_names())
     }
 
+    /// How many warps the launches have that are in.
+    pub(crate) fn warp_count(&self) -> usize {
+        let launches = self.trace.launches.iter().enumerate();
+        let launches = launches.filter(|(number, _)| self.query.takes_launch(self.trace, *number));
+        launches.map(|(_, launch)| launch.warps.len()).sum()
+    }
+
     /// Warps that are in, each with the place of its kernel and its own.
     fn warps(&mut self, mut each: impl FnMut(&mut Self, InTrace<'t>, usize, StatsPlace)) {
         for (number, launch) in self.trace.launches.iter().enumerate() {
@@ -109,7 +117,7 @@ impl<'t> Walk<'t> {
                 self.kernels.push(launch.kernel);
                 self.kernels.len() - 1
             });
-            for index in launch.warps.clone() {
+            for index in Progress::each(launch.warps.clone()) {
                 let Some(warp) = self.trace.warps.get(index) else { break };
                 if self.query.takes_warp(self.trace, warp) {
                     let place = place(self.query.group_by(), number, warp);
@@ -204,8 +212,13 @@ impl<'t> Walk<'t> {
     }
 }
 
+/// How often [`collect`] goes through each warp: to count, for who could record, for times in each
+/// unit.
+const PASSES: usize = 4;
+
 pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
     let mut walk = Walk::new(trace, query);
+    Progress::expect(PASSES * walk.warp_count());
     count(&mut walk);
     let recorders = recorders(&mut walk);
     let warps_of = |walk: &Walk<'_>, counted: &Counted| {

@@ -6,7 +6,7 @@ use std::fmt;
 use super::query::last_ns;
 use super::table::{duration, horizontal, one_line};
 use super::waits::Wait;
-use crate::export::text::digits;
+use crate::export::text::{counted, digits};
 use crate::model::{SiteIndex, Trace, Warp};
 
 /// What a stretch of a critical path is.
@@ -273,12 +273,12 @@ impl fmt::Display for CriticalPath {
         let blocks = self.steps.iter().filter(|step| matches!(step.part, PathPart::NextBlock(_)));
         writeln!(
             f,
-            "{}, launch {}: critical path of {}, through {} signals and {} following blocks",
+            "{}, launch {}: critical path of {}, through {} and {}",
             one_line(&self.kernel),
             self.launch,
             duration(self.span_ns),
-            signals.count(),
-            blocks.count()
+            counted(signals.count() as u64, "signal"),
+            counted(blocks.count() as u64, "following block")
         )?;
         let share = |ns: f64| {
             let share = if self.span_ns > 0.0 { ns / self.span_ns } else { 0.0 };

@@ -228,7 +228,10 @@ impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}, launch {}: who waits for whom", one_line(&self.kernel), self.launch)?;
         if self.without_signal > 0 {
-            writeln!(f, "{} waits have no signal and are left out", self.without_signal)?;
+            match self.without_signal {
+                1 => writeln!(f, "1 wait has no signal and is left out")?,
+                several => writeln!(f, "{several} waits have no signal and are left out")?,
+            };
         }
         if self.rows.is_empty() {
             return writeln!(f, "no wait has a signal");

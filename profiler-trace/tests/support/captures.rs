@@ -3,8 +3,8 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, DeviceInfo, DiagnosticKind as Kind, ObserverEffect, RecordCost, Time, Trace, Value,
-    Warp,
+    Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord,
+    ObserverEffect, RecordCost, Time, Trace, Value, Warp,
 };
 use profiler_wire::SiteKind;
 
@@ -22,9 +22,32 @@ pub(crate) fn small() -> Capture {
         modules: [module(Keep::First, None), module(Keep::Last, Some(4))]
             .map(|module| module.capture().expect("the sites are whole"))
             .into(),
+        host: host(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
         observer_effect: Some(ObserverEffect { without_ns: 100.5, with_ns: 103.25 }),
         damage: Vec::new(),
+    }
+}
+
+/// Two threads of the host, one of which launches a kernel.
+pub(crate) fn host() -> HostCapture {
+    let span = |thread, name: &str, is_launch, start_ns, end_ns| HostRecord {
+        thread,
+        name: name.to_owned(),
+        is_launch,
+        start_ns,
+        end_ns,
+    };
+    let pair = |host_ns, device_ns| ClockPair { host_ns, device_ns, uncertainty_ns: 0.1 + 0.2 };
+    HostCapture {
+        clock: vec![pair(1_000, 60_000), pair(11_000, 70_000)],
+        threads: vec!["main".to_owned(), "a \"loader\"".to_owned()],
+        spans: vec![
+            span(0, "copy", false, 2_000, 3_000),
+            span(1, "read", false, 500, 20_000),
+            span(0, "kernel", true, 4_500, 4_900),
+            span(0, "all", false, 1_500, 12_000),
+        ],
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::Trace;
+use profiler_trace::{Decoder, Diagnostics, Trace};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -98,12 +98,28 @@ impl Format {
         }
     }
 
+    /// Writes what there is, and returns what of it was lost or odd. Timelines of a capture are
+    /// written while it is decoded; everything else is made of a trace.
     pub(super) fn write(
         self,
-        trace: &Trace,
+        source: &Source<'_>,
         options: &Options,
         writer: &mut (dyn Write + Send),
-    ) -> Result<(), WriteError> {
+    ) -> Result<Diagnostics, WriteError> {
+        let decoded;
+        let trace = match (source, self) {
+            (Source::Capture(decoder), Self::Perfetto) => {
+                return Ok(decoder.write_perfetto_to(writer, &options.timeline)?);
+            }
+            (Source::Capture(decoder), Self::Chrome) => {
+                return Ok(decoder.write_chrome_to(writer, &options.timeline)?);
+            }
+            (Source::Capture(decoder), _) => {
+                decoded = decoder.trace();
+                &decoded
+            }
+            (Source::Trace(trace), _) => trace,
+        };
         match self {
             Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,
             Self::Chrome => trace.write_chrome_to(writer, &options.timeline)?,
@@ -124,8 +140,16 @@ impl Format {
                 profiler_report::write_flamegraph(trace, writer, &Default::default())?;
             }
         }
-        Ok(())
+        Ok(trace.diagnostics.clone())
     }
+}
+
+/// What is exported.
+pub(super) enum Source<'c> {
+    /// A capture that is still to be decoded.
+    Capture(Decoder<'c>),
+    /// A trace in memory.
+    Trace(Trace),
 }
 
 impl fmt::Display for Format {

@@ -205,7 +205,8 @@ impl Drawing<'_> {
             levels.trim_end_matches(' '),
             width = self.label_width
         );
-        let _ = writeln!(text, "active: at most {} warps in the kernel at a time", digits(most));
+        let warps = if most == 1.0 { "warp" } else { "warps" };
+        let _ = writeln!(text, "active: at most {} {warps} in the kernel at a time", digits(most));
     }
 
     fn legend(

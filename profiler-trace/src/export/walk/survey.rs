@@ -10,6 +10,7 @@ use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
 use crate::export::timeline::Source;
 use crate::model::{SiteIndex, Warp};
+use crate::progress::Progress;
 
 /// What is known of a launch before its tracks are written.
 pub(super) struct Survey {
@@ -24,7 +25,7 @@ impl<S: Source> Walk<'_, S> {
         let launch = &self.trace.launches[launch];
         let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let mut activity = Activity::new(launch.start_ns, launch.end_ns);
-        for index in warps {
+        for index in Progress::each(warps) {
             let warp = self.source.warp(index);
             let end = kernel_end(self.trace, &warp);
             let mut numbers: Vec<u32> = warp.track.into_iter().collect();

@@ -1,0 +1,241 @@
+//! What threads of the host did, and when that was on the axis of the GPU's timer.
+
+use std::fmt;
+
+use crate::export::text::counted;
+use crate::model::Launch;
+use crate::stats::table::duration;
+
+/// What a session recorded of its host, as it was recorded: the times are of the host's clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostCapture {
+    /// Readings of both clocks, in order of time.
+    pub clock: Vec<ClockPair>,
+    /// Names of the threads that recorded.
+    pub threads: Vec<String>,
+    /// What they did, in any order.
+    pub spans: Vec<HostRecord>,
+}
+
+/// What both clocks said at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClockPair {
+    /// The host's monotonic clock, in nanoseconds from a moment of its own.
+    pub host_ns: u64,
+    /// `%globaltimer`, in nanoseconds.
+    pub device_ns: u64,
+    /// How far from each other the two may have been read, in nanoseconds.
+    pub uncertainty_ns: f64,
+}
+
+/// What one thread did from one moment to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostRecord {
+    /// Index into [`HostCapture::threads`].
+    pub thread: u32,
+    /// Its name; of a launch, the kernel's.
+    pub name: String,
+    /// Whether it is the call that launched a kernel.
+    pub is_launch: bool,
+    /// When it began, in nanoseconds of [`ClockPair::host_ns`].
+    pub start_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+}
+
+/// What the host did, on the trace's axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostTrace {
+    /// The threads that recorded something.
+    pub threads: Vec<HostThread>,
+    /// How far all times here may be from those of the GPU where both clocks were read, in
+    /// nanoseconds. Between two readings the clocks are taken to run evenly.
+    pub uncertainty_ns: f64,
+}
+
+/// What a thread of the host did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostThread {
+    /// Its name.
+    pub name: String,
+    /// What it did, in order of their begin; of two that begin together, the longer first.
+    pub spans: Vec<HostSpan>,
+}
+
+/// Something that a thread of the host did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostSpan {
+    /// Its name; of a launch, the kernel's.
+    pub name: String,
+    /// When it began, in nanoseconds on the trace's axis; it may be before 0.
+    pub start_ns: f64,
+    /// When it ended.
+    pub end_ns: f64,
+    /// What it was.
+    pub kind: HostSpanKind,
+}
+
+/// What a span of the host was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostSpanKind {
+    /// What the program named.
+    Span,
+    /// The call that launched a kernel. With it the index into
+    /// [`Trace::launches`](crate::Trace::launches), where as many launches were recorded as called:
+    /// those of a session follow each other in the order of the calls.
+    Launch(Option<usize>),
+}
+
+impl HostTrace {
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+
+    /// All spans, thread by thread.
+    pub fn spans(&self) -> impl Iterator<Item = &HostSpan> {
+        self.threads.iter().flat_map(|thread| &thread.spans)
+    }
+
+    /// Puts what was recorded onto the axis that begins at `origin`, a reading of the timer.
+    pub(crate) fn new(capture: &HostCapture, origin: u64, launches: &[Launch]) -> Self {
+        let mut calls: Vec<&HostRecord> = capture.spans.iter().filter(|it| it.is_launch).collect();
+        calls.sort_by_key(|call| call.start_ns);
+        let is_matched = calls.len() == launches.len();
+        let mut threads: Vec<HostThread> = (capture.threads.iter())
+            .map(|name| HostThread { name: name.clone(), spans: Vec::new() })
+            .collect();
+        let mut add = |record: &HostRecord, kind| {
+            let [start_ns, end_ns] =
+                [record.start_ns, record.end_ns].map(|ns| to_axis(&capture.clock, ns, origin));
+            if let Some(thread) = threads.get_mut(record.thread as usize) {
+                let name = record.name.clone();
+                thread.spans.push(HostSpan { name, start_ns, end_ns, kind });
+            }
+        };
+        for record in capture.spans.iter().filter(|record| !record.is_launch) {
+            add(record, HostSpanKind::Span);
+        }
+        for (index, call) in calls.into_iter().enumerate() {
+            add(call, HostSpanKind::Launch(is_matched.then_some(index)));
+        }
+        threads.retain(|thread| !thread.spans.is_empty());
+        threads.iter_mut().for_each(HostThread::sort);
+        let uncertainty = capture.clock.iter().map(|pair| pair.uncertainty_ns);
+        Self { threads, uncertainty_ns: uncertainty.fold(0.0, f64::max) }
+    }
+}
+
+impl HostTrace {
+    /// Adds what the host did in another session; threads of one name are one.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.uncertainty_ns = self.uncertainty_ns.max(other.uncertainty_ns);
+        for mut thread in other.threads {
+            match self.threads.iter_mut().find(|known| known.name == thread.name) {
+                None => self.threads.push(thread),
+                Some(known) => {
+                    known.spans.append(&mut thread.spans);
+                    known.sort();
+                }
+            }
+        }
+    }
+
+    /// Moves all times, and the indices of all launches.
+    pub(crate) fn shift(&mut self, ns: f64, launches: usize) {
+        for span in self.spans_mut() {
+            span.start_ns += ns;
+            span.end_ns += ns;
+            if let HostSpanKind::Launch(Some(launch)) = &mut span.kind {
+                *launch += launches;
+            }
+        }
+    }
+
+    /// Gives launches the numbers that stand here by those that they had.
+    pub(crate) fn renumber(&mut self, numbers: &[usize]) {
+        for span in self.spans_mut() {
+            if let HostSpanKind::Launch(launch) = &mut span.kind {
+                *launch = launch.and_then(|launch| numbers.get(launch).copied());
+            }
+        }
+    }
+
+    fn spans_mut(&mut self) -> impl Iterator<Item = &mut HostSpan> {
+        self.threads.iter_mut().flat_map(|thread| &mut thread.spans)
+    }
+}
+
+impl fmt::Display for HostTrace {
+    /// How much there is of it, and how far its times may be off.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_call = |span: &&HostSpan| matches!(span.kind, HostSpanKind::Launch(_));
+        let calls = self.spans().filter(is_call).count();
+        let spans = self.spans().count() - calls;
+        write!(
+            f,
+            "{}, {}, {}, ",
+            counted(self.threads.len() as u64, "thread"),
+            counted(spans as u64, "span"),
+            counted(calls as u64, "launch call"),
+        )?;
+        match self.uncertainty_ns {
+            0.0 => f.write_str("on the clock of the device itself"),
+            ns => write!(f, "within {} of the device's clock where both were read", duration(ns)),
+        }
+    }
+}
+
+impl HostThread {
+    fn sort(&mut self) {
+        self.spans.sort_by(|left, right| {
+            let starts = left.start_ns.total_cmp(&right.start_ns);
+            starts.then(right.end_ns.total_cmp(&left.end_ns))
+        });
+    }
+}
+
+/// A time of the host on the axis that begins at `origin`. Before the first pair and behind the last
+/// both clocks run alike; between two, as fast as the pairs say.
+fn to_axis(clock: &[ClockPair], host_ns: u64, origin: u64) -> f64 {
+    let apart = |from: u64, to: u64| (i128::from(to) - i128::from(from)) as f64;
+    let next = clock.partition_point(|pair| pair.host_ns <= host_ns);
+    let Some(before) = next.checked_sub(1).and_then(|at| clock.get(at)).or(clock.first()) else {
+        return host_ns as f64;
+    };
+    let rate = match clock.get(next) {
+        Some(after) if next > 0 => {
+            apart(before.device_ns, after.device_ns) / apart(before.host_ns, after.host_ns)
+        }
+        _ => 1.0,
+    };
+    apart(origin, before.device_ns) + rate * apart(before.host_ns, host_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ClockPair, to_axis};
+
+    /// A timer of today, which has no room in a double for single nanoseconds.
+    const NOW: u64 = 1_763_700_000_000_000_000;
+
+    #[test]
+    fn times_are_mapped_through_the_readings_around_them() {
+        let pair = |host_ns, device_ns| ClockPair { host_ns, device_ns, uncertainty_ns: 1.0 };
+        let clock = [pair(1_000, NOW + 500), pair(2_000, NOW + 1_000), pair(3_000, NOW + 3_000)];
+        let on_axis = |host_ns| to_axis(&clock, host_ns, NOW);
+        assert_eq!([0, 1_000, 1_500, 2_000].map(on_axis), [-500.0, 500.0, 750.0, 1_000.0]);
+        assert_eq!([2_001, 2_500, 3_000, 4_000].map(on_axis), [1_002.0, 2_000.0, 3_000.0, 4_000.0]);
+    }
+
+    #[test]
+    fn readings_of_any_kind_give_a_number() {
+        let pair = |host_ns, device_ns| ClockPair { host_ns, device_ns, uncertainty_ns: 0.0 };
+        for clock in [vec![], vec![pair(5, 5), pair(5, 9)], vec![pair(u64::MAX, 0)]] {
+            for host_ns in [0, 5, 6, u64::MAX] {
+                assert!(to_axis(&clock, host_ns, u64::MAX).is_finite(), "{clock:?} {host_ns}");
+            }
+        }
+    }
+}
