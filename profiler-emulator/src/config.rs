@@ -45,7 +45,8 @@ pub enum Threads {
     #[default]
     Coroutines,
     /// A thread of the operating system, one running at a time: slow, but sanitizers and debuggers
-    /// understand it. The results are those of coroutines.
+    /// understand it. The results are those of coroutines. With `--cfg profiler_os_threads` in
+    /// RUSTFLAGS every launch uses these.
     Os,
 }
 

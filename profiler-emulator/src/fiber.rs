@@ -31,8 +31,10 @@ pub(crate) enum Suspender {
 impl Suspender {
     pub(crate) fn new(threads: Threads) -> Self {
         match threads {
-            Threads::Coroutines => Self::Coroutine(Cell::new(std::ptr::null())),
-            Threads::Os => Self::Os(Arc::default()),
+            Threads::Coroutines if !cfg!(profiler_os_threads) => {
+                Self::Coroutine(Cell::new(std::ptr::null()))
+            }
+            Threads::Coroutines | Threads::Os => Self::Os(Arc::default()),
         }
     }
 
