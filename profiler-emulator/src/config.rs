@@ -151,6 +151,8 @@ impl LaunchConfig {
 pub struct Emulator {
     sm_count: u32,
     /// When the next launch begins, in ticks since the device was made.
+    ///
+    /// Relaxed wherever it is used, as the next: numbers, by which nothing is published.
     ticks: AtomicU64,
     next_grid_id: AtomicU64,
     pub(crate) made: Instant,

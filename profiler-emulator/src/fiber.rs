@@ -65,6 +65,10 @@ enum Turn {
 }
 
 /// The right to run, which goes to and fro between the scheduler and one operating-system thread.
+///
+/// It is handed over under the mutex, so that who has it sees all that the one before did. Each party
+/// looks at the turn before it waits and after each wake: no wake is lost, and a false one does
+/// nothing.
 #[derive(Default)]
 pub(crate) struct Baton {
     turn: Mutex<Turn>,
