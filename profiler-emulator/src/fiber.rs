@@ -13,6 +13,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::config::Threads;
 use crate::context::{self, ThreadContext};
+use crate::race::{self, Hidden, Order};
 
 /// How a kernel ended on one thread: with the payload of its panic, if it panicked.
 pub(crate) type Ending = Result<(), Box<dyn Any + Send>>;
@@ -192,15 +193,23 @@ impl<'launch> Fiber<'launch> {
             }
             Suspender::Os(baton) => {
                 let carried = Carried((address, kernel));
+                let launch = context.grid_id;
                 let baton_there = Arc::clone(baton);
                 let run = move || {
+                    let hidden = Hidden::new();
                     let (address, kernel) = carried.take();
                     let ending = if baton_there.wait_for_kernel_turn() {
                         context::enter(address);
-                        catch_unwind(AssertUnwindSafe(kernel))
+                        drop(hidden);
+                        race::acquire(Order::Begin(launch));
+                        let ending = catch_unwind(AssertUnwindSafe(kernel));
+                        race::release(Order::End(launch));
+                        ending
                     } else {
+                        drop(hidden);
                         Ok(())
                     };
+                    let _hidden = Hidden::new();
                     baton_there.set(Turn::Ended(ending));
                 };
                 let builder = Builder::new().name("gpu-thread".into()).stack_size(stack_bytes);

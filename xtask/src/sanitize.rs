@@ -8,8 +8,20 @@ use std::path::{Path, PathBuf};
 use crate::command::Run;
 use crate::{Error, target};
 
-/// Sanitizers, as the command and rustc call them, and their libraries.
-const SANITIZERS: [(&str, &str); 2] = [("address", "asan"), ("thread", "tsan")];
+/// A sanitizer.
+struct Sanitizer {
+    /// As the command and rustc call it.
+    name: &'static str,
+    /// As its library is called.
+    library: &'static str,
+    /// More for the compiler.
+    flags: &'static str,
+}
+
+const SANITIZERS: [Sanitizer; 2] = [
+    Sanitizer { name: "address", library: "asan", flags: "" },
+    Sanitizer { name: "thread", library: "tsan", flags: " --cfg=profiler_races" },
+];
 
 /// What has `unsafe`, runs on the host, and has tests.
 const PACKAGES: [&str; 4] =
@@ -26,7 +38,7 @@ struct Compiler {
 
 /// Runs the tests under the sanitizers named, or both.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
-    let names = SANITIZERS.map(|(name, _)| name);
+    let names = SANITIZERS.map(|sanitizer| sanitizer.name);
     if let Some(unknown) = arguments.iter().find(|argument| !names.contains(&argument.as_str())) {
         return Err(
             format!("`{unknown}` is no sanitizer; there are {}", names.join(" and ")).into()
@@ -38,9 +50,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         );
     }
     let compiler = Compiler::find()?;
-    for (name, library) in SANITIZERS {
-        if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
-            compiler.test(name, &compiler.runtime(library)?)?;
+    for sanitizer in SANITIZERS {
+        if arguments.is_empty() || arguments.iter().any(|argument| argument == sanitizer.name) {
+            compiler.test(&sanitizer, &compiler.runtime(sanitizer.library)?)?;
         }
     }
     Ok(())
@@ -92,11 +104,13 @@ impl Compiler {
         })
     }
 
-    fn test(&self, sanitizer: &str, runtime: &Path) -> Result<(), Error> {
+    fn test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Result<(), Error> {
         let flags = format!(
-            "-Zsanitizer={sanitizer} -Zexternal-clangrt --cfg=profiler_os_threads \
-             -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive",
-            runtime.display()
+            "-Zsanitizer={} -Zexternal-clangrt --cfg=profiler_os_threads \
+             -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive{}",
+            sanitizer.name,
+            runtime.display(),
+            sanitizer.flags
         );
         let variable = |name: &str, value: OsString| (name.to_owned(), value);
         let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
@@ -104,7 +118,7 @@ impl Compiler {
             .args(["test", "-Zbuild-std", "--target", TARGET, "--lib", "--tests", "--no-fail-fast"])
             .args(packages)
             .arg("--target-dir")
-            .arg(target().join("sanitize").join(sanitizer))
+            .arg(target().join("sanitize").join(sanitizer.name))
             .envs([
                 // The flags are there for nightly compilers; this lets others take them.
                 variable("RUSTC_BOOTSTRAP", "1".into()),
