@@ -16,11 +16,18 @@ struct Sanitizer {
     library: &'static str,
     /// More for the compiler.
     flags: &'static str,
+    /// Tests that it must fail.
+    planted: &'static [&'static str],
 }
 
 const SANITIZERS: [Sanitizer; 2] = [
-    Sanitizer { name: "address", library: "asan", flags: "" },
-    Sanitizer { name: "thread", library: "tsan", flags: " --cfg=profiler_races" },
+    Sanitizer { name: "address", library: "asan", flags: "", planted: &[] },
+    Sanitizer {
+        name: "thread",
+        library: "tsan",
+        flags: " --cfg=profiler_races",
+        planted: &["planted_race_between_warps", "planted_race_between_blocks"],
+    },
 ];
 
 /// What has `unsafe`, runs on the host, and has tests.
@@ -105,6 +112,25 @@ impl Compiler {
     }
 
     fn test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Result<(), Error> {
+        let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+        self.cargo_test(sanitizer, runtime)
+            .args(["--lib", "--tests", "--no-fail-fast"])
+            .args(packages)
+            .run()?;
+        for planted in sanitizer.planted {
+            let finds_nothing = self
+                .cargo_test(sanitizer, runtime)
+                .args(["--package", "profiler-emulator", "--test", "races", "--"])
+                .args(["--ignored", "--exact", planted])
+                .succeeds();
+            if finds_nothing {
+                return Err(format!("{} did not see the race in {planted}", sanitizer.name).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn cargo_test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Run {
         let flags = format!(
             "-Zsanitizer={} -Zexternal-clangrt --cfg=profiler_os_threads \
              -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive{}",
@@ -113,11 +139,8 @@ impl Compiler {
             sanitizer.flags
         );
         let variable = |name: &str, value: OsString| (name.to_owned(), value);
-        let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
         Run::new(&self.cargo)
-            .args(["test", "-Zbuild-std", "--target", TARGET, "--lib", "--tests", "--no-fail-fast"])
-            .args(packages)
-            .arg("--target-dir")
+            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("sanitize").join(sanitizer.name))
             .envs([
                 // The flags are there for nightly compilers; this lets others take them.
@@ -125,8 +148,10 @@ impl Compiler {
                 variable("RUSTC", self.rustc.clone().into()),
                 variable("RUSTFLAGS", flags.into()),
                 variable("RUST_TEST_THREADS", "2".into()),
+                // Tests ask for more memory than there is, and expect an error.
+                variable("ASAN_OPTIONS", "allocator_may_return_null=1".into()),
+                variable("TSAN_OPTIONS", "allocator_may_return_null=1".into()),
             ])
-            .run()
     }
 }
 
