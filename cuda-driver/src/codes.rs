@@ -122,6 +122,7 @@ unsafe fn text_from(
 // Without a driver these two still give a text: `cust` takes their failure for a formatting error,
 // which makes `to_string` on any of its errors panic.
 
+// SAFETY: callers give what the driver's documentation of the function asks for.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorString(error: CUresult, target: *mut *const c_char) -> CUresult {
     static ENTRY: Entry = Entry::new(c"cuGetErrorString");
@@ -130,6 +131,7 @@ unsafe extern "C" fn cuGetErrorString(error: CUresult, target: *mut *const c_cha
     unsafe { text_from(&ENTRY, text, error, target) }
 }
 
+// SAFETY: callers give what the driver's documentation of the function asks for.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorName(error: CUresult, target: *mut *const c_char) -> CUresult {
     static ENTRY: Entry = Entry::new(c"cuGetErrorName");

@@ -90,7 +90,8 @@ impl Entry {
     /// The function's address, or what to answer in its place.
     #[inline]
     pub(crate) fn resolve(&self) -> Result<NonNull<()>, CUresult> {
-        match NonNull::new(self.address.load(Ordering::Relaxed)) {
+        // Acquire: who sees the address sees what loading the library wrote, whoever loaded it.
+        match NonNull::new(self.address.load(Ordering::Acquire)) {
             Some(address) => Ok(address),
             None => self.look_up(),
         }
@@ -104,8 +105,8 @@ impl Entry {
         let symbol = unsafe { library.get::<*mut ()>(self.name) };
         let address = symbol.ok().and_then(|symbol| NonNull::new(*symbol));
         let address = address.ok_or(CUresult::CUDA_ERROR_NOT_SUPPORTED)?;
-        // Two threads may both come here; they store the same address.
-        self.address.store(address.as_ptr(), Ordering::Relaxed);
+        // Two threads may both come here; they store the same address. Release: see `resolve`.
+        self.address.store(address.as_ptr(), Ordering::Release);
         Ok(address)
     }
 }
@@ -116,6 +117,7 @@ macro_rules! driver_functions {
         // The signature is the one that cust_raw declares, or this does not compile.
         const _: unsafe extern "C" fn($($type),*) -> cust_raw::CUresult = cust_raw::$name;
 
+        // SAFETY: callers give what the driver's documentation of the function asks for.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> cust_raw::CUresult {
             static ENTRY: $crate::library::Entry = {

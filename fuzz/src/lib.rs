@@ -8,6 +8,7 @@ pub mod capture_file;
 pub mod check;
 pub mod descriptor;
 pub mod memory;
+pub mod ptx_process;
 pub mod raw_buffer;
 pub mod seeds;
 pub mod site_table;

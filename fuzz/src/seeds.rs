@@ -6,7 +6,7 @@ use profiler_wire::header;
 use profiler_wire::symbol::SITE_STATIC;
 
 use crate::capture_content::sample;
-use crate::{capture_file, site_table};
+use crate::{capture_file, ptx_process, site_table};
 
 /// A file of a corpus: the target, the file's name, what it holds.
 pub type Seed = (&'static str, String, Vec<u8>);
@@ -47,6 +47,16 @@ pub fn all() -> Vec<Seed> {
     seeds.push(("site_table", "module".to_owned(), site_table::ptx(&entries).into_bytes()));
     let claim = format!(".b8 {SITE_STATIC}[65536] = {{80, 83, 73, 84, 2}};\n");
     seeds.push(("site_table", "claims".to_owned(), claim.repeat(150).into_bytes()));
+    let rehashed = ptx_process::entries(&entries.concat());
+    seeds.push(("ptx_process", "entries".to_owned(), rehashed.concat()));
+    seeds.push(("ptx_process", "module".to_owned(), ptx_process::module(&rehashed).into_bytes()));
+    for (name, begun) in [
+        ("begun-arrays", format!(".b8 {SITE_STATIC}[")),
+        ("begun-kernels", ".entry a(\n".to_owned()),
+        ("zeros", format!(".b8 {SITE_STATIC}[16777216] = {{80, 83, 73, 84, 2}};\n")),
+    ] {
+        seeds.push(("ptx_process", name.to_owned(), begun.repeat(500).into_bytes()));
+    }
     // Content is chosen by the numbers of a simple generator.
     for seed in 1..=4_u64 {
         let mut state = seed;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use arbitrary::{Arbitrary, Unstructured};
-use profiler_fuzz::{capture_content, capture_file, descriptor, raw_buffer, seeds, site_table};
+use profiler_fuzz::{
+    capture_content, capture_file, descriptor, ptx_process, raw_buffer, seeds, site_table,
+};
 
 /// A target's name, and what it checks.
 type Target = (&'static str, fn(&[u8]));
@@ -17,11 +19,12 @@ fn content(bytes: &[u8]) {
 /// One test, as only one thread may measure memory.
 #[test]
 fn every_input_of_the_corpora_and_every_seed() {
-    let targets: [Target; 5] = [
+    let targets: [Target; 6] = [
         ("capture_file", capture_file::check),
         ("capture_content", content),
         ("raw_buffer", raw_buffer::check),
         ("site_table", site_table::check),
+        ("ptx_process", ptx_process::check),
         ("descriptor", descriptor::check),
     ];
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");

@@ -35,6 +35,7 @@
 //! instructions hold its id. The compiler writes hashed ids, which may clash; [`Ptx::process`]
 //! numbers the sites of a module densely from 1. It also writes the launch bounds that `#[profiled]`
 //! gives, for which rustc has no syntax.
+#![forbid(unsafe_code)]
 
 mod crate_info;
 mod environment;

@@ -89,7 +89,49 @@ fn range(text: &str) -> Option<RangeInclusive<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Blocks, Selection};
+
+    /// Ranges in order, as text; a range of one number is that number.
+    fn written(ranges: &[(u64, u64)]) -> String {
+        let range = |&(first, last): &(u64, u64)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
+        };
+        ranges.iter().map(range).collect::<Vec<_>>().join(",")
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_selection_or_refused(text in "(\\PC|[0-9]|-|,){0,12}") {
+            for error in [
+                text.parse::<Selection>().err(),
+                text.parse::<Blocks>().err(),
+            ].into_iter().flatten() {
+                prop_assert!(error.contains("write"), "{error}");
+            }
+        }
+
+        #[test]
+        fn what_was_written_is_read(
+            ends in prop::collection::vec((any::<u64>(), any::<u64>()), 1..4),
+            number: u64,
+            block: [u32; 3],
+        ) {
+            let ranges: Vec<_> = ends.into_iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
+            let text = written(&ranges);
+            let selection: Selection = text.parse().expect("a selection");
+            let inside = |(first, last): (u64, u64), number: u64| first <= number && number <= last;
+            for number in ranges.iter().flat_map(|range| [range.0, range.1]).chain([number]) {
+                let expected = ranges.iter().any(|range| inside(*range, number));
+                prop_assert_eq!(selection.contains(number), expected);
+            }
+            let blocks: Blocks = text.parse().expect("at most three coordinates");
+            let expected = ranges.iter().zip(block).all(|(range, at)| inside(*range, at.into()));
+            prop_assert_eq!(blocks.contains(block), expected);
+        }
+    }
 
     #[test]
     fn numbers_and_ranges_are_read() {

@@ -134,7 +134,45 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{Moment, Window};
+    use crate::units::TIMES;
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_window_in_order_or_refused(
+            text in "(\\PC|[0-9]|[.+-]|us|ns|%|inf|NaN|\\.\\.){0,12}",
+            length_ns in 0.0..1e12,
+        ) {
+            match text.parse::<Window>().and_then(|window| window.on(length_ns)) {
+                Ok((start, end)) => prop_assert!(start < end),
+                Err(error) => prop_assert!(!error.is_empty()),
+            }
+            if let Err(error) = text.parse::<Moment>() {
+                prop_assert!(error.contains("12.5us"), "{error}");
+            }
+        }
+
+        #[test]
+        fn what_was_written_is_read(
+            number: f64,
+            unit in prop::sample::select(TIMES.to_vec()),
+            spaces in " {0,2}",
+        ) {
+            // As a person writes it; exponents are refused.
+            prop_assume!(number.is_finite());
+            let text = format!("{spaces}{number}{spaces}{}{spaces}", unit.0);
+            prop_assert_eq!(text.parse(), Ok(Moment::Nanoseconds(number * unit.1)));
+            let part = format!("{number}%");
+            prop_assert_eq!(part.parse(), Ok(Moment::Part(number / 100.0)));
+            let window = format!("{number}{}..{spaces}", unit.0).parse::<Window>();
+            prop_assert_eq!(
+                window,
+                Ok(Window { start: Some(Moment::Nanoseconds(number * unit.1)), end: None })
+            );
+        }
+    }
 
     fn of(text: &str) -> Result<(f64, f64), String> {
         let window = text.parse::<Window>()?;

@@ -45,7 +45,8 @@ pub enum Threads {
     #[default]
     Coroutines,
     /// A thread of the operating system, one running at a time: slow, but sanitizers and debuggers
-    /// understand it. The results are those of coroutines.
+    /// understand it. The results are those of coroutines. With `--cfg profiler_os_threads` in
+    /// RUSTFLAGS every launch uses these.
     Os,
 }
 
@@ -183,6 +184,8 @@ impl LaunchConfig {
 pub struct Emulator {
     sm_count: u32,
     /// When the next launch begins, in ticks since the device was made.
+    ///
+    /// Relaxed wherever it is used, as the next: numbers, by which nothing is published.
     ticks: AtomicU64,
     next_grid_id: AtomicU64,
     pub(crate) made: Instant,

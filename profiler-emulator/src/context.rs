@@ -4,11 +4,14 @@ use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 
 use crate::fiber::Suspender;
+use crate::race::Hidden;
 use crate::scheduler::Launch;
 
 /// What a GPU thread knows of itself.
 pub(crate) struct ThreadContext {
     pub(crate) launch: *const Launch,
+    /// The launch's number, which needs no look at it.
+    pub(crate) grid_id: u64,
     /// The place of its block among the resident ones.
     pub(crate) slot: usize,
     /// Its linear index in the block.
@@ -63,6 +66,7 @@ pub(crate) fn with<R>(what: &str, use_it: impl FnOnce(&ThreadContext, &Launch) -
         "profiler_emulator::{what} was called outside a kernel; run the kernel with \
          profiler_emulator::launch(&LaunchConfig::new(grid, block), || kernel(..))"
     );
+    let _hidden = Hidden::new();
     // SAFETY: a pointer that is not null was set by `Entered` or `enter` for the GPU thread that now
     // runs, whose `Fiber` owns the context and is alive while the thread runs.
     let context = unsafe { &*current };

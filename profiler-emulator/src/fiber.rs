@@ -13,6 +13,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::config::Threads;
 use crate::context::{self, ThreadContext};
+use crate::race::{self, Hidden, Order};
 
 /// How a kernel ended on one thread: with the payload of its panic, if it panicked.
 pub(crate) type Ending = Result<(), Box<dyn Any + Send>>;
@@ -31,8 +32,10 @@ pub(crate) enum Suspender {
 impl Suspender {
     pub(crate) fn new(threads: Threads) -> Self {
         match threads {
-            Threads::Coroutines => Self::Coroutine(Cell::new(std::ptr::null())),
-            Threads::Os => Self::Os(Arc::default()),
+            Threads::Coroutines if !cfg!(profiler_os_threads) => {
+                Self::Coroutine(Cell::new(std::ptr::null()))
+            }
+            Threads::Coroutines | Threads::Os => Self::Os(Arc::default()),
         }
     }
 
@@ -63,6 +66,10 @@ enum Turn {
 }
 
 /// The right to run, which goes to and fro between the scheduler and one operating-system thread.
+///
+/// It is handed over under the mutex, so that who has it sees all that the one before did. Each party
+/// looks at the turn before it waits and after each wake: no wake is lost, and a false one does
+/// nothing.
 #[derive(Default)]
 pub(crate) struct Baton {
     turn: Mutex<Turn>,
@@ -186,15 +193,23 @@ impl<'launch> Fiber<'launch> {
             }
             Suspender::Os(baton) => {
                 let carried = Carried((address, kernel));
+                let launch = context.grid_id;
                 let baton_there = Arc::clone(baton);
                 let run = move || {
+                    let hidden = Hidden::new();
                     let (address, kernel) = carried.take();
                     let ending = if baton_there.wait_for_kernel_turn() {
                         context::enter(address);
-                        catch_unwind(AssertUnwindSafe(kernel))
+                        drop(hidden);
+                        race::acquire(Order::Begin(launch));
+                        let ending = catch_unwind(AssertUnwindSafe(kernel));
+                        race::release(Order::End(launch));
+                        ending
                     } else {
+                        drop(hidden);
                         Ok(())
                     };
+                    let _hidden = Hidden::new();
                     baton_there.set(Turn::Ended(ending));
                 };
                 let builder = Builder::new().name("gpu-thread".into()).stack_size(stack_bytes);

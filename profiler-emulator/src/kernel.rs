@@ -11,6 +11,7 @@ use std::thread::panicking;
 use crate::block::{Place, warp_and_lane};
 use crate::config::{ClockMode, Emulator, WARP_SIZE, globaltimer_at, real_ticks};
 use crate::context::{self, with};
+use crate::race::{self, Order};
 
 /// Virtual cost of a clock read (8.2 cycles on an H200).
 const CLOCK_READ_TICKS: u64 = 8;
@@ -217,6 +218,19 @@ pub fn barrier_arrive(id: u32, thread_count: u32) {
 }
 
 fn arrive(what: &str, id: u32, thread_count: Option<u32>, wait: bool) {
+    let meeting = with(what, |context, launch| Order::Barrier {
+        launch: launch.grid_id,
+        slot: context.slot,
+        id,
+    });
+    race::release(meeting);
+    arrive_hidden(what, id, thread_count, wait);
+    if wait {
+        race::acquire(meeting);
+    }
+}
+
+fn arrive_hidden(what: &str, id: u32, thread_count: Option<u32>, wait: bool) {
     with(what, |context, launch| {
         if panicking() {
             return;
@@ -259,6 +273,18 @@ pub fn warp_exchange(mask: u32, value: u64) -> [u64; 32] {
 /// As [`warp_exchange`].
 #[must_use]
 pub fn warp_exchange_words<const N: usize>(mask: u32, words: [u64; N]) -> [[u64; N]; 32] {
+    let meeting = with("warp_exchange", |context, launch| Order::Warp {
+        launch: launch.grid_id,
+        slot: context.slot,
+        warp: warp_and_lane(context.thread).0,
+    });
+    race::release(meeting);
+    let result = exchange_hidden(mask, words);
+    race::acquire(meeting);
+    result
+}
+
+fn exchange_hidden<const N: usize>(mask: u32, words: [u64; N]) -> [[u64; N]; 32] {
     with("warp_exchange", |context, launch| {
         let mut result = [[0; N]; WARP_SIZE as usize];
         if panicking() {

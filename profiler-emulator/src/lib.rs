@@ -59,6 +59,7 @@ mod context;
 mod error;
 mod fiber;
 mod kernel;
+mod race;
 mod scheduler;
 mod shared;
 mod state;

@@ -12,6 +12,7 @@ use crate::config::{Emulator, LaunchConfig};
 use crate::context::{self, ThreadContext};
 use crate::error::LaunchError;
 use crate::fiber::{Fiber, Kernel, Suspender};
+use crate::race::{self, Hidden, Order};
 use crate::state::State;
 
 /// What the threads of a launch share.
@@ -73,6 +74,8 @@ pub(crate) fn run(
     if std::thread::panicking() {
         return (start, Err(LaunchError::NotFromHere("the calling thread is panicking")));
     }
+    race::release(Order::Begin(grid_id));
+    let hidden = Hidden::new();
     let mut placement = Placement::new(emulator, config);
     let slots = placement.sm_of_slot.len();
     let launch = Launch {
@@ -91,6 +94,8 @@ pub(crate) fn run(
     let result = runner.run(&mut placement, start);
     drop(runner);
     let end = launch.state.borrow().latest;
+    drop(hidden);
+    race::acquire(Order::End(grid_id));
     (end, result)
 }
 
@@ -179,6 +184,7 @@ impl Runner<'_> {
         for thread in 0..config.block_threads() {
             let context = Rc::new(ThreadContext {
                 launch: self.launch,
+                grid_id: self.launch.grid_id,
                 slot,
                 thread,
                 thread_index: thread_index(thread, config.block),

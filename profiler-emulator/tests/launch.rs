@@ -30,6 +30,7 @@ fn every_thread_of_every_block_runs_once() {
 }
 
 #[test]
+#[cfg_attr(profiler_os_threads, ignore = "begins two million threads")]
 fn many_small_blocks() {
     let count = AtomicU64::new(0);
     launch(&config(1 << 16, 32), || {

@@ -8,6 +8,7 @@ use profiler_trace::{Capture, RecordCost, Trace};
 use crate::error::Error;
 use crate::options::{Cost, Options};
 
+/// Relaxed wherever it is used: a switch, by which nothing is published.
 static EXPORT: AtomicBool = AtomicBool::new(true);
 
 /// Switches exports on drop on or off for the whole process. Default: on. Files that the program

@@ -61,7 +61,9 @@ fn a_block_sums_its_part_of_a_vector() {
             if warp::warp_id() == 0 {
                 let value = if lane_id() < 8 { PARTIAL.read(lane_id() as usize) } else { 0.0 };
                 let sum = warp::reduce(value, |a, b| a + b);
-                sums.set(thread::block_idx_x() as usize, sum);
+                if lane_id() == 0 {
+                    sums.set(thread::block_idx_x() as usize, sum);
+                }
             }
         }
     })

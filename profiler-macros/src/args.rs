@@ -467,6 +467,7 @@ fn parse_block(input: ParseStream, errors: &mut Errors) -> Option<Group> {
         errors.at(input.span(), "expected a block: put `unsafe { .. }` inside it");
         input.parse::<Token![unsafe]>().ok()?;
         let inner: Group = input.parse().ok()?;
+        // SAFETY: the user wrote it, with this block; it only goes into another.
         let block = emit!(unsafe #inner);
         return Some(Group::new(Delimiter::Brace, block));
     }

@@ -38,6 +38,7 @@
 //! Without the feature `enabled` of `profiler_device` the macros leave nothing behind. Expressions
 //! that you give them (`value`, `track`, `key`, an index, a condition) are ordinary code and are
 //! still evaluated; the compiler drops them where they have no side effect.
+#![forbid(unsafe_code)]
 
 use proc_macro::TokenStream;
 

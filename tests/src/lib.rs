@@ -1,1 +1,2 @@
 //! Empty: this package holds tests only. See `tests/tests`.
+#![forbid(unsafe_code)]

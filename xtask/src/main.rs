@@ -1,4 +1,5 @@
 //! The project's own commands. `cargo xtask help` lists them.
+#![forbid(unsafe_code)]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,8 +10,10 @@ mod bundle;
 mod command;
 mod cost_table;
 mod program;
+mod sanitize;
 mod tidy;
 mod tools;
+mod unsafe_list;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,6 +32,9 @@ Commands:
               processor, Node.js
   check       Formatting, lints, documentation and tidy, as continuous integration does
   tidy        The repository's own rules: length of files, names of the wire format, licences
+  sanitize    Run tests under the sanitizers `address` and `thread`, or one of them: see
+              docs/sanitizers.md
+  unsafe-list Write docs/unsafe.md: everything `unsafe`, with its reason
   gpu-bundle  Collect the examples with their PTX in target/gpu-bundle, for a machine with an
               NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
   gpu-truth   Collect in target/gpu-truth the program that compares recorded times with true ones:
@@ -58,14 +64,19 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
-    if !matches!(command, "test" | "cost-table") && !rest.is_empty() {
+    if !matches!(command, "test" | "cost-table" | "sanitize") && !rest.is_empty() {
         return Err(format!("`cargo xtask {command}` takes no arguments, see --help").into());
     }
     match command {
         "test" => test(rest),
+        "sanitize" => sanitize::run(rest),
         "tools" => tools::install().map(drop),
         "check" => check(),
         "tidy" => tidy(),
+        "unsafe-list" => {
+            let text = unsafe_list::text(root())?;
+            Ok(std::fs::write(root().join(unsafe_list::FILE), text)?)
+        }
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
@@ -136,7 +147,8 @@ fn check() -> Result<(), Error> {
 }
 
 fn tidy() -> Result<(), Error> {
-    let offences = tidy::offences(root())?;
+    let mut offences = tidy::offences(root())?;
+    offences.extend(unsafe_list::offence(root())?);
     if offences.is_empty() {
         return Ok(());
     }

@@ -132,6 +132,7 @@ macro_rules! stores {
             impl Store for $name {
                 stores!(@const $kind);
 
+                // SAFETY: callers see to what the trait's function asks for.
                 #[inline(always)]
                 unsafe fn store(leader: bool, address: u64, words: Self::Words) {
                     stores!(@body $kind, $predicate, $instruction, leader, address, words);

@@ -120,13 +120,17 @@ fn check(site: &SiteEntry<'_>, header: &str) -> Result<(), String> {
 /// where it has none) to its body.
 fn headers(text: &str) -> HashMap<&str, Range<usize>> {
     let mut headers = HashMap::new();
-    let mut start = 0;
+    let (mut start, mut seen) = (0, 0);
     for line in text.split_inclusive('\n') {
         let at = start;
         start += line.len();
         let code = line.split("//").next().unwrap_or_default();
         let Some(directive) = code.find(".entry") else { continue };
         let name_at = at + directive + ".entry".len();
+        // Within what belongs to an entry before there is none, and it is not searched again.
+        if name_at < seen {
+            continue;
+        }
         let rest = &text[name_at..];
         let name = rest.trim_start();
         if name.len() == rest.len() {
@@ -139,12 +143,14 @@ fn headers(text: &str) -> HashMap<&str, Range<usize>> {
         let behind = name_at + length;
         let Some(first) = seek(text, behind, |c| !c.is_whitespace()) else { continue };
         let from = if text[first..].starts_with('(') {
-            let Some(close) = seek(text, first, |c| c == ')') else { continue };
+            // What is not closed is not closed for the entries behind it either.
+            let Some(close) = seek(text, first, |c| c == ')') else { break };
             close + 1
         } else {
             behind
         };
-        let Some(body) = seek(text, from, |c| matches!(c, '{' | ';')) else { continue };
+        let Some(body) = seek(text, from, |c| matches!(c, '{' | ';')) else { break };
+        seen = body;
         if text[body..].starts_with('{') {
             headers.insert(&text[name_at..behind], from..body);
         }

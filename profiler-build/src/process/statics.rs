@@ -12,8 +12,11 @@ use profiler_wire::symbol;
 
 use crate::error::ProcessError;
 
-/// More bytes than any site entry has: a length above it is damage, and must not be allocated.
-const LENGTH_MAX: usize = 1 << 24;
+/// Zeros that the compiler may have left out at the end of a site entry: a few empty strings. A text
+/// must not be able to ask for any amount of memory.
+const OMITTED_MAX: usize = 1 << 12;
+/// Bytes among which the bracket behind an array's length is looked for.
+const LENGTH_TEXT_MAX: usize = 64;
 
 /// A static that holds a site entry, checked.
 pub(super) struct Static {
@@ -99,7 +102,8 @@ pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
         if !bytes.starts_with(&MAGIC) {
             continue;
         }
-        if length > LENGTH_MAX || bytes.len() > length || length < FIXED_BYTES {
+        let omitted = length.checked_sub(bytes.len());
+        if omitted.is_none_or(|zeros| zeros > OMITTED_MAX) || length < FIXED_BYTES {
             return Err(damaged("its length cannot be that of a site entry"));
         }
         bytes.resize(length, 0);
@@ -116,8 +120,10 @@ fn is_symbol(c: char) -> bool {
 
 /// Parses `[N]`; gives N and what follows.
 fn length(text: &str) -> Option<(usize, &str)> {
-    let (length, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
-    Some((length.trim().parse().ok()?, rest))
+    let rest = text.trim_start().strip_prefix('[')?;
+    // No farther: a text of nothing but begun arrays is not to be searched for each of them.
+    let bracket = rest.bytes().take(LENGTH_TEXT_MAX).position(|byte| byte == b']')?;
+    Some((rest[..bracket].trim().parse().ok()?, &rest[bracket + 1..]))
 }
 
 /// What follows `= {`.

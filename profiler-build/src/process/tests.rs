@@ -340,6 +340,28 @@ proptest! {
 }
 
 #[test]
+fn a_text_cannot_ask_for_memory() {
+    let entry = encode(&site(SiteKind::Region, "load", 3));
+    let claimed =
+        declare("a__PROFILER_SITE", &entry).replace(&format!("[{}]", entry.len()), "[16777216]");
+    let error = process(&claimed).err().expect("refused");
+    assert!(matches!(error, ProcessError::DamagedSite { .. }), "{error}");
+}
+
+#[test]
+fn what_is_begun_and_not_closed_is_searched_once() {
+    let kernel = bounded("gemm", 32, 1, 0);
+    // Searched for each of them, either would take minutes.
+    let arrays = ".b8 a__PROFILER_SITE[\n".repeat(200_000);
+    assert_eq!(process(&arrays).map(|out| out.sites), Ok(0));
+    for begun in [".entry a(\n", ".entry a\n"] {
+        let error =
+            process(&format!("{kernel}{}", begun.repeat(200_000))).err().expect("no kernel");
+        assert!(matches!(error, ProcessError::LaunchBounds { .. }), "{error}");
+    }
+}
+
+#[test]
 fn versions_are_raised_and_never_lowered() {
     let module = |version: &str| format!("//\n.version {version}\n.target sm_80\n");
     assert_eq!(super::raise_version(module("7.0"), 71), module("7.1"));

@@ -254,7 +254,20 @@ impl Check {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLASSES, Kind};
+    use super::{CLASSES, Class, Kind};
+
+    #[test]
+    fn every_class_and_every_diagnostic_is_read_by_its_name() {
+        for (name, class) in CLASSES {
+            assert_eq!(name.parse(), Ok(class));
+        }
+        for &kind in Kind::ALL {
+            assert_eq!(kind.name().parse(), Ok(Class::Kind(kind)));
+        }
+        for text in ["", "Warnings", "losses ", "no-such-kind"] {
+            assert!(text.parse::<Class>().is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn no_diagnostic_has_the_name_of_a_class() {

@@ -243,7 +243,25 @@ fn json(diff: &Diff, report: Option<&ThresholdReport>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::percent;
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_share_or_refused(text in "(\\PC|[0-9]|[.e+-]|%|inf|NaN){0,8}") {
+            match percent(&text) {
+                Ok(share) => prop_assert!(share.is_finite() && share >= 0.0),
+                Err(error) => prop_assert!(error.contains("2.5%")),
+            }
+        }
+
+        #[test]
+        fn a_percentage_that_was_written_is_read(number in 0.0..f64::MAX) {
+            prop_assert_eq!(percent(&format!("{number}%")), Ok(number / 100.0));
+            prop_assert_eq!(percent(&format!("{number}")), Ok(number / 100.0));
+        }
+    }
 
     #[test]
     fn percentages_are_read() {

@@ -16,6 +16,7 @@ core::arch::global_asm!(
     bytes = const profiler_wire::descriptor::BYTES,
 );
 
+// SAFETY: LLVM's intrinsic has this signature.
 unsafe extern "C" {
     /// LLVM's own `activemask`, which unlike `asm!` is *convergent*: where it stands, LLVM neither
     /// copies code into both arms of a divergent branch nor sinks it. Its result is not used, and
@@ -457,6 +458,10 @@ pub(crate) const fn is_unwinding() -> bool {
 }
 
 /// A relaxed atomic add at GPU scope; the value before it.
+///
+/// Relaxed does: adds of one scope to one word are morally strong to each other, so that none is lost
+/// and none gets another's number (PTX ISA, "Memory Consistency Model": "Atomicity"), and by neither
+/// claims nor losses is anything published. The host reads counters behind the end of the kernel.
 ///
 /// # Safety
 ///

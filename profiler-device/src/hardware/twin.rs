@@ -1,4 +1,8 @@
 //! The intrinsics on the CPU: what the emulator answers.
+//!
+//! # Safety
+//!
+//! Callers see to what the function of the same name asks for on the PTX side.
 
 #[cfg(feature = "enabled")]
 use std::sync::atomic::{AtomicU64, Ordering};

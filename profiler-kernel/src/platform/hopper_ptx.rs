@@ -2,6 +2,10 @@
 //!
 //! The functions promise what their namesakes in the public modules do; each SAFETY comment here
 //! argues for the instruction alone.
+//!
+//! # Safety
+//!
+//! Callers see to what the namesake in the public modules asks for.
 
 use core::arch::asm;
 

@@ -1,4 +1,8 @@
 //! What only GPUs of compute capability 9.0 have: on the CPU it fails the launch.
+//!
+//! # Safety
+//!
+//! Nothing is asked of callers: it panics.
 
 use crate::tma::TensorMap;
 use crate::wgmma::SUMS;

@@ -2,9 +2,14 @@
 //!
 //! The functions promise what their namesakes in the public modules do; each SAFETY comment here
 //! argues for the instruction alone.
+//!
+//! # Safety
+//!
+//! Callers see to what the namesake in the public modules asks for.
 
 use core::arch::{asm, global_asm};
 
+// SAFETY: LLVM's intrinsic has this signature.
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.activemask"]
     fn llvm_active_mask() -> u32;

@@ -1,4 +1,8 @@
 //! The operations on the CPU twin.
+//!
+//! # Safety
+//!
+//! Callers see to what the namesake in the public modules asks for.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -8,7 +8,7 @@ use profiler_emulator::{Emulator, LaunchConfig, LaunchError};
 #[repr(align(128))]
 pub(crate) struct Global<T, const N: usize>(UnsafeCell<[T; N]>);
 
-// SAFETY: the emulator runs one thread at a time on the thread that launched.
+// SAFETY: the emulator runs one thread at a time, and orders all that its threads do.
 unsafe impl<T, const N: usize> Sync for Global<T, N> {}
 
 impl<T: Copy, const N: usize> Global<T, N> {

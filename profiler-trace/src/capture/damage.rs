@@ -143,6 +143,12 @@ pub enum CaptureError {
         /// That version.
         found: u16,
     },
+    /// Unpacked it has more bytes than [`Capture::read_from_within`](super::Capture::read_from_within)
+    /// was told.
+    TooLarge {
+        /// That many.
+        limit: u64,
+    },
     /// Both copies of the metadata are damaged or missing.
     NoMetadata {
         /// What is wrong with the file.
@@ -174,6 +180,11 @@ impl fmt::Display for CaptureError {
                 "the capture's records have wire version {found}, this library reads version \
                  {WIRE_VERSION}; read it with the version of the profiler that wrote it, or record \
                  it again"
+            ),
+            Self::TooLarge { limit } => write!(
+                f,
+                "the capture has more than {limit} bytes in memory, which is all that the program \
+                 that reads it allows; raise that limit if you trust where the file comes from"
             ),
             Self::NoMetadata { damage } => {
                 f.write_str(

@@ -49,7 +49,33 @@ impl Capture {
     ///
     /// See [`Capture::read`].
     pub fn read_from(reader: impl Read) -> Result<(Self, Vec<CaptureDamage>), CaptureError> {
-        let mut scan = Scan::new(reader);
+        Self::read_from_within(reader, u64::MAX)
+    }
+
+    /// [`Capture::read_from`] of a file whose metadata and arrays may have so many bytes in all,
+    /// unpacked: for captures of strangers, as a few bytes of a file can stand for many megabytes.
+    ///
+    /// While an array grows, it may take four times its bytes for a moment.
+    ///
+    /// ```
+    /// use profiler_trace::{Capture, CaptureError};
+    ///
+    /// let mut file = Vec::new();
+    /// Capture::default().write_to(&mut file)?;
+    /// assert!(Capture::read_from_within(file.as_slice(), 1 << 30).is_ok());
+    /// let refused = Capture::read_from_within(file.as_slice(), 10);
+    /// assert!(matches!(refused, Err(CaptureError::TooLarge { limit: 10 })));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`Capture::read`]; and [`CaptureError::TooLarge`].
+    pub fn read_from_within(
+        reader: impl Read,
+        limit: u64,
+    ) -> Result<(Self, Vec<CaptureDamage>), CaptureError> {
+        let mut scan = Scan::new(reader, limit);
         scan.run()?;
         let Scan { mut sections, mut damage, seen, .. } = scan;
         let parts = sections.take(Section::Metadata);
@@ -108,10 +134,10 @@ struct Scan<R> {
 }
 
 impl<R: Read> Scan<R> {
-    fn new(reader: R) -> Self {
+    fn new(reader: R, limit: u64) -> Self {
         Self {
             source: Source { reader, buffer: Vec::new(), start: 0, position: 0 },
-            sections: Sections::default(),
+            sections: Sections::within(limit),
             damage: Vec::new(),
             seen: Seen::Nothing,
             damaged_from: None,
@@ -160,7 +186,7 @@ impl<R: Read> Scan<R> {
     }
 
     /// Reads a block with a whole header; whether it was the end mark.
-    fn block(&mut self, header: &BlockHeader) -> io::Result<bool> {
+    fn block(&mut self, header: &BlockHeader) -> Result<bool, CaptureError> {
         if header.section == Section::End {
             self.end_damage();
             self.source.consume(HEADER_BYTES);

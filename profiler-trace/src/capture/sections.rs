@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
+use super::CaptureError;
 use super::codec::Packer;
 use super::format::{BlockHeader, PART_BYTES, Section};
 
@@ -12,10 +13,13 @@ use super::format::{BlockHeader, PART_BYTES, Section};
 const PARTS_BELIEVED: u64 = 16;
 
 /// What was found of all sections.
-#[derive(Default)]
 pub(super) struct Sections {
     sections: BTreeMap<Section, Parts>,
     packer: Packer,
+    /// Bytes that all of them may have.
+    limit: u64,
+    /// Bytes that they have.
+    bytes: u64,
 }
 
 /// What was found of one section.
@@ -42,13 +46,18 @@ pub(super) enum Placed {
 }
 
 impl Sections {
+    /// Room for so many bytes.
+    pub(super) fn within(limit: u64) -> Self {
+        Self { sections: BTreeMap::new(), packer: Packer::default(), limit, bytes: 0 }
+    }
+
     /// Unpacks a part into its place. `hidden` is how many parts may lie in what was damaged so far.
     pub(super) fn place(
         &mut self,
         header: &BlockHeader,
         payload: &[u8],
         hidden: u64,
-    ) -> io::Result<Placed> {
+    ) -> Result<Placed, CaptureError> {
         let parts = self.sections.entry(header.section).or_default();
         if parts.found.is_empty() {
             parts.total = header.total;
@@ -67,6 +76,11 @@ impl Sections {
             return Ok(Placed::Whole);
         }
         let end = start + header.part_bytes as usize;
+        let before = parts.bytes.len();
+        let grown = end.saturating_sub(before) as u64;
+        if grown > self.limit - self.bytes {
+            return Err(CaptureError::TooLarge { limit: self.limit });
+        }
         parts.grow(end)?;
         let part = &mut parts.bytes[start..end];
         if self.packer.unpack(header.packing, payload, part)
@@ -74,10 +88,11 @@ impl Sections {
         {
             parts.found.resize(parts.found.len().max(index + 1), false);
             parts.found[index] = true;
+            self.bytes += grown;
             return Ok(Placed::Whole);
         }
         part.fill(0);
-        parts.bytes.truncate(parts.found.len() * PART_BYTES);
+        parts.bytes.truncate(before);
         Ok(Placed::Damaged)
     }
 
@@ -131,9 +146,9 @@ mod tests {
 
     #[test]
     fn memory_is_taken_for_what_is_there_and_not_for_what_is_claimed() {
-        let mut sections = Sections::default();
+        let mut sections = Sections::within(4 * PART_BYTES as u64);
         let section = Section::Array { module: 0, array: CaptureArray::Records };
-        for index in 0..4 {
+        let mut place = |index| {
             let header = BlockHeader {
                 section,
                 packing: Packing::Zeros,
@@ -144,8 +159,13 @@ mod tests {
                 offset: index * PART_BYTES as u64,
                 total: 1 << 50,
             };
-            assert_eq!(sections.place(&header, &[], 0).expect("memory"), Placed::Whole);
+            sections.place(&header, &[], 0)
+        };
+        for index in 0..4 {
+            assert_eq!(place(index).expect("memory"), Placed::Whole);
         }
+        let refused = place(4).expect_err("all that it may have is there");
+        assert!(refused.to_string().contains("4194304 bytes"), "{refused}");
         let parts = sections.take(section);
         assert_eq!(parts.bytes.len(), 4 * PART_BYTES);
         assert!(parts.bytes.capacity() <= 4 * parts.bytes.len());

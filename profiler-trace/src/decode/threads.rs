@@ -33,6 +33,8 @@ pub(super) fn in_ranges<State, Done: Send>(
         let mut state = state();
         let mut done = Vec::new();
         loop {
+            // Relaxed: it need only give each piece to one thread. The scope's beginning and its
+            // joins order the input and the results.
             let piece = next.fetch_add(1, Ordering::Relaxed);
             if piece >= pieces {
                 return done;

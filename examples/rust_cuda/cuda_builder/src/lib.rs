@@ -3,6 +3,7 @@
 //! Rust-CUDA's repository, read in November 2026).
 //!
 //! It compiles nothing: what it writes is a module without kernels.
+#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -113,3 +113,24 @@ impl FormatArguments {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::track_name;
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_track_or_refused(text in "(\\PC|[0-9]|=){0,8}") {
+            if let Err(error) = track_name(&text) {
+                prop_assert!(error.contains("7=loader"));
+            }
+        }
+
+        #[test]
+        fn a_track_that_was_written_is_read(number: u32, name in "\\PC*") {
+            prop_assert_eq!(track_name(&format!("{number}={name}")), Ok((number, name)));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Hostile bytes through every front end: every truncation and every flipped bit of a small
+//! capture's file, and every flipped bit of what a device wrote, given to all that is made of
+//! captures. Nothing panics, takes for ever or takes memory out of proportion, and of a damaged file
+//! no number comes without a diagnostic.
+
+#[path = "../../../profiler-trace/tests/support/captures.rs"]
+mod captures;
+#[path = "../../../fuzz/src/check.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the fuzz targets use all of it")]
+mod check;
+mod front_ends;
+#[path = "../../../fuzz/src/memory.rs"]
+#[allow(unreachable_pub, reason = "the fuzz targets use it")]
+mod memory;
+#[cfg(unix)]
+mod program;
+mod small;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use profiler_trace::{Capture, CaptureDamage, CaptureError, DiagnosticKind as Kind, decode};
+
+use captures::{check_damaged, file};
+use check::MEMORY_FLOOR;
+use front_ends::FrontEnds;
+use memory::within;
+use small::small;
+
+/// Reading takes a buffer of 256 KiB and one part, packed and unpacked.
+const READ_BYTES: usize = MEMORY_FLOOR;
+
+/// Only one test at a time may measure memory.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A damaged file, and what was read of it. Many damages of the same block read as the same.
+pub(crate) struct Damaged {
+    pub(crate) what: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) capture: Option<Capture>,
+}
+
+/// Every truncation and every flipped bit of the file, of which each outcome is there once.
+fn damaged_files(bytes: &[u8]) -> Vec<Damaged> {
+    let truncated = (0..bytes.len())
+        .map(|length| (format!("the first {length} bytes"), bytes[..length].into()));
+    let flipped = (0..8 * bytes.len()).map(|bit| {
+        let mut flipped = bytes.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        (format!("bit {bit} flipped"), flipped)
+    });
+    let (mut outcomes, mut files) = (Vec::new(), Vec::new());
+    for (what, bytes) in truncated.chain(flipped) {
+        let capture = match within(READ_BYTES, || Capture::read_from(bytes.as_slice())) {
+            Ok((capture, damage)) => {
+                assert!(!damage.is_empty(), "{what}: no damage was found");
+                assert_eq!(capture.damage, damage);
+                Some(capture)
+            }
+            Err(CaptureError::NoMetadata { damage }) => {
+                assert!(!damage.is_empty(), "{what}: no damage was found");
+                None
+            }
+            Err(error) => panic!("{what}: {error}"),
+        };
+        // Where in the file the damage lies changes nothing that is made of the capture.
+        let outcome = capture.as_ref().map(|capture| {
+            let damage = capture.damage.iter().map(|damage| match damage {
+                CaptureDamage::Truncated { .. } => CaptureDamage::Truncated { bytes: 0 },
+                CaptureDamage::Bytes { .. } => CaptureDamage::Bytes { at: 0..0 },
+                other => other.clone(),
+            });
+            Capture { damage: damage.collect(), ..capture.clone() }
+        });
+        if !outcomes.contains(&outcome) {
+            outcomes.push(outcome);
+            files.push(Damaged { what, bytes, capture });
+        }
+    }
+    files
+}
+
+#[test]
+fn every_truncation_and_every_flipped_bit_through_every_front_end() {
+    let _alone = alone();
+    let capture = small();
+    let whole = decode(&capture);
+    let front_ends = FrontEnds::new(&capture);
+    let files = damaged_files(&file(&capture));
+    // Both copies of the metadata, three arrays and the end mark can be hit, each for itself.
+    assert!(files.len() > 6, "{} outcomes", files.len());
+    assert!(files.iter().any(|damaged| damaged.capture.is_none()));
+    for Damaged { what, capture, .. } in &files {
+        let Some(capture) = capture else { continue };
+        let trace = decode(capture);
+        assert!(trace.diagnostics.count(Kind::DamagedCapture) > 0, "{what}");
+        check_damaged(&whole, &trace);
+        front_ends.run(what, capture);
+        front_ends.say_what_is_damaged(what, &trace);
+    }
+}
+
+/// What a device wrote has no checksum: a faulty kernel may have written anything there. The front
+/// ends take turns, as each flip makes another trace.
+#[test]
+fn every_flipped_bit_that_a_device_wrote_through_one_front_end_in_turn() {
+    let _alone = alone();
+    let capture = small();
+    let front_ends = FrontEnds::new(&capture);
+    let mut flips = 0;
+    for module in 0..capture.modules.len() {
+        for array in profiler_trace::CaptureArray::ALL {
+            let bytes = capture.modules[module].array(array).to_vec();
+            // Units that nobody wrote are the same thing many times; the first is enough.
+            let first_zero = bytes.chunks(16).position(|unit| unit.iter().all(|byte| *byte == 0));
+            for (unit, written) in bytes.chunks(16).enumerate() {
+                let is_zero = written.iter().all(|byte| *byte == 0);
+                if is_zero && Some(unit) != first_zero {
+                    continue;
+                }
+                for bit in 0..8 * written.len() {
+                    let mut flipped = capture.clone();
+                    small::array_mut(&mut flipped.modules[module], array)[16 * unit + bit / 8] ^=
+                        1 << (bit % 8);
+                    let what = format!("unit {unit} of the {array}, bit {bit}");
+                    front_ends.run_one(flips, &what, &flipped);
+                    flips += 1;
+                }
+            }
+        }
+    }
+    assert!(flips > 1000, "{flips} bits were flipped");
+}
+
+/// The descriptor is under the metadata's checksum in a file, and comes from the host: what a
+/// writer with a fault may have put there.
+#[test]
+fn every_flipped_bit_of_the_descriptor_through_one_front_end_in_turn() {
+    let _alone = alone();
+    let capture = small();
+    let front_ends = FrontEnds::new(&capture);
+    let bytes = capture.modules[0].descriptor.to_bytes();
+    for bit in 0..8 * bytes.len() {
+        let mut flipped = bytes;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let mut capture = capture.clone();
+        capture.modules[0].descriptor = profiler_wire::Descriptor::from_bytes(&flipped);
+        front_ends.run_one(bit, &format!("bit {bit} of the descriptor"), &capture);
+    }
+}

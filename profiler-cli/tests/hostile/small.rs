@@ -1,0 +1,54 @@
+//! The smallest capture that has something of everything.
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, CaptureArray, ModuleCapture, Value};
+use profiler_wire::SiteKind;
+
+/// One launch of one block with two warps. Of the first, two lanes record all kinds of records; the
+/// second waits for the signal of the first.
+pub(crate) fn small() -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    module.lane_capacity = Some(4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site_with_unit(SiteKind::Region, "region", "bytes");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let signal = module.site(SiteKind::Signal, "s");
+    let wait = module.site(SiteKind::Wait, "s");
+    let names = module.names("TASK", &["copy", "compute"]);
+    // 2 ticks a nanosecond.
+    let ns = |ticks: u64| 64_000 + (ticks - 1_000) / 2;
+    for index in 0..2 {
+        let entry = 1_000 + 10 * u64::from(index);
+        let mut warp = SyntheticWarp::new(kernel, entry, ns(entry));
+        warp.header.block_dim = [64, 1, 1];
+        warp.header.grid_dim = [1, 1, 1];
+        warp.header.warp = index;
+        if index == 0 {
+            warp.begin(region, Some(2), entry + 10);
+            warp.range(region, None, entry + 20, entry + 25);
+            warp.attach(region, entry + 25, Value::Float(1.5));
+            warp.range(names + 1, None, entry + 30, entry + 90);
+            warp.mark(mark, Some(4), entry + 95);
+            warp.anchor(entry + 100, ns(entry + 100));
+            warp.end(region, Some(2), entry + 102);
+            warp.value(signal, entry + 110, Value::Unsigned(1));
+            warp.lane(7).range(region, None, entry + 40, entry + 60);
+        } else {
+            warp.range(region, None, entry + 20, entry + 110);
+            warp.value(wait, entry + 150, Value::Signed(1));
+        }
+        warp.leave(2_000, ns(2_000));
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are whole")
+}
+
+/// An array, to be altered.
+pub(crate) fn array_mut(module: &mut ModuleCapture, array: CaptureArray) -> &mut [u8] {
+    match array {
+        CaptureArray::Headers => &mut module.headers,
+        CaptureArray::Records => &mut module.records,
+        CaptureArray::Lanes => &mut module.lanes,
+        CaptureArray::LaneCounts => &mut module.lane_counts,
+    }
+}

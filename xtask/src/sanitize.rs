@@ -1,0 +1,167 @@
+//! Runs tests under a sanitizer: what is `unsafe` and needs no GPU, with every GPU thread of the
+//! emulator a thread of the operating system, as no sanitizer follows a coroutine's switch of stacks
+//! by itself. `docs/sanitizers.md` says what that finds and what not.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::command::Run;
+use crate::{Error, target};
+
+/// A sanitizer.
+struct Sanitizer {
+    /// As the command and rustc call it.
+    name: &'static str,
+    /// As its library is called.
+    library: &'static str,
+    /// More for the compiler.
+    flags: &'static str,
+    /// Tests that it must fail.
+    planted: &'static [&'static str],
+}
+
+const SANITIZERS: [Sanitizer; 2] = [
+    Sanitizer { name: "address", library: "asan", flags: "", planted: &[] },
+    Sanitizer {
+        name: "thread",
+        library: "tsan",
+        flags: " --cfg=profiler_races",
+        planted: &["planted_race_between_warps", "planted_race_between_blocks"],
+    },
+];
+
+/// What has `unsafe`, runs on the host, and has tests.
+const PACKAGES: [&str; 4] =
+    ["profiler-emulator", "profiler-kernel", "profiler-cuda-driver", "profiler-host"];
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// A compiler with the source of the standard library, which must be instrumented too.
+struct Compiler {
+    cargo: PathBuf,
+    rustc: PathBuf,
+    sysroot: PathBuf,
+}
+
+/// Runs the tests under the sanitizers named, or both.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
+    let names = SANITIZERS.map(|sanitizer| sanitizer.name);
+    if let Some(unknown) = arguments.iter().find(|argument| !names.contains(&argument.as_str())) {
+        return Err(
+            format!("`{unknown}` is no sanitizer; there are {}", names.join(" and ")).into()
+        );
+    }
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(
+            format!("sanitizers are run for {TARGET} only; run this on such a machine").into()
+        );
+    }
+    let compiler = Compiler::find()?;
+    for sanitizer in SANITIZERS {
+        if arguments.is_empty() || arguments.iter().any(|argument| argument == sanitizer.name) {
+            compiler.test(&sanitizer, &compiler.runtime(sanitizer.library)?)?;
+        }
+    }
+    Ok(())
+}
+
+impl Compiler {
+    fn find() -> Result<Self, Error> {
+        let toolchains = ["/usr/bin".into(), home("RUSTUP_HOME", ".rustup").join("toolchains")];
+        let [system, rustup] = toolchains;
+        let installed = std::fs::read_dir(rustup).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = installed.map(|entry| entry.path().join("bin")).collect();
+        folders.sort();
+        folders.push(system);
+        // Nightly is the last by its name among rustup's, and made for this.
+        let with_source = folders.into_iter().rev().find_map(|folder| {
+            let (cargo, rustc) = (folder.join("cargo"), folder.join("rustc"));
+            let sysroot = sysroot(&rustc).ok()?;
+            let source = sysroot.join("lib/rustlib/src/rust/library/Cargo.lock");
+            source.is_file().then_some(Self { cargo, rustc, sysroot })
+        });
+        with_source.ok_or_else(|| {
+            "no compiler has the source of the standard library, which a sanitizer needs; install \
+             one: `rustup toolchain install nightly --component rust-src`, or on Debian `apt-get \
+             install rustc-web cargo-web rust-web-src`"
+                .into()
+        })
+    }
+
+    /// The sanitizer's library: this compiler's own, or that of the compiler that runs this, which
+    /// may be another. Distributions leave it out of theirs.
+    fn runtime(&self, library: &str) -> Result<PathBuf, Error> {
+        let default = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let sysroots = [Some(self.sysroot.clone()), sysroot(Path::new(&default)).ok()];
+        let ending = format!("_rt.{library}.a");
+        let is_library = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&ending))
+        };
+        let found = sysroots.into_iter().flatten().find_map(|sysroot| {
+            let folder = sysroot.join("lib/rustlib").join(TARGET).join("lib");
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).find(is_library)
+        });
+        found.ok_or_else(|| {
+            format!(
+                "no compiler here has the library librustc-*{ending}; rustup's have it: `rustup \
+                 toolchain install stable`"
+            )
+            .into()
+        })
+    }
+
+    fn test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Result<(), Error> {
+        let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
+        self.cargo_test(sanitizer, runtime)
+            .args(["--lib", "--tests", "--no-fail-fast"])
+            .args(packages)
+            .run()?;
+        for planted in sanitizer.planted {
+            let finds_nothing = self
+                .cargo_test(sanitizer, runtime)
+                .args(["--package", "profiler-emulator", "--test", "races", "--"])
+                .args(["--ignored", "--exact", planted])
+                .succeeds();
+            if finds_nothing {
+                return Err(format!("{} did not see the race in {planted}", sanitizer.name).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn cargo_test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Run {
+        let flags = format!(
+            "-Zsanitizer={} -Zexternal-clangrt --cfg=profiler_os_threads \
+             -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive{}",
+            sanitizer.name,
+            runtime.display(),
+            sanitizer.flags
+        );
+        let variable = |name: &str, value: OsString| (name.to_owned(), value);
+        Run::new(&self.cargo)
+            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
+            .arg(target().join("sanitize").join(sanitizer.name))
+            .envs([
+                // The flags are there for nightly compilers; this lets others take them.
+                variable("RUSTC_BOOTSTRAP", "1".into()),
+                variable("RUSTC", self.rustc.clone().into()),
+                variable("RUSTFLAGS", flags.into()),
+                variable("RUST_TEST_THREADS", "2".into()),
+                // Tests ask for more memory than there is, and expect an error.
+                variable("ASAN_OPTIONS", "allocator_may_return_null=1".into()),
+                variable("TSAN_OPTIONS", "allocator_may_return_null=1".into()),
+            ])
+    }
+}
+
+/// Where a compiler's libraries lie.
+fn sysroot(rustc: &Path) -> Result<PathBuf, Error> {
+    let printed = Run::new(rustc).args(["--print", "sysroot"]).output()?;
+    Ok(printed.trim().into())
+}
+
+fn home(variable: &str, folder: &str) -> PathBuf {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(folder));
+    std::env::var_os(variable).map(PathBuf::from).or_else(home).unwrap_or_default()
+}
