@@ -85,7 +85,7 @@ fn made_of(name: &str, facts: &SideFacts) -> String {
     let emulated = if facts.emulated { "; the emulator's times are not GPU times" } else { "" };
     format!(
         "side {name}: {}, {} {launches}, {}, {}{emulated}",
-        counted(facts.captures as u64, "capture"),
+        counted(facts.captures, "capture"),
         facts.launches,
         counted(facts.recorded, "record"),
         if devices.is_empty() { "no device".to_owned() } else { devices.join(" and ") },
