@@ -6,6 +6,7 @@
 )]
 
 mod bundle;
+mod cases;
 mod command;
 mod cost_table;
 mod program;
@@ -28,7 +29,8 @@ Commands:
   tools       Only install them: a compiler for nvptx64, ptxas, nvdisasm, Perfetto's trace
               processor, Node.js
   check       Formatting, lints, documentation and tidy, as continuous integration does
-  tidy        The repository's own rules: length of files, names of the wire format, licences
+  tidy        The repository's own rules: length of files, names of the wire format, licences,
+              tests that docs/cases.md names
   gpu-bundle  Collect the examples with their PTX in target/gpu-bundle, for a machine with an
               NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
   gpu-truth   Collect in target/gpu-truth the program that compares recorded times with true ones:
@@ -136,7 +138,8 @@ fn check() -> Result<(), Error> {
 }
 
 fn tidy() -> Result<(), Error> {
-    let offences = tidy::offences(root())?;
+    let mut offences = tidy::offences(root())?;
+    offences.extend(cases::offences(root()));
     if offences.is_empty() {
         return Ok(());
     }
