@@ -4,6 +4,7 @@
 use profiler_wire::descriptor::{self, CURSOR_MAX, Descriptor, LANE_STEP, Lost};
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
 use profiler_wire::record::{self, RecordKind, SITE_MAX, Stamp, TRACK_FIELD_MAX, TRACK_MAX};
+use profiler_wire::symbol;
 
 #[test]
 fn kinds_have_their_numbers() {
@@ -30,7 +31,7 @@ fn kinds_have_their_numbers() {
 #[test]
 fn a_stamp_has_its_bits() {
     // Ticks 0x12_3456_789a, kind 5, site 0xbcdef.
-    let word = 0x12_5b_cdef_3456_789a;
+    let word = 0x125b_cdef_3456_789a;
     assert_eq!(record::tag(RecordKind::Mark, 0xb_cdef), 0x5b_cdef);
     assert_eq!(record::stamp(0x5b_cdef, 0xffff_ff12_3456_789a), word);
     assert_eq!(record::unpack(word), (0x5b_cdef, 0x12_3456_789a));
@@ -236,4 +237,13 @@ fn a_cursor_says_where_and_how_many() {
     assert_eq!(descriptor::units(3 * LANE_STEP, LANE_STEP), 3);
     assert_eq!(descriptor::next_cursor(0, 16), 16);
     assert_eq!(descriptor::next_cursor(u32::MAX, 16), 15, "a sum that wraps is the caller's fault");
+}
+
+/// A host finds the kernels of its own version by these names, and no others.
+#[test]
+fn names_end_in_the_version() {
+    let version = profiler_wire::WIRE_VERSION;
+    assert_eq!(symbol::DESCRIPTOR, format!("__profiler_descriptor_v{version}"));
+    assert_eq!(symbol::DESCRIPTOR, format!("{}{version}", symbol::DESCRIPTOR_PREFIX));
+    assert_eq!(symbol::CALIBRATION, format!("__profiler_calibrate_v{version}"));
 }

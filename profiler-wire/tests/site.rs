@@ -41,7 +41,7 @@ fn kinds_and_strategies_have_their_numbers() {
     }
 }
 
-const NAMES: [&str; 2] = ["load", ""];
+const NAMES: [&str; 2] = ["loaded", ""];
 
 /// An entry in which each field differs from all others.
 fn entry() -> SiteEntry<'static> {
@@ -59,7 +59,7 @@ fn entry() -> SiteEntry<'static> {
 }
 
 /// Bytes of [`entry`].
-const LENGTH: usize = 48 + 6 + 6 + 3 + 3 + 3 + 6 + 2;
+const LENGTH: usize = 48 + 6 + 6 + 3 + 3 + 3 + 8 + 2;
 
 #[test]
 fn an_entry_has_its_bytes() {
@@ -75,7 +75,7 @@ fn an_entry_has_its_bytes() {
     expected.extend([4, 3, 2, 1, 0x14, 0x13, 0x12, 0x11]);
     expected.extend([0x24, 0x23, 0x22, 0x21, 0x34, 0x33, 0x32, 0x31, 0x44, 0x43, 0x42, 0x41]);
     expected.extend([7, 0, 0, 0]);
-    expected.extend(b"\x04\0TASK\x04\0a.rs\x01\0m\x01\0B\x01\0k\x04\0load\0\0");
+    expected.extend(b"\x04\0TASK\x04\0a.rs\x01\0m\x01\0B\x01\0k\x06\0loaded\0\0");
     assert_eq!(bytes.as_slice(), expected);
 
     // The key is the hash of the entry without key and id.

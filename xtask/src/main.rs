@@ -10,6 +10,7 @@ mod cases;
 mod command;
 mod cost_table;
 mod program;
+mod supply_chain;
 mod tidy;
 mod tools;
 
@@ -31,6 +32,9 @@ Commands:
   check       Formatting, lints, documentation and tidy, as continuous integration does
   tidy        The repository's own rules: length of files, names of the wire format, licences,
               tests that docs/cases.md names
+  supply-chain  Licences, duplicate versions and sources of all dependencies, advisories, every set
+              of features, the oldest compiler and dependencies, what packages hold; installs
+              cargo-deny and cargo-hack in target/tools
   gpu-bundle  Collect the examples with their PTX in target/gpu-bundle, for a machine with an
               NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
   gpu-truth   Collect in target/gpu-truth the program that compares recorded times with true ones:
@@ -68,6 +72,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "tools" => tools::install().map(drop),
         "check" => check(),
         "tidy" => tidy(),
+        "supply-chain" => supply_chain::check(),
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
@@ -128,8 +133,16 @@ fn test(arguments: &[String]) -> Result<(), Error> {
 }
 
 fn check() -> Result<(), Error> {
+    // The fuzz targets lie outside of the workspace.
+    let fuzz = || cargo().folder(&root().join("fuzz"));
     cargo().args(["fmt", "--all", "--check"]).run()?;
+    fuzz().args(["fmt", "--check"]).run()?;
     cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]).run()?;
+    fuzz()
+        .args(["clippy", "--all-targets", "--target-dir"])
+        .arg(target().join("fuzz"))
+        .args(["--", "--deny", "warnings"])
+        .run()?;
     cargo()
         .args(["doc", "--workspace", "--no-deps"])
         .envs([("RUSTDOCFLAGS".to_owned(), "--deny warnings".into())])
