@@ -247,3 +247,10 @@ fn names_end_in_the_version() {
     assert_eq!(symbol::DESCRIPTOR, format!("{}{version}", symbol::DESCRIPTOR_PREFIX));
     assert_eq!(symbol::CALIBRATION, format!("__profiler_calibrate_v{version}"));
 }
+
+/// What the calibration kernel's documentation says of its pauses.
+#[test]
+fn pauses_stand_around_each_record() {
+    assert_eq!((symbol::CALIBRATION_ROW, symbol::CALIBRATION_NEST), (3, 4));
+    assert_eq!((symbol::CALIBRATION_APART, symbol::CALIBRATION_PAUSES), (2, 5));
+}

@@ -126,28 +126,17 @@ fn content_offences(name: &str, list: &str) -> Vec<String> {
 
 /// Licences, duplicate versions, sources, build scripts, advisories: deny.toml.
 fn deny(tools: &Path, unchecked: &mut Vec<String>) -> Result<(), Error> {
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
-        let check = |what: &[&str]| {
-            tool(tools, "deny")
-                .args(["--manifest-path", manifest, "check", "--hide-inclusion-graph"])
-                .args(["--config", "deny.toml"])
-                .args(what)
-        };
-        let what = if manifest == "Cargo.toml" {
-            &["bans", "licenses", "sources"][..]
-        } else {
-            // Its exceptions are those of a larger tree.
-            &[
-                "--allow",
-                "license-not-encountered",
-                "--allow",
-                "unmatched-skip",
-                "licenses",
-                "sources",
-            ]
-        };
-        check(what).run()?;
-    }
+    let check = |manifest: &str, arguments: &[&str]| {
+        tool(tools, "deny")
+            .args(["--manifest-path", manifest, "--config", "deny.toml"])
+            // Each of the two trees meets some of the exceptions.
+            .args(["check", "--hide-inclusion-graph"])
+            .args(["--allow", "license-exception-not-encountered"])
+            .args(arguments)
+            .run()
+    };
+    check("Cargo.toml", &["bans", "licenses", "sources"])?;
+    check("fuzz/Cargo.toml", &["--allow", "license-not-encountered", "licenses", "sources"])?;
     if tool(tools, "deny").args(["fetch", "db"]).succeeds() {
         tool(tools, "deny").args(["check", "--disable-fetch", "advisories"]).run()?;
     } else {
@@ -176,7 +165,7 @@ fn features(tools: &Path, isolated: bool) -> Result<(), Error> {
     } else {
         Run::new(hack)
     };
-    run.args(["hack", "check", "--workspace", "--no-private", "--feature-powerset"])
+    run.args(["hack", "check", "--workspace", "--ignore-private", "--feature-powerset"])
         .args(["--locked", "--offline", "--target-dir"])
         .arg(build_folder())
         .run()
