@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 9] = [
+const TESTS: [(&str, Profiling); 10] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -24,6 +24,7 @@ const TESTS: [(&str, Profiling); 9] = [
     ("barriers", On),
     ("stamps", Both),
     ("watched", On),
+    ("renamed", Both),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of

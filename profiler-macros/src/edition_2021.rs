@@ -13,6 +13,7 @@ macro_rules! in_edition_2021 {
 }
 
 in_edition_2021! {
+    Attributes: "attributes.rs",
     DeviceFunctions: "device_functions.rs",
     Hygiene: "hygiene.rs",
     ItemsNamedLikeLocals: "items_named_like_locals.rs",

@@ -1,7 +1,8 @@
 //! The macros of the profiler: `#[profiled]`, `profile_region!` and their family.
 //!
 //! Use them through `profiler_device`, which re-exports them and holds what they expand into. Where
-//! that crate has another name, each macro takes its path as `crate = path`.
+//! that crate has another name, `extern crate other_name as profiler_device;` in the root of the
+//! crate is all it takes; or each macro takes the path, as `crate = path`.
 //!
 //! | macro | records |
 //! |---|---|
@@ -390,7 +391,8 @@ pub fn region_end(tokens: TokenStream) -> TokenStream {
 }
 
 /// Gives the recorder that `#[profiled]` put in scope, to hand it to a device function or to a
-/// `macro_rules!` of your own. It is a `Recorder`, which is `Copy`.
+/// `macro_rules!` of your own. It is a `Recorder`, which is `Copy`. `crate = path` says where
+/// `profiler_device` is.
 ///
 /// ```
 /// use profiler_device::{Recorder, recorder, profile_region, profiled};

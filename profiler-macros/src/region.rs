@@ -46,6 +46,12 @@ const END: Grammar = Grammar {
     ],
 };
 
+const RECORDER: Grammar = Grammar {
+    subject: "recorder!",
+    keys: &[Key::Crate],
+    refused: &[(Key::Recorder, "it gives the one that is in scope")],
+};
+
 /// The recorder that an annotation uses: the one that was named, or the hidden one.
 pub(crate) fn recorder(arguments: &Arguments, runtime: &Runtime) -> TokenStream {
     match given(arguments.recorder.as_ref()) {
@@ -271,12 +277,10 @@ pub(crate) fn expand_end(tokens: TokenStream) -> TokenStream {
 /// `recorder!`.
 pub(crate) fn expand_recorder(tokens: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    parse_all(tokens, &mut errors, |input, errors| {
-        if !input.is_empty() {
-            errors.at(input.span(), "recorder! takes no arguments");
-        }
-    });
-    with_mistakes(errors, Runtime::new(None).hidden_recorder())
+    let mut arguments = Arguments::default();
+    parse_all(tokens, &mut errors, |input, errors| arguments.parse(input, &RECORDER, errors));
+    let runtime = Runtime::new(given(arguments.runtime.as_ref()));
+    with_mistakes(errors, runtime.hidden_recorder())
 }
 
 /// An expression, or the expression behind the mistakes that were made in it.

@@ -9,6 +9,19 @@ const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated_of
 const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
 
+/// Kernels with and without profiling, of which those of the examples have shared memory of their
+/// own.
+macro_rules! both {
+    ($($name:literal)*) => {
+        [$((
+            $name,
+            include_str!(concat!(env!("OUT_DIR"), "/", $name, ".ptx")),
+            include_str!(concat!(env!("OUT_DIR"), "/", $name, "_off.ptx")),
+        ),)*]
+    };
+}
+const BOTH: [(&str, &str, &str); 5] = both!("annotated" "stamps" "softmax" "gemm" "pipeline");
+
 /// The store of a record.
 const RECORD: &str = "st.global.v4.b32";
 
@@ -78,6 +91,37 @@ ptx_test! {
         let (five, same_anchors) = records_and_anchors("by_each");
         assert!(one >= 1 && five >= 5, "{one} and {five} records");
         assert_eq!(anchors, same_anchors, "a record reads the clock twice, no more");
+    }
+}
+
+ptx_test! {
+    fn clocks_are_read_whole() {
+        let reads = |register: &str| {
+            let lines = code(STRATEGIES);
+            lines.into_iter().filter(|line| line.split([',', ';', ' ', '\t']).any(|word| word == register)).count()
+        };
+        for whole in ["%clock64", "%globaltimer"] {
+            assert!(reads(whole) > 0, "{whole}");
+        }
+        for half in ["%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi"] {
+            assert_eq!(reads(half), 0, "{half}");
+        }
+    }
+}
+
+ptx_test! {
+    fn no_shared_memory_is_taken() {
+        let shared = |ptx| -> Vec<String> {
+            // Names differ by the hash of the crate's features.
+            let lines = code(ptx).into_iter().filter(|line| line.contains(".shared .align"));
+            lines.map(|line| line.split('[').skip(1).collect()).collect()
+        };
+        let mut arrays = 0;
+        for (name, on, off) in BOTH {
+            assert_eq!(shared(on), shared(off), "{name}");
+            arrays += shared(on).len();
+        }
+        assert!(arrays > 0, "some kernels have shared arrays");
     }
 }
 

@@ -11,9 +11,11 @@ use crate::{Error, cargo, root, target, tools};
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 10] = [
+const GPU_TESTS: [&str; 12] = [
+    "cases",
     "end_to_end",
     "barriers",
+    "renamed",
     "stress",
     "rooms",
     "thousand",

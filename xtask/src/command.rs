@@ -73,6 +73,13 @@ impl Run {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// The first line of its standard output, if it runs and succeeds; shows nothing.
+    pub(crate) fn first_line(mut self) -> Option<String> {
+        let command = self.command.current_dir(&self.folder).stdin(Stdio::null());
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
+    }
+
     /// Whether it runs and succeeds; shows nothing.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command

@@ -7,10 +7,12 @@
 )]
 
 mod bundle;
+mod cases;
 mod command;
 mod cost_table;
 mod program;
 mod sanitize;
+mod supply_chain;
 mod tidy;
 mod tools;
 mod unsafe_list;
@@ -31,10 +33,14 @@ Commands:
   tools       Only install them: a compiler for nvptx64, ptxas, nvdisasm, Perfetto's trace
               processor, Node.js
   check       Formatting, lints, documentation and tidy, as continuous integration does
-  tidy        The repository's own rules: length of files, names of the wire format, licences
+  tidy        The repository's own rules: length of files, names of the wire format, licences,
+              tests that docs/cases.md names
   sanitize    Run tests under the sanitizers `address` and `thread`, or one of them: see
               docs/sanitizers.md
   unsafe-list Write docs/unsafe.md: everything `unsafe`, with its reason
+  supply-chain  Licences, duplicate versions and sources of all dependencies, advisories, every set
+              of features, the oldest compiler and dependencies, what packages hold; installs
+              cargo-deny and cargo-hack in target/tools
   gpu-bundle  Collect the examples with their PTX in target/gpu-bundle, for a machine with an
               NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
   gpu-truth   Collect in target/gpu-truth the program that compares recorded times with true ones:
@@ -77,6 +83,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
             let text = unsafe_list::text(root())?;
             Ok(std::fs::write(root().join(unsafe_list::FILE), text)?)
         }
+        "supply-chain" => supply_chain::check(),
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
@@ -137,8 +144,16 @@ fn test(arguments: &[String]) -> Result<(), Error> {
 }
 
 fn check() -> Result<(), Error> {
+    // The fuzz targets lie outside of the workspace.
+    let fuzz = || cargo().folder(&root().join("fuzz"));
     cargo().args(["fmt", "--all", "--check"]).run()?;
+    fuzz().args(["fmt", "--check"]).run()?;
     cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]).run()?;
+    fuzz()
+        .args(["clippy", "--all-targets", "--target-dir"])
+        .arg(target().join("fuzz"))
+        .args(["--", "--deny", "warnings"])
+        .run()?;
     cargo()
         .args(["doc", "--workspace", "--no-deps"])
         .envs([("RUSTDOCFLAGS".to_owned(), "--deny warnings".into())])
@@ -149,6 +164,7 @@ fn check() -> Result<(), Error> {
 fn tidy() -> Result<(), Error> {
     let mut offences = tidy::offences(root())?;
     offences.extend(unsafe_list::offence(root())?);
+    offences.extend(cases::offences(root()));
     if offences.is_empty() {
         return Ok(());
     }

@@ -190,10 +190,16 @@ fn altered_entries_are_refused() {
             "byte {at}: {error:?}"
         );
     }
-    let mut version = entry;
-    version[4] = 9;
-    let error = process(&declare("a__PROFILER_SITE", &version)).err().expect("an error");
-    assert!(error.to_string().contains("wire version 9"), "{error}");
+    for found in [1, 3, 9] {
+        let mut version = entry.clone();
+        version[4] = found;
+        let error = process(&declare("a__PROFILER_SITE", &version)).err().expect("an error");
+        let error = error.to_string();
+        for part in [&format!("wire version {found}"), "reads version 2", "build the device crate"]
+        {
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }
 
 #[test]

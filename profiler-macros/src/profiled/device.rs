@@ -44,8 +44,9 @@ pub(super) fn expand(
     let item = item(attributes, visibility, signature, &body);
     // In a call the recorder's registers would go through memory; and each kernel calls from both
     // copies of its body, so that LLVM may not inline by itself what it otherwise would.
-    let inlined = attributes.iter().any(|attribute| attribute.path().is_ident("inline"));
-    let inline = (!inlined).then(|| emit!(#[inline(always)]));
+    let has = |name| attributes.iter().any(|attribute| attribute.path().is_ident(name));
+    // A function with features of its own cannot be inlined always.
+    let inline = (!has("inline") && !has("target_feature")).then(|| emit!(#[inline(always)]));
     emit!(#inline #item)
 }
 

@@ -311,6 +311,18 @@ fn a_wandering_clock_is_followed_from_anchor_to_anchor() {
 }
 
 #[test]
+fn a_clock_that_wanders_by_a_few_steps_is_followed_too() {
+    const LENGTH: f64 = 1e7;
+    let gpu = Wandering::new(8, LENGTH, 6.0);
+    let (straight, _) = gpu.gpu.fit(&long_launch(&gpu, LENGTH, LENGTH, 1));
+    let wander = gpu.errors(&straight, 3_000.0, LENGTH).0;
+    assert!((64.0..=512.0).contains(&wander), "{wander} ns off a straight line");
+    let (map, _) = gpu.gpu.fit(&long_launch(&gpu, LENGTH, 1e5, 4));
+    let (worst, _) = gpu.errors(&map, 3_000.0, LENGTH);
+    assert!(worst <= 48.0, "{worst} ns with anchors");
+}
+
+#[test]
 fn anchors_close_to_each_other_do_not_disturb_durations() {
     const LENGTH: f64 = 2e7;
     let steady = Wandering::new(4, LENGTH, 0.0);

@@ -1,0 +1,164 @@
+//! What is said of what went wrong, and of what recording costs: each kind by itself.
+
+use std::collections::BTreeSet;
+
+use profiler_trace::{
+    CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
+    FormCosts, ObserverEffect, RecordCost, RegionForm, StampCost, StampWait, StampWaits, Trace,
+};
+
+#[test]
+fn every_diagnostic_has_a_sentence_of_its_own() {
+    let mut sentences = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    for &kind in DiagnosticKind::ALL {
+        let said = Diagnostic { kind, count: 4711, number: 7, place: None };
+        let sentence = said.to_string();
+        // Of what is of one version or frequency there is no count.
+        let is_counted = sentence.contains("4711");
+        let is_numbered = sentence.contains('7');
+        assert!(is_counted || is_numbered, "{kind:?}: {sentence}");
+        assert!(sentence.len() > 20 && !sentence.contains("  "), "{kind:?}: {sentence}");
+        assert!(kind.name().bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase()));
+        assert!(sentences.insert(sentence) && names.insert(kind.name()), "{kind:?}");
+    }
+}
+
+#[test]
+fn damage_says_where_it_is() {
+    let missing = |bytes: std::ops::Range<u64>, slots| CaptureDamage::Missing {
+        module: 1,
+        array: CaptureArray::Lanes,
+        bytes,
+        slots,
+    };
+    let cases = [
+        (CaptureDamage::Bytes { at: 10..20 }, "bytes 10 to 19 of the file are damaged"),
+        (CaptureDamage::Truncated { bytes: 12 }, "the file is truncated: it ends after 12 bytes"),
+        (CaptureDamage::BehindEnd { at: 99 }, "from byte 99 of the file on, was not read"),
+        (
+            CaptureDamage::Unexpected { module: 2, array: CaptureArray::LaneCounts },
+            "a part of the counts of the other lanes of module 2 does not fit the metadata",
+        ),
+        (
+            missing(0..64, 3..3),
+            "bytes 0 to 63 of the records of the other lanes are missing (of no slot)",
+        ),
+        (
+            missing(64..65, 3..4),
+            "module 1: bytes 64 to 64 of the records of the other lanes are missing (slot 3)",
+        ),
+        (missing(0..64, 3..6), "are missing (slots 3 to 5)"),
+    ];
+    for (damage, expected) in cases {
+        let text = damage.to_string();
+        assert!(text.contains(expected), "{text}");
+    }
+    let names = CaptureArray::ALL.map(CaptureArray::name);
+    assert_eq!(names, ["headers", "records", "lanes", "lane_counts"]);
+}
+
+#[test]
+fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
+    let damage = vec![CaptureDamage::Truncated { bytes: 1 }, CaptureDamage::BehindEnd { at: 2 }];
+    let cases: [(CaptureError, &[&str]); 6] = [
+        (CaptureError::Io(std::io::Error::other("no disk")), &["cannot be read: no disk"]),
+        (CaptureError::NotACapture, &["no capture", "NAME.capture"]),
+        (
+            CaptureError::FormatVersion { found: 9 },
+            &["format version 9", "version 1;", "later one"],
+        ),
+        (
+            CaptureError::WireVersion { found: 9 },
+            &["wire version 9", "version 2;", "record it again"],
+        ),
+        (
+            CaptureError::NoMetadata { damage },
+            &["both copies", "copy the file again", "after 1 bytes", "byte 2"],
+        ),
+        (
+            CaptureError::Metadata { error: "no modules".to_owned() },
+            &["cannot be understood: no modules", "the version of the profiler that wrote it"],
+        ),
+    ];
+    for (error, parts) in cases {
+        let text = error.to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        let source = std::error::Error::source(&error);
+        assert_eq!(source.is_some(), matches!(error, CaptureError::Io(_)));
+    }
+}
+
+/// Costs in which every figure differs.
+fn costs() -> FormCosts {
+    let stamp = |before_ticks, after_ticks| StampCost { before_ticks, after_ticks };
+    let wait = |mean_ticks| StampWait { mean_ticks, most_ticks: 2.0 * mean_ticks };
+    FormCosts {
+        region_begin: stamp(1.0, 2.0),
+        region_end: stamp(4.0, 8.0),
+        token_begin: stamp(16.0, 32.0),
+        token_end: stamp(64.0, 128.0),
+        mark: stamp(256.0, 512.0),
+        value: stamp(1024.0, 2048.0),
+        anchor: stamp(4096.0, 8192.0),
+        waits: StampWaits {
+            nested: wait(0.125),
+            begin: wait(0.25),
+            end: wait(0.75),
+            record: wait(0.375),
+        },
+    }
+}
+
+#[test]
+fn regions_back_to_back_wait_for_each_others_records() {
+    let costs = costs();
+    let of = |form| {
+        [
+            costs.inside_ticks(form),
+            costs.total_ticks(form),
+            costs.adjacent_inside_ticks(form),
+            costs.adjacent_total_ticks(form),
+        ]
+    };
+    // Inside: behind the begin's stamp, before the end's.
+    assert_eq!(of(RegionForm::Block), [6.0, 15.0, 6.5, 15.75]);
+    assert_eq!(of(RegionForm::Token), [96.0, 240.0, 96.375, 240.75]);
+    // An end that waits less than the begin waits for nothing.
+    let mut waits = costs;
+    waits.waits.begin.mean_ticks = 5.0;
+    assert_eq!(waits.adjacent_inside_ticks(RegionForm::Block), 6.0);
+}
+
+#[test]
+fn timelines_say_what_recording_costs() {
+    let trace = Trace {
+        record_cost: Some(RecordCost { one_lane: costs(), ..RecordCost::uniform(0.5, 0.75) }),
+        observer_effect: Some(ObserverEffect { without_ns: 1000.0, with_ns: 1250.0 }),
+        ..Trace::default()
+    };
+    let mut bytes = Vec::new();
+    trace.write_chrome_to(&mut bytes, &ExportOptions::default()).expect("a vector takes all");
+    let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    let data = &json["otherData"];
+    assert_eq!(data["record_cost_inside_ticks"], 6.0);
+    assert_eq!(data["record_cost_total_ticks"], 15.0);
+    let one_lane = &data["record_cost"]["one_lane"];
+    assert_eq!(one_lane["token_end"]["after_ticks"], 128.0);
+    assert_eq!(one_lane["waits"]["record"]["most_ticks"], 0.75);
+    assert_eq!(data["record_cost"]["elected"]["region_begin"]["after_ticks"], 0.5);
+    assert_eq!(data["observer_effect"]["with_ns"], 1250.0);
+
+    let mut bytes = Vec::new();
+    trace.write_perfetto_to(&mut bytes, &ExportOptions::default()).expect("a vector takes all");
+    let text = String::from_utf8_lossy(&bytes);
+    for part in [
+        "a region 6 ticks inside, 15 in all (back to back 6.5 and 15.75)",
+        "by a token 96 ticks inside, 240 in all (back to back 96.38 and 240.8)",
+        "by an elected lane 0.5 ticks inside",
+        "not subtracted",
+        "1 µs without a session and 1.25 µs with it, +25.0 %",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+}

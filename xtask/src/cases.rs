@@ -1,0 +1,197 @@
+//! Keeps the table of `docs/cases.md` true: every test that it names exists, and where it says a
+//! test runs, that test can run.
+
+use std::path::Path;
+
+/// The page.
+const PAGE: &str = "docs/cases.md";
+/// Where tests run.
+const PLACES: [&str; 8] =
+    ["emulator", "synthetic buffer", "PTX", "SASS", "GPU", "compiler", "host", "fuzzer"];
+/// Columns of the table: the case, its tests, where they run, the result.
+const COLUMNS: usize = 4;
+
+/// Every broken rule, as `docs/cases.md:line: rule`.
+pub(crate) fn offences(root: &Path) -> Vec<String> {
+    match std::fs::read_to_string(root.join(PAGE)) {
+        Ok(page) => check(&page, |file| std::fs::read_to_string(root.join(file)).ok()),
+        Err(error) => vec![format!("{PAGE}: cannot be read: {error}")],
+    }
+}
+
+/// The rules that the page breaks; `read` gives the text of a file of the repository.
+fn check(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut offences = Vec::new();
+    let mut rows = 0;
+    for (index, line) in page.lines().enumerate() {
+        let mut offence = |rule: String| offences.push(format!("{PAGE}:{}: {rule}", index + 1));
+        let Some(cells) = cells(line) else { continue };
+        rows += 1;
+        let [_, tests, places, result] = cells[..] else {
+            offence(format!("a row has {COLUMNS} columns, not {}", cells.len()));
+            continue;
+        };
+        if tests == "tests" || tests.starts_with("--") {
+            continue;
+        }
+        let places: Vec<&str> = places.split(',').map(str::trim).collect();
+        for place in places.iter().filter(|place| !PLACES.contains(place)) {
+            offence(format!("`{place}` is no place; there are {}", PLACES.join(", ")));
+        }
+        if result.is_empty() {
+            offence("the row has no result".to_owned());
+        }
+        let links = links(tests);
+        if links.is_empty() {
+            offence("the row has no test".to_owned());
+        }
+        let mut runs_on_gpu = false;
+        for (name, target) in links {
+            let Some(file) = target.strip_prefix("../") else {
+                offence(format!("{target} is not a file of the repository"));
+                continue;
+            };
+            match read(file) {
+                None => offence(format!("there is no file {file}")),
+                Some(text) if is_test(name, file, &text) => runs_on_gpu |= is_for_gpu(file, &text),
+                Some(_) => offence(format!("{file} has no test `{name}`")),
+            }
+        }
+        if places.contains(&"GPU") && !runs_on_gpu {
+            offence("no test of the row runs on a GPU".to_owned());
+        }
+    }
+    if rows == 0 {
+        offences.push(format!("{PAGE}: has no table"));
+    }
+    offences
+}
+
+/// The cells of a row of a table.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+    Some(inside.split('|').map(str::trim).collect())
+}
+
+/// Texts and targets of the links of a cell.
+fn links(cell: &str) -> Vec<(&str, &str)> {
+    let parts = cell.split("](").collect::<Vec<_>>();
+    parts
+        .windows(2)
+        .filter_map(|pair| {
+            let (_, text) = pair[0].rsplit_once('[')?;
+            let (target, _) = pair[1].split_once(')')?;
+            Some((text.trim_matches('`'), target))
+        })
+        .collect()
+}
+
+/// Whether a file has a test of this name: a function with an attribute of a test before it or
+/// listed by name elsewhere, the name of a trial, or the file itself where each is a test.
+fn is_test(name: &str, file: &str, text: &str) -> bool {
+    let (folder, stem) = file.rsplit_once('/').unwrap_or(("", file));
+    let is_own = ["tests/ui/pass", "tests/ui/fail", "fuzz_targets"];
+    if is_own.iter().any(|own| folder.ends_with(own)) {
+        return stem.strip_suffix(".rs") == Some(name);
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let uses = text.match_indices(name).filter(|(at, _)| {
+        !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+    });
+    let mut defined = false;
+    let mut listed = false;
+    for (at, _) in uses {
+        let before = &text[..at];
+        let quoted = before.ends_with('"') || before.ends_with("::");
+        if quoted && text[at + name.len()..].starts_with('"') {
+            return true;
+        }
+        match before.strip_suffix("fn ") {
+            Some(before) => {
+                defined = true;
+                listed |= is_marked(before);
+            }
+            None => listed = true,
+        }
+    }
+    defined && listed
+}
+
+/// Whether the attributes that end here, or the macro around, make a test of what follows.
+fn is_marked(before: &str) -> bool {
+    let mut attributes = before
+        .trim_end()
+        .lines()
+        .rev()
+        .take_while(|line| !line.trim().is_empty() && !line.trim_end().ends_with('}'));
+    attributes.any(|line| line.contains("#[test]") || line.contains("ptx_test! {"))
+}
+
+/// Whether a file has tests for a GPU.
+fn is_for_gpu(file: &str, text: &str) -> bool {
+    file.starts_with("truth/src/")
+        || text.contains("needs an NVIDIA GPU")
+        || text.contains("on_both_back_ends!")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, is_test, offences};
+
+    #[test]
+    fn the_page_is_true() {
+        let offences = offences(crate::root());
+        assert!(offences.is_empty(), "\n{}", offences.join("\n"));
+    }
+
+    const SOURCE: &str = "#[test]\n#[ignore = \"needs an NVIDIA GPU\"]\nfn whole() {}\n\
+        fn helper() {}\non_both! { both }\nfn both() {}\nTest { name: \"viewers::drawn\" };\n";
+
+    fn offences_of(row: &str) -> Vec<String> {
+        let page = format!("| case | tests | runs on | result |\n|---|---|---|---|\n{row}\n");
+        check(&page, |file| (file == "a/tests/b.rs").then(|| SOURCE.to_owned()))
+    }
+
+    #[test]
+    fn rows_that_hold_pass() {
+        let tests = ["whole", "both", "drawn"].map(|name| format!("[`{name}`](../a/tests/b.rs)"));
+        let row = format!("| a case | {} | GPU, PTX | holds |", tests.join(", "));
+        assert_eq!(offences_of(&row), [""; 0]);
+    }
+
+    #[test]
+    fn rows_that_do_not_hold_are_found() {
+        let found = |row: &str, expected: &str| {
+            let offences = offences_of(row);
+            assert_eq!(offences.len(), 1, "{offences:?}");
+            assert!(offences[0].starts_with("docs/cases.md:3: "), "{offences:?}");
+            assert!(offences[0].contains(expected), "{offences:?}");
+        };
+        found("| a | [helper](../a/tests/b.rs) | PTX | holds |", "no test `helper`");
+        found("| a | [who](../a/tests/b.rs) | PTX | holds |", "no test `who`");
+        found("| a | [whole](../a/tests/c.rs) | PTX | holds |", "no file a/tests/c.rs");
+        found("| a | [whole](a/tests/b.rs) | PTX | holds |", "not a file of the repository");
+        found("| a | by hand | PTX | holds |", "no test");
+        found("| a | [whole](../a/tests/b.rs) | moon | holds |", "`moon` is no place");
+        found("| a | [whole](../a/tests/b.rs) | PTX | |", "no result");
+        found("| a | [whole](../a/tests/b.rs) | PTX |", "4 columns, not 3");
+        assert_eq!(check("no table", |_| None).len(), 1);
+    }
+
+    #[test]
+    fn a_place_must_be_possible() {
+        let page = "| a | [x](../a.rs) | GPU | holds |";
+        let offences = check(page, |_| Some("#[test]\nfn x() {}\n".to_owned()));
+        assert_eq!(offences, ["docs/cases.md:1: no test of the row runs on a GPU"]);
+    }
+
+    #[test]
+    fn files_can_be_tests() {
+        assert!(is_test("hygiene", "a/tests/ui/pass/hygiene.rs", ""));
+        assert!(!is_test("other", "a/tests/ui/pass/hygiene.rs", "fn other() {} other"));
+        assert!(is_test("raw", "fuzz/fuzz_targets/raw.rs", ""));
+        assert!(is_test("kept", "a.rs", "ptx_test! {\n    fn kept() {\n"));
+        assert!(!is_test("kep", "a.rs", "ptx_test! {\n    fn kept() {\n"));
+        assert!(!is_test("kept", "a.rs", "#[test]\nfn one() {}\nfn kept() {}\n"));
+    }
+}
