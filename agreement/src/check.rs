@@ -17,8 +17,19 @@ use crate::script::{Lead, Place};
 pub enum Times {
     /// The emulator's virtual clock: all of them, exactly, and who is elected where.
     Virtual,
-    /// Their order alone; and where lanes of a warp part, the hardware decides which of them come to
-    /// an election together.
+    /// The order of those of one lane alone. Who records where it is not left to an election is as
+    /// certain as on the emulator: which regions, their nesting and values, and every count.
+    ///
+    /// Of elections the hardware decides which lanes come to one together. Lanes of a warp may meet at
+    /// a place in the kernel wherever in the program they are, and need not meet though they are at the
+    /// same one (CUDA C++ Programming Guide, "Independent Thread Scheduling"). So this is left open:
+    ///
+    /// * how many elections there are: at a place to which a lane comes `n` times, at least `n`, and at
+    ///   most as many as all lanes come there together;
+    /// * who wins one: a lane's records are those that it would emit if it won them all, in that order,
+    ///   less some of those that are left to an election;
+    /// * which units a room that is too small keeps of such a lane: it is only counted;
+    /// * the depth of regions in such a program.
     Hardware,
 }
 
@@ -360,8 +371,8 @@ impl LaneCompare<'_> {
         let optional = optional.iter().map(|optional| *optional && self.is_open);
         let mut left: Vec<Item> = seen.iter().map(comparable).collect();
         let mut wanted: Vec<(Item, bool)> = expected.iter().map(comparable).zip(optional).collect();
-        // With their times the order is compared as well. Without them it is the lists', but for that
-        // of the timer, in one step of which nothing is before anything.
+        // Items hold their times, or else stand in the order of time: but in one step of the timer
+        // nothing is before anything.
         if self.times == Times::Virtual || self.case.kernel.clock == Clock::GlobalTimer {
             left.sort();
             wanted.sort();
@@ -495,8 +506,10 @@ fn check_diagnostics(
     for diagnostic in &trace.diagnostics.list {
         let kind = diagnostic.kind;
         let is_counted = of_losses.iter().chain(&in_any_case).any(|&(other, _)| other == kind);
-        // A launch of some microseconds does not tell the frequency of the clock.
-        let of_clock = times == Times::Hardware && kind == Of::ClockUncertain;
+        // A launch of some microseconds may not tell the frequency of the clock, which is of no
+        // concern to the order.
+        let of_clock =
+            times == Times::Hardware && matches!(kind, Of::ClockUncertain | Of::ClockContradiction);
         let is_fine = is_counted || of_clock || diagnostic.severity() == Severity::Info;
         ensure!(is_fine, "{diagnostic}");
     }

@@ -2,8 +2,8 @@
 //! `tests/kernels/programs`, and what the profiler then says held against a reference.
 //!
 //! The reference knows nothing of rooms, units in memory or pairing: it follows each lane through the
-//! program ([`mod@script`]), finds out when it does what ([`mod@reference`]), and which of the records
-//! that it emitted are left ([`mod@expected`]). [`check()`] compares, and [`edges`] has the rule of the
+//! program (`script`), finds out when it does what (`reference`), and which of the records
+//! that it emitted are left (`expected`). [`check()`] compares, and `edges` has the rule of the
 //! arrows.
 //!
 //! With the emulator's virtual clock everything is known, to the tick. On a GPU the order of a
@@ -28,6 +28,7 @@ pub use check::{Compared, Times, check};
 pub use kernels::{KERNELS, Kernel};
 pub use program::{Node, programs};
 pub use run::{Arguments, Failure, run};
+pub use test_kernels_programs::Operation;
 
 /// The emulator that a case asks for, just made: its virtual clock begins anew.
 #[must_use]
