@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 10] = [
+const TESTS: [(&str, Profiling); 11] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -22,6 +22,7 @@ const TESTS: [(&str, Profiling); 10] = [
     ("rooms", On),
     ("thousand", On),
     ("barriers", On),
+    ("intrinsics", On),
     ("stamps", Both),
     ("watched", On),
     ("renamed", Both),
@@ -54,6 +55,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         compiles &= compile(&kernels, &format!("stamps_{target}"), true)?;
         compiles &= compile(&kernels, &format!("stamps_{target}_off"), false)?;
     }
+    let kernels = Kernels::new("kernels/intrinsics").target("sm_90").ptx_version(80);
+    compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
     if !compiles {
         println!("cargo::rustc-cfg=no_nvptx_compiler");
     }

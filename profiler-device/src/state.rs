@@ -128,7 +128,13 @@ impl State {
         } else {
             NO_SLOT
         };
-        if flags & (FLAG_CLAIMED | FLAG_LANES) == FLAG_CLAIMED | FLAG_LANES {
+        if lane == 0 && slot != NO_SLOT {
+            // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
+            unsafe { write_entry(header_address(descriptor, slot), kernel, config, warp) };
+        }
+        // Where other lanes have rooms they wait here for lane 0, also where they know the slot: a
+        // record from before the entry would have no time.
+        if flags & FLAG_LANES != 0 {
             slot = hardware::broadcast(lanes_of(warp), slot);
         }
         let room = if lane == 0 {
@@ -136,10 +142,6 @@ impl State {
         } else {
             Room::of_lane(descriptor, flags, slot, lane)
         };
-        if lane == 0 && slot != NO_SLOT {
-            // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
-            unsafe { write_entry(header_address(descriptor, slot), kernel, config, warp) };
-        }
         Self {
             config,
             recording: true,

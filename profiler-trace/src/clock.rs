@@ -61,6 +61,8 @@ pub(crate) struct Anchor {
 const SLOPES: std::ops::RangeInclusive<f64> = 0.05..=20.0;
 /// The largest step of `%globaltimer` that is believed.
 const STEP_MAX: u64 = 1024;
+/// The step of the timer where it was not seen to move: that of an H200.
+const STEP_USUAL: f64 = 32.0;
 /// From so many anchors on, their differences tell the timer's step.
 const MANY_ANCHORS: usize = 16;
 /// By how much the two reads of an anchor may lie apart, at least.
@@ -94,7 +96,8 @@ impl ClockMap {
         exact_mhz: Option<f64>,
         diagnostics: &mut Diagnostics,
     ) -> Self {
-        let step = timer_step(anchors);
+        let seen_step = timer_step(anchors);
+        let step = seen_step.unwrap_or(STEP_USUAL);
         let mut points: Vec<Point> = anchors
             .iter()
             .map(|anchor| Point {
@@ -123,7 +126,8 @@ impl ClockMap {
         let tolerance = step + step.max(LATE_READ_NS);
         let fitted = known && exact.is_none();
         let mut sms = BTreeMap::new();
-        let mut alignment = step;
+        // Of a timer that was not seen to move the step may be any.
+        let mut alignment = seen_step.unwrap_or(STEP_MAX as f64);
         // Lines of the most bent map, where not all are one line of the pooled slope.
         let mut lines = 0;
         for (points, hull) in of_sms.into_iter().zip(&hulls) {
@@ -271,10 +275,11 @@ fn difference(left: u64, right: u64) -> f64 {
     if left >= right { (left - right) as f64 } else { -((right - left) as f64) }
 }
 
-/// The step of `%globaltimer`: the greatest common divisor of all differences. Few readings may
-/// have a large one by chance, so the largest known step is the limit.
-fn timer_step(anchors: &[Anchor]) -> f64 {
-    let Some(first) = anchors.first() else { return 1.0 };
+/// The step of `%globaltimer`: the greatest common divisor of all differences, `None` where all
+/// readings are the same. Few readings may have a large one by chance, so the largest known step is
+/// the limit.
+fn timer_step(anchors: &[Anchor]) -> Option<f64> {
+    let first = anchors.first()?;
     let mut divisor = 0;
     for anchor in anchors {
         let (mut left, mut right) = (divisor, anchor.globaltimer.abs_diff(first.globaltimer));
@@ -284,12 +289,12 @@ fn timer_step(anchors: &[Anchor]) -> f64 {
         divisor = left;
     }
     if divisor <= STEP_MAX {
-        return divisor.max(1) as f64;
+        return (divisor > 0).then_some(divisor as f64);
     }
     // Many readings with so large a divisor are those of a coarse timer; a few are more likely a
     // chance of a fine one.
     let known = if anchors.len() >= MANY_ANCHORS { [1024, 1000, 32] } else { [32, 1000, 1024] };
-    known.into_iter().find(|step| divisor.is_multiple_of(*step)).unwrap_or(1) as f64
+    Some(known.into_iter().find(|step| divisor.is_multiple_of(*step)).unwrap_or(1) as f64)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 use profiler_host::{
     Backend, BackendChoice, Keep, Profiler, ProfilerBuilder, Session, Trace, launch,
 };
-use profiler_trace::{Region, RegionForm, Value, Warp};
+use profiler_trace::{Diagnostic, DiagnosticKind, Region, RegionForm, Value, Warp};
 use test_kernels_strategies as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("strategies");
@@ -131,6 +131,9 @@ fn every_thread_records(bench: &Bench) {
         |thread| 3 + thread % 32,
     );
     nothing_lost(&trace);
+    // No lane is ahead of the entry that lane 0 writes.
+    let early = |diagnostic: &Diagnostic| diagnostic.kind == DiagnosticKind::StartBeforeEntry;
+    assert!(!trace.diagnostics.list.iter().any(early), "{}", trace.diagnostics);
     for warp in &trace.warps {
         for lane in 0..32_u8 {
             let values: Vec<Option<Value>> = warp

@@ -11,10 +11,12 @@ use crate::{Error, cargo, root, target, tools};
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 12] = [
+const GPU_TESTS: [&str; 14] = [
     "cases",
     "end_to_end",
     "barriers",
+    "intrinsics",
+    "trap",
     "renamed",
     "stress",
     "rooms",

@@ -47,6 +47,9 @@ Commands:
               `run.sh OUT_DIR` on a machine with an NVIDIA GPU runs it
   gpu-bench   Collect in target/gpu-bench the programs that measure what one recorded region costs,
               here and in other profilers: `run.sh OUT_DIR` on a machine with an NVIDIA GPU
+  gpu-agreement
+              Collect in target/gpu-agreement the program that runs random programs on the GPU and
+              on the emulator: `run.sh OUT_DIR [SECONDS [SEED]]` on a machine with an NVIDIA GPU
   cost-table  Write the table of RECORD_COST_JSONL, which that made, into README.md and
               docs/measurements/record-cost.md, and draw docs/images/record-cost.svg
   help        Show this text
@@ -87,6 +90,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
+        "gpu-agreement" => program::AGREEMENT.make(),
         "cost-table" => cost_table::table(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

@@ -43,6 +43,16 @@ pub(crate) const TRUTH: Program = Program {
     bundle: "gpu-truth",
 };
 
+/// Whether random programs record what they should.
+pub(crate) const AGREEMENT: Program = Program {
+    package: "profiler-agreement",
+    binary: "agreement",
+    ptx: "programs.ptx",
+    folder: "agreement",
+    scripts: &["run.sh"],
+    bundle: "gpu-agreement",
+};
+
 impl Program {
     /// Builds, and fills the bundle's folder.
     pub(crate) fn make(&self) -> Result<(), Error> {

@@ -157,6 +157,18 @@ fn one_anchor_alone_is_uncertain_and_says_so() {
 }
 
 #[test]
+fn a_timer_that_never_moved_promises_little() {
+    let gpu = Gpu::steady(1.6);
+    // Two SMs within one step of the timer: where in it, nobody knows.
+    let anchors = [gpu.anchor(0, 1.0), gpu.anchor(1, 31.0)];
+    assert_eq!(anchors[0].globaltimer, anchors[1].globaltimer);
+    let (map, _) = gpu.fit(&anchors);
+    let apart = map.cycles_to_ns(1, anchors[1].clock) - map.cycles_to_ns(0, anchors[0].clock);
+    assert!((apart - 30.0).abs() <= map.alignment, "{apart} of 30 ns, to {}", map.alignment);
+    assert!(map.alignment >= 1024.0, "{}", map.alignment);
+}
+
+#[test]
 fn a_clock_that_was_reset_is_a_contradiction() {
     let gpu = Gpu::steady(1.9);
     let mut anchors = launch(&gpu, 1, 4, 1_000.0, 1e6);

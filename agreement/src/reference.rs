@@ -1,0 +1,294 @@
+//! The second half of the reference: when the lanes of a warp do what their scripts say, who is
+//! elected, and which units they emit.
+//!
+//! Times are those of the emulator's virtual clock, whose rules are in the documentation of
+//! `profiler_emulator`: a clock read costs 8 cycles, lanes that ask who is elected go on at the latest
+//! time of their warp, and everything else costs nothing.
+
+use profiler_emulator::{ClockMode, Emulator, TICKS_PER_NS};
+use profiler_trace::Value;
+use profiler_wire::header::Clock;
+
+use crate::case::Case;
+use crate::script::{Instance, Lane, Lead, Script, Step};
+
+/// What a clock read costs.
+const CLOCK_READ: u64 = 8;
+/// Between the end of a launch and the next.
+const LAUNCH_GAP: u64 = 2000;
+/// What the global timer is rounded down to, in nanoseconds.
+pub(crate) const TIMER_STEP: u64 = 32;
+
+/// What a unit says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum What {
+    /// A whole region, which began at that time.
+    Range(u64),
+    Open,
+    Close,
+    /// The value of the region whose `Range` or `Close` is the unit before.
+    Attached(Value),
+    Mark,
+    Anchor,
+}
+
+/// A unit that a lane emits, kept or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit {
+    pub what: What,
+    /// The instance that it belongs to.
+    pub instance: usize,
+    /// When it was written, in cycles of the device.
+    pub time: u64,
+}
+
+impl Unit {
+    pub(crate) fn is_attachment(&self) -> bool {
+        matches!(self.what, What::Attached(_) | What::Anchor)
+    }
+}
+
+/// What one lane did.
+#[derive(Debug)]
+pub(crate) struct LaneRun {
+    pub script: Script,
+    pub units: Vec<Unit>,
+    /// Whether the session records its warp.
+    records: bool,
+}
+
+impl LaneRun {
+    /// All units that the lane would emit, were it elected wherever it asks, in their order.
+    pub(crate) fn with_all_elected(&self) -> Self {
+        let mut runner = Runner::new(self.script.clone(), 0, self.records);
+        runner.leads = self
+            .script
+            .instances
+            .iter()
+            .map(|instance| self.records && instance.lead != Lead::Fixed(false))
+            .collect();
+        while runner.advance().is_some() {
+            runner.next += 1;
+        }
+        runner.done()
+    }
+}
+
+/// What one warp did.
+#[derive(Debug)]
+pub(crate) struct WarpRun {
+    pub lanes: Vec<LaneRun>,
+    /// When lane 0 read the clocks at entry and at exit; meaningful where it has a slot.
+    pub entry: u64,
+    pub exit: u64,
+    /// When the last lane was done.
+    pub end: u64,
+}
+
+/// A lane on its way.
+struct Runner {
+    script: Script,
+    /// Of each instance, whether this lane records it.
+    leads: Vec<bool>,
+    begins: Vec<u64>,
+    units: Vec<Unit>,
+    next: usize,
+    time: u64,
+    /// Whether the session records its warp.
+    records: bool,
+}
+
+impl Runner {
+    fn new(script: Script, time: u64, records: bool) -> Self {
+        let leads = |instance: &Instance| records && instance.lead == Lead::Fixed(true);
+        let leads: Vec<bool> = script.instances.iter().map(leads).collect();
+        let begins = vec![0; leads.len()];
+        Self { script, leads, begins, units: Vec::new(), next: 0, time, records }
+    }
+
+    fn stamp(&mut self) -> u64 {
+        let now = self.time;
+        self.time += CLOCK_READ;
+        now
+    }
+
+    /// A reading of both clocks: three reads, of which the middle one counts.
+    fn both_clocks(&mut self) -> u64 {
+        let before = self.stamp();
+        self.time += 2 * CLOCK_READ;
+        before + CLOCK_READ
+    }
+
+    fn emit(&mut self, instance: usize, what: What, time: u64) {
+        if self.leads[instance] {
+            self.units.push(Unit { what, instance, time });
+        }
+    }
+
+    fn done(self) -> LaneRun {
+        LaneRun { script: self.script, units: self.units, records: self.records }
+    }
+
+    /// Goes on to the next question who is elected; `None` at the end.
+    fn advance(&mut self) -> Option<(crate::script::Place, usize)> {
+        while let Some(&step) = self.script.steps.get(self.next) {
+            if let Step::Elect(place, instance) = step {
+                return Some((place, instance));
+            }
+            self.next += 1;
+            match step {
+                Step::Begin(region) => self.begins[region] = self.stamp(),
+                Step::Finish(region) => {
+                    let end = self.stamp();
+                    self.emit(region, What::Range(self.begins[region]), end);
+                    if let Some(value) = self.script.instances[region].value {
+                        self.emit(region, What::Attached(value), end);
+                    }
+                }
+                Step::Open(token) => {
+                    let now = self.stamp();
+                    self.emit(token, What::Open, now);
+                }
+                Step::Close(token, value) => {
+                    let end = self.stamp();
+                    self.emit(token, What::Close, end);
+                    if let Some(value) = value {
+                        self.emit(token, What::Attached(value), end);
+                    }
+                }
+                Step::Mark(mark) => {
+                    let now = self.stamp();
+                    self.emit(mark, What::Mark, now);
+                }
+                Step::Anchor(anchor) => {
+                    let now = self.both_clocks();
+                    self.emit(anchor, What::Anchor, now);
+                }
+                Step::Work(reads) => self.time += u64::from(reads) * CLOCK_READ,
+                Step::Elect(..) => {}
+            }
+        }
+        None
+    }
+}
+
+/// How a warp enters.
+#[derive(Clone, Copy)]
+struct Entry {
+    start: u64,
+    /// Whether the session selected it.
+    records: bool,
+    has_slot: bool,
+    /// Whether the lanes wait for lane 0's entry, as those with rooms do.
+    together: bool,
+}
+
+/// Runs the scripts of a warp's lanes.
+fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
+    let Entry { start, records, has_slot, together } = entry;
+    let mut lanes: Vec<Runner> =
+        scripts.into_iter().map(|script| Runner::new(script, start, records)).collect();
+    let (mut entry, mut exit) = (start, None);
+    if has_slot {
+        entry = lanes[0].both_clocks();
+    }
+    if together {
+        let time = lanes[0].time;
+        lanes.iter_mut().for_each(|lane| lane.time = time);
+    }
+    loop {
+        // All go on to where they ask, or to their end; the first place in the source is answered.
+        let asking: Vec<_> = lanes.iter_mut().map(Runner::advance).collect();
+        if has_slot && asking[0].is_none() && exit.is_none() {
+            exit = Some(lanes[0].both_clocks());
+        }
+        let Some(place) = asking.iter().flatten().map(|&(place, _)| place).min() else { break };
+        let latest = lanes.iter().map(|lane| lane.time).max().unwrap_or(start);
+        let mut is_elected = true;
+        for (lane, asked) in lanes.iter_mut().zip(asking) {
+            let Some((_, instance)) = asked.filter(|&(other, _)| other == place) else { continue };
+            lane.leads[instance] = is_elected && lane.records;
+            is_elected = false;
+            lane.next += 1;
+            lane.time = latest;
+        }
+    }
+    let end = lanes.iter().map(|lane| lane.time).max().unwrap_or(start);
+    let lanes = lanes.into_iter().map(Runner::done).collect();
+    WarpRun { lanes, entry, exit: exit.unwrap_or(end), end }
+}
+
+/// Runs the whole case; `has_slot` says of launch, block and warp, all selected, whether it found a
+/// slot. Gives the warps by launch, block and warp.
+pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<Vec<Vec<WarpRun>>> {
+    let mut start = 0;
+    let mut launches = Vec::new();
+    for launch in 0..case.launches {
+        // An SM takes one block at a time; its next one begins when that has ended.
+        let mut sm_ends = vec![start; case.sm_count as usize];
+        let mut blocks = Vec::new();
+        for block in 0..case.blocks() {
+            let sm_end = &mut sm_ends[case.sm_of(block) as usize];
+            let begin = *sm_end;
+            let warps: Vec<WarpRun> = (0..case.warps())
+                .map(|warp| {
+                    let selected = case.is_selected(block, warp);
+                    let has_slot = selected && has_slot(launch, block, warp);
+                    let together = selected && case.session.lane_rooms;
+                    let entry = Entry { start: begin, records: selected, has_slot, together };
+                    run_warp(scripts(case, warp), entry)
+                })
+                .collect();
+            *sm_end = warps.iter().map(|warp| warp.end).max().unwrap_or(begin);
+            blocks.push(warps);
+        }
+        start = sm_ends.into_iter().max().unwrap_or(start) + LAUNCH_GAP;
+        launches.push(blocks);
+    }
+    launches
+}
+
+fn scripts(case: &Case, warp: u32) -> Vec<Script> {
+    let lanes = (case.threads() - 32 * warp).min(32);
+    let lane = |lane| Lane {
+        strategy: case.kernel.strategy,
+        clock: case.kernel.clock,
+        warp,
+        lane,
+        when: case.when,
+        fuel: case.fuel,
+    };
+    (0..lanes).map(|number| lane(number).run(&case.program)).collect()
+}
+
+impl Case {
+    /// The SM on which the emulator runs a block.
+    pub(crate) fn sm_of(&self, block: u32) -> u32 {
+        block % self.sm_count
+    }
+
+    /// What a record of a block says whose time is `time` cycles of the device.
+    pub(crate) fn ticks(&self, block: u32, time: u64) -> u64 {
+        match self.kernel.clock {
+            Clock::Cycles => time + Emulator::clock_offset(self.sm_of(block)),
+            Clock::GlobalTimer => timer(time),
+        }
+    }
+}
+
+/// What the global timer shows at that time.
+fn timer(time: u64) -> u64 {
+    let ns = time / TICKS_PER_NS;
+    epoch() + ns - ns % TIMER_STEP
+}
+
+/// What the global timer of a device shows that has just been made.
+fn epoch() -> u64 {
+    Emulator::new(1).globaltimer(ClockMode::Virtual)
+}
+
+/// When an SM's cycle counter stood so, in nanoseconds behind a reading of the global timer.
+pub(crate) fn ns_behind(timer: u64, sm: u32, ticks: u64) -> f64 {
+    let cycles = ticks - Emulator::clock_offset(sm);
+    cycles as f64 / TICKS_PER_NS as f64 - (timer - epoch()) as f64
+}

@@ -1,0 +1,112 @@
+//! Random programs on the emulator: every strategy and clock, capacity and selection, with times to
+//! the tick.
+//!
+//! `PROPTEST_CASES` says how many; the default takes some seconds.
+
+use profiler_agreement::{
+    Case, KERNELS, Node, Operation, Options, Outcome, Times, cases, check, emulator,
+};
+use profiler_host::{Keep, Slots};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+/// Cases of a plain `cargo test`.
+const CASES: u32 = 120;
+/// Cases that once failed.
+const REGRESSIONS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/emulator.proptest-regressions");
+
+fn config() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    let is_given = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig {
+        cases: if is_given { config.cases } else { CASES },
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        ..config
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// What is recorded is what the reference says, and what is not is counted.
+    #[test]
+    fn records_are_those_of_the_reference(case in cases()) {
+        let outcome = case.run(&emulator(&case)).expect("the launches");
+        for times in [Times::Virtual, Times::Hardware] {
+            if let Err(difference) = check(&case, &outcome, times) {
+                return Err(TestCaseError::fail(format!("{times:?}: {difference}")));
+            }
+        }
+    }
+}
+
+/// A case of one warp that loses nothing.
+fn small() -> Case {
+    let leaf = |operation, argument| Node { operation, argument, body: vec![], other: vec![] };
+    let around = |operation, body| Node { operation, argument: 5, body, other: vec![] };
+    let program = vec![
+        leaf(Operation::Start, 0),
+        around(Operation::RegionValue, vec![leaf(Operation::MarkValue, 7)]),
+        around(Operation::Statement, vec![leaf(Operation::Signal, 1), leaf(Operation::Wait, 1)]),
+        leaf(Operation::EndValue, 0),
+        leaf(Operation::Mark, 0),
+    ];
+    Case {
+        program,
+        kernel: KERNELS[1],
+        grid: [1; 3],
+        block: [32, 1, 1],
+        launches: 1,
+        when: 0,
+        fuel: 100,
+        sm_count: 1,
+        session: Options {
+            units_per_warp: 64,
+            units_per_lane: 8,
+            keep: Keep::First,
+            slots: Slots::Linear,
+            lane_rooms: false,
+            block_first: 0,
+            block_count: None,
+            block_stride: 1,
+            warp_mask: 1,
+            slot_eighths: 8,
+        },
+    }
+}
+
+/// Ten units: the comparison sees every bit of every one.
+#[test]
+fn no_bit_of_a_record_can_change_unseen() {
+    const UNITS: usize = 10;
+    let case = small();
+    let mut outcome = case.run(&emulator(&case)).expect("the launch");
+    let compared = check(&case, &outcome, Times::Virtual).expect("nothing has changed");
+    assert_eq!((compared.warps, compared.recorded, compared.lost), (1, 8, 0));
+    for bit in 0..8 * 16 * UNITS {
+        outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
+        let seen = check(&case, &outcome, Times::Virtual);
+        assert!(seen.is_err(), "bit {} of unit {}", bit % 128, bit / 128);
+        outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
+    }
+    outcome.results[31] ^= 1;
+    let difference = check(&case, &outcome, Times::Hardware).expect_err("a thread went astray");
+    assert!(difference.starts_with("thread 31 gave"), "{difference}");
+}
+
+#[test]
+fn what_a_gpu_may_not_do_is_seen_without_times() {
+    let case = small();
+    let changed = |change: fn(&mut Outcome)| {
+        let mut outcome = case.run(&emulator(&case)).expect("the launch");
+        check(&case, &outcome, Times::Hardware).expect("nothing has changed");
+        change(&mut outcome);
+        check(&case, &outcome, Times::Hardware).expect_err("something has changed")
+    };
+    // A unit that another has taken the place of, a value, and a count.
+    changed(|outcome| outcome.capture.modules[0].records.copy_within(16..32, 0));
+    changed(|outcome| outcome.capture.modules[0].records[16] ^= 1);
+    changed(|outcome| outcome.capture.modules[0].headers[80] += 1);
+    changed(|outcome| outcome.capture.modules[0].lost.units += 1);
+}

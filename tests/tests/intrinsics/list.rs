@@ -1,0 +1,240 @@
+//! The list of what differs between the GPU and its twin, with what runs it on a GPU; and that the list
+//! is true.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// What runs an intrinsic on a GPU, and looks at the result.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// A test, in `tests/tests/FILE.rs`, that the bundle for GPUs holds.
+    Test(&'static str, &'static str),
+    /// An example, which compares its result with that of the CPU, and a word of its kernels.
+    Example(&'static str, &'static str),
+    /// Nothing, as no result would tell; and why.
+    Nothing(&'static str),
+}
+
+use By::{Example, Nothing, Test};
+
+const REGISTERS: By = Test("intrinsics", "registers_say_where_a_thread_is");
+const CLOCKS: By = Test("intrinsics", "clocks_go_on");
+const WARPS: By = Test("intrinsics", "warps_vote_and_shuffle");
+const BLOCKS: By = Test("intrinsics", "blocks_meet_and_share");
+const COUNTERS: By = Test("intrinsics", "threads_count_and_hand_over");
+const ARITHMETIC: By = Test("intrinsics", "arithmetic_is_exact_enough");
+const COPIES: By = Test("intrinsics", "copies_arrive");
+const RECORDS: By = Test("intrinsics", "records_of_every_form_hold_what_was_done");
+const CLUSTER: By = Test("intrinsics", "the_rank_in_the_cluster_is_recorded");
+const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
+const ROOMS: By = Test("rooms", "guard_words_stay");
+const CLAIMS: By = Test("rooms", "recorded_and_lost_are_all");
+
+const fn hopper(word: &'static str) -> By {
+    Example("hopper_gemm", word)
+}
+
+/// The functions of a file.
+type Functions = &'static [(&'static str, By)];
+
+const LIST: [(&str, Functions); 3] = [
+    (
+        "profiler-device/src/hardware/ptx.rs",
+        &[
+            ("active_mask", WARPS),
+            ("atomic_add_u64", CLAIMS),
+            ("block_dim", REGISTERS),
+            ("block_index", REGISTERS),
+            ("broadcast", CLAIMS),
+            ("clock64", CLOCKS),
+            ("clock64_after", RECORDS),
+            ("cluster_rank", CLUSTER),
+            ("constant_u32", RECORDS),
+            ("constant_u64", RECORDS),
+            ("convergence_guard", WARPS),
+            ("convergent_active_mask", WARPS),
+            ("ctaid_x", REGISTERS),
+            ("ctaid_y", REGISTERS),
+            ("ctaid_z", REGISTERS),
+            ("globaltimer", CLOCKS),
+            ("globaltimer_after", RECORDS),
+            ("grid_dim", REGISTERS),
+            ("grid_id", CLOCKS),
+            ("hold", RECORDS),
+            ("lane_id", REGISTERS),
+            ("lane_mask_lt", WARPS),
+            ("nctaid_x", REGISTERS),
+            ("nctaid_y", REGISTERS),
+            ("nctaid_z", REGISTERS),
+            ("ntid_x", REGISTERS),
+            ("ntid_y", REGISTERS),
+            ("ntid_z", REGISTERS),
+            ("sm_id", CLOCKS),
+            ("store_unit", ROOMS),
+            ("store_unit_if", ROOMS),
+            ("store_word", ROOMS),
+            ("thread_index", REGISTERS),
+            ("tid_x", REGISTERS),
+            ("tid_y", REGISTERS),
+            ("tid_z", REGISTERS),
+        ],
+    ),
+    (
+        "profiler-kernel/src/platform/ptx.rs",
+        &[
+            ("active_mask", WARPS),
+            ("atomic_add_u32", COUNTERS),
+            ("ballot", WARPS),
+            ("barrier_arrive", BLOCKS),
+            ("barrier_sync", BLOCKS),
+            ("block_dim", REGISTERS),
+            ("block_fence", BLOCKS),
+            ("block_idx", REGISTERS),
+            ("check_index", BLOCKS),
+            ("convergent", WARPS),
+            ("cp_async_16", COPIES),
+            ("cp_async_arrive", COPIES),
+            ("cp_async_commit", COPIES),
+            ("cp_async_wait", COPIES),
+            ("device_fence", COUNTERS),
+            ("dynamic_shared", BLOCKS),
+            ("dynamic_shared_bytes", BLOCKS),
+            ("element_address", BLOCKS),
+            ("exp2", ARITHMETIC),
+            ("f32", BLOCKS),
+            ("f64", BLOCKS),
+            ("fma", ARITHMETIC),
+            ("generic_pointer", BLOCKS),
+            ("global_timer", IN_VAIN),
+            ("grid_dim", REGISTERS),
+            ("i32", BLOCKS),
+            ("i64", BLOCKS),
+            ("lane_id", REGISTERS),
+            ("ldmatrix_x4", Example("gemm", "ldmatrix_x4(")),
+            ("ldmatrix_x4_trans", Example("gemm", "ldmatrix_x4_trans(")),
+            ("llvm_active_mask", WARPS),
+            ("load", BLOCKS),
+            ("load_acquire_u32", COUNTERS),
+            ("mbarrier_arrive", COPIES),
+            ("mbarrier_init", COPIES),
+            ("mbarrier_invalidate", COPIES),
+            ("mbarrier_test_parity", COPIES),
+            ("mma_m16n8k16_bf16", Example("gemm", "mma_m16n8k16_bf16(")),
+            ("pack_bf16", ARITHMETIC),
+            ("rsqrt", ARITHMETIC),
+            ("shuffle", WARPS),
+            ("shuffle_down", WARPS),
+            ("shuffle_xor", WARPS),
+            ("spin_hint", COUNTERS),
+            ("spin_until_or_trap", COPIES),
+            ("stmatrix_x4", hopper("stmatrix_x4(")),
+            ("store", BLOCKS),
+            ("store_release_u32", COUNTERS),
+            ("sync_threads", BLOCKS),
+            ("sync_warp", WARPS),
+            ("thread_idx", REGISTERS),
+            ("trap", IN_VAIN),
+            ("u16", BLOCKS),
+            ("u32", BLOCKS),
+            ("u64", BLOCKS),
+            ("u8", BLOCKS),
+        ],
+    ),
+    (
+        "profiler-kernel/src/platform/hopper_ptx.rs",
+        &[
+            ("acquire_tensor_map", hopper("tma::acquire(")),
+            ("commit_stores", hopper("tma::commit_stores(")),
+            ("fence_async", hopper("tma::fence(")),
+            ("mbarrier_arrive_expecting_bytes", hopper("arrive_expecting_bytes(")),
+            (
+                "prefetch_tensor_map",
+                Nothing("it asks the hardware for haste, and no kernel here calls it"),
+            ),
+            ("release_registers", hopper("release_registers::")),
+            ("shared_address", hopper("Factor::along_k(")),
+            ("take_registers", hopper("take_registers::")),
+            ("tensor_load_2d", hopper("tma::load_2d(")),
+            ("tensor_store_2d", hopper("tma::store_2d(")),
+            ("wait_stores_read", hopper("tma::wait_stores_read::")),
+            ("wgmma_commit", hopper("wgmma::commit(")),
+            ("wgmma_fence", hopper("wgmma::fence(")),
+            ("wgmma_m64n256k16_bf16", hopper("m64n256k16_bf16(")),
+            ("wgmma_wait", hopper("wgmma::wait::")),
+        ],
+    ),
+];
+
+fn read(path: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The names of the functions that a source file has: those that it spells out, and those that stand
+/// before a colon in a call of a macro of its own, which makes functions of them.
+fn functions(source: &str) -> BTreeSet<&str> {
+    let is_name = |text: &&str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let mut names = BTreeSet::new();
+    let mut in_macro = false;
+    for line in source.lines() {
+        if let Some((before, behind)) = line.split_once("fn ")
+            && !before.trim_start().starts_with("//")
+        {
+            let end = behind.find(['(', '<']).unwrap_or(behind.len());
+            names.extend(Some(&behind[..end]).filter(is_name));
+        }
+        let call = line.strip_suffix("! {").filter(is_name);
+        in_macro = call.is_some() || in_macro && line != "}";
+        if in_macro && let Some((before, _)) = line.split_once(": ") {
+            names.extend(before.split(',').map(str::trim).filter(is_name));
+        }
+    }
+    names
+}
+
+#[test]
+fn every_intrinsic_is_run_on_a_gpu() {
+    for (file, list) in LIST {
+        let source = read(file);
+        let listed: BTreeSet<&str> = list.iter().map(|(name, _)| *name).collect();
+        assert_eq!(listed.len(), list.len(), "{file} has names twice");
+        let found = functions(&source);
+        let missing: Vec<_> = found.difference(&listed).collect();
+        assert!(missing.is_empty(), "{file}: name what runs {missing:?} on a GPU");
+        let gone: Vec<_> = listed.difference(&found).collect();
+        assert!(gone.is_empty(), "{file} has no {gone:?}");
+    }
+}
+
+#[test]
+fn what_runs_them_is_there() {
+    let bundled = read("xtask/src/bundle.rs");
+    for (name, by) in LIST.iter().flat_map(|(_, list)| *list) {
+        match by {
+            Test(file, test) => {
+                assert!(bundled.contains(&format!("{file:?}")), "{file} is not bundled");
+                let source = read(&format!("tests/tests/{file}.rs"));
+                let call = source.split_once("on_both_back_ends! {\n    ");
+                let (_, call) = call.unwrap_or_else(|| panic!("{file} has no tests for GPUs"));
+                let (tests, _) = call.split_once('}').unwrap_or((call, ""));
+                let is_there = tests.split_whitespace().any(|listed| listed == *test);
+                assert!(is_there, "{file} has no test {test} for {name}");
+            }
+            Nothing(reason) => assert!(!reason.is_empty(), "{name}"),
+            Example(example, word) => {
+                let kernels = read(&format!("examples/{example}/kernels/src/lib.rs"));
+                assert!(kernels.contains(word), "{example} has no {word} for {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_of_macros_are_found() {
+    let source = "/// fn none()\npub(crate) fn one<const N: u32>() {}\n    fn $name() {}\nmacro_rules! \
+                  special {\n    (a: b) => {}\n}\nspecial! {\n    two, three: \"x\";\n    four: \
+                  \"y\";\n}\nconst FIVE: u32 = 5;\n";
+    assert_eq!(functions(source), BTreeSet::from(["one", "two", "three", "four"]));
+}

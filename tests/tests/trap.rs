@@ -1,0 +1,32 @@
+//! A kernel that traps takes the whole process's context with it, hence a test program of its own.
+
+#[path = "support/back_ends.rs"]
+mod back_ends;
+
+use back_ends::on_both_back_ends;
+use profiler_emulator::{Emulator, LaunchConfig};
+use profiler_host::{Backend, BackendChoice, launch};
+use test_kernels_intrinsics as kernels;
+
+const PTX: Option<&str> = profiler_host::include_ptx!("intrinsics");
+
+on_both_back_ends! {
+    a_wait_in_vain_ends_the_kernel
+}
+
+fn a_wait_in_vain_ends_the_kernel(choice: BackendChoice) {
+    let backend = match choice {
+        BackendChoice::Emulator => {
+            // The emulator sees that nobody gets on.
+            let template = LaunchConfig { yield_limit: 1000, ..LaunchConfig::new([1; 3], [1; 3]) };
+            Backend::emulator(Emulator::new(1), template)
+        }
+        choice => Backend::choose(choice, PTX).expect("the back end"),
+    };
+    let mut output = backend.zeroed::<u32>(1).expect("memory");
+    // SAFETY: room for one number.
+    let launched =
+        unsafe { launch!(backend, kernels::waits_in_vain<<<1, 1>>>(output.as_mut_ptr())) };
+    let error = launched.and_then(|()| backend.synchronize()).expect_err("it waits for nothing");
+    assert!(!error.to_string().is_empty());
+}
