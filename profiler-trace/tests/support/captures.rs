@@ -24,6 +24,7 @@ pub(crate) fn small() -> Capture {
             .into(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
         observer_effect: Some(ObserverEffect { without_ns: 100.5, with_ns: 103.25 }),
+        end: profiler_trace::CaptureEnd::Finished,
         damage: Vec::new(),
     }
 }
