@@ -7,7 +7,7 @@ use profiler_host::{BackendChoice, launch};
 use test_kernels_watched as kernels;
 
 /// How long the kernel waits.
-const LIMIT_NS: u32 = 2_000_000;
+const LIMIT_NS: u32 = 100_000;
 
 fn check(choice: BackendChoice) {
     let trace = failure::run(choice, |session, never| {

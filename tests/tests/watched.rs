@@ -81,7 +81,9 @@ fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
     let enough = ROUNDS * kernels::UNITS_OF_A_ROUND;
     for (name, launch, lanes) in STEPS {
-        for units in 0..=enough + 1 {
+        // Of the emulator's many lanes not at every capacity, as that takes long.
+        let step = if lanes > 1 { 4 } else { 1 };
+        for units in (0..=enough + 1).step_by(step).chain([enough]) {
             for (keep, slots, rooms) in [
                 (Keep::First, Slots::Linear, LaneRooms::Always),
                 (Keep::Last, Slots::Claimed, LaneRooms::Always),

@@ -33,6 +33,9 @@ pub unsafe extern "ptx-kernel" fn kernel(data: &[f32], left: u32) {
         strategy: ::profiler_device::__private::wire::Strategy::Warp,
         when: false,
         clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        buffer: ::profiler_device::__private::BufferChoice::new(
+            ::profiler_device::__private::wire::site::Buffer::Global,
+        ),
         track: 0,
     };
     let __profiler_state = unsafe {
@@ -82,6 +85,9 @@ pub unsafe fn kernel(data: &[f32], left: u32) {
         strategy: ::profiler_device::__private::wire::Strategy::Warp,
         when: false,
         clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        buffer: ::profiler_device::__private::BufferChoice::new(
+            ::profiler_device::__private::wire::site::Buffer::Global,
+        ),
         track: 0,
     };
     let __profiler_state = unsafe {

@@ -39,6 +39,9 @@ where
         strategy: ::profiler_device::__private::wire::Strategy::Warp,
         when: false,
         clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        buffer: ::profiler_device::__private::BufferChoice::new(
+            ::profiler_device::__private::wire::site::Buffer::Global,
+        ),
         track: 0,
     };
     let __profiler_state = unsafe {
@@ -92,6 +95,9 @@ where
         strategy: ::profiler_device::__private::wire::Strategy::Warp,
         when: false,
         clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        buffer: ::profiler_device::__private::BufferChoice::new(
+            ::profiler_device::__private::wire::site::Buffer::Global,
+        ),
         track: 0,
     };
     let __profiler_state = unsafe {

@@ -18,6 +18,9 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
             strategy: ::renamed::__private::wire::Strategy::When,
             when: tile > 1,
             clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
+            buffer: ::renamed::__private::BufferChoice::new(
+                ::renamed::__private::wire::site::Buffer::Global,
+            ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
         {
@@ -63,6 +66,9 @@ unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
             strategy: ::renamed::__private::wire::Strategy::When,
             when: tile > 1,
             clock: ::renamed::__private::wire::header::Clock::GlobalTimer,
+            buffer: ::renamed::__private::BufferChoice::new(
+                ::renamed::__private::wire::site::Buffer::Global,
+            ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
         {

@@ -30,6 +30,9 @@ pub unsafe extern "C" fn expanded_before(output: *mut u32) {
         strategy: ::profiler_device::__private::wire::Strategy::Warp,
         when: false,
         clock: ::profiler_device::__private::wire::header::Clock::Cycles,
+        buffer: ::profiler_device::__private::BufferChoice::new(
+            ::profiler_device::__private::wire::site::Buffer::Global,
+        ),
         track: ::profiler_device::__private::wire::record::track_field(1),
     };
     let __profiler_state = unsafe {
