@@ -5,7 +5,7 @@ mod common;
 
 use common::{Global, run};
 use profiler_kernel::warp::lane_id;
-use profiler_kernel::{mbarrier, mma, shared_array, thread, tma, warp_group, wgmma};
+use profiler_kernel::{atomic, mbarrier, mma, shared_array, thread, tma, warp_group, wgmma};
 
 shared_array!(static ROWS: [u16; 256], align = 128);
 shared_array!(static BARRIER: [u64; 1], align = 8);
@@ -23,12 +23,13 @@ fn stmatrix_stores_what_ldmatrix_loads() {
         // Rows in another order: each lane's row must be where the lane says.
         let row = lane ^ 5;
         // SAFETY: 32 rows of 8 elements, one a lane, aligned to 16; all read after the barrier.
+        // The count is only changed by atomics.
         unsafe {
             let address = ROWS.as_mut_ptr().add(row * 8).cast::<u8>();
             mma::stmatrix_x4(address, parts);
             thread::sync_threads();
             assert_eq!(mma::ldmatrix_x4(address), parts);
-            checked.set(0, checked.get(0) + 1);
+            atomic::atomic_add_u32(checked.as_mut_ptr(), 1);
             for column in 0..8 {
                 stored.set(lane * 8 + column, ROWS.read(row * 8 + column));
             }
