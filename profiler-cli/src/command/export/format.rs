@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::Trace;
+use profiler_trace::{Decoder, ExportOptions, Trace};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -33,9 +33,12 @@ pub(super) enum Format {
     /// The same as Arrow's IPC file, also called Feather (.arrow)
     #[cfg(feature = "parquet")]
     Arrow,
-    /// A flame graph of regions by their own time (.svg)
+    /// A flame graph of regions by their self time (.svg)
     Flamegraph,
 }
+
+/// Decodes a capture and writes it at once.
+pub(super) type Streamed = fn(&Decoder<'_>, &mut dyn Write, &ExportOptions) -> std::io::Result<()>;
 
 impl Format {
     /// What a file in this format may end in; the first is the usual one.
@@ -71,6 +74,19 @@ impl Format {
     /// Whether it is one that shows tracks over time, and takes options for them.
     pub(super) fn is_timeline(self) -> bool {
         matches!(self, Self::Perfetto | Self::Chrome)
+    }
+
+    /// What writes it warp by warp, where something does.
+    pub(super) fn streamed(self) -> Option<Streamed> {
+        match self {
+            Self::Perfetto => {
+                Some(|decoder, writer, options| decoder.write_perfetto_to(writer, options))
+            }
+            Self::Chrome => {
+                Some(|decoder, writer, options| decoder.write_chrome_to(writer, options))
+            }
+            _ => None,
+        }
     }
 
     /// Whether compressing it once more gains nothing.
