@@ -6,13 +6,15 @@ mod options;
 use clap::{Args, ValueHint};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use profiler_trace::Decoder;
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
-use crate::output::{self, Content};
+use crate::output::{self, Content, WriteError};
 use format::Format;
+use options::Options;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,16 +71,43 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
-    let trace = load::trace(&input.capture, input.decoding, console)?;
-    console.diagnostics(&trace.diagnostics);
+    let write = writer_of(format, options, input, console)?;
     output::write(output, content, &[&input.capture], console, |writer| {
         if !is_gzip {
-            return format.write(&trace, &options, writer);
+            return write(writer);
         }
         let mut encoder = GzEncoder::new(writer, Compression::default());
-        format.write(&trace, &options, &mut encoder)?;
+        write(&mut encoder)?;
         encoder.finish()?;
         Ok(())
     })?;
     Ok(Verdict::Clean)
+}
+
+/// Writes an export.
+type Write = Box<dyn Fn(&mut (dyn std::io::Write + Send)) -> Result<(), WriteError>>;
+
+/// Reads a capture and says what is odd about it; what is returned then writes it.
+fn writer_of(
+    format: Format,
+    options: Options,
+    input: &CaptureArguments,
+    console: &Console,
+) -> Result<Write, Error> {
+    // A timeline is decoded while it is written, without a trace in memory.
+    let streamed = format.streamed().filter(|_| !input.decoding.subtract_cost);
+    let Some(write) = streamed else {
+        let trace = load::trace(&input.capture, input.decoding, console)?;
+        console.diagnostics(&trace.diagnostics);
+        return Ok(Box::new(move |writer| format.write(&trace, &options, writer)));
+    };
+    let capture = load::capture(&input.capture, console)?.capture;
+    let outline = {
+        let _progress = console.elapsed("decoding");
+        Decoder::new(&capture).outline()
+    };
+    console.diagnostics(&outline.diagnostics);
+    Ok(Box::new(move |mut writer| {
+        Ok(write(&Decoder::new(&capture), &mut writer, &options.timeline)?)
+    }))
 }
