@@ -18,6 +18,7 @@ mod edges;
 mod export;
 mod merge;
 pub mod model;
+mod nesting;
 mod record_cost;
 mod site_table;
 mod stats;
@@ -31,6 +32,7 @@ pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use model::*;
+pub use nesting::Nesting;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 pub use site_table::{SiteTable, SiteTableError};
 pub use stats::{
