@@ -8,6 +8,7 @@
 mod bundle;
 mod command;
 mod cost_table;
+mod host_bench;
 mod program;
 mod tidy;
 mod tools;
@@ -37,6 +38,9 @@ Commands:
               here and in other profilers: `run.sh OUT_DIR` on a machine with an NVIDIA GPU
   cost-table  Write the table of RECORD_COST_JSONL, which that made, into README.md and
               docs/measurements/record-cost.md, and draw docs/images/record-cost.svg
+  host-bench  Measure decoding, exports, statistics and reports of captures of up to 10^7 records,
+              and write docs/measurements/host-side.jsonl and the tables of host-side.md; with
+              --quick on small captures, and into target/host-bench
   help        Show this text
 
 Further arguments of `test` go to `cargo test`.
@@ -58,7 +62,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
-    if !matches!(command, "test" | "cost-table") && !rest.is_empty() {
+    if !matches!(command, "test" | "cost-table" | "host-bench") && !rest.is_empty() {
         return Err(format!("`cargo xtask {command}` takes no arguments, see --help").into());
     }
     match command {
@@ -70,6 +74,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
         "cost-table" => cost_table::table(rest),
+        "host-bench" => host_bench::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
