@@ -157,8 +157,11 @@ fn a_flame_graph_of_nothing_is_an_error_with_its_cure() {
     assert!(error.to_string().contains("record at least one launch"));
 }
 
+/// Names of rows or stacks, and nanoseconds.
+type Times = Vec<(String, f64)>;
+
 /// Names and own times of the page's nesting, and folded stacks with their self times.
-fn times(trace: &Trace) -> (Vec<(String, f64)>, Vec<(String, f64)>) {
+fn times(trace: &Trace) -> (Times, Times) {
     let text = page(trace, &ReportOptions::default());
     let table = text.split("<table id=\"nesting\">").nth(1).expect("a nesting");
     let rows = table.split("</table>").next().expect("its end").split("<tr>").skip(2);
@@ -196,7 +199,7 @@ fn kernel_with(regions: &[(&str, f64, f64, u16)]) -> Trace {
 #[test]
 fn own_time_is_self_time_but_where_regions_cross() {
     let named = |names: &[(&str, f64)]| {
-        names.iter().map(|&(name, ns)| (name.to_owned(), ns)).collect::<Vec<_>>()
+        names.iter().map(|&(name, ns)| (name.to_owned(), ns)).collect::<Times>()
     };
     let (own, stacks) = times(&kernel_with(&[
         ("tile", 10.0, 60.0, 0),
@@ -214,7 +217,7 @@ fn own_time_is_self_time_but_where_regions_cross() {
             ("gemm;store", 10.0),
         ])
     );
-    let mut by_stack: Vec<(String, f64)> = stacks
+    let mut by_stack: Times = stacks
         .into_iter()
         .map(|(stack, ns)| (stack.rsplit(';').next().unwrap_or_default().to_owned(), ns))
         .collect();
