@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use profiler_trace::{
-    Capture, Decoder, ExportOptions, GroupBy, Grouping, SpeedscopeOptions, StackGroup, StatsQuery,
-    Trace,
+    Capture, Decoder, ExportOptions, GroupBy, Grouping, SpeedscopeOptions, StackGroup, Trace,
 };
 use serde_json::Value as Json;
 
 use crate::memory::within;
+
+#[path = "../../profiler-trace/tests/support/figures.rs"]
+mod figures;
+
+const GROUPS: [GroupBy; 6] =
+    [GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp];
 
 /// Bytes that anything may take, however small its input is.
 pub const MEMORY_FLOOR: usize = 4 << 20;
@@ -25,8 +30,8 @@ pub fn capture(capture: &Capture, choice: u8) -> Trace {
         0 => timelines(&trace, choice / 8),
         1 => profiles(&trace),
         2 => events(&trace),
-        3 => statistics(&trace, choice / 8),
-        4 => launches(&trace),
+        3 => figures::statistics(&trace, GROUPS[usize::from(choice / 8) % GROUPS.len()]),
+        4 => figures::launches(&trace),
         5 => ways_of_decoding(capture, &trace),
         6 => costs_and_merges(&trace),
         _ => {
@@ -188,53 +193,6 @@ fn events(trace: &Trace) {
     let csv = String::from_utf8(written(|bytes| trace.write_events_csv_to(bytes))).expect("UTF-8");
     let columns = csv.lines().next().map(|line| line.split(',').count());
     assert!(rows.iter().all(|row| row.as_object().map(serde_json::Map::len) == columns));
-}
-
-fn statistics(trace: &Trace, choice: u8) {
-    let groups =
-        [GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp];
-    let by = groups[usize::from(choice) % groups.len()];
-    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
-    let count = |query: &StatsQuery| {
-        let stats = trace.stats_of(query);
-        for row in &stats.rows {
-            let of = &row.ns;
-            assert!([of.min, of.p50, of.p95, of.p99, of.max].is_sorted(), "{row:?}");
-            assert!(of.total.is_finite() && row.share.is_finite() && row.share >= 0.0, "{row:?}");
-            assert!(row.cycles.is_none_or(|cycles| cycles.p50 <= cycles.max));
-        }
-        assert!(!stats.to_string().is_empty());
-        json(&written(|bytes| stats.write_json_to(bytes)));
-        written(|bytes| stats.write_csv_to(bytes));
-        stats.rows.iter().map(|row| row.count + row.open).sum::<u64>()
-    };
-    let all = (regions + trace.warps.len()) as u64;
-    assert_eq!(count(&StatsQuery::new().by(by)), all, "{by:?}");
-    let windows = [f64::NEG_INFINITY..300.0, 300.0..f64::INFINITY];
-    let parts = windows.map(|window| count(&StatsQuery::new().by(by).window_ns(window)));
-    assert_eq!(parts.iter().sum::<u64>(), all, "{by:?}");
-}
-
-fn launches(trace: &Trace) {
-    for launch in 0..trace.launches.len() {
-        let path = trace.critical_path(launch).expect("a launch has warps");
-        let mut at = trace.launches[launch].start_ns;
-        for step in &path.steps {
-            assert!(step.start_ns == at && step.end_ns > at, "{path:?}");
-            at = step.end_ns;
-        }
-        assert!(path.steps.is_empty() || at == trace.launches[launch].end_ns);
-        let waits = trace.waits(launch).expect("a launch");
-        assert!(waits.rows.iter().all(|row| row.blocked <= row.count));
-        let balance = trace.balance(launch).expect("a launch has warps");
-        for load in [balance.warps, balance.blocks, balance.sms, balance.sms_done] {
-            assert!((0.0..=1.0 + 1e-9).contains(&load.imbalance()), "{load:?}");
-        }
-        assert!(balance.warp_tail.mean_running <= balance.warp_tail.peak as f64 + 1e-9);
-        for text in [path.to_string(), waits.to_string(), balance.to_string()] {
-            assert!(!text.is_empty());
-        }
-    }
 }
 
 /// Values may be NaN, which equals nothing, but not its text.

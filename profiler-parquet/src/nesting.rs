@@ -1,9 +1,6 @@
 //! What encloses what: parents and paths.
 //!
-//! A region lies in the region of the same lane and track that encloses it most closely: of those
-//! that contain it, which [`Region::depth`] counts, the one that ends first. A path follows that.
-
-use std::collections::HashMap;
+//! What encloses a record most closely is what [`profiler_trace::Nesting`] says; a path follows that.
 
 use profiler_trace::{Mark, Region, SiteIndex};
 
@@ -94,29 +91,16 @@ pub(crate) struct Within {
     pub(crate) path: PathKey,
 }
 
-/// A lane and its track.
-type Recorder = (u8, Option<u32>);
-
-/// A region that had not ended when the last one began.
-struct Running {
-    end: u64,
-    within: Within,
-}
-
 /// Goes through the regions (and marks) of a warp in order of their start.
 pub(crate) struct Nesting {
     kernel: Within,
-    /// For each lane and track the regions that run, the last to end first.
-    running: Vec<(Recorder, Vec<Running>)>,
-    index: HashMap<Recorder, usize>,
-    /// Where the last region was found.
-    last: usize,
+    regions: profiler_trace::Nesting<Within>,
 }
 
 impl Nesting {
     /// At the entry of a warp whose row and path are these.
     pub(crate) fn new(kernel: Within) -> Self {
-        Self { kernel, running: Vec::new(), index: HashMap::new(), last: 0 }
+        Self { kernel, regions: profiler_trace::Nesting::new() }
     }
 
     /// The next region, whose row this is: what encloses it, and its own path.
@@ -126,47 +110,18 @@ impl Nesting {
         event: u64,
         paths: &mut Paths,
     ) -> (Within, PathKey) {
-        let kernel = self.kernel;
-        let running = self.running(region.lane, region.track);
-        let end = region.end.map_or(u64::MAX, |end| end.ticks);
-        leave(running, region.start.ticks);
-        // The decoder's depth also decides where two touch in one tick. The largest stands for all
-        // beyond it.
-        let enclosing = match region.depth {
-            u16::MAX => running.partition_point(|other| other.end >= end),
-            depth => usize::from(depth).min(running.len()),
-        };
-        let parent = enclosing.checked_sub(1).map_or(kernel, |parent| running[parent].within);
-        let path = paths.child(parent.path, region.site);
-        running.insert(enclosing, Running { end, within: Within { event, path } });
-        (parent, path)
+        let mut parent = self.kernel;
+        let own = self.regions.region(region, |enclosing| {
+            parent = enclosing.unwrap_or(parent);
+            Within { event, path: paths.child(parent.path, region.site) }
+        });
+        (parent, own.path)
     }
 
     /// A mark at or after the start of the last region and before that of the next: what encloses
     /// it, and its own path.
     pub(crate) fn mark(&mut self, mark: &Mark, paths: &mut Paths) -> (Within, PathKey) {
-        let kernel = self.kernel;
-        let running = self.running(mark.lane, mark.track);
-        leave(running, mark.time.ticks);
-        let parent = running.last().map_or(kernel, |running| running.within);
+        let parent = self.regions.mark(mark).unwrap_or(self.kernel);
         (parent, paths.child(parent.path, mark.site))
-    }
-
-    fn running(&mut self, lane: u8, track: Option<u32>) -> &mut Vec<Running> {
-        let key = (lane, track);
-        if self.running.get(self.last).is_none_or(|known| known.0 != key) {
-            self.last = *self.index.entry(key).or_insert_with(|| {
-                self.running.push((key, Vec::new()));
-                self.running.len() - 1
-            });
-        }
-        &mut self.running[self.last].1
-    }
-}
-
-/// Forgets what ended before this moment.
-fn leave(running: &mut Vec<Running>, ticks: u64) {
-    while running.last().is_some_and(|last| last.end < ticks) {
-        running.pop();
     }
 }

@@ -87,10 +87,15 @@ const report = (() => {
     const { kind, rank } = data.labels[label];
     return kind === "region" ? categorical(rank) : css("--kernel");
   }
-  /** Black or white, whichever is easier to read on a colour. */
+  /** Black or white, whichever differs more from a colour. */
   function inkOn(background) {
-    const [red, green, blue] = background.match(/[\d.]+/g).map(Number);
-    return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000" : "#fff";
+    // Relative luminance, by the Web Content Accessibility Guidelines; black and white differ as much
+    // from 0.179.
+    const [red, green, blue] = background.match(/[\d.]+/g).map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000" : "#fff";
   }
 
   const redraws = [];
@@ -179,7 +184,7 @@ const report = (() => {
   }
 
   return {
-    data, digits, duration, moments, count, niceStep, element, svg, sequential, css, color, inkOn,
+    data, digits, duration, moments, count, niceStep, element, svg, categorical, sequential, css, color, inkOn,
     drawn, showTip, sized, unpack, onPick, pick, picked,
   };
 })();

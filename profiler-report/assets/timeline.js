@@ -212,7 +212,8 @@ report.startTimeline = (overviewBytes, detail) => {
       const from = Math.max(left, x);
       const to = Math.min(wide, x + size);
       const fill = fillOf[label];
-      context.globalAlpha = highlighted >= 0 && label !== highlighted ? 0.15 : 1;
+      const isFaint = highlighted >= 0 && label !== highlighted;
+      context.globalAlpha = isFaint ? 0.15 : 1;
       context.fillStyle = fill;
       context.fillRect(from, y, Math.max(1, to - from - (size > 4 ? 1 : 0)), BAR - 1);
       if (items.flags[item] & OPEN) {
@@ -220,7 +221,8 @@ report.startTimeline = (overviewBytes, detail) => {
         context.fillRect(Math.max(from, to - 3), y, 3, BAR - 1);
       }
       const room = Math.floor((to - from - 8) / 6.2);
-      if (room >= 3) {
+      // Nobody could read a name on a faint bar.
+      if (room >= 3 && !isFaint) {
         const { name } = data.labels[label];
         context.fillStyle = inkOn(fill);
         context.fillText(name.length > room ? `${name.slice(0, room - 1)}…` : name, from + 4, y + BAR / 2);
@@ -255,6 +257,7 @@ report.startTimeline = (overviewBytes, detail) => {
       if (warps.lost[warp] > 0) notes.push(`LOST ${count(warps.lost[warp])}`);
       if (warps.flags[warp] & CUT) notes.push("rest left out of this page");
       context.fillStyle = css("--ink");
+      context.globalAlpha = 1;
       const room = Math.floor((to - x - 8) / 6.2);
       context.fillText(notes.join(", ").slice(0, room), x + 4, y + BAR / 2);
     }

@@ -1,4 +1,4 @@
-//! A flame graph of the regions, by their own time.
+//! A flame graph of the regions, by their self time.
 
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
@@ -48,7 +48,7 @@ pub struct FlamegraphOptions {
 /// bottom, as wide as its time in nanoseconds over all warps, lanes and launches. The writer need not
 /// be buffered.
 ///
-/// The frames and their own times are those of [`Trace::write_folded_to`], which says what they are
+/// The frames and their self times are those of [`Trace::write_folded_to`], which says what they are
 /// where regions cross, have no end, or were recorded by other lanes. Frames with less than a
 /// ten-thousandth of all time are left out; the image says how many.
 ///
@@ -87,7 +87,7 @@ struct Frame {
     /// Nanoseconds in this stack and in those that are deeper.
     ns: u128,
     /// Nanoseconds in no deeper one.
-    own_ns: u128,
+    self_ns: u128,
     /// How many frames are around it.
     depth: usize,
     /// Frames in it, in the order in which they were first seen.
@@ -121,7 +121,7 @@ impl Tree {
                 });
                 frames[at].ns += ns;
             }
-            frames[at].own_ns += ns;
+            frames[at].self_ns += ns;
         }
         Self { frames }
     }
@@ -266,9 +266,9 @@ impl<'t> Drawing<'t> {
             name = escape(&frame.name),
         )?;
         if !frame.inner.is_empty() && frame.depth > 0 {
-            let own = self.tree.share(frame.own_ns);
-            let time = duration(frame.own_ns as f64);
-            write!(out, "\noutside the regions in it {time}, {}", percent(own))?;
+            let outside = self.tree.share(frame.self_ns);
+            let time = duration(frame.self_ns as f64);
+            write!(out, "\noutside the regions in it {time}, {}", percent(outside))?;
         }
         writeln!(
             out,

@@ -6,6 +6,11 @@
 //! share is taken from the region around them once. Regions without an end have no duration: they
 //! are passed over, and what lies in them counts as lying in what is around them.
 //!
+//! The *self time* of folded stacks and flame graphs is another figure: there each moment of a lane is
+//! in one stack, so that time which crossing regions share is that of the one that began last, and here
+//! it is the own time of both. A row of a table says how much of a region holds nothing else of its
+//! kind, and a stack's frames must add up to their root. Where regions nest, both are equal.
+//!
 //! The kernel is around the regions of all lanes and tracks of a warp; its own time is what none of
 //! them covers.
 

@@ -111,7 +111,8 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
         "Nesting",
         "Regions within regions, over all warps and launches. \
         Own time is what no region within covers, by nesting on one lane and track; where several \
-        lanes or tracks of a warp record at once, each counts.",
+        lanes or tracks of a warp record at once, or regions cross, each counts. (The self time of \
+        flame graphs and folded stacks is each moment of a lane once.)",
     )?;
     tables::nesting(out, &collected.tree, &rows)?;
     out.write_all(b"</section>\n")?;

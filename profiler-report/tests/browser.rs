@@ -15,7 +15,7 @@ use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_
 use profiler_trace::{Diagnostic, DiagnosticKind, Place, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
-use tool::{Browser, Scheme, Seen};
+use tool::{Browser, Scheme, Seen, contrast};
 
 type Test = fn(&Browser) -> Result<(), Failed>;
 
@@ -102,7 +102,12 @@ fn figures(browser: &Browser, scheme: Scheme) -> Result<(), Failed> {
         const dark = luminance(rgb(document.body, 'backgroundColor'));
         button.click();
         const after = luminance(rgb(document.body, 'backgroundColor'));
-        return { rows, contrasts, before, light, dark, after };";
+        const parts = (color) => color.startsWith('#')
+          ? [...color.slice(1)].map((digit) => parseInt(digit, 16) * 17) : color.match(/[\\d.]+/g).map(Number);
+        const colors = Array.from({ length: 21 }, (_, rank) => report.categorical(rank)).concat(report.css('--kernel'));
+        const bars = colors.map((color) => [color, report.inkOn(color)].map(parts));
+        bars.push([report.css('--kernel'), report.css('--ink')].map(parts));
+        return { rows, contrasts, before, light, dark, after, bars };";
     let answer = ask(browser, &page(&trace, &ReportOptions::default())?, scheme, probe)?;
     let stats = trace.stats();
     let rows = answer["rows"].as_array().ok_or("rows")?;
@@ -129,6 +134,12 @@ fn figures(browser: &Browser, scheme: Scheme) -> Result<(), Failed> {
     }
     for contrast in answer["contrasts"].as_array().ok_or("contrasts")? {
         assert!(contrast.as_f64() >= Some(4.5), "text can be read: {answer}");
+    }
+    let bars = answer["bars"].as_array().ok_or("bars")?;
+    assert_eq!(bars.len(), 23);
+    for pair in bars {
+        let contrast = contrast(&pair[0], &pair[1]);
+        assert!(contrast >= 4.5, "names on bars can be read: {contrast} of {pair}");
     }
     let [before, light, dark, after] =
         ["before", "light", "dark", "after"].map(|name| answer[name].as_f64().unwrap_or(-1.0));
@@ -568,22 +579,11 @@ fn flamegraph_zooms(browser: &Browser) -> Result<(), Failed> {
         assert_eq!(answer["again"], answer["whole"], "Escape shows everything");
         assert_eq!(answer["value"], "");
         for pair in answer["inks"].as_array().ok_or("inks")? {
-            let [ground, ink] = [&pair[0], &pair[1]].map(luminance);
-            let contrast = (ground.max(ink) + 0.05) / (ground.min(ink) + 0.05);
-            assert!(contrast > 4.5, "names can be read: {pair}");
+            assert!(contrast(&pair[0], &pair[1]) >= 4.5, "names can be read: {pair}");
         }
         pages.push([answer["page"].clone(), answer["title"].clone()]);
     }
     assert_ne!(pages[0][0], pages[1][0], "the system decides on light and dark");
     assert_ne!(pages[0][1], pages[1][1]);
     Ok(())
-}
-
-/// By the Web Content Accessibility Guidelines, of red, green and blue.
-fn luminance(color: &Value) -> f64 {
-    let part = |at: usize| match color[at].as_f64().unwrap_or(f64::NAN) / 255.0 {
-        share if share <= 0.04045 => share / 12.92,
-        share => ((share + 0.055) / 1.055).powf(2.4),
-    };
-    0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2)
 }

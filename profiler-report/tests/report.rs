@@ -5,7 +5,7 @@ mod support;
 use std::io::{self, Write};
 
 use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
-use profiler_trace::Trace;
+use profiler_trace::{StackGroup, Trace};
 use profiler_wire::SiteKind;
 
 fn page(trace: &Trace, options: &ReportOptions) -> String {
@@ -155,4 +155,82 @@ fn a_flame_graph_of_nothing_is_an_error_with_its_cure() {
     let error = result.expect_err("nothing to draw");
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     assert!(error.to_string().contains("record at least one launch"));
+}
+
+/// Names of rows or stacks, and nanoseconds.
+type Times = Vec<(String, f64)>;
+
+/// Names and own times of the page's nesting, and folded stacks with their self times.
+fn times(trace: &Trace) -> (Times, Times) {
+    let text = page(trace, &ReportOptions::default());
+    let table = text.split("<table id=\"nesting\">").nth(1).expect("a nesting");
+    let rows = table.split("</table>").next().expect("its end").split("<tr>").skip(2);
+    let own = rows.map(|row| {
+        let name = row.split("</i>").nth(1).and_then(|rest| rest.split('<').next());
+        let value = row.split("data-value=\"").nth(3).and_then(|rest| rest.split('"').next());
+        (name.expect("a name").to_owned(), value.and_then(|value| value.parse().ok()).expect("ns"))
+    });
+    let mut folded = Vec::new();
+    trace.write_folded_to(&mut folded, StackGroup::Kernel).expect("memory can be written");
+    let folded = String::from_utf8(folded).expect("stacks are UTF-8");
+    let stacks = folded.lines().map(|line| {
+        let (stack, ns) = line.rsplit_once(' ').expect("a stack and its time");
+        (stack.to_owned(), ns.parse().expect("ns"))
+    });
+    (own.collect(), stacks.collect())
+}
+
+fn kernel_with(regions: &[(&str, f64, f64, u16)]) -> Trace {
+    let mut trace = support::gpu();
+    let kernel = support::site(&mut trace, SiteKind::Kernel, "gemm");
+    support::launch(&mut trace, kernel, [1, 1, 1], 0.0);
+    support::warp(&mut trace, 0, 0, 0, 0.0, 100.0);
+    for &(name, start, end, depth) in regions {
+        let known = trace.sites.iter().position(|site| site.name == name);
+        let site = match known {
+            Some(at) => profiler_trace::SiteIndex(at as u32),
+            None => support::site(&mut trace, SiteKind::Region, name),
+        };
+        support::region(&mut trace, site, (start, end), depth);
+    }
+    trace
+}
+
+#[test]
+fn own_time_is_self_time_but_where_regions_cross() {
+    let named = |names: &[(&str, f64)]| {
+        names.iter().map(|&(name, ns)| (name.to_owned(), ns)).collect::<Times>()
+    };
+    let (own, stacks) = times(&kernel_with(&[
+        ("tile", 10.0, 60.0, 0),
+        ("load", 20.0, 25.0, 1),
+        ("mma", 30.0, 50.0, 1),
+        ("store", 70.0, 80.0, 0),
+    ]));
+    assert_eq!(
+        stacks,
+        named(&[
+            ("gemm", 40.0),
+            ("gemm;tile", 25.0),
+            ("gemm;tile;load", 5.0),
+            ("gemm;tile;mma", 20.0),
+            ("gemm;store", 10.0),
+        ])
+    );
+    let mut by_stack: Times = stacks
+        .into_iter()
+        .map(|(stack, ns)| (stack.rsplit(';').next().unwrap_or_default().to_owned(), ns))
+        .collect();
+    by_stack.sort_by(|left, right| left.0.cmp(&right.0));
+    let mut by_row = own;
+    by_row.sort_by(|left, right| left.0.cmp(&right.0));
+    assert_eq!(by_row, by_stack);
+
+    // They share 20 ns: own time of both, and self time of the one that began last.
+    let (own, stacks) = times(&kernel_with(&[("a", 10.0, 50.0, 0), ("b", 30.0, 70.0, 0)]));
+    let mut own = own;
+    own.sort_by(|left, right| left.0.cmp(&right.0));
+    assert_eq!(own, named(&[("a", 40.0), ("b", 40.0), ("gemm", 40.0)]));
+    let expected = [("gemm", 40.0), ("gemm;a", 20.0), ("gemm;a;b", 20.0), ("gemm;b", 20.0)];
+    assert_eq!(stacks, named(&expected));
 }

@@ -235,17 +235,19 @@ impl ToNs<'_> {
             let part = cycles.cast_signed() as f64 / self.line.length;
             return self.line.bounded(self.line.ns + self.line.rise * part);
         }
-        self.elsewhere(clock)
+        let ns;
+        (self.line, ns) = self.axis.elsewhere(self.line, clock);
+        ns
     }
 
     /// Two readings, which mostly lie on the same line. Processors divide two numbers in the time of
     /// one if they are told to at once.
     #[inline]
     pub(crate) fn ns_of_two(&mut self, clocks: [u64; 2]) -> [f64; 2] {
-        let cycles = clocks.map(|clock| clock.wrapping_sub(self.line.clock));
-        if cycles[0].max(cycles[1]) < self.line.cycles {
+        let line = self.line;
+        let cycles = clocks.map(|clock| clock.wrapping_sub(line.clock));
+        if cycles[0] < line.cycles && cycles[1] < line.cycles {
             let cycles = cycles.map(|cycles| cycles.cast_signed() as f64);
-            let line = &self.line;
             let parts = [cycles[0] / line.length, cycles[1] / line.length];
             let rises = [line.rise * parts[0], line.rise * parts[1]];
             let ns = [line.ns + rises[0], line.ns + rises[1]];
@@ -253,20 +255,23 @@ impl ToNs<'_> {
         }
         clocks.map(|clock| self.ns(clock))
     }
+}
 
+impl Axis<'_> {
+    /// A reading that is not on `line`, and the line on which it is, if it is on one. Lines are handed
+    /// over as values, so that a loop over readings holds its own in registers.
     #[cold]
-    fn elsewhere(&mut self, clock: u64) -> f64 {
-        let ns = match self.axis {
-            Axis::Timer(origin) => difference(clock, origin),
-            Axis::Map(None) => 0.0,
-            Axis::Map(Some(map)) => {
-                if let Some(line) = map.line(clock) {
-                    self.line = line;
-                }
+    #[inline(never)]
+    fn elsewhere(self, mut line: SegmentLine, clock: u64) -> (SegmentLine, f64) {
+        let ns = match self {
+            Self::Timer(origin) => difference(clock, origin),
+            Self::Map(None) => 0.0,
+            Self::Map(Some(map)) => {
+                line = map.line(clock).unwrap_or(line);
                 map.at(clock)
             }
         };
-        ns.max(0.0)
+        (line, ns.max(0.0))
     }
 }
 

@@ -1,8 +1,11 @@
 //! Whatever a capture holds, statistics, balance, paths and comparisons are consistent.
 
+#[path = "support/figures.rs"]
+mod figures;
+
 use profiler_trace::diff::{DiffOptions, Verdict, diff};
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, GroupBy, StatsQuery, Trace, Value, decode};
+use profiler_trace::{Capture, GroupBy, Trace, Value, decode};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;
 
@@ -43,47 +46,10 @@ fn whole() -> Capture {
 }
 
 fn check(trace: &Trace) {
-    let count = |query: &StatsQuery| {
-        let stats = trace.stats_of(query);
-        for row in &stats.rows {
-            let of = &row.ns;
-            let order = [of.min, of.p50, of.p95, of.p99, of.max];
-            assert!(order.is_sorted(), "{row:?}");
-            assert!(of.total.is_finite() && row.share.is_finite() && row.share >= 0.0);
-            assert!(row.cycles.is_none_or(|cycles| cycles.p50 <= cycles.max));
-        }
-        assert!(!stats.to_string().is_empty());
-        stats.rows.iter().map(|row| row.count + row.open).sum::<u64>()
-    };
-    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
-    let all = (regions + trace.warps.len()) as u64;
     let groups =
         [GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp];
-    for by in groups {
-        assert_eq!(count(&StatsQuery::new().by(by)), all, "{by:?}");
-        let windows = [f64::NEG_INFINITY..300.0, 300.0..f64::INFINITY];
-        let parts = windows.map(|window| count(&StatsQuery::new().by(by).window_ns(window)));
-        assert_eq!(parts.iter().sum::<u64>(), all, "{by:?}");
-    }
-    for launch in 0..trace.launches.len() {
-        let path = trace.critical_path(launch).expect("a launch has warps");
-        let mut at = trace.launches[launch].start_ns;
-        for step in &path.steps {
-            assert!(step.start_ns == at && step.end_ns > at, "{path:?}");
-            at = step.end_ns;
-        }
-        assert!(path.steps.is_empty() || at == trace.launches[launch].end_ns);
-        let waits = trace.waits(launch).expect("a launch");
-        assert!(waits.rows.iter().all(|row| row.blocked <= row.count));
-        let balance = trace.balance(launch).expect("a launch has warps");
-        for load in [balance.warps, balance.blocks, balance.sms, balance.sms_done] {
-            assert!((0.0..=1.0 + 1e-9).contains(&load.imbalance()), "{load:?}");
-        }
-        assert!(balance.warp_tail.mean_running <= balance.warp_tail.peak as f64 + 1e-9);
-        assert!(
-            ![path.to_string(), waits.to_string(), balance.to_string()].contains(&String::new())
-        );
-    }
+    groups.into_iter().for_each(|by| figures::statistics(trace, by));
+    figures::launches(trace);
     let options = DiffOptions { permutations: 1000, ..DiffOptions::default() };
     let side = std::slice::from_ref(trace);
     let same = diff(side, side, &options).expect("usable options");

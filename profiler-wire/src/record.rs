@@ -161,6 +161,15 @@ pub const fn unpack(word: u64) -> (u32, u64) {
     (high & TAG_MAX, (word & 0xffff_ffff) | (((high >> TAG_BITS) as u64) << 32))
 }
 
+/// The site and the ticks in the stamp of a [`RecordKind::Range`]; `None` in that of another unit.
+#[must_use]
+#[inline]
+pub const fn unpack_range(word: u64) -> Option<(u32, u64)> {
+    let (tag, ticks) = unpack(word);
+    let site = tag.wrapping_sub(self::tag(RecordKind::Range, 0));
+    if site > SITE_MAX { None } else { Some((site, ticks)) }
+}
+
 /// Word 0 of a region that began at `begin` (a 64-bit clock) on the track of `track_field`.
 #[must_use]
 #[inline(always)]
@@ -204,10 +213,12 @@ mod tests {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
                     let stamp = Stamp { kind, site, ticks };
                     assert_eq!(Stamp::unpack(stamp.pack()), Some(stamp));
+                    let is_range = kind == RecordKind::Range;
+                    assert_eq!(unpack_range(stamp.pack()), is_range.then_some((site, ticks)));
                 }
             }
         }
-        assert_eq!(Stamp::unpack(0), None);
+        assert_eq!((Stamp::unpack(0), unpack_range(0)), (None, None));
         assert_eq!(Stamp::unpack(stamp(10 << SITE_BITS, 5)), None);
         assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
     }

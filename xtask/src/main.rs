@@ -10,6 +10,7 @@ mod bundle;
 mod cases;
 mod command;
 mod cost_table;
+mod host_bench;
 mod program;
 mod sanitize;
 mod supply_chain;
@@ -52,6 +53,9 @@ Commands:
               on the emulator: `run.sh OUT_DIR [SECONDS [SEED]]` on a machine with an NVIDIA GPU
   cost-table  Write the table of RECORD_COST_JSONL, which that made, into README.md and
               docs/measurements/record-cost.md, and draw docs/images/record-cost.svg
+  host-bench  Measure decoding, exports, statistics and reports of captures of up to 10^7 records,
+              and write docs/measurements/host-side.jsonl and the tables of host-side.md; with
+              --quick on small captures, and into target/host-bench
   help        Show this text
 
 Further arguments of `test` go to `cargo test`.
@@ -73,7 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
-    if !matches!(command, "test" | "cost-table" | "sanitize") && !rest.is_empty() {
+    if !matches!(command, "test" | "cost-table" | "sanitize" | "host-bench") && !rest.is_empty() {
         return Err(format!("`cargo xtask {command}` takes no arguments, see --help").into());
     }
     match command {
@@ -92,6 +96,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-bench" => program::BENCH.make(),
         "gpu-agreement" => program::AGREEMENT.make(),
         "cost-table" => cost_table::table(rest),
+        "host-bench" => host_bench::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -228,3 +228,18 @@ fn decode(text: &str) -> Vec<u8> {
     }
     bytes
 }
+
+/// By the Web Content Accessibility Guidelines, of two colours.
+pub(crate) fn contrast(ground: &Value, ink: &Value) -> f64 {
+    let [ground, ink] = [ground, ink].map(luminance);
+    (ground.max(ink) + 0.05) / (ground.min(ink) + 0.05)
+}
+
+/// By the same, of red, green and blue.
+fn luminance(color: &Value) -> f64 {
+    let part = |at: usize| match color[at].as_f64().unwrap_or(f64::NAN) / 255.0 {
+        share if share <= 0.04045 => share / 12.92,
+        share => ((share + 0.055) / 1.055).powf(2.4),
+    };
+    0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2)
+}

@@ -16,8 +16,8 @@ use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::Value;
 use crate::site_table::SiteTable;
 
-/// What stands at each site id of a module: twice the site's index, plus 2, plus 1 where it is a
-/// region; 0 where there is none.
+/// What stands at each site id of a module: the site's index, with [`SiteKinds::NO_REGION`] where it
+/// is no region; [`NONE`] where there is none.
 #[derive(Debug, Default)]
 pub(super) struct SiteKinds(Vec<u32>);
 
@@ -25,6 +25,9 @@ pub(super) struct SiteKinds(Vec<u32>);
 const IDS_DENSE: usize = 1024;
 
 impl SiteKinds {
+    /// Above all indices, as ids are below it.
+    const NO_REGION: u32 = 1 << 31;
+
     /// `bytes` are those of the records that it is to be used for. Where the ids are so sparse that
     /// it would be larger, no site is in it: lanes are then decoded with the table itself.
     pub(super) fn new(table: &SiteTable, bytes: usize) -> Self {
@@ -37,9 +40,9 @@ impl SiteKinds {
             if site.id <= record::SITE_MAX {
                 let id = site.id as usize;
                 if kinds.len() <= id {
-                    kinds.resize(id + 1, 0);
+                    kinds.resize(id + 1, NONE);
                 }
-                kinds[id] = 2 * index + 2 + u32::from(site.kind.is_region());
+                kinds[id] = if site.kind.is_region() { index } else { index | Self::NO_REGION };
             }
         }
         Self(kinds)
@@ -47,14 +50,13 @@ impl SiteKinds {
 
     /// The index of the site with some id, and whether it is a region.
     fn at(&self, id: u32) -> Option<(u32, bool)> {
-        let code = *self.0.get(id as usize)?;
-        Some(((code / 2).checked_sub(1)?, code % 2 == 1))
+        let code = self.0.get(id as usize).copied().filter(|code| *code != NONE)?;
+        Some((code & !Self::NO_REGION, code < Self::NO_REGION))
     }
 
     /// The index of the site with some id, if it is a region.
     fn region_at(&self, id: u32) -> Option<u32> {
-        let code = self.0.get(id as usize).copied().filter(|code| code % 2 == 1)?;
-        Some(code / 2 - 1)
+        self.0.get(id as usize).copied().filter(|code| *code < Self::NO_REGION)
     }
 }
 
@@ -158,6 +160,73 @@ pub(super) struct Counted {
     pub is_plain: bool,
 }
 
+/// A pass over a lane between two of its units.
+#[derive(Clone, Copy)]
+struct Ranges {
+    /// When the unit before was written.
+    last: u64,
+    /// How many units were read.
+    number: u32,
+    /// See [`Sizes::next`]; of regions that are not plain it says nothing.
+    sizes: Sizes,
+    last_end: u64,
+    is_plain: bool,
+    /// How many regions there were before the lane.
+    first: usize,
+}
+
+impl Ranges {
+    /// Appends the ranges that come next, which most units are, and returns the first unit that is
+    /// none. `None` if one is odd.
+    #[inline]
+    fn append(
+        mut self,
+        lane: &DirectLane<'_>,
+        units: &mut impl Iterator<Item = [u64; 2]>,
+        regions: &mut Vec<Raw>,
+    ) -> Option<(Self, Option<[u64; 2]>)> {
+        let Bounds { entry, exit, .. } = lane.bounds;
+        let limit = lane.bounds.limit();
+        let number = lane.place.lane.unwrap_or_default();
+        for unit in units {
+            let [data, stamp] = unit;
+            let Some((id, ticks)) = record::unpack_range(stamp) else {
+                return Some((self, Some(unit)));
+            };
+            let site = lane.kinds.region_at(id)?;
+            let end = data.checked_add(ticks.wrapping_sub(data) & TICK_MASK)?;
+            let gap = end.checked_sub(self.last)?;
+            let gap_hides = gap > TICK_MASK && (self.number > 0 || exit.is_none());
+            if data < entry || end > limit || gap_hides {
+                return None;
+            }
+            self.last = end;
+            let mut size = 0;
+            if self.is_plain {
+                match self.sizes.next(&regions[self.first..], self.last_end, data) {
+                    Some(found) => size = found,
+                    None => self.is_plain = false,
+                }
+                self.last_end = end;
+            }
+            regions.push(Raw {
+                start: data,
+                end,
+                site,
+                track: 0,
+                end_unit: self.number,
+                value: NONE,
+                size,
+                depth: 0,
+                lane: number,
+                is_token: false,
+            });
+            self.number += 1;
+        }
+        Some((self, None))
+    }
+}
+
 /// A lane to be decoded.
 pub(super) struct DirectLane<'a> {
     pub room: &'a Room<'a>,
@@ -242,54 +311,29 @@ impl DirectLane<'_> {
         recorded: &mut Recorded,
         notes: &mut Diagnostics,
     ) -> Option<Counted> {
-        let Bounds { entry, exit, .. } = self.bounds;
+        let Bounds { exit, entry, .. } = self.bounds;
         let limit = self.bounds.limit();
         let lane = self.place.lane.unwrap_or_default();
         let mut last = self.first_time()?;
         let mut counted = Counted { units: 0, attachments: 0, open: 0, is_plain: true };
         let first = recorded.regions.len();
-        let mut sizes = Sizes::default();
-        let mut previous_end = 0;
+        let (mut sizes, mut last_end) = (Sizes::default(), 0);
         let mut number: u32 = 0;
         // Site and region of the record that an attachment may follow.
         let (mut owner_site, mut owner) = (NONE, NONE);
-        for part in parts {
-            for [data, stamp] in part {
-                let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
-                if kind == RecordKind::Range {
-                    let site = self.kinds.region_at(id)?;
-                    let end = data.checked_add(ticks.wrapping_sub(data) & TICK_MASK)?;
-                    let gap_hides =
-                        (number > 0 || exit.is_none()) && end.wrapping_sub(last) > TICK_MASK;
-                    if data < entry || end > limit || end < last || gap_hides {
-                        return None;
-                    }
-                    last = end;
-                    let mut size = 0;
-                    if counted.is_plain {
-                        let ended = &recorded.regions[first..];
-                        match sizes.next(ended, previous_end, data) {
-                            Some(found) => size = found,
-                            None => counted.is_plain = false,
-                        }
-                        previous_end = end;
-                    }
-                    (owner_site, owner) = (site, recorded.regions.len() as u32);
-                    recorded.regions.push(Raw {
-                        start: data,
-                        end,
-                        site,
-                        track: 0,
-                        end_unit: number,
-                        value: NONE,
-                        size,
-                        depth: 0,
-                        lane,
-                        is_token: false,
-                    });
-                    number += 1;
-                    continue;
+        for mut part in parts {
+            loop {
+                let is_plain = counted.is_plain;
+                let run = Ranges { last, number, sizes, last_end, is_plain, first };
+                let (run, unit) = run.append(self, &mut part, &mut recorded.regions)?;
+                if run.number > number
+                    && let Some(region) = recorded.regions.last()
+                {
+                    (owner_site, owner) = (region.site, recorded.regions.len() as u32 - 1);
                 }
+                Ranges { last, number, sizes, last_end, is_plain: counted.is_plain, .. } = run;
+                let Some([data, stamp]) = unit else { break };
+                let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
                 let step = ticks.wrapping_sub(last) & TICK_MASK;
                 let now = last.checked_add(step).filter(|now| *now <= limit)?;
                 if exit.is_none() && (1 << TICK_BITS) - step < SLACK {

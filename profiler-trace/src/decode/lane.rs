@@ -43,11 +43,14 @@ pub(super) struct Decoder<'a> {
 impl Scratch {
     /// The regions, in the order of [`crate::Warp::regions`].
     pub(super) fn regions(&self) -> impl ExactSizeIterator<Item = &Raw> {
-        let (regions, order) = (self.recorded.regions.as_slice(), self.sorter.order());
-        (0..regions.len()).map(move |at| match order.get(at) {
-            Some(index) => &regions[*index as usize],
-            None => &regions[at],
-        })
+        let regions = self.recorded.regions.as_slice();
+        self.sorter.order().iter().map(|index| &regions[*index as usize])
+    }
+
+    /// Forgets what was decoded.
+    pub(super) fn clear(&mut self) {
+        self.recorded.clear();
+        self.sorter.keep(0);
     }
 }
 
@@ -136,9 +139,13 @@ impl Decoder<'_> {
 
     /// Sorts what all lanes recorded.
     pub(super) fn finish(&mut self) {
-        let Recorded { regions, marks, anchors, .. } = &mut self.scratch.recorded;
+        let Scratch { recorded, sorter, .. } = &mut *self.scratch;
+        let Recorded { regions, marks, anchors, .. } = recorded;
         if self.lanes > 1 {
             regions::sort_lanes(regions);
+        }
+        if !self.is_alone {
+            sorter.keep(regions.len());
         }
         marks.sort_by_key(|mark| mark.ticks);
         anchors.sort_by_key(|anchor| anchor.1);

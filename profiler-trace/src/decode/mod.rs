@@ -337,7 +337,7 @@ impl SlotSource<'_> {
         warp.track = track_number(header.track);
         warp.clock = header.record_clock;
         (warp.entry, warp.exit) = entry_and_exit(slot, self.clocks);
-        scratch.recorded.clear();
+        scratch.clear();
         let mut decoder = lane::Decoder {
             sites: &self.module.sites,
             kinds: self.kinds,

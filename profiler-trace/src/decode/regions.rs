@@ -64,7 +64,7 @@ impl Raw {
 
 /// Finds the sizes of regions that stand in the order of their ends: how many of those up to a region,
 /// itself among them, did not begin before it.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sizes {
     /// How many of the last regions are of size 1. Each of them began behind the one before it.
     run: usize,
@@ -129,7 +129,7 @@ pub(super) struct Sorter {
 impl Sorter {
     /// Sets the depths of the regions of one lane, which stand in the order of their begins or ends,
     /// and sorts them: by start, of those that start together the longest first. If they `are_alone`,
-    /// they may stay where they are, and [`Sorter::order`] says where that is.
+    /// they may stay where they are. [`Sorter::order`] says where that is.
     ///
     /// `is_plain` says that they are of one track, in the order of their ends, and each with its
     /// [size](Sizes).
@@ -137,22 +137,37 @@ impl Sorter {
     /// The depth of a region is how many others of its track contain it. Regions that cross contain
     /// neither the other.
     pub(super) fn sort(&mut self, regions: &mut [Raw], is_plain: bool, are_alone: bool) {
-        self.ordered = 0;
         if !is_plain && !make_plain(regions) {
             sort_any(regions);
+            self.keep(regions.len());
             return;
         }
-        self.nest(regions);
-        if !are_alone && self.ordered > 0 {
+        let is_in_order = self.nest(regions);
+        if !are_alone && !is_in_order {
             self.sorted.clear();
-            let order = &self.order[..self.ordered];
-            self.sorted.extend(order.iter().map(|index| regions[*index as usize]));
+            self.sorted
+                .extend(self.order[..regions.len()].iter().map(|index| regions[*index as usize]));
             regions.copy_from_slice(&self.sorted);
-            self.ordered = 0;
         }
     }
 
-    /// The indices of the regions of the last lane in their order; empty if they stand in order.
+    /// Says that so many regions stand in their order.
+    pub(super) fn keep(&mut self, count: usize) {
+        self.lengthen(count);
+        for (index, place) in (0..).zip(&mut self.order[..count]) {
+            *place = index;
+        }
+    }
+
+    /// Makes the order one of so many regions, whatever it then says.
+    fn lengthen(&mut self, count: usize) {
+        if self.order.len() < count {
+            self.order.resize(count, 0);
+        }
+        self.ordered = count;
+    }
+
+    /// The indices in which the regions are in order.
     pub(super) fn order(&self) -> &[u32] {
         &self.order[..self.ordered]
     }
@@ -162,29 +177,32 @@ impl Sorter {
     /// The place of a region is how many of those that ended before it began before it, and how
     /// many of those that ended later did not begin later. The latter also contain it: they are its
     /// depth.
-    fn nest(&mut self, regions: &mut [Raw]) {
-        if self.order.len() < regions.len() {
-            self.order.resize(regions.len(), 0);
-        }
+    ///
+    /// Returns whether they stand in order already.
+    fn nest(&mut self, regions: &mut [Raw]) -> bool {
+        self.lengthen(regions.len());
         let order = &mut self.order[..regions.len()];
         let mut is_in_order = true;
         self.around.clear();
-        let count = regions.len() as u32;
-        for (index, region) in (0..count).zip(regions).rev() {
-            while self.around.last().is_some_and(|first| *first > index) {
+        // The last of them, and how many there are. No index is below 0.
+        let (mut innermost, mut depth) = (0, 0);
+        for (index, region) in (0..regions.len() as u32).zip(regions).rev() {
+            while innermost > index {
                 self.around.pop();
+                innermost = self.around.last().copied().unwrap_or(0);
+                depth -= 1;
             }
-            let depth = self.around.len();
             region.depth = u16::try_from(depth).unwrap_or(u16::MAX);
             let first = index + 1 - region.size;
-            let place = first + depth as u32;
-            is_in_order &= place == index;
-            order[place as usize] = index;
+            order[(first + depth) as usize] = index;
             if region.size > 1 {
+                // Those in it stand before it, and belong behind it.
+                is_in_order = false;
                 self.around.push(first);
+                (innermost, depth) = (first, depth + 1);
             }
         }
-        self.ordered = if is_in_order { 0 } else { count as usize };
+        is_in_order
     }
 }
 
@@ -269,10 +287,11 @@ mod tests {
         sorter.sort(&mut [Raw { end: 5, ..Raw::default() }; 3], false, true);
         let mut regions = regions.to_vec();
         sorter.sort(&mut regions, false, is_alone);
-        let mut sorted = match sorter.order() {
-            [] => regions,
-            order => order.iter().map(|index| regions[*index as usize]).collect(),
-        };
+        if !is_alone {
+            sorter.keep(regions.len());
+        }
+        let order = sorter.order().iter();
+        let mut sorted: Vec<Raw> = order.map(|index| regions[*index as usize]).collect();
         sorted.iter_mut().for_each(|region| region.size = 0);
         sorted
     }

@@ -57,7 +57,9 @@ pub struct ExportOptions {
     /// Names of the tracks that kernels chose by number; the others are called "track 7".
     pub track_names: BTreeMap<u32, String>,
     /// Whether there are tracks that count: the warps that are in the kernel on each SM, and for each
-    /// region how many of its name run at once.
+    /// region how many of its name run at once. The latter is the mean over each of up to 512 parts
+    /// of the launch: of so many that there is a step for each 16 regions, but 512 steps in all and 8
+    /// for a name even where there are few regions.
     pub counters: bool,
     /// Whether the timeline is compressed by gzip, which Perfetto reads as it is. The customary
     /// ending of the file's name is then `.gz`.

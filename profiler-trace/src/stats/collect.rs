@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 
-use super::paths::{Nesting, Paths};
+use super::paths::Paths;
 use super::query::last_ns;
 use super::summary::{Sum, summarize};
 use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
 use crate::export::text;
 use crate::model::{Region, SiteIndex, Trace, Warp};
+use crate::nesting::Nesting;
 use crate::progress::Progress;
 
 /// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
@@ -67,7 +68,7 @@ pub(crate) struct Walk<'t> {
     index: HashMap<Key, u32>,
     rows: Vec<Counted>,
     paths: Paths,
-    nesting: Nesting,
+    nesting: Nesting<u32>,
     /// The rows of nodes in the place that was looked at last.
     near: Vec<u32>,
     near_nodes: Vec<u32>,
@@ -140,7 +141,9 @@ impl<'t> Walk<'t> {
             walk.nesting.clear();
             for region in &warp.warp.regions {
                 let node = if by_path {
-                    walk.nesting.node(&mut walk.paths, root, region)
+                    walk.nesting.region(region, |parent| {
+                        walk.paths.below(parent.unwrap_or(root), region.site)
+                    })
                 } else {
                     region.site.0
                 };

@@ -1,6 +1,6 @@
-//! The nesting of regions: which regions enclose each.
+//! Paths: the regions that enclose each other, down from a kernel.
 
-use crate::model::{Region, SiteIndex};
+use crate::model::SiteIndex;
 
 /// A node of the tree of paths.
 struct Node {
@@ -34,7 +34,8 @@ impl Paths {
         }
     }
 
-    fn below(&mut self, parent: u32, site: SiteIndex) -> u32 {
+    /// The node of a site directly below another node.
+    pub(crate) fn below(&mut self, parent: u32, site: SiteIndex) -> u32 {
         let below = &self.nodes[parent as usize].below;
         match below.binary_search_by_key(&site, |(site, _)| *site) {
             Ok(at) => below[at].1,
@@ -74,47 +75,5 @@ impl Paths {
         }
         path.reverse();
         path
-    }
-}
-
-/// One lane's regions on one track, as they come by in order of their start.
-struct Open {
-    lane: u8,
-    track: Option<u32>,
-    /// End and node of those that still run, the latest end first.
-    running: Vec<(u64, u32)>,
-}
-
-/// Follows the regions of one warp, in their order, and tells the node of each, which lies below that
-/// of the region that encloses it most closely: of the regions of the same lane and track that
-/// contain it, which [`Region::depth`] counts, the one that ends first.
-#[derive(Default)]
-pub(crate) struct Nesting {
-    open: Vec<Open>,
-}
-
-impl Nesting {
-    /// Begins another warp.
-    pub(crate) fn clear(&mut self) {
-        self.open.clear();
-    }
-
-    /// The node of the warp's next region.
-    pub(crate) fn node(&mut self, paths: &mut Paths, root: u32, region: &Region) -> u32 {
-        let same = |open: &Open| open.lane == region.lane && open.track == region.track;
-        let at = self.open.iter().position(same).unwrap_or_else(|| {
-            let (lane, track) = (region.lane, region.track);
-            self.open.push(Open { lane, track, running: Vec::new() });
-            self.open.len() - 1
-        });
-        let running = &mut self.open[at].running;
-        while running.last().is_some_and(|(end, _)| *end < region.start.ticks) {
-            running.pop();
-        }
-        let depth = usize::from(region.depth).min(running.len());
-        let parent = depth.checked_sub(1).map_or(root, |above| running[above].1);
-        let node = paths.below(parent, region.site);
-        running.insert(depth, (region.end.map_or(u64::MAX, |end| end.ticks), node));
-        node
     }
 }

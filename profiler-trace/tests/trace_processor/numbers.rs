@@ -10,6 +10,7 @@ use crate::{Context, Format, Test};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("numbers::counters_of_warps_and_regions", counters_of_warps_and_regions),
+    ("numbers::small_at_any_size", small_at_any_size),
     ("numbers::sql_says_what_statistics_say", sql_says_what_statistics_say),
 ];
 
@@ -51,6 +52,44 @@ fn counters_of_warps_and_regions(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
+fn made_up(regions: u64) -> Result<profiler_trace::Capture, Failed> {
+    Ok(sized(regions, Content::Regions).map_err(|error| error.to_string())?)
+}
+
+/// Counts what is written.
+struct Count<'c>(&'c mut u64);
+
+impl std::io::Write for Count<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        *self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The bytes of a slice, counters and all, and that nothing is lost for it.
+fn small_at_any_size(context: &Context) -> Result<(), Failed> {
+    for regions in [10_000, 200_000] {
+        let trace = decode(&made_up(regions)?);
+        for (gzip, most) in [(false, 28.0), (true, 8.0)] {
+            let options = ExportOptions { gzip, ..ExportOptions::default() };
+            let (path, bytes) = context.write(&trace, &options, Format::Perfetto)?;
+            let each = bytes.len() as f64 / regions as f64;
+            assert!(each <= most, "{each} bytes a slice, {regions} of them, gzip: {gzip}");
+            if regions == 10_000 {
+                let summary = context.processor.check(&path)?;
+                let warps = trace.warps.len() as u64;
+                assert_eq!((summary.slices, summary.unfinished), (regions + warps + 4, 0));
+            }
+            std::fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Count, sum, extremes and median by name are those of the statistics: the timeline has whole nanoseconds of both ends of a
 /// slice, so that a duration may be one off, and a sum is that of the rounded ends.
 fn sql_says_what_statistics_say(context: &Context) -> Result<(), Failed> {
@@ -62,14 +101,17 @@ fn sql_at_ten_million_regions(context: &Context) -> Result<(), Failed> {
 }
 
 fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
-    let capture = sized(regions, Content::Regions).map_err(|error| error.to_string())?;
-    let trace = decode(&capture);
+    let trace = decode(&made_up(regions)?);
     let sql = "WITH ranked AS (SELECT s.name AS name, s.dur AS dur, \
         row_number() OVER (PARTITION BY s.name ORDER BY s.dur) AS place, \
         count(*) OVER (PARTITION BY s.name) AS n FROM slice s JOIN track t ON t.id = s.track_id \
         WHERE t.name != 'about this trace') \
         SELECT name, n, sum(dur), min(dur), max(dur), \
         max(CASE WHEN place = (n + 1) / 2 THEN dur END) FROM ranked GROUP BY name ORDER BY name";
+    let mut plain = 0;
+    trace.write_perfetto_to(Count(&mut plain), &ExportOptions::default())?;
+    let each = plain as f64 / regions as f64;
+    assert!(each <= 28.0, "{each} bytes a slice");
     let options = ExportOptions { gzip: true, ..ExportOptions::default() };
     let (path, bytes) = context.write(&trace, &options, Format::Perfetto)?;
     let answers = context.processor.query(&path, &[sql])?;

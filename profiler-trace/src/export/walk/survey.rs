@@ -70,7 +70,7 @@ impl<S: Source> Walk<'_, S> {
             let site = trace.sites.get(site.0 as usize);
             site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
         };
-        let by_site = activity.steps(&self.axis).into_iter();
+        let by_site = activity.steps(&self.axis, trace.launches.len()).into_iter();
         let by_site = by_site.map(|(site, steps)| (name(site), steps)).collect();
         self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
     }

@@ -1,0 +1,195 @@
+//! `cargo xtask host-bench`: what decoding, exports, statistics and reports cost, as whole processes
+//! and as rates, beside other programs. Writes the raw results and the tables of
+//! `docs/measurements/host-side.md`.
+
+mod plan;
+mod process;
+mod rates;
+mod tables;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::command::Run;
+use crate::{Error, cargo, root, target};
+use plan::{Command, Kind, Programs};
+
+const USAGE: &str = "usage: cargo xtask host-bench [--quick]";
+
+/// A document with tables, and the file of raw results beside it.
+const DOCUMENT: &str = "host-side.md";
+const RESULTS: &str = "host-side.jsonl";
+
+/// How much is measured.
+pub(crate) struct Extent {
+    /// Records of the captures, and how often each command runs.
+    sizes: &'static [(u64, usize)],
+    /// Records of the capture whose timeline is streamed by the library alone.
+    largest: u64,
+    /// Where results go.
+    folder: PathBuf,
+    /// Whether the rates are measured.
+    rates: bool,
+}
+
+impl Extent {
+    fn of(arguments: &[String]) -> Result<Self, Error> {
+        match arguments {
+            [] => Ok(Self {
+                sizes: &[(10_000, 5), (1_000_000, 3), (10_000_000, 2)],
+                largest: 100_000_000,
+                folder: root().join("docs/measurements"),
+                rates: true,
+            }),
+            [only] if only == "--quick" => Ok(Self {
+                sizes: &[(10_000, 1), (100_000, 1)],
+                largest: 1_000_000,
+                folder: target().join("host-bench"),
+                rates: false,
+            }),
+            _ => Err(USAGE.into()),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
+    let extent = Extent::of(arguments)?;
+    let programs = build()?;
+    let scratch = target().join("host-bench");
+    std::fs::create_dir_all(&scratch)?;
+    std::fs::create_dir_all(&extent.folder)?;
+    let mut results = Results { lines: vec![machine()?] };
+    for &(records, runs) in extent.sizes {
+        let folder = scratch.join(records.to_string());
+        std::fs::create_dir_all(&folder)?;
+        for command in plan::commands(&programs, &folder, records)? {
+            results.measure(&command, records, runs)?;
+        }
+        // Some of them are large.
+        std::fs::remove_dir_all(&folder)?;
+    }
+    for (step, records) in plan::library(&extent) {
+        results.library(&programs.measure, step, records)?;
+    }
+    if extent.rates {
+        rates::measure(&mut results)?;
+    }
+    results.add(json!({ "kind": "end", "load": load() }))?;
+    let text: String = results.lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(extent.folder.join(RESULTS), text)?;
+    let document = std::fs::read_to_string(root().join("docs/measurements").join(DOCUMENT))?;
+    let filled = tables::fill(&document, &results.lines)?;
+    std::fs::write(extent.folder.join(DOCUMENT), filled)?;
+    println!("wrote {RESULTS} and {DOCUMENT} in {}", extent.folder.display());
+    Ok(())
+}
+
+/// Builds all that is measured.
+fn build() -> Result<Programs, Error> {
+    cargo().args(["build", "--release", "--package", "profiler-cli"]).run()?;
+    let examples = ["measure", "synthetic_capture", "inferno_flamegraph"];
+    let examples = examples.into_iter().flat_map(|example| ["--example", example]);
+    cargo().args(["build", "--release", "--package", "profiler-trace"]).args(examples).run()?;
+    let release = target().join("release");
+    let example = |name: &str| release.join("examples").join(name);
+    let python = target().join("tools/python/bin/python3");
+    let has_duckdb = Run::new(&python).args(["-c", "import duckdb"]).succeeds();
+    if !has_duckdb {
+        println!("DuckDB is not measured beside: `cargo xtask tools` installs it");
+    }
+    Ok(Programs {
+        profiler: release.join("profiler"),
+        measure: example("measure"),
+        synthetic_capture: example("synthetic_capture"),
+        inferno: example("inferno_flamegraph"),
+        duckdb: has_duckdb.then_some(python),
+    })
+}
+
+/// What is measured on, and when.
+fn machine() -> Result<Value, Error> {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let of = |text: &str, key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+        line.split_once(':').map_or("unknown", |(_, value)| value.trim()).to_owned()
+    };
+    let rustc = Run::new("rustc").arg("--version").output()?;
+    let day = Run::new("date").args(["-u", "+%F"]).output()?;
+    Ok(json!({
+        "kind": "machine",
+        "date": day.trim(),
+        "processor": of(&read("/proc/cpuinfo"), "model name"),
+        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "memory": of(&read("/proc/meminfo"), "MemTotal"),
+        "rustc": rustc.trim(),
+        "load": load(),
+    }))
+}
+
+/// How many processes wanted a core in the last minute.
+fn load() -> Value {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|load| load.parse::<f64>().ok()).into()
+}
+
+/// A line of JSON for each run.
+pub(crate) struct Results {
+    lines: Vec<Value>,
+}
+
+impl Results {
+    pub(crate) fn add(&mut self, line: Value) -> Result<(), Error> {
+        writeln!(std::io::stdout(), "{line}")?;
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// Runs a command once to see what it writes, and then as often as asked for.
+    fn measure(&mut self, command: &Command, records: u64, runs: usize) -> Result<(), Error> {
+        let written = process::written(&command.words, command.output.as_deref())?;
+        if command.kind == Kind::Preparation {
+            return Ok(());
+        }
+        for _ in 0..runs {
+            let cost = process::measure(&command.words)?;
+            self.add(json!({
+                "kind": "process",
+                "step": command.step,
+                "is_peer": command.kind == Kind::Peer,
+                "records": records,
+                "seconds": cost.seconds,
+                "processor_seconds": cost.processor_seconds,
+                "peak_bytes": cost.peak_bytes,
+                "written_bytes": written,
+            }))?;
+        }
+        Ok(())
+    }
+
+    /// A step of the library, on one thread, over a capture in memory.
+    fn library(&mut self, program: &Path, step: &str, records: u64) -> Result<(), Error> {
+        let output = Run::new(program).arg(step).arg(records.to_string()).output()?;
+        let mut line: Value = serde_json::from_str(&output)?;
+        line["kind"] = "library".into();
+        self.add(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Extent;
+
+    #[test]
+    fn the_full_extent_alone_goes_into_the_documentation() {
+        let of = |arguments: &[&str]| {
+            Extent::of(&arguments.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        let full = of(&[]).expect("no arguments");
+        assert!(full.folder.ends_with("docs/measurements") && full.rates);
+        let quick = of(&["--quick"]).expect("a known argument");
+        assert!(!quick.folder.ends_with("docs/measurements"));
+        assert!(of(&["--quick", "--quick"]).is_err() && of(&["--fast"]).is_err());
+    }
+}
