@@ -130,9 +130,10 @@ impl<'b> EmulatorSession<'b> {
         if options.record_cost == Cost::Measure {
             output.cost = Some(device.calibrate()?);
         }
-        let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
+        let mut memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
+        arrays.prepare(&mut memory)?;
         let own_descriptor = options
             .apart
             .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
@@ -199,8 +200,8 @@ impl<'b> EmulatorSession<'b> {
         let layout = &self.arrays.layout;
         self.memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
         let base = self.arrays.layout.base(self.memory.address());
-        self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
-        self.arrays.reset();
+        self.arrays.reset_at(base);
+        self.arrays.prepare(&mut self.memory)?;
         self.close();
         Ok(())
     }

@@ -47,10 +47,17 @@ impl HostMemory {
 
     /// Replaces the first bytes; those that would lie behind the end are left out.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
-        let length = bytes.len().min(self.bytes);
-        // SAFETY: the allocation has at least this many bytes behind the first aligned one, and is
-        // borrowed mutably; kernels that may write to it have returned.
-        unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), length) };
+        self.write_from(0, &bytes[..bytes.len().min(self.bytes)]);
+    }
+
+    /// Replaces the bytes from the `start`-th on.
+    fn write_from(&mut self, start: usize, bytes: &[u8]) {
+        assert!(start + bytes.len() <= self.bytes, "a session writes its own arrays only");
+        // SAFETY: the range was just checked to lie within the allocation, behind the first aligned
+        // byte, and is borrowed mutably; kernels that may write to it have returned.
+        unsafe {
+            self.as_ptr().add(start).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
     }
 
     /// The address of the first aligned byte.
@@ -71,6 +78,11 @@ impl Memory for HostMemory {
                 self.as_ptr().add(from).copy_to_nonoverlapping(target.as_mut_ptr(), rows.width);
             }
         }
+        Ok(())
+    }
+
+    fn write_at(&mut self, address: u64, from: &[u8]) -> Result<(), Error> {
+        self.write_from((address - self.address()) as usize, from);
         Ok(())
     }
 }

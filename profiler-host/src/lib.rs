@@ -83,6 +83,7 @@ mod error;
 mod export;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod guards;
 mod host_memory;
 mod launch;
 mod layout;
