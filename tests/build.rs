@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 8] = [
+const TESTS: [(&str, Profiling); 9] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -23,6 +23,7 @@ const TESTS: [(&str, Profiling); 8] = [
     ("thousand", On),
     ("barriers", On),
     ("stamps", Both),
+    ("abuse", On),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of

@@ -44,9 +44,9 @@ macro_rules! modules {
     };
 }
 
-const MODULES: [Module; 10] = modules! {
+const MODULES: [Module; 11] = modules! {
     both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent";
-    one: "collectives" "rooms" "thousand";
+    one: "collectives" "rooms" "thousand" "abuse";
 };
 
 /// What ptxas says of a kernel.
