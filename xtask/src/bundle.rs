@@ -11,8 +11,8 @@ use crate::{Error, cargo, root, target, tools};
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 7] =
-    ["end_to_end", "barriers", "stress", "rooms", "thousand", "gpu", "gpu_failure"];
+const GPU_TESTS: [&str; 8] =
+    ["end_to_end", "barriers", "stress", "rooms", "thousand", "gpu", "gpu_failure", "abuse"];
 /// What a bundle may weigh.
 const BYTES_MAX: u64 = 64 << 20;
 

@@ -5,6 +5,7 @@
     reason = "a command-line program talks to its user there"
 )]
 
+mod abuse_table;
 mod bundle;
 mod command;
 mod cost_table;
@@ -37,6 +38,7 @@ Commands:
               here and in other profilers: `run.sh OUT_DIR` on a machine with an NVIDIA GPU
   cost-table  Write the table of RECORD_COST_JSONL, which that made, into README.md and
               docs/measurements/record-cost.md, and draw docs/images/record-cost.svg
+  abuse-table Write docs/measurements/abuse.md from ABUSE_JSONL, which the bundle's run.sh made
   help        Show this text
 
 Further arguments of `test` go to `cargo test`.
@@ -58,7 +60,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
-    if !matches!(command, "test" | "cost-table") && !rest.is_empty() {
+    if !matches!(command, "test" | "cost-table" | "abuse-table") && !rest.is_empty() {
         return Err(format!("`cargo xtask {command}` takes no arguments, see --help").into());
     }
     match command {
@@ -69,6 +71,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
+        "abuse-table" => abuse_table::table(rest),
         "cost-table" => cost_table::table(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
