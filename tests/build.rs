@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 11] = [
+const TESTS: [(&str, Profiling); 12] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -26,6 +26,7 @@ const TESTS: [(&str, Profiling); 11] = [
     ("stamps", Both),
     ("watched", On),
     ("renamed", Both),
+    ("abuse", On),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of

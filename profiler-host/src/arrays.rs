@@ -9,14 +9,18 @@ use profiler_wire::record::UNIT_BYTES;
 
 use crate::announced::Announced;
 use crate::error::Error;
+use crate::guards::Guards;
 use crate::layout::Layout;
 use crate::options::Options;
 
-/// Memory that a session can read: the GPU's, or the emulator's.
+/// Memory of a session: the GPU's, or the emulator's.
 pub(crate) trait Memory {
     /// Copies `rows` rows of `width` bytes, `pitch` bytes apart from `address` on, to the same
     /// places of `into`, which begins where the first row does and has `rows * pitch` bytes.
     fn read(&self, address: u64, rows: Rows, into: &mut [u8]) -> Result<(), Error>;
+
+    /// Replaces whole words from `address` on, and waits for that.
+    fn write_at(&self, address: u64, from: &[u8]) -> Result<(), Error>;
 }
 
 /// Rows of bytes in memory.
@@ -42,13 +46,28 @@ pub(crate) struct Arrays {
     pub(crate) descriptor: Descriptor,
     /// Linear slots: what the session was told of since the last reset.
     announced: Announced,
+    /// `None` unless they were asked for.
+    guards: Option<Guards>,
 }
 
 impl Arrays {
     /// Arrays that lie at the aligned `base`.
     pub(crate) fn new(options: Options, layout: Layout, base: u64) -> Self {
         let descriptor = layout.descriptor(&options, base);
-        Self { options, layout, descriptor, announced: Announced::default() }
+        let guards = options.guards.then(|| Guards::new(&layout, base));
+        Self { options, layout, descriptor, announced: Announced::default(), guards }
+    }
+
+    /// Whether there are guards, for which [`prepare`](Self::prepare) writes all of the memory.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn has_guards(&self) -> bool {
+        self.guards.is_some()
+    }
+
+    /// Writes the guards, if there are any, and zeros between them. Without guards the memory must
+    /// be zero already.
+    pub(crate) fn prepare(&self, memory: &impl Memory) -> Result<(), Error> {
+        self.guards.as_ref().map_or(Ok(()), |guards| guards.fill(memory))
     }
 
     /// Whether slots are linear.
@@ -70,9 +89,10 @@ impl Arrays {
         self.layout.slot_count
     }
 
-    /// Forgets what was launched; the memory must be zero again.
-    pub(crate) fn reset(&mut self) {
-        self.announced = Announced::default();
+    /// Forgets what was launched, and goes on in memory at the aligned `base`, which must be as at
+    /// first.
+    pub(crate) fn reset_at(&mut self, base: u64) {
+        *self = Self::new(self.options.clone(), self.layout.clone(), base);
     }
 
     /// Reads back the slots in use.
@@ -81,6 +101,9 @@ impl Arrays {
         memory: &impl Memory,
         sites: SiteTable,
     ) -> Result<ModuleCapture, Error> {
+        if let Some(guards) = &self.guards {
+            guards.check(memory)?;
+        }
         let in_use = self.in_use(memory)?;
         let slots = in_use.last().map_or(0, |range| range.end as usize);
         let room = self.layout.room;

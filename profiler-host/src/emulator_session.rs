@@ -145,6 +145,7 @@ impl<'b> EmulatorSession<'b> {
         let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?);
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
+        arrays.prepare(&*memory)?;
         let own_descriptor = options
             .apart
             .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
@@ -245,8 +246,8 @@ impl<'b> EmulatorSession<'b> {
             self.memory.zero_words();
         }
         let base = self.arrays.layout.base(self.memory.address());
-        self.arrays.descriptor = self.arrays.layout.descriptor(&self.arrays.options, base);
-        self.arrays.reset();
+        self.arrays.reset_at(base);
+        self.arrays.prepare(&*self.memory)?;
         self.failed = false;
         self.host.iter_mut().for_each(HostLog::reset);
         self.close();

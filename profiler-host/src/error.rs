@@ -156,6 +156,19 @@ pub enum Error {
          with .slots(Slots::Claimed)"
     )]
     UnannouncedLaunch,
+    /// Words that must stay as they are were overwritten, where the profiler was told to put
+    /// [guards](crate::ProfilerBuilder::guards) between the rooms.
+    #[error(
+        "{words} guard word(s) of the session's memory were overwritten, the first {first}: a kernel \
+         wrote to memory that is not its own; run the program under compute-sanitizer's memcheck, \
+         or on the emulator"
+    )]
+    GuardsOverwritten {
+        /// How many.
+        words: u64,
+        /// Where the first of them lies.
+        first: String,
+    },
     /// A launch past the session that is attached.
     #[error(
         "a session is attached to this backend, and a launch past it would overwrite its records; \

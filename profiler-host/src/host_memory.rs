@@ -68,10 +68,10 @@ impl HostMemory {
 
     /// Replaces the first bytes; those that would lie behind the end are left out.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
-        let length = bytes.len().min(self.bytes);
-        // SAFETY: the allocation has at least this many bytes behind the first aligned one, and is
-        // borrowed mutably; kernels that may write to it have returned.
-        unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), length) };
+        let count = bytes.len().min(self.bytes);
+        // SAFETY: `count` bytes lie within the allocation, behind the first aligned byte, and are
+        // borrowed mutably; kernels that may write to them have returned.
+        unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), count) }
     }
 
     /// The words from the byte `from` on, a multiple of 8.
@@ -107,6 +107,14 @@ impl HostMemory {
         }
     }
 
+    /// Replaces whole words from the byte `from` on while others may read them.
+    pub(crate) fn write_words(&self, from: usize, bytes: &[u8]) {
+        let words = self.words(from, bytes.len() / WORD);
+        for (word, bytes) in words.zip(bytes.as_chunks::<WORD>().0) {
+            word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+        }
+    }
+
     /// Sets all whole words to zero while others may read them.
     pub(crate) fn zero_words(&self) {
         for word in self.words(0, self.bytes / WORD) {
@@ -132,6 +140,11 @@ impl Memory for HostMemory {
                 self.as_ptr().add(from).copy_to_nonoverlapping(target.as_mut_ptr(), rows.width);
             }
         }
+        Ok(())
+    }
+
+    fn write_at(&self, address: u64, from: &[u8]) -> Result<(), Error> {
+        self.write_words((address - self.address()) as usize, from);
         Ok(())
     }
 }

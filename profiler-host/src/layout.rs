@@ -53,6 +53,11 @@ impl Room {
         bytes / self.step
     }
 
+    /// The same room with as many bytes as it has between it and the next.
+    fn guarded(self) -> Self {
+        Self { shift: self.shift + 1, ..self }
+    }
+
     /// Bytes between two rooms.
     pub(crate) fn stride(self) -> u64 {
         1 << self.shift
@@ -135,8 +140,14 @@ impl Layout {
         sm_count: u32,
     ) -> Result<Self, OptionsError> {
         options.check()?;
-        let room = Room::new(options.words_per_warp, UNIT_BYTES, options.keep);
-        let lane_room = lanes.then(|| Room::new(options.words_per_lane, LANE_STEP, options.keep));
+        let room = |words, step| {
+            let room = Room::new(words, step, options.keep);
+            if options.guards { room.guarded() } else { room }
+        };
+        // Before the first array and behind each.
+        let guard = if options.guards { ALIGNMENT } else { 0 };
+        let lane_room = lanes.then(|| room(options.words_per_lane, LANE_STEP));
+        let room = room(options.words_per_warp, UNIT_BYTES);
         let slot_bytes = room.stride()
             + header::BYTES as u64
             + lane_room.map_or(0, |room| room.stride() + LANE_COUNT_BYTES);
@@ -159,10 +170,10 @@ impl Layout {
         };
         let slots = u64::from(slot_count);
         let lane_stride = lane_room.map_or(0, Room::stride);
-        let mut end = 0;
+        let mut end = guard;
         let mut place = |bytes: u64, alignment: u64| {
             let start = u64::next_multiple_of(end, alignment.max(ALIGNMENT));
-            end = start + bytes;
+            end = start + bytes + guard;
             start
         };
         let records = place(slots << room.shift, room.stride());

@@ -108,6 +108,7 @@ mod error;
 mod export;
 #[cfg(feature = "cuda")]
 mod gpu;
+mod guards;
 mod host_memory;
 mod host_spans;
 mod launch;

@@ -90,6 +90,8 @@ pub(crate) struct Options {
     pub(crate) max_warps: Option<u32>,
     /// Whether the descriptor is the session's own, for kernels that take it as a parameter.
     pub(crate) apart: bool,
+    /// Whether guard words lie between the rooms.
+    pub(crate) guards: bool,
     pub(crate) export: bool,
     pub(crate) record_cost: Cost,
     pub(crate) subtract_record_cost: bool,
@@ -111,6 +113,7 @@ impl Default for Options {
             block_stride: 1,
             max_warps: None,
             apart: false,
+            guards: false,
             export: true,
             record_cost: Cost::Unknown,
             subtract_record_cost: false,

@@ -224,6 +224,17 @@ impl ProfilerBuilder {
         self
     }
 
+    /// Whether guard words lie before, between and behind the rooms and the other arrays of a
+    /// session. Whenever records are read back they are checked, and one that was overwritten is
+    /// [`Error::GuardsOverwritten`]: a kernel wrote to memory that is not its own. For debugging:
+    /// rooms take twice the memory, all of it is copied at each reading, and a reset waits for the
+    /// device. Default: no.
+    #[must_use]
+    pub fn guards(mut self, guards: bool) -> Self {
+        self.options.guards = guards;
+        self
+    }
+
     /// Whether sessions that export on drop do so. Default: yes. See also [`crate::set_export`].
     #[must_use]
     pub fn export(mut self, export: bool) -> Self {

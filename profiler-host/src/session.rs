@@ -220,7 +220,16 @@ impl<'b> Session<'b> {
     }
 
     /// Ends the session: waits for the launches, reads their records back, decodes them, exports
-    /// them where [`export_on_drop`](Self::export_on_drop) was called, and detaches.
+    /// them where [`export_on_drop`](Self::export_on_drop) was called, and detaches. A session ends
+    /// once; [`trace`](Self::trace) reads what is there before that:
+    ///
+    /// ```compile_fail,E0382
+    /// # use profiler_host::{Error, Session};
+    /// # fn twice(session: Session<'_>) -> Result<(), Error> {
+    /// session.finish()?;
+    /// session.finish()?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     ///

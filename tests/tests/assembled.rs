@@ -44,9 +44,9 @@ macro_rules! modules {
     };
 }
 
-const MODULES: [Module; 11] = modules! {
+const MODULES: [Module; 12] = modules! {
     both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent";
-    one: "collectives" "rooms" "thousand" "watched";
+    one: "collectives" "rooms" "thousand" "watched" "abuse";
 };
 
 /// What ptxas says of a kernel.

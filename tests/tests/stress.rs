@@ -5,9 +5,10 @@
 
 #[path = "support/back_ends.rs"]
 mod back_ends;
+#[path = "support/graph.rs"]
+mod graph;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ptr;
 
 use back_ends::on_both_back_ends;
 use cust::context::Context;
@@ -15,10 +16,7 @@ use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use cust::sys::{
-    CUgraph, CUgraphExec, CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphExecDestroy,
-    cuGraphInstantiateWithFlags, cuGraphLaunch, cuStreamBeginCapture_v2, cuStreamEndCapture,
-};
+use graph::Graph;
 use profiler_host::{
     Backend, BackendChoice, ModuleSession, Profiler, ProfilerBuilder, Slots, Trace,
 };
@@ -223,47 +221,6 @@ fn a_thousand_launches_in_two_streams() {
     check_a_thousand_launches(&session.finish(&gpu.stream).expect("a trace"));
     assert_eq!(contents(&gpu.output), [rounds_of_launch(998); (GRID * BLOCK) as usize]);
     assert_eq!(contents(&other_output), [rounds_of_launch(999); (GRID * BLOCK) as usize]);
-}
-
-/// A graph of what was launched in a stream.
-struct Graph {
-    graph: CUgraph,
-    executable: CUgraphExec,
-}
-
-fn check(code: CUresult) {
-    assert_eq!(code, CUresult::CUDA_SUCCESS);
-}
-
-impl Graph {
-    fn of(stream: &Stream, launches: impl FnOnce()) -> Self {
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        let (mut graph, mut executable) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the stream is live and captures nothing yet.
-        check(unsafe { cuStreamBeginCapture_v2(stream.as_inner(), mode) });
-        launches();
-        // SAFETY: the stream captures; the pointer is to a live variable.
-        check(unsafe { cuStreamEndCapture(stream.as_inner(), &raw mut graph) });
-        // SAFETY: the graph is live; the pointer is to a live variable.
-        check(unsafe { cuGraphInstantiateWithFlags(&raw mut executable, graph, 0) });
-        Self { graph, executable }
-    }
-
-    fn launch(&self, stream: &Stream) {
-        // SAFETY: graph and stream are live; what the graph's kernels were launched with is too, as
-        // the test keeps it until it has waited for the stream.
-        check(unsafe { cuGraphLaunch(self.executable, stream.as_inner()) });
-    }
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        // SAFETY: made in `of`, and destroyed only here.
-        unsafe {
-            cuGraphExecDestroy(self.executable);
-            cuGraphDestroy(self.graph);
-        }
-    }
 }
 
 #[test]

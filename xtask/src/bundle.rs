@@ -11,7 +11,7 @@ use crate::{Error, cargo, root, target, tools};
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 14] = [
+const GPU_TESTS: [&str; 15] = [
     "cases",
     "end_to_end",
     "barriers",
@@ -26,6 +26,7 @@ const GPU_TESTS: [&str; 14] = [
     "timed_out",
     "gpu",
     "gpu_failure",
+    "abuse",
 ];
 /// What a bundle may weigh.
 const BYTES_MAX: u64 = 64 << 20;

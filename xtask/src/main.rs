@@ -6,6 +6,7 @@
     reason = "a command-line program talks to its user there"
 )]
 
+mod abuse_table;
 mod bundle;
 mod cases;
 mod command;
@@ -56,6 +57,7 @@ Commands:
   host-bench  Measure decoding, exports, statistics and reports of captures of up to 10^7 records,
               and write docs/measurements/host-side.jsonl and the tables of host-side.md; with
               --quick on small captures, and into target/host-bench
+  abuse-table Write docs/measurements/abuse.md from ABUSE_JSONL, which the bundle's run.sh made
   help        Show this text
 
 Further arguments of `test` go to `cargo test`.
@@ -77,7 +79,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
-    if !matches!(command, "test" | "cost-table" | "sanitize" | "host-bench") && !rest.is_empty() {
+    let with_arguments =
+        matches!(command, "test" | "cost-table" | "abuse-table" | "sanitize" | "host-bench");
+    if !with_arguments && !rest.is_empty() {
         return Err(format!("`cargo xtask {command}` takes no arguments, see --help").into());
     }
     match command {
@@ -95,6 +99,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
         "gpu-agreement" => program::AGREEMENT.make(),
+        "abuse-table" => abuse_table::table(rest),
         "cost-table" => cost_table::table(rest),
         "host-bench" => host_bench::run(rest),
         "help" | "--help" | "-h" => {

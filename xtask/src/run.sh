@@ -6,8 +6,11 @@
 # Where Python has PyTorch, cuBLAS computes the product of hopper_gemm beside it (OUT_DIR/cublas).
 # Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
 # runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
-# room for all records and with a tenth of it, tests without those that assert times.
-# LIMIT is the time that one run may take (default 120s). The exit status is 1 if any run failed.
+# room for all records and with a tenth of it, tests without those that assert times. The cases of
+# tests/abuse run in processes of their own, several at once, with --sanitize under initcheck and
+# synccheck too; OUT_DIR/abuse has a log of each, and abuse.jsonl, their summary.
+# LIMIT is the time that one run may take (default 120s), ABUSE_LIMIT that of all abuse (default
+# 540s). The exit status is 1 if any run failed.
 set -u
 
 sanitize=no
@@ -58,10 +61,17 @@ if python3 -c 'import torch' 2>/dev/null; then
     run cublas python3 "$bundle/cublas.py"
 fi
 for program in "$bundle"/tests/*; do
-    run "test.$(basename "$program")" "$program" --ignored --test-threads=1
+    name=$(basename "$program")
+    if [ "$name" != abuse ]; then
+        run "test.$name" "$program" --ignored --test-threads=1
+    fi
 done
+if [ $sanitize = no ]; then
+    limit=${ABUSE_LIMIT:-540s} run abuse "$bundle/tests/abuse" record "$out/abuse"
+fi
 if [ $sanitize = yes ]; then
     if command -v compute-sanitizer >/dev/null; then
+        limit=${ABUSE_LIMIT:-540s} run abuse "$bundle/tests/abuse" record "$out/abuse" --sanitize
         for program in "$bundle"/bin/*; do
             for tool in memcheck racecheck; do
                 run "$(basename "$program").$tool" compute-sanitizer --tool "$tool" \

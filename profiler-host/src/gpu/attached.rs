@@ -121,6 +121,7 @@ impl<'m> Attached<'m> {
             Place::new(sites.needs_host_memory(), layout.bytes_to_allocate(), || layout.cure())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
+        arrays.prepare(&memory)?;
         driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         // Streams that do not wait for the default stream must find all of this done.
         let attached = Self { symbol, arrays, memory, own_descriptor, sites, slot_base: 0, module };
@@ -189,8 +190,14 @@ impl<'m> Attached<'m> {
 
     /// Forgets all records, in the order of `stream`.
     pub(crate) fn reset(&mut self, stream: CUstream) -> Result<(), Error> {
-        self.memory.zero(stream)?;
-        self.arrays.reset();
+        if self.arrays.has_guards() {
+            // They are written past all streams.
+            driver::synchronize_context()?;
+            self.arrays.prepare(&self.memory)?;
+        } else {
+            self.memory.zero(stream)?;
+        }
+        self.arrays.reset_at(self.arrays.layout.base(self.memory.address()));
         self.move_base(0, stream)
     }
 

@@ -50,6 +50,22 @@ fn is_fatal(code: CUresult) -> bool {
     )
 }
 
+/// The same of `cust`'s errors.
+fn is_fatal_cust(error: CudaError) -> bool {
+    matches!(
+        error,
+        CudaError::IllegalAddress
+            | CudaError::LaunchTimeout
+            | CudaError::AssertError
+            | CudaError::HardwareStackError
+            | CudaError::IllegalInstruction
+            | CudaError::MisalignedAddress
+            | CudaError::InvalidAddressSpace
+            | CudaError::InvalidProgramCounter
+            | CudaError::LaunchFailed
+    )
+}
+
 /// Makes an error of a code that is not success.
 pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
     if code == CUresult::CUDA_SUCCESS {
@@ -64,8 +80,15 @@ pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
 
 /// Makes an error of one of `cust`'s.
 pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -> Result<T, Error> {
-    result
-        .map_err(|error| Error::Cuda(CudaFailure { doing, reason: format!("{error} ({error:?})") }))
+    result.map_err(|error| {
+        let reason = format!("{error} ({error:?})");
+        // After a kernel that failed, whatever is asked of the driver fails in the same way.
+        if is_fatal_cust(error) {
+            Error::KernelFailed { reason, code: error as u32, salvaged: None }
+        } else {
+            Error::Cuda(CudaFailure { doing, reason })
+        }
+    })
 }
 
 /// Memory of the device.
@@ -138,6 +161,10 @@ impl Memory for DeviceMemory {
         // SAFETY: the source is within this allocation by the layout; the target was just checked.
         // The unaligned variant takes any pitch.
         check("reading records back", unsafe { sys::cuMemcpy2DUnaligned_v2(&raw const copy) })
+    }
+
+    fn write_at(&self, address: u64, from: &[u8]) -> Result<(), Error> {
+        copy_to_device(address, from)
     }
 }
 
@@ -280,6 +307,9 @@ pub(crate) fn load(ptx: &str) -> Result<Module, Error> {
     let text = CString::new(ptx).map_err(|_| bad("it holds a zero byte".to_owned()))?;
     let error = match Module::from_ptx_cstr(&text, &[]) {
         Ok(module) => return Ok(module),
+        Err(error) if is_fatal_cust(error) => {
+            return check_cust("loading the module", Err(error));
+        }
         Err(error) => error,
     };
     let mut log = vec![0_u8; 8192];

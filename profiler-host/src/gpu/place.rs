@@ -119,4 +119,14 @@ impl Memory for Place {
             }
         }
     }
+
+    fn write_at(&self, address: u64, from: &[u8]) -> Result<(), Error> {
+        match self {
+            Self::Device(memory) => memory.write_at(address, from),
+            Self::Mapped(mapped) => {
+                mapped.memory.write_words((address - mapped.address) as usize, from);
+                Ok(())
+            }
+        }
+    }
 }

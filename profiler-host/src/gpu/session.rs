@@ -42,6 +42,17 @@ impl Profiler {
 ///
 /// When it is dropped it waits for the device, detaches from its modules, and, where
 /// [`export_on_drop`](Self::export_on_drop) was called, writes its trace.
+///
+/// It borrows its modules, so that none is unloaded before it ends:
+///
+/// ```compile_fail,E0505
+/// # use profiler_host::{Error, Profiler};
+/// # fn unload(profiler: Profiler, module: cust::module::Module, ptx: &str) -> Result<(), Error> {
+/// let session = profiler.attach(&module, ptx)?;
+/// drop(module);
+/// drop(session);
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 pub struct ModuleSession<'m> {
     attached: Vec<Attached<'m>>,

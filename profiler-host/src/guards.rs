@@ -1,0 +1,170 @@
+//! Guard words: what lies between the rooms of a session and must stay as it is.
+
+use std::ops::Range;
+
+use profiler_wire::descriptor::{CLAIM_STRIDE, LANE_STEP, Lost};
+use profiler_wire::header;
+use profiler_wire::record::UNIT_BYTES;
+
+use crate::arrays::{Memory, Rows};
+use crate::error::Error;
+use crate::layout::Layout;
+
+/// What a guard word holds: no record, header or count looks like it.
+const PATTERN: u64 = 0xa5a5_5a5a_c3c3_3c3c;
+/// Words that are written or read at once.
+const CHUNK_WORDS: usize = 1 << 17;
+/// Bytes of a word.
+const WORD: u64 = 8;
+
+/// One array: which of its bytes kernels may write.
+#[derive(Clone, Debug)]
+struct Area {
+    what: &'static str,
+    bytes: Range<u64>,
+    /// Bytes from one element to the next, of which kernels may write the first `used`.
+    stride: u64,
+    used: u64,
+    /// Of each so many bytes kernels may not write the first `skip`.
+    row: u64,
+    skip: u64,
+}
+
+impl Area {
+    fn new(what: &'static str, bytes: Range<u64>, stride: u64, used: u64) -> Self {
+        Self { what, bytes, stride, used, row: stride.max(1), skip: 0 }
+    }
+
+    fn may_be_written(&self, offset: u64) -> bool {
+        let offset = offset - self.bytes.start;
+        offset % self.stride < self.used && offset % self.row >= self.skip
+    }
+}
+
+/// The guard words of a session's memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Guards {
+    /// In the order in which they lie in memory.
+    areas: Vec<Area>,
+    /// Address of the aligned base.
+    base: u64,
+    bytes: u64,
+}
+
+impl Guards {
+    /// Those of a layout that was made with guards and lies at the aligned `base`.
+    pub(crate) fn new(layout: &Layout, base: u64) -> Self {
+        let slots = u64::from(layout.slot_count);
+        let array = |start: u64, count: u64, stride: u64| start..start + count * stride;
+        let mut areas = Vec::new();
+        let room = layout.room;
+        areas.push(Area::new(
+            "the rooms of lane 0",
+            array(layout.records, slots, room.stride()),
+            room.stride(),
+            u64::from(room.capacity()) * u64::from(UNIT_BYTES),
+        ));
+        if let Some(room) = layout.lane_room {
+            areas.push(Area {
+                // The column of lane 0, which has a room of its own.
+                row: u64::from(LANE_STEP),
+                skip: u64::from(UNIT_BYTES),
+                ..Area::new(
+                    "the rooms of the other lanes",
+                    array(layout.lanes, slots, room.stride()),
+                    room.stride(),
+                    u64::from(room.capacity()) * u64::from(LANE_STEP),
+                )
+            });
+        }
+        let header_bytes = header::BYTES as u64;
+        let written = WORD * (header::EXIT_START + header::EXIT_WORDS) as u64;
+        let headers = array(layout.headers, slots, header_bytes);
+        areas.push(Area::new("the headers", headers, header_bytes, written));
+        if layout.lane_room.is_some() {
+            let counts = array(layout.lane_counts, slots * 32, WORD);
+            areas.push(Area::new("the counts of the lanes", counts, WORD, WORD));
+        }
+        if let Some(claims) = layout.claims {
+            let stride = u64::from(CLAIM_STRIDE);
+            let counters = array(layout.counters, claims.counters() as u64, stride);
+            areas.push(Area::new("the counters of claims", counters, stride, WORD));
+        }
+        let lost = Lost::BYTES as u64;
+        areas.push(Area::new(
+            "the counts of what is lost",
+            layout.lost..layout.lost + lost,
+            lost,
+            lost,
+        ));
+        Self { areas, base, bytes: layout.bytes }
+    }
+
+    /// The area that the word at this offset is in or behind, and whether kernels may write it.
+    fn place(&self, offset: u64) -> (Option<&Area>, bool) {
+        let area = self.areas.iter().rev().find(|area| area.bytes.start <= offset);
+        let inside = area.filter(|area| area.bytes.contains(&offset));
+        (area, inside.is_some_and(|area| area.may_be_written(offset)))
+    }
+
+    /// Writes the guards, and zeros between them.
+    pub(crate) fn fill(&self, memory: &impl Memory) -> Result<(), Error> {
+        let mut bytes = Vec::with_capacity(CHUNK_WORDS * WORD as usize);
+        for chunk in self.chunks() {
+            bytes.clear();
+            for offset in chunk.clone().step_by(WORD as usize) {
+                let word = if self.place(offset).1 { 0 } else { PATTERN };
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+            memory.write_at(self.base + chunk.start, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that all guards are as they were written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GuardsOverwritten`].
+    pub(crate) fn check(&self, memory: &impl Memory) -> Result<(), Error> {
+        let mut bytes = vec![0; CHUNK_WORDS * WORD as usize];
+        let (mut words, mut first) = (0, None);
+        for chunk in self.chunks() {
+            let bytes = &mut bytes[..(chunk.end - chunk.start) as usize];
+            memory.read(self.base + chunk.start, Rows::all(bytes.len()), bytes)?;
+            for (offset, word) in chunk.step_by(WORD as usize).zip(bytes.chunks_exact(8)) {
+                let intact = word == PATTERN.to_le_bytes();
+                if !intact && let (area, false) = self.place(offset) {
+                    words += 1;
+                    first.get_or_insert_with(|| describe(area, offset));
+                }
+            }
+        }
+        first.map_or(Ok(()), |first| Err(Error::GuardsOverwritten { words, first }))
+    }
+
+    /// Stretches of whole words that together are all of the memory.
+    fn chunks(&self) -> impl Iterator<Item = Range<u64>> + use<> {
+        let (bytes, step) = (self.bytes, CHUNK_WORDS as u64 * WORD);
+        (0..bytes).step_by(step as usize).map(move |start| start..(start + step).min(bytes))
+    }
+}
+
+/// Says where the guard word at an offset is.
+fn describe(area: Option<&Area>, offset: u64) -> String {
+    let Some(area) = area else { return format!("at byte {offset}, before all arrays") };
+    let offset = offset - area.bytes.start;
+    if area.bytes.end - area.bytes.start <= offset {
+        return format!("behind {}", area.what);
+    }
+    format!(
+        "in {}, at byte {} of element {}",
+        area.what,
+        offset % area.stride,
+        offset / area.stride
+    )
+}
+
+#[cfg(test)]
+#[path = "guards_tests.rs"]
+mod tests;

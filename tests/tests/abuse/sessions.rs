@@ -1,0 +1,164 @@
+//! Sessions that are used in ways that they are not meant for.
+
+use profiler_host::{Error, Slots, launch};
+use test_kernels_abuse as kernels;
+
+use crate::kernels::{Rounds, Shape, check_identity, kernel};
+use crate::setting::{Setting, builder, output, record, session};
+
+const SHAPE: Shape = Shape { grid: [3, 2, 1], block: [50, 1, 1] };
+
+/// A thousand launches in one session, of one warp more and one round more by turns.
+pub(crate) fn a_thousand_launches(setting: Setting) {
+    let launches = setting.either(100, 1000);
+    let backend = setting.backend();
+    let kernel = kernel("warp_cycles");
+    let shape = |launch: u32| Shape::new([1, 1, 1 + launch % 3], [33, 1, 1]);
+    let rounds = |launch: u32| Rounds::all(1 + launch % 7);
+    for slots in [Slots::Linear, Slots::Claimed] {
+        let warps = (0..launches).map(|launch| shape(launch).warps()).sum();
+        let builder = builder().slots(slots).words_per_warp(14).max_warps(warps);
+        let mut session = session(&backend, builder);
+        for launch in 0..launches {
+            kernel.launch(&mut session, shape(launch), std::ptr::null_mut(), rounds(launch));
+        }
+        let trace = session.finish().expect("a trace");
+        assert_eq!(trace.launches.len(), launches as usize, "{}", trace.diagnostics);
+        assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+        // In one stream launches start in the order in which they were made.
+        for (launch, index) in trace.launches.iter().zip(0..) {
+            check_identity(&trace, launch, shape(index), |_, _| true);
+            for warp in &trace.warps[launch.warps.clone()] {
+                kernel.check_warp(&trace, warp, shape(index), rounds(index));
+            }
+        }
+    }
+}
+
+/// A session that is dropped without being finished leaves nothing behind, neither for launches
+/// without a session nor for the next one.
+pub(crate) fn dropped_without_finish(setting: Setting) {
+    let backend = setting.backend();
+    let kernel = kernel("thread_cycles");
+    let mut output = output(&backend, SHAPE);
+    let pointer = output.as_mut_ptr();
+    for round in 1..4 {
+        let mut dropped = session(&backend, builder());
+        kernel.launch(&mut dropped, SHAPE, pointer, Rounds::all(9));
+        drop(dropped);
+        let Shape { grid, block } = SHAPE;
+        // SAFETY: one number a thread.
+        unsafe { launch!(backend, kernels::thread_cycles<<<grid, block>>>(pointer, 8, 0)) }
+            .expect("the launch");
+        let rounds = Rounds::all(round);
+        let trace = record(&backend, builder(), kernel, SHAPE, rounds);
+        kernel.check(&trace, SHAPE, rounds);
+    }
+}
+
+/// Records can be read several times before the end, and after a reset there are none.
+pub(crate) fn read_several_times(setting: Setting) {
+    let backend = setting.backend();
+    let kernel = kernel("warp_globaltimer");
+    let rounds = Rounds::all(5);
+    for slots in [Slots::Linear, Slots::Claimed] {
+        let mut session = session(&backend, builder().slots(slots).max_warps(100));
+        kernel.launch(&mut session, SHAPE, std::ptr::null_mut(), rounds);
+        let first = session.trace().expect("a trace");
+        kernel.check(&first, SHAPE, rounds);
+        assert_eq!(session.trace().expect("a trace").warps, first.warps);
+        assert_eq!(session.take_trace().expect("a trace").warps, first.warps);
+        assert_eq!(session.trace().expect("a trace").warps.len(), 0, "they were taken");
+        kernel.launch(&mut session, SHAPE, std::ptr::null_mut(), Rounds::all(2));
+        kernel.check(&session.finish().expect("a trace"), SHAPE, Rounds::all(2));
+    }
+}
+
+/// A selection that no block, or no warp, of the launch is in.
+pub(crate) fn nothing_selected(setting: Setting) {
+    let backend = setting.backend();
+    let kernel = kernel("thread_cycles");
+    for slots in [Slots::Linear, Slots::Claimed] {
+        let no_block = builder().slots(slots).blocks(SHAPE.blocks()..);
+        for builder in [no_block, builder().slots(slots).warps(7..9)] {
+            let trace = record(&backend, builder, kernel, SHAPE, Rounds::all(3));
+            assert_eq!((trace.warps.len(), trace.lost()), (0, 0), "{}", trace.diagnostics);
+        }
+    }
+}
+
+/// A kernel without annotations, between two that have them.
+pub(crate) fn not_annotated(setting: Setting) {
+    let backend = setting.backend();
+    let kernel = kernel("warp_cycles");
+    let rounds = Rounds::all(3);
+    let mut output = output(&backend, SHAPE);
+    let pointer = output.as_mut_ptr();
+    for slots in [Slots::Linear, Slots::Claimed] {
+        let mut session = session(&backend, builder().slots(slots).max_warps(100));
+        kernel.launch(&mut session, SHAPE, pointer, rounds);
+        let Shape { grid, block } = SHAPE;
+        // SAFETY: one number a thread.
+        unsafe { launch!(session, kernels::switched_off<<<grid, block>>>(pointer, 77)) }
+            .expect("the launch");
+        kernel.launch(&mut session, SHAPE, std::ptr::null_mut(), rounds);
+        let trace = session.finish().expect("a trace");
+        assert_eq!((trace.launches.len(), trace.lost()), (2, 0), "{}", trace.diagnostics);
+        for launch in &trace.launches {
+            check_identity(&trace, launch, SHAPE, |_, _| true);
+        }
+        assert!(output.read().expect("the results").iter().all(|&number| number == 77));
+    }
+}
+
+/// Launches that the driver refuses, an empty grid among them, say so, and the session goes on.
+pub(crate) fn refused_launches(setting: Setting) {
+    let backend = setting.backend();
+    let kernel = kernel("warp_cycles");
+    let rounds = Rounds::all(3);
+    for slots in [Slots::Linear, Slots::Claimed] {
+        let mut session = session(&backend, builder().slots(slots).max_warps(200));
+        kernel.launch(&mut session, SHAPE, std::ptr::null_mut(), rounds);
+        for (grid, block) in [
+            ([0, 1, 1], [32, 1, 1]),
+            ([4, 0, 1], [32, 1, 1]),
+            ([4, 1, 1], [0, 1, 1]),
+            ([2, 1, 1], [1025, 1, 1]),
+        ] {
+            let nothing = std::ptr::null_mut();
+            // SAFETY: the kernel writes nothing.
+            let refused =
+                unsafe { launch!(session, kernels::warp_cycles<<<grid, block>>>(nothing, 3, 0)) };
+            let error = refused.expect_err("no such shape");
+            let right = match &error {
+                Error::Cuda(failure) => failure.reason.contains("CUDA_ERROR_INVALID_VALUE"),
+                Error::Emulator(_) => !setting.is_gpu(),
+                _ => false,
+            };
+            assert!(right, "{grid:?} {block:?}: {error}");
+        }
+        kernel.launch(&mut session, SHAPE, std::ptr::null_mut(), rounds);
+        let trace = session.finish().expect("a trace");
+        assert_eq!((trace.launches.len(), trace.lost()), (2, 0), "{}", trace.diagnostics);
+        for launch in &trace.launches {
+            check_identity(&trace, launch, SHAPE, |_, _| true);
+        }
+    }
+}
+
+/// A kernel that writes between the rooms: what every other case relies on to be seen is seen.
+pub(crate) fn guards_are_overwritten(setting: Setting) {
+    let backend = setting.backend();
+    for slots in [Slots::Linear, Slots::Claimed] {
+        let mut session = session(&backend, builder().slots(slots).max_warps(100));
+        kernel("warp_cycles").launch(&mut session, SHAPE, std::ptr::null_mut(), Rounds::all(3));
+        let capture = session.capture().expect("intact so far");
+        let before_all = capture.modules[0].descriptor.records - 8;
+        let target = std::ptr::with_exposed_provenance_mut(before_all as usize);
+        // SAFETY: a guard word of the session, which only the session's next reading looks at.
+        unsafe { launch!(session, kernels::write_to<<<1, 1>>>(target)) }.expect("the launch");
+        let error = session.finish().expect_err("a guard was overwritten");
+        assert!(matches!(error, Error::GuardsOverwritten { words: 1, .. }), "{error}");
+        assert!(error.to_string().contains("before all arrays"), "{error}");
+    }
+}

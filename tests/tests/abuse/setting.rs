@@ -1,0 +1,138 @@
+//! Where and how large a case runs, and what cases share.
+
+use std::time::Duration;
+
+use profiler_host::{Backend, BackendChoice, Buffer, Profiler, ProfilerBuilder, Session, Trace};
+
+use crate::kernels::{Kernel, Rounds, Shape};
+
+/// The PTX of the kernels.
+pub(crate) const PTX: Option<&str> = profiler_host::include_ptx!("abuse");
+
+/// How much of a case runs: where each access is checked, or on the emulator, all would take long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    Small,
+    Full,
+}
+
+/// Where and how large a case runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    pub(crate) choice: BackendChoice,
+    pub(crate) size: Size,
+}
+
+/// One case. It panics where it fails.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    /// What it abuses, in a few words.
+    pub(crate) what: &'static str,
+    pub(crate) run: fn(Setting),
+    /// Whether it runs on the emulator too.
+    pub(crate) emulator: bool,
+    /// What its process may take on a GPU, without a sanitizer.
+    pub(crate) limit: Duration,
+    /// Which of compute-sanitizer's tools it runs under.
+    pub(crate) tools: &'static [Tool],
+    /// Findings of the sanitizer that it provokes.
+    pub(crate) provokes: Provoked,
+    /// Whether no other case may run on the GPU beside it.
+    pub(crate) alone: bool,
+}
+
+/// Findings that a case provokes, each by words that it has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Provoked {
+    /// There must be one of each.
+    pub(crate) always: &'static [&'static str],
+    /// Of these there may be any number.
+    pub(crate) perhaps: &'static [&'static str],
+}
+
+impl Provoked {
+    pub(crate) const NOTHING: Self = Self { always: &[], perhaps: &[] };
+}
+
+/// A tool of compute-sanitizer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    Memcheck,
+    Racecheck,
+    Initcheck,
+    Synccheck,
+}
+
+impl Tool {
+    pub(crate) const ALL: &[Self] =
+        &[Self::Memcheck, Self::Racecheck, Self::Initcheck, Self::Synccheck];
+
+    /// As `--tool` takes it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Memcheck => "memcheck",
+            Self::Racecheck => "racecheck",
+            Self::Initcheck => "initcheck",
+            Self::Synccheck => "synccheck",
+        }
+    }
+}
+
+impl Setting {
+    pub(crate) fn is_gpu(self) -> bool {
+        self.choice == BackendChoice::Gpu
+    }
+
+    /// One of two, by the size.
+    pub(crate) fn either<T>(self, small: T, full: T) -> T {
+        match self.size {
+            Size::Small => small,
+            Size::Full => full,
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn backend(self) -> Backend {
+        Backend::choose(self.choice, PTX).expect("the back end")
+    }
+}
+
+/// Every session of a case has guards. As they are written and checked by the host, there are few
+/// slots.
+pub(crate) fn builder() -> ProfilerBuilder {
+    Profiler::builder().guards(true).max_warps(64)
+}
+
+#[track_caller]
+pub(crate) fn session(backend: &Backend, builder: ProfilerBuilder) -> Session<'_> {
+    backend.session(&builder.build().expect("the options")).expect("a session")
+}
+
+/// A number for each thread of a launch.
+#[track_caller]
+pub(crate) fn output(backend: &Backend, shape: Shape) -> Buffer<'_, u32> {
+    backend.zeroed::<u32>(shape.threads()).expect("memory")
+}
+
+/// Records one launch in a session of its own and checks what the kernel computed.
+#[track_caller]
+pub(crate) fn record(
+    backend: &Backend,
+    builder: ProfilerBuilder,
+    kernel: &Kernel,
+    shape: Shape,
+    rounds: Rounds,
+) -> Trace {
+    let mut output = output(backend, shape);
+    let pointer = output.as_mut_ptr();
+    let mut session = session(backend, builder);
+    kernel.launch(&mut session, shape, pointer, rounds);
+    let trace = session.finish().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+    let computed = output.read().expect("the results");
+    assert!(
+        computed.iter().all(|&done| done == rounds.rounds),
+        "{} in {shape:?}: {computed:?}",
+        kernel.name
+    );
+    trace
+}
