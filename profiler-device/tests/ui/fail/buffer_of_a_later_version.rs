@@ -9,7 +9,7 @@ extern "ptx-kernel" fn unknown() {}
 #[profiled(buffer = "host")]
 extern "ptx-kernel" fn text() {}
 
-#[profiled(buffer = host, buffer = global)]
+#[profiled(buffer = global, buffer = host)]
 extern "ptx-kernel" fn two() {}
 
 fn main() {}
