@@ -89,8 +89,8 @@ pub(crate) struct Hidden(());
 impl Hidden {
     pub(crate) fn new() -> Self {
         #[cfg(profiler_races)]
-        // SAFETY: each begin has its end in `drop`, on the same thread: the value holds no thread's
-        // data but is made and dropped within one function.
+        // SAFETY: each begin has its end in `drop`, on the same thread, as every value is made and
+        // dropped within one call.
         unsafe {
             sanitizer::AnnotateIgnoreSyncBegin(sanitizer::FILE, 0);
             sanitizer::AnnotateIgnoreReadsBegin(sanitizer::FILE, 0);
