@@ -104,7 +104,9 @@ impl<'t> Walk<'t> {
     pub(crate) fn warp_count(&self) -> usize {
         let launches = self.trace.launches.iter().enumerate();
         let launches = launches.filter(|(number, _)| self.query.takes_launch(self.trace, *number));
-        launches.map(|(_, launch)| launch.warps.len()).sum()
+        // A range of warps may be any, and go beyond those that are there.
+        let most = self.trace.warps.len();
+        launches.map(|(_, launch)| launch.warps.len().min(most)).fold(0, usize::saturating_add)
     }
 
     /// Warps that are in, each with the place of its kernel and its own.
@@ -221,7 +223,7 @@ const PASSES: usize = 4;
 
 pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
     let mut walk = Walk::new(trace, query);
-    Progress::expect(PASSES * walk.warp_count());
+    Progress::expect(walk.warp_count().saturating_mul(PASSES));
     count(&mut walk);
     let recorders = recorders(&mut walk);
     let warps_of = |walk: &Walk<'_>, counted: &Counted| {
