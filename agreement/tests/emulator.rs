@@ -76,15 +76,21 @@ fn small() -> Case {
     }
 }
 
-/// Ten units: the comparison sees every bit of every one.
+/// Ten units: the comparison sees every bit, but for the times of two values, which are those of their
+/// regions' ends.
 #[test]
 fn no_bit_of_a_record_can_change_unseen() {
     const UNITS: usize = 10;
+    const VALUES: [usize; 2] = [3, 8];
+    let is_shown = |bit: usize| {
+        let is_time = matches!(bit % 128, 64..96 | 120..128);
+        !(is_time && VALUES.contains(&(bit / 128)))
+    };
     let case = small();
     let mut outcome = case.run(&emulator(&case)).expect("the launch");
     let compared = check(&case, &outcome, Times::Virtual).expect("nothing has changed");
     assert_eq!((compared.warps, compared.recorded, compared.lost), (1, 8, 0));
-    for bit in 0..8 * 16 * UNITS {
+    for bit in (0..128 * UNITS).filter(|bit| is_shown(*bit)) {
         outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
         let seen = check(&case, &outcome, Times::Virtual);
         assert!(seen.is_err(), "bit {} of unit {}", bit % 128, bit / 128);

@@ -37,7 +37,7 @@ const MEMORY: [&str; 7] = ["LDG", "LDS", "STS", "LDGSTS", "LDSM", "UBLKCP", "SYN
 /// Instructions that hold a warp up.
 const BARRIERS: [&str; 6] = ["BAR", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "WARPGROUP"];
 /// Instructions that all lanes execute together.
-const ALIGNED: [&str; 5] = ["BAR", "LDSM", "HMMA", "HGMMA", "WARPGROUP"];
+const ALIGNED: [&str; 6] = ["BAR", "LDSM", "HMMA", "HGMMA", "SHFL", "WARPGROUP"];
 /// How many instructions lie between the two clocks of an anchor at most.
 const ANCHOR: usize = 4;
 
@@ -309,7 +309,8 @@ fn outside(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<(),
         }
     }
     // Where lanes may have diverged, ptxas lets them come together before an instruction that needs
-    // all of them. On entry to an annotated kernel they may have; nothing else may ask for it.
+    // all of them. On entry to an annotated kernel they may have, and its shuffle is one; nothing else
+    // may ask for it.
     let aligned = on.of(&ALIGNED);
     let mut syncs = on.of(&["WARPSYNC"]);
     syncs.retain(|at| (entered..left).contains(at));

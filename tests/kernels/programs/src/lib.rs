@@ -30,7 +30,7 @@ pub const WARP_INDEX: u32 = 1;
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What an instruction does. The order is that of the places in [`step`]: where several are
+        /// What an instruction does. The order is that of the places in `step`: where several are
         /// asked who is elected, the emulator answers them in the order of the source.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
@@ -56,7 +56,7 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Calls [`call`] with its body: a device function that is a region, and recursive.
+    /// Calls `call` with its body: a device function that is a region, and recursive.
     Call,
     /// A region around its body.
     Region,
