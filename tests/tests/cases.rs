@@ -75,9 +75,9 @@ unsafe extern "ptx-kernel" fn leaves(rounds: u32) {
 
 #[test]
 fn every_way_out_closes_its_region() {
-    // SAFETY: the kernel touches no memory.
     let trace = record(|session| {
-        unsafe { profiler_host::launch!(session, leaves<<<1, 32>>>(6)) }.expect("ran")
+        // SAFETY: the kernel touches no memory.
+        unsafe { profiler_host::launch!(session, leaves<<<1, 32>>>(6)) }.expect("ran");
     });
     let seen: Vec<(&str, u16)> =
         regions(&trace).into_iter().map(|(name, depth, ..)| (name, depth)).collect();

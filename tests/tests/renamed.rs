@@ -7,7 +7,7 @@ mod support;
 
 use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, Trace, launch};
-use support::{code, ptx_test};
+use support::{code, count, entry, ptx_test};
 use test_kernels_renamed as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("renamed");
@@ -55,10 +55,14 @@ fn each_kernel_records(choice: BackendChoice) {
 
 ptx_test! {
     fn off_leaves_no_site() {
-        let off = PTX_OFF.expect("compiled");
-        let sites = |ptx| code(ptx).into_iter().filter(|line| line.contains("PROFILER_SITE")).count();
-        assert!(sites(PTX.expect("compiled")) >= 12);
-        assert_eq!(sites(off), 0);
-        assert!(!off.contains("clock"), "no clock is read");
+        let (on, off) = (PTX.expect("compiled"), PTX_OFF.expect("compiled"));
+        for kernel in ["path", "shadowed", "of_a_macro"] {
+            let records = |ptx| count(&entry(ptx, kernel), &["st.global.v4.b32"]);
+            assert!(records(on) > 0, "{kernel}");
+            assert_eq!(records(off), 0, "{kernel}");
+        }
+        let lines = |ptx| code(ptx).into_iter();
+        assert!(lines(on).filter(|line| line.contains("PROFILER_SITE")).count() >= 12);
+        assert!(lines(off).all(|line| !line.contains("PROFILER_SITE") && !line.contains("%clock")));
     }
 }
