@@ -38,7 +38,7 @@ fn watch(arguments: &Arguments) -> Result<(), Failure> {
     // In each step two begins, two ends and a value, of two words each.
     let units = 5 * steps / arguments.squeeze.unwrap_or(1);
     let profiler = Profiler::builder().words_per_warp(2 * units);
-    let mut session = backend.session(&profiler.for_grid(grid, BLOCK, 1)?.build()?)?;
+    let session = backend.session(&profiler.for_grid(grid, BLOCK, 1)?.build()?)?;
     let watch = session.watch()?;
     let finished = AtomicBool::new(false);
     let trace = std::thread::scope(|scope| {

@@ -145,8 +145,9 @@ mod tests {
             text in "(\\PC|[0-9]|[.+-]|us|ns|%|inf|NaN|\\.\\.){0,12}",
             length_ns in 0.0..1e12,
         ) {
-            match text.parse::<Window>().and_then(|window| window.on(length_ns)) {
-                Ok((start, end)) => prop_assert!(start < end),
+            match text.parse::<Window>().map(|window| window.on(length_ns, "the launch")) {
+                Ok(Ok((start, end))) => prop_assert!(start < end),
+                Ok(Err(error)) => prop_assert!(!error.to_string().is_empty()),
                 Err(error) => prop_assert!(!error.is_empty()),
             }
             if let Err(error) = text.parse::<Moment>() {

@@ -35,7 +35,7 @@ fn kinds() -> Capture {
             .into(),
         record_cost: Some(RecordCost::uniform(8.0, 0.5)),
         observer_effect: Some(ObserverEffect { without_ns: 100.5, with_ns: 103.25 }),
-        damage: Vec::new(),
+        ..Capture::default()
     }
 }
 

@@ -182,7 +182,7 @@ fn a_descriptor_has_its_bytes() {
         block_first: 0x1111_1111,
         block_count: 0x1212_1212,
         block_stride: 0x1313_1313,
-        slots_per_sm: 0x1414_1414,
+        slots_per_share: 0x1414_1414,
         claims: 0x1515_1515_1515_1515,
         pool_start: 0x1616_1616,
         lost: 0x1717_1717_1717_1717,

@@ -1,5 +1,5 @@
 //! The project's own commands. `cargo xtask help` lists them.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

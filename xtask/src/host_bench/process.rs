@@ -75,6 +75,7 @@ fn failed(command: &[String], why: impl std::fmt::Display) -> Error {
 }
 
 /// Waits for a child; gives its wait status and what it used.
+#[allow(unsafe_code, reason = "the standard library waits without asking for what was used")]
 fn wait(child: u32) -> std::io::Result<(libc::c_int, libc::rusage)> {
     let child = libc::pid_t::try_from(child).map_err(std::io::Error::other)?;
     let mut status = 0;

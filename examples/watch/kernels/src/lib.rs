@@ -26,7 +26,7 @@ pub unsafe extern "ptx-kernel" fn long(done: *mut u32, steps: u32, phase_ns: u32
         profile_region!("compute", value = step, { work_for(2 * phase_ns) });
         step += 1;
     }
-    if thread::thread_idx_x() % 32 == 0 {
+    if thread::thread_idx_x().is_multiple_of(32) {
         // SAFETY: one number a warp, written by one thread.
         unsafe { *done.add(warp as usize) = step };
     }
