@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use profiler_examples::{Check, Failure, Report, Run, run};
+use profiler_examples::{Check, Failure, Launcher, Report, Run, run};
 use profiler_host::{Profiler, include_ptx, launch};
 use quickstart_kernels::{BLOCK, CHUNK, vector_add};
 
@@ -21,7 +21,10 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
     let (a_host, b_host) = (numbers(), numbers());
 
     let backend = run.backend();
-    let (a, b) = (backend.upload(&a_host)?, backend.upload(&b_host)?);
+    let (a, b) = {
+        let _copies = run.host().span("copy to the device");
+        (backend.upload(&a_host)?, backend.upload(&b_host)?)
+    };
     let mut sum = backend.zeroed::<f32>(n as usize)?;
     let mut block_sums = backend.zeroed::<f32>(grid as usize)?;
     let (sum_out, block_sums_out) = (sum.as_mut_ptr(), block_sums.as_mut_ptr());
@@ -34,7 +37,7 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
         .for_grid(grid, BLOCK, 1)?
         .measure_record_cost()
         .build()?;
-    let measured = run.measure(&profiler, |launcher| {
+    let launch = |launcher: &mut Launcher| {
         // SAFETY: the vectors have n numbers and the sums one for each block; no kernel uses them
         // at the same time, since launches follow each other.
         unsafe {
@@ -43,7 +46,12 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
                 vector_add<<<grid, BLOCK>>>(a.as_ptr(), b.as_ptr(), sum_out, block_sums_out, n)
             )
         }
-    })?;
+    };
+    let read = || {
+        let _copies = run.host().span("copy from the device");
+        Ok((sum.read()?, block_sums.read()?))
+    };
+    let (measured, (sums, block_sums)) = run.measure_and_read(&profiler, launch, read)?;
 
     let pairs = || a_host.iter().zip(&b_host).map(|(&x, &y)| f64::from(x) + f64::from(y));
     let mut expected_block_sums = vec![0.0; grid as usize];
@@ -51,10 +59,10 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
         expected_block_sums[i / CHUNK as usize % grid as usize] += pair;
     }
     let checks = vec![
-        Check::relative("sums", sum.read()?.into_iter().map(f64::from).zip(pairs()), 1e-6),
+        Check::relative("sums", sums.into_iter().map(f64::from).zip(pairs()), 1e-6),
         Check::relative(
             "block sums",
-            block_sums.read()?.into_iter().map(f64::from).zip(expected_block_sums),
+            block_sums.into_iter().map(f64::from).zip(expected_block_sums),
             1e-5,
         ),
     ];

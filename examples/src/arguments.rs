@@ -23,6 +23,11 @@ pub struct Arguments {
     /// Gives warps one N-th of the room that their records need, to see what a loss looks like
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pub squeeze: Option<u32>,
+
+    /// Shows what the host does on the timeline, too: its calls that launch and, in quickstart, its
+    /// copies to and from the device
+    #[arg(long)]
+    pub host: bool,
 }
 
 /// How much work an example does.
@@ -65,6 +70,7 @@ mod tests {
         assert_eq!((given.backend, given.size), (BackendChoice::Emulator, Some(Size::Full)));
         assert_eq!(parsed(&["--squeeze", "10"]).expect("a number").squeeze, Some(10));
         assert!(parsed(&["--squeeze", "1"]).is_err(), "that would squeeze nothing");
+        assert!(parsed(&["--host"]).expect("a switch").host);
         let wrong = parsed(&["--backend", "cpu"]).expect_err("there is no such back end");
         assert!(wrong.to_string().contains("unknown back end `cpu`"), "{wrong}");
     }

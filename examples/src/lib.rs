@@ -34,7 +34,7 @@ mod report;
 
 use std::process::ExitCode;
 
-use profiler_host::Backend;
+use profiler_host::{Backend, HostRecorder};
 
 pub use arguments::{Arguments, Size};
 pub use check::Check;
@@ -51,9 +51,16 @@ pub struct Run {
     backend: Backend,
     arguments: Arguments,
     size: Size,
+    host: HostRecorder,
 }
 
 impl Run {
+    /// Records what the host does, which is shown where the command line asks for it.
+    #[must_use]
+    pub fn host(&self) -> &HostRecorder {
+        &self.host
+    }
+
     /// Where the kernels run.
     #[must_use]
     pub fn backend(&self) -> &Backend {
@@ -114,7 +121,7 @@ fn run_with(
     report::print_backend(name, &backend);
     let default = if backend.is_gpu() { Size::Full } else { Size::Small };
     let size = arguments.size.unwrap_or(default);
-    let run = Run { name, backend, arguments, size };
+    let run = Run { name, backend, arguments, size, host: HostRecorder::new() };
     let outcome = example(&run)?;
     outcome.print_and_write(&run)
 }

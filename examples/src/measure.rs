@@ -94,6 +94,21 @@ impl Run {
         self.measure_prepared(profiler, || Ok(()), launch)
     }
 
+    /// Like [`Run::measure`], and then `read`, which copies results back, before the records are
+    /// read: so it is on the timeline where that shows the host.
+    ///
+    /// # Errors
+    ///
+    /// See [`Run::measure`]; what `read` fails with.
+    pub fn measure_and_read<R>(
+        &self,
+        profiler: &Profiler,
+        launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
+        read: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<(Measured, R), Error> {
+        self.measured(profiler, || Ok(()), launch, read)
+    }
+
     /// Like [`Run::measure`], with something to do before each launch that is not timed.
     ///
     /// # Errors
@@ -102,9 +117,19 @@ impl Run {
     pub fn measure_prepared(
         &self,
         profiler: &Profiler,
+        prepare: impl FnMut() -> Result<(), Error>,
+        launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
+    ) -> Result<Measured, Error> {
+        self.measured(profiler, prepare, launch, || Ok(())).map(|(measured, ())| measured)
+    }
+
+    fn measured<R>(
+        &self,
+        profiler: &Profiler,
         mut prepare: impl FnMut() -> Result<(), Error>,
         mut launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
-    ) -> Result<Measured, Error> {
+        read: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<(Measured, R), Error> {
         let mut plain = Vec::new();
         if self.backend.is_gpu() {
             // The first launch loads the kernel's code, so it counts for nothing.
@@ -123,6 +148,13 @@ impl Run {
                 &squeezed
             }
         };
+        let shown;
+        let profiler = if self.arguments.host {
+            shown = profiler.with_host(&self.host);
+            &shown
+        } else {
+            profiler
+        };
         let mut session = self.backend.session(profiler)?;
         let mut profiled = Vec::new();
         for _ in 0..if self.backend.is_gpu() { REPEATS } else { 1 } {
@@ -136,12 +168,13 @@ impl Run {
             (Some(plain), Some(profiled), Some(traced)) => Some(Timing { plain, profiled, traced }),
             _ => None,
         };
+        let read = read()?;
         let mut capture = session.capture()?;
         capture.observer_effect = timing.map(|Timing { plain, profiled, .. }| ObserverEffect {
             without_ns: plain.as_nanos() as f64,
             with_ns: profiled.as_nanos() as f64,
         });
-        Ok(Measured { trace: session.decode(&capture), capture, timing })
+        Ok((Measured { trace: session.decode(&capture), capture, timing }, read))
     }
 
     /// The profiler with `1 / times` of the room that a first launch needs.

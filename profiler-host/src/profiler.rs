@@ -56,6 +56,12 @@ impl Profiler {
         Self { options }
     }
 
+    /// The same profiler, which shows what the host does; see [`ProfilerBuilder::host`].
+    #[must_use]
+    pub fn with_host(&self, recorder: &HostRecorder) -> Self {
+        Self { options: Options { host: Some(recorder.clone()), ..self.options.clone() } }
+    }
+
     /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
     /// profiler, and gives this profiler with exactly the room that the launches in it needed.
     ///
