@@ -177,7 +177,8 @@ fn usage(log: &str) -> Result<Kernels, String> {
             let name = rest.split('\'').next().unwrap_or_default();
             current = Some((name.to_owned(), None));
         } else if line.contains("bytes spill stores") {
-            let (_, spilled) = current.as_mut().ok_or("a stack without its kernel")?;
+            // Functions that are not inlined are spoken of before any kernel.
+            let Some((_, spilled)) = current.as_mut() else { continue };
             let of = |what| number_before(line, what).ok_or(format!("no number in `{line}`"));
             *spilled = Some(of("bytes spill stores")? + of("bytes spill loads")?);
         } else if let Some(registers) = number_before(line, "registers") {

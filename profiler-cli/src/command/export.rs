@@ -74,8 +74,12 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, content, &[&input.capture])?;
     let capture = load::capture(&input.capture, console)?.capture;
     let write = |source: &Source<'_>| {
-        let mut diagnostics = Diagnostics::default();
-        output::write(output, content, &[&input.capture], console, |writer| {
+        // Of a trace they are known before, and may be why nothing can be written.
+        let mut diagnostics = match source {
+            Source::Trace(trace) => trace.diagnostics.clone(),
+            Source::Capture(_) => Diagnostics::default(),
+        };
+        let written = output::write(output, content, &[&input.capture], console, |writer| {
             if !is_gzip {
                 diagnostics = format.write(source, &options, writer)?;
                 return Ok(());
@@ -84,9 +88,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             diagnostics = format.write(source, &options, &mut encoder)?;
             encoder.finish()?;
             Ok(())
-        })?;
+        });
         console.diagnostics(&diagnostics);
-        Ok(Verdict::Clean)
+        written.map(|()| Verdict::Clean)
     };
     // What recording costs is known when all is decoded.
     if format.is_timeline() && !input.decoding.subtract_cost {

@@ -70,7 +70,11 @@ pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunct
 fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
     for name in entry_names(ptx) {
         // A kernel leads to the module's handle, which `Module` keeps to itself.
-        let Ok(kernel) = module.get_function(name) else { continue };
+        let kernel = match module.get_function(name) {
+            Ok(kernel) => kernel,
+            Err(CudaError::NotFound) => continue,
+            Err(error) => return driver::check_cust("finding a kernel", Err(error)),
+        };
         return match driver::symbol(kernel.to_raw(), DESCRIPTOR)? {
             Some((address, descriptor::BYTES)) => Ok(address),
             _ => Err(Error::NoDescriptor),

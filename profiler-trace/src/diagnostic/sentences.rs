@@ -152,8 +152,11 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::UnitInFlight => write!(
                 f,
-                "{count} units were on their way to memory when it was read, behind later ones that \
-                 had arrived, and were left out; read again a moment later"
+                "{count} {} on {} way to memory when it was read, before later ones that had \
+                 arrived, and {} left out; read again a moment later",
+                p("unit was", "units were"),
+                p("its", "their"),
+                p("was", "were")
             ),
             Kind::DamagedUnit => write!(
                 f,

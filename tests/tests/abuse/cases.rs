@@ -6,7 +6,7 @@ use crate::setting::{Case, Provoked, Setting, Tool};
 use crate::{events, failures, modules, sessions, shapes};
 
 /// What one case may take on a GPU without a sanitizer.
-pub(crate) const LIMIT: Duration = Duration::from_secs(40);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 /// What it may take under a sanitizer.
 pub(crate) const SANITIZER_LIMIT: Duration = Duration::from_secs(150);
 

@@ -9,13 +9,15 @@ use std::path::PathBuf;
 enum By {
     /// A test, in `tests/tests/FILE.rs`, that the bundle for GPUs holds.
     Test(&'static str, &'static str),
+    /// A test of a file of its own, which fails or hangs a kernel, or watches it.
+    Apart(&'static str, &'static str),
     /// An example, which compares its result with that of the CPU, and a word of its kernels.
     Example(&'static str, &'static str),
     /// Nothing, as no result would tell; and why.
     Nothing(&'static str),
 }
 
-use By::{Example, Nothing, Test};
+use By::{Apart, Example, Nothing, Test};
 
 const REGISTERS: By = Test("intrinsics", "registers_say_where_a_thread_is");
 const CLOCKS: By = Test("intrinsics", "clocks_go_on");
@@ -28,6 +30,7 @@ const RECORDS: By = Test("intrinsics", "records_of_every_form_hold_what_was_done
 const CLUSTER: By = Test("intrinsics", "the_rank_in_the_cluster_is_recorded");
 const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
 const ROOMS: By = Test("rooms", "guard_words_stay");
+const WATCHED: By = Apart("failed", "the_gpu_keeps_what_a_kernel_recorded_before_it_failed");
 const CLAIMS: By = Test("rooms", "recorded_and_lost_are_all");
 
 const fn hopper(word: &'static str) -> By {
@@ -61,6 +64,7 @@ const LIST: [(&str, Functions); 3] = [
             ("grid_dim", REGISTERS),
             ("grid_id", CLOCKS),
             ("hold", RECORDS),
+            ("is_unwinding", Nothing("on a GPU nothing unwinds, and it says so")),
             ("lane_id", REGISTERS),
             ("lane_mask_lt", WARPS),
             ("nctaid_x", REGISTERS),
@@ -69,6 +73,10 @@ const LIST: [(&str, Functions); 3] = [
             ("ntid_x", REGISTERS),
             ("ntid_y", REGISTERS),
             ("ntid_z", REGISTERS),
+            ("order_before_host", WATCHED),
+            ("publish_unit", WATCHED),
+            ("publish_unit_if", WATCHED),
+            ("publish_word", WATCHED),
             ("sm_id", CLOCKS),
             ("store_unit", ROOMS),
             ("store_unit_if", ROOMS),
@@ -77,6 +85,7 @@ const LIST: [(&str, Functions); 3] = [
             ("tid_x", REGISTERS),
             ("tid_y", REGISTERS),
             ("tid_z", REGISTERS),
+            ("warp_id", CLAIMS),
         ],
     ),
     (
@@ -221,6 +230,12 @@ fn what_runs_them_is_there() {
                 let (tests, _) = call.split_once('}').unwrap_or((call, ""));
                 let is_there = tests.split_whitespace().any(|listed| listed == *test);
                 assert!(is_there, "{file} has no test {test} for {name}");
+            }
+            Apart(file, test) => {
+                assert!(bundled.contains(&format!("{file:?}")), "{file} is not bundled");
+                let source = read(&format!("tests/tests/{file}.rs"));
+                let marked = format!("#[ignore = \"needs an NVIDIA GPU\"]\nfn {test}()");
+                assert!(source.contains(&marked), "{file} has no test {test} for {name}");
             }
             Nothing(reason) => assert!(!reason.is_empty(), "{name}"),
             Example(example, word) => {

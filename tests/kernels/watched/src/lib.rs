@@ -65,15 +65,15 @@ pub unsafe extern "ptx-kernel" fn in_global_form(output: *mut u32, rounds: u32) 
     unsafe { *output.add(thread::index_1d() as usize) = done };
 }
 
-/// Goes through `rounds` rounds, and fails in the next one in warp `warp` of block `block`, within
-/// two regions. The warps that do not fail wait for it.
+/// Goes through `rounds` rounds, and fails in the next one in lane 0 of warp `warp` of block `block`,
+/// within two regions. All others wait for it.
 ///
 /// # Safety
 ///
 /// `never` must be valid for reads of one number, which stays 0.
 #[profiled(buffer = host, clock = globaltimer)]
 pub unsafe extern "ptx-kernel" fn fails(never: *const u32, rounds: u32, block: u32, warp: u32) {
-    let is_it = thread::block_idx_x() == block && thread::thread_idx_x() / 32 == warp;
+    let is_it = thread::block_idx_x() == block && thread::thread_idx_x() == 32 * warp;
     profile_region!("all rounds");
     let mut round = 0;
     loop {
