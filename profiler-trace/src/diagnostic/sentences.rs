@@ -329,9 +329,11 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::CostOfHostBuffer => write!(
                 f,
-                "{count} warps recorded into the memory of the host (buffer = host), which takes \
-                 another time than was measured; nothing was subtracted from their times: record \
-                 with buffer = global to have it subtracted"
+                "{count} {} into the memory of the host (buffer = host), which takes another time \
+                 than was measured; nothing was subtracted {}: record with buffer = global to have \
+                 it subtracted",
+                p("warp recorded", "warps recorded"),
+                p("from its times", "from their times")
             ),
             Kind::CostUnknown => write!(
                 f,
