@@ -91,6 +91,10 @@ pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -
     })
 }
 
+/// What lies between two rows is copied with them up to so many bytes: the driver copies rows one by
+/// one to memory that is not page-locked.
+const GAP_MAX: usize = 64 << 10;
+
 /// Memory of the device.
 #[derive(Debug)]
 pub(crate) struct DeviceMemory {
@@ -135,9 +139,14 @@ impl DeviceMemory {
 
 impl Memory for DeviceMemory {
     fn read(&self, address: u64, rows: Rows, into: &mut [u8]) -> Result<(), Error> {
-        if rows.width == rows.pitch || rows.count == 1 {
-            let bytes = if rows.count == 1 { rows.width } else { rows.count * rows.pitch };
-            return copy_to_host(address, &mut into[..bytes]);
+        if rows.pitch - rows.width <= GAP_MAX || rows.count == 1 {
+            let bytes = rows.count.saturating_sub(1) * rows.pitch + rows.width;
+            copy_to_host(address, &mut into[..bytes])?;
+            for row in into.chunks_mut(rows.pitch.max(1)).take(rows.count) {
+                let width = rows.width.min(row.len());
+                row[width..].fill(0);
+            }
+            return Ok(());
         }
         let copy = sys::CUDA_MEMCPY2D {
             srcXInBytes: 0,
