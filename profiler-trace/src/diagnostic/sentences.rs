@@ -301,8 +301,9 @@ impl fmt::Display for Diagnostic {
             Kind::ClockChanged => write!(
                 f,
                 "the SMs did not run at one steady frequency; each SM was mapped by its own clock \
-                 readings, along {count} lines at most: compare cycles only within an SM, and \
-                 lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers"
+                 readings, along {count} {} at most: compare cycles only within an SM, and \
+                 lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers",
+                p("line", "lines")
             ),
             Kind::WaitWithoutSignal => write!(
                 f,
