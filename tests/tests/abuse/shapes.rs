@@ -24,7 +24,8 @@ pub(crate) fn grids(setting: Setting) {
     for &grid in setting.either(small, full) {
         for slots in [Slots::Linear, Slots::Claimed] {
             let shape = Shape::new(grid, [1, 1, 1]);
-            let builder = builder().words_per_warp(2).slots(slots).max_warps(shape.warps());
+            let builder =
+                builder().words_per_warp(2).words_per_lane(2).slots(slots).max_warps(shape.warps());
             let trace = record(&backend, builder, kernel, shape, rounds);
             kernel.check(&trace, shape, rounds);
             assert_eq!(trace.lost(), 0, "{grid:?} {slots:?}: {}", trace.diagnostics);
@@ -38,7 +39,7 @@ pub(crate) fn a_million_blocks(setting: Setting) {
     let shape = Shape::new([1 << 20, 1, 1], [1, 1, 1]);
     let kernel = kernel("warp_cycles");
     let rounds = Rounds::all(1);
-    let builder = builder().words_per_warp(2).max_warps(shape.warps());
+    let builder = builder().words_per_warp(2).words_per_lane(2).max_warps(shape.warps());
     let trace = record(&backend, builder, kernel, shape, rounds);
     kernel.check(&trace, shape, rounds);
     assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
