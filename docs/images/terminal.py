@@ -3,7 +3,7 @@
     pip install rich
     python docs/images/terminal.py docs/images/terminal.svg 'profiler timeline persistent.capture' ..
 
-Each command runs in a shell of the current folder, as on a terminal of 124 columns.
+Each command runs in a shell of the current folder, as on a terminal of 142 columns.
 """
 
 import io
@@ -15,7 +15,7 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-COLUMNS = 124
+COLUMNS = 142
 
 console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, legacy_windows=False)
 variables = dict(os.environ, CLICOLOR_FORCE="1", COLUMNS=str(COLUMNS))
