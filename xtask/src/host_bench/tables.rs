@@ -103,17 +103,19 @@ fn processes(lines: &[Value], peers: bool) -> String {
         let _ = writeln!(
             table,
             "| {step} | {} | {} | {} MiB | {} |",
-            times
-                .iter()
-                .map(|time| time.map_or("-".to_owned(), seconds))
-                .collect::<Vec<_>>()
-                .join(" | "),
+            cells(&times),
             growth(&sizes, &times),
             peaks.join(", "),
             if each < 0.05 { "-".to_owned() } else { format!("{each:.1}") },
         );
     }
     if steps.is_empty() { String::new() } else { table }
+}
+
+/// Times as cells of a row.
+fn cells(times: &[Option<f64>]) -> String {
+    let texts = times.iter().map(|time| time.map_or("-".to_owned(), seconds));
+    texts.collect::<Vec<_>>().join(" | ")
 }
 
 fn library(lines: &[Value]) -> String {
@@ -131,11 +133,7 @@ fn library(lines: &[Value]) -> String {
         let _ = writeln!(
             table,
             "| `{step}` | {} | {} | {} |",
-            times
-                .iter()
-                .map(|time| time.map_or("-".to_owned(), seconds))
-                .collect::<Vec<_>>()
-                .join(" | "),
+            cells(&times),
             growth(&sizes, &times),
             sizes.iter().filter_map(beside).collect::<Vec<_>>().join(", "),
         );
