@@ -10,6 +10,8 @@ use serde_json::Value as Json;
 
 use crate::memory::within;
 
+#[path = "../../profiler-trace/tests/support/consistent.rs"]
+mod consistent;
 #[path = "../../profiler-trace/tests/support/figures.rs"]
 mod figures;
 
@@ -25,7 +27,7 @@ pub const MEMORY_FACTOR: usize = 512;
 pub fn capture(capture: &Capture, choice: u8) -> Trace {
     let memory = MEMORY_FLOOR + MEMORY_FACTOR * size(capture);
     let trace = within(memory, || profiler_trace::decode(capture));
-    consistent(&trace);
+    consistent::consistent(&trace);
     within(memory, || match choice % 8 {
         0 => timelines(&trace, choice / 8),
         1 => profiles(&trace),
@@ -62,36 +64,6 @@ pub fn size(capture: &Capture) -> usize {
         + capture.device.name.len()
         + capture.device.driver.len()
         + 64 * capture.damage.len()
-}
-
-fn consistent(trace: &Trace) {
-    for (index, launch) in trace.launches.iter().enumerate() {
-        assert!(launch.start_ns <= launch.end_ns);
-        assert!(trace.warps[launch.warps.clone()].iter().all(|warp| warp.launch == index));
-    }
-    for warp in &trace.warps {
-        let times = warp.regions.iter().flat_map(|region| [Some(region.start), region.end]);
-        let times = times.flatten().chain(warp.marks.iter().map(|mark| mark.time));
-        let times = times.chain(warp.anchors.iter().map(|anchor| anchor.time));
-        assert!(times.chain([warp.entry]).all(|time| time.ns.is_finite() && time.ns >= 0.0));
-        for region in &warp.regions {
-            let end = region.end.unwrap_or(region.start);
-            assert!(end.ticks >= region.start.ticks && end.ns >= region.start.ns);
-        }
-        let end = |region: &profiler_trace::Region| region.end.map_or(u64::MAX, |end| end.ticks);
-        assert!(warp.regions.is_sorted_by(|left, right| {
-            left.start.ticks < right.start.ticks
-                || left.start.ticks == right.start.ticks && end(left) >= end(right)
-        }));
-        assert!(warp.marks.is_sorted_by_key(|mark| mark.time.ticks));
-        // A record is at most one region or mark; of a token, begin and end are a record each.
-        assert!((warp.regions.len() + warp.marks.len()) as u64 <= warp.recorded);
-    }
-    for edge in &trace.edges {
-        assert!(edge.from.mark < trace.warps[edge.from.warp].marks.len());
-        assert!(edge.to.mark < trace.warps[edge.to.warp].marks.len());
-    }
-    assert!(trace.resolution_ns > 0.0 && trace.alignment_ns >= 0.0);
 }
 
 fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {

@@ -1,5 +1,8 @@
 //! No bytes make the decoder panic, and whatever it returns is consistent.
 
+#[path = "support/consistent.rs"]
+mod consistent;
+
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, ModuleCapture, Trace, Value, decode};
 use profiler_wire::{Descriptor, SiteKind};
@@ -35,25 +38,7 @@ fn whole(keep: Keep) -> Capture {
 
 /// What holds of every trace.
 fn check(mut trace: Trace) {
-    for (index, launch) in trace.launches.iter().enumerate() {
-        assert!(launch.start_ns <= launch.end_ns);
-        assert!(trace.warps[launch.warps.clone()].iter().all(|warp| warp.launch == index));
-    }
-    for warp in &trace.warps {
-        let times = warp.regions.iter().flat_map(|region| [Some(region.start), region.end]);
-        let times = times.flatten().chain(warp.marks.iter().map(|mark| mark.time));
-        let times = times.chain(warp.anchors.iter().map(|anchor| anchor.time));
-        assert!(times.chain([warp.entry]).all(|time| time.ns.is_finite() && time.ns >= 0.0));
-        for region in &warp.regions {
-            let end = region.end.unwrap_or(region.start);
-            assert!(end.ticks >= region.start.ticks && end.ns >= region.start.ns);
-        }
-    }
-    for edge in &trace.edges {
-        assert!(edge.from.mark < trace.warps[edge.from.warp].marks.len());
-        assert!(edge.to.mark < trace.warps[edge.to.warp].marks.len());
-    }
-    assert!(trace.resolution_ns > 0.0);
+    consistent::consistent(&trace);
     let sentences = trace.diagnostics.to_string();
     assert_eq!(sentences.lines().count(), trace.diagnostics.list.len());
     trace.record_cost = Some(profiler_trace::RecordCost::uniform(5.0, 20.0));
