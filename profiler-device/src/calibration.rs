@@ -170,8 +170,9 @@ fn calibrate(rounds: u32) {
         buffer: BufferChoice::new(Buffer::Global),
         track: 0,
     };
+    let Some(block) = State::recorded_block(config) else { return };
     // SAFETY: the first thing that the kernel does; this function is inlined into it.
-    let state = unsafe { State::enter(site, config) };
+    let state = unsafe { State::enter_block(site, config, block) };
     let recorder = Recorder::new(&state);
     let value = Cell::new(rounds); // See `pause`.
     for _ in 0..rounds {

@@ -14,12 +14,30 @@ use crate::value::{Attachment, Value, Wait};
 pub struct State(PhantomData<*const ()>);
 
 impl State {
+    #[inline(always)]
+    #[must_use]
+    pub const fn recorded_block(_config: Config) -> Option<u64> {
+        None
+    }
+
+    /// # Safety
+    ///
+    /// None with profiling off: the descriptor is not read.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn recorded_block_with(
+        _config: Config,
+        _descriptor: DescriptorPtr,
+    ) -> Option<u64> {
+        None
+    }
+
     /// # Safety
     ///
     /// None with profiling off: nothing is done.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn enter(_kernel: SiteId, _config: Config) -> Self {
+    pub unsafe fn enter_block(_kernel: SiteId, _config: Config, _block: u64) -> Self {
         Self(PhantomData)
     }
 
@@ -28,16 +46,19 @@ impl State {
     /// None with profiling off: the descriptor is not read.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn enter_with(_kernel: SiteId, _config: Config, _descriptor: DescriptorPtr) -> Self {
+    pub unsafe fn enter_block_with(
+        _kernel: SiteId,
+        _config: Config,
+        _block: u64,
+        _descriptor: DescriptorPtr,
+    ) -> Self {
         Self(PhantomData)
     }
-}
 
-impl State {
     #[inline(always)]
     #[must_use]
-    pub const fn is_attached(&self) -> bool {
-        false
+    pub fn silent(_config: Config) -> Self {
+        Self(PhantomData)
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ pub use crate::state::State;
 
 use crate::hardware;
 use crate::site::SiteId;
+use crate::state::Share;
 use crate::value::{Attachment, Value, Wait};
 
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
@@ -53,7 +54,7 @@ impl<'a> Recorder<'a> {
     #[inline(always)]
     #[must_use]
     pub fn is_recording(self) -> bool {
-        self.state.config.enabled && self.state.recording
+        self.state.is_recording()
     }
 
     /// This thread, if it records by the kernel's strategy.
@@ -63,7 +64,7 @@ impl<'a> Recorder<'a> {
         if matches!(self.state.config.strategy, Strategy::Elected) {
             return self.leader_elected();
         }
-        self.leads_if(self.state.config.enabled && self.state.leader)
+        Leader { state: self.state, leads: self.is_enabled(), share: self.state.leader() }
     }
 
     /// This thread, if it is lane 0 of warp 0 of its block and the warp records.
@@ -75,7 +76,7 @@ impl<'a> Recorder<'a> {
     /// This thread, if it is lane 0 and its warp records.
     #[inline(always)]
     pub fn leader_warp(self) -> Leader<'a> {
-        self.leads_if(self.is_recording() && hardware::lane_id() == 0)
+        self.leads_if(self.is_enabled() && hardware::lane_id() == 0)
     }
 
     /// This thread, if it is lane 0 of warp `index` of its block and the warp records.
@@ -96,29 +97,31 @@ impl<'a> Recorder<'a> {
     #[inline(always)]
     #[track_caller]
     pub fn leader_elected(self) -> Leader<'a> {
-        if !self.state.config.enabled {
-            return self.leads_if(false);
-        }
-        // Both sides are always evaluated: a branch around the vote costs more than the vote.
-        self.leads_if(self.state.recording & hardware::elect())
+        // A warp that does not record votes too: a branch around the vote costs more than the vote.
+        self.leads_if(self.is_enabled() && hardware::elect())
     }
 
     /// This thread, if its warp records.
     #[inline(always)]
     pub fn leader_thread(self) -> Leader<'a> {
-        self.leads_if(self.is_recording())
+        self.leads_if(self.is_enabled())
     }
 
     /// This thread, if `condition` holds and its warp records.
     #[inline(always)]
     pub fn leader_when(self, condition: bool) -> Leader<'a> {
-        self.leads_if(self.is_recording() && condition)
+        self.leads_if(self.is_enabled() && condition)
     }
 
-    /// The only maker of a [`Leader`] that leads: every caller has found the state recording.
+    /// This thread, if `leads` and its warp records.
     #[inline(always)]
     fn leads_if(self, leads: bool) -> Leader<'a> {
-        Leader { state: self.state, leads }
+        Leader { state: self.state, leads, share: self.state.anyone() }
+    }
+
+    #[inline(always)]
+    fn is_enabled(self) -> bool {
+        self.state.config.enabled
     }
 }
 
@@ -135,8 +138,9 @@ impl<'a> Recorder<'a> {
 #[must_use = "it records nothing by itself"]
 pub struct Leader<'a> {
     state: &'a State,
-    /// Never true where the state is not recording: an idle state has no room to store to.
     leads: bool,
+    /// Of the state.
+    share: Share,
 }
 
 impl<'a> Leader<'a> {
@@ -144,17 +148,29 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     #[must_use]
     pub fn is_recording(self) -> bool {
-        self.leads
+        self.leads && self.share.is_any()
+    }
+
+    /// Whether it leads, and what it may do then.
+    #[inline(always)]
+    fn part(self) -> (bool, Share) {
+        (self.leads, self.share)
+    }
+
+    /// Whether its next unit is stored.
+    #[inline(always)]
+    fn stores(self) -> bool {
+        self.state.stores(self.leads, self.share)
     }
 
     /// Appends a unit of this very moment.
     #[inline(always)]
     fn append_now(self, data: u64, tag: u32) -> u64 {
-        let stores = self.state.stores(self.leads);
+        let stores = self.stores();
         let address = self.state.address();
         let ticks = self.state.stamp();
-        // SAFETY: it leads only where this very state records.
-        unsafe { self.state.append(self.leads, stores, address, data, tag, ticks) }
+        // SAFETY: share, answer and address are this very state's, and of this unit.
+        unsafe { self.state.append(self.part(), stores, address, data, tag, ticks) }
         ticks
     }
 
@@ -162,7 +178,7 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     fn append_attachment(self, data: u64, tag: u32, ticks: u64) {
         // SAFETY: as above.
-        unsafe { self.state.append_attachment(self.leads, data, tag, ticks) }
+        unsafe { self.state.append_attachment(self.part(), data, tag, ticks) }
     }
 
     /// Begins a region, which ends when the value is dropped. `track` is a
@@ -216,7 +232,7 @@ impl<'a> Leader<'a> {
     pub fn anchor(self) {
         if self.state.config.enabled {
             // SAFETY: as for `append`.
-            unsafe { self.state.append_anchor(self.leads) }
+            unsafe { self.state.append_anchor(self.part()) }
         }
     }
 }
@@ -244,14 +260,14 @@ impl<P: Attachment> Region<'_, P> {
         if state.config.enabled {
             // First, as it is the user's code and may record.
             let folded = value.fold();
-            let stores = state.stores(this.leader.leads);
+            let stores = this.leader.stores();
             this.record(stores, state.stamp_after(folded));
         }
     }
 
     #[inline(always)]
     fn record(&self, stores: bool, end: u64) {
-        let Leader { state, leads } = self.leader;
+        let state = self.leader.state;
         let kind = match state.config.buffer() {
             Buffer::Global => range_kind(self.track),
             Buffer::Host => RecordKind::End,
@@ -262,8 +278,8 @@ impl<P: Attachment> Region<'_, P> {
             Buffer::Host => u64::from(self.track),
         };
         let address = state.address();
-        // SAFETY: it leads only where this very state records.
-        unsafe { state.append(leads, stores, address, data, kind, end) }
+        // SAFETY: share, answer and address are this very state's, and of this unit.
+        unsafe { state.append(self.leader.part(), stores, address, data, kind, end) }
         if let Some(kind) = P::KIND {
             self.leader.append_attachment(self.payload.bits(), tag(kind, self.site.0), end);
         }
@@ -275,7 +291,7 @@ impl<P: Attachment> Drop for Region<'_, P> {
     fn drop(&mut self) {
         let state = self.leader.state;
         if state.config.enabled && !hardware::is_unwinding() {
-            let stores = state.stores(self.leader.leads);
+            let stores = self.leader.stores();
             self.record(stores, state.stamp());
         }
     }

@@ -16,6 +16,8 @@ use crate::site::SiteId;
 
 /// A slot that a warp has not found.
 const NO_SLOT: u32 = u32::MAX;
+/// The slot of a warp that does not record.
+const SILENT: u32 = u32::MAX - 1;
 
 /// A thread's recorder: lives in registers from the kernel's first line to its last.
 ///
@@ -23,85 +25,88 @@ const NO_SLOT: u32 = u32::MAX;
 #[doc(hidden)]
 pub struct State {
     pub(crate) config: Config,
-    /// Whether there is a session, selected or not.
-    attached: bool,
-    /// Whether the session selected this warp (false as well where there is no session).
-    pub(crate) recording: bool,
-    /// Whether this thread records by the kernel's strategy.
-    pub(crate) leader: bool,
     slot: u32,
     room: Room,
+    /// What this thread does as the kernel's strategy has it.
+    leader: Share,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
-    /// See [`State::address`].
-    high: Cell<u32>,
-    /// The upper halves of the stamps of the last two units, the last one first. See there.
-    last: Cell<[u32; 2]>,
-    /// How many of the units were attachments.
+    /// The upper halves of the stamps of the last three units, the last one first: see
+    /// [`State::address`].
+    last: Cell<[u32; 3]>,
+    /// How many of the units were attachments, counted as the cursor counts.
     attachments: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
 }
 
 impl State {
-    /// Enters a kernel whose descriptor is the module's.
+    /// The ordinal of this block among those that a session records, if it is one of them. The same
+    /// for every thread of a block, so that a branch on it parts no warp and no warp group.
+    #[inline(always)]
+    #[must_use]
+    pub fn recorded_block(config: Config) -> Option<u64> {
+        ordinal_of_block(config, Constant)
+    }
+
+    /// [`State::recorded_block`] of a kernel with a descriptor of its own.
     ///
     /// # Safety
     ///
-    /// It must be the first thing that a kernel does: all threads of a warp come here together
-    /// (a collective may name them all), and each only once, so that its room is its own.
+    /// `descriptor` must be null, or what a session gave for this launch.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn enter(kernel: SiteId, config: Config) -> Self {
-        if config.enabled && Constant.u32::<{ offset::VERSION }>() == WIRE_VERSION {
-            return Self::enter_selected(kernel, config, Constant, None);
-        }
-        Self::silent(config, false)
+    pub unsafe fn recorded_block_with(config: Config, descriptor: DescriptorPtr) -> Option<u64> {
+        ordinal_of_block(config, descriptor)
     }
 
-    /// Enters a kernel with a descriptor of its own.
+    /// Enters a kernel whose descriptor is the module's, and whose `block` is recorded.
     ///
     /// # Safety
     ///
-    /// As for [`State::enter`]; and `descriptor` must be null, or what a session gave for this
-    /// launch.
+    /// Nothing of the kernel may have run but [`State::recorded_block`], of which `block` is: all
+    /// threads of a warp come here together (a collective may name them all), and each only once, so
+    /// that its room is its own.
     #[inline(always)]
     #[must_use]
-    pub unsafe fn enter_with(kernel: SiteId, config: Config, descriptor: DescriptorPtr) -> Self {
-        if config.enabled && descriptor.u32::<{ offset::VERSION }>() == WIRE_VERSION {
-            return Self::enter_selected(kernel, config, descriptor, Some(descriptor));
-        }
-        Self::silent(config, false)
+    pub unsafe fn enter_block(kernel: SiteId, config: Config, block: u64) -> Self {
+        Self::enter_selected(kernel, config, Constant, None, block)
     }
 
-    /// Whether a session is attached to the kernel's module. It is the same for every thread of a
-    /// launch, so that a branch on it parts no warp.
+    /// [`State::enter_block`] with a descriptor of its own.
+    ///
+    /// # Safety
+    ///
+    /// As there, and for [`State::recorded_block_with`].
     #[inline(always)]
     #[must_use]
-    pub fn is_attached(&self) -> bool {
-        self.config.enabled && self.attached
+    pub unsafe fn enter_block_with(
+        kernel: SiteId,
+        config: Config,
+        block: u64,
+        descriptor: DescriptorPtr,
+    ) -> Self {
+        Self::enter_selected(kernel, config, descriptor, Some(descriptor), block)
     }
 
     /// A thread that records nothing, of which the compiler knows it: clocks are not even read.
     #[inline(always)]
     #[must_use]
     pub fn idle(config: Config) -> Self {
-        Self::silent(Config { enabled: false, ..config }, false)
+        Self::silent(Config { enabled: false, ..config })
     }
 
-    /// A thread that records nothing.
+    /// A thread that records nothing, in the copy of a body that records.
     #[inline(always)]
-    fn silent(config: Config, attached: bool) -> Self {
+    #[must_use]
+    pub fn silent(config: Config) -> Self {
         Self {
             config,
-            attached,
-            recording: false,
-            leader: false,
-            slot: NO_SLOT,
-            room: Room::NONE,
+            slot: SILENT,
+            room: Room { address: 0, mask: 0, share: Share::NONE },
+            leader: Share::NONE,
             cursor: Cell::new(0),
-            high: Cell::new(0),
-            last: Cell::new([0; 2]),
+            last: Cell::new([0; 3]),
             attachments: Cell::new(0),
             explicit: None,
         }
@@ -113,15 +118,16 @@ impl State {
         config: Config,
         descriptor: impl Descriptor,
         explicit: Option<DescriptorPtr>,
+        block: u64,
     ) -> Self {
         let lane = hardware::lane_id();
         let warp = hardware::warp_index();
-        let Some(ordinal) = selected(descriptor, warp) else {
-            return Self::silent(config, true);
-        };
+        if descriptor.u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 {
+            return Self::silent(config);
+        }
         let flags = descriptor.u32::<{ offset::FLAGS }>();
         let mut slot = if flags & FLAG_CLAIMED == 0 {
-            linear_slot(descriptor, ordinal, warp)
+            linear_slot(descriptor, block, warp)
         } else if lane == 0 {
             // SAFETY: the descriptor is a session's.
             unsafe { claim_slot(descriptor) }
@@ -142,27 +148,47 @@ impl State {
         } else {
             Room::of_lane(descriptor, flags, slot, lane)
         };
+        let leads = match config.strategy {
+            Strategy::Block => lane == 0 && warp == 0,
+            Strategy::WarpIndex(index) => lane == 0 && warp == u32::from(index),
+            Strategy::WarpGroup => lane == 0 && warp.is_multiple_of(4),
+            Strategy::Warp => lane == 0,
+            Strategy::When => config.when,
+            // `Elected` is decided anew at every region.
+            Strategy::Thread | Strategy::Elected => true,
+        };
         Self {
             config,
-            recording: true,
-            leader: match config.strategy {
-                Strategy::Block => lane == 0 && warp == 0,
-                Strategy::WarpIndex(index) => lane == 0 && warp == u32::from(index),
-                Strategy::WarpGroup => lane == 0 && warp.is_multiple_of(4),
-                Strategy::Warp => lane == 0,
-                Strategy::When => config.when,
-                // `Elected` is decided anew at every region.
-                Strategy::Thread | Strategy::Elected => true,
-            },
-            slot,
+            // What a kernel holds from its first line to its last, it holds in registers and not in
+            // predicates, of which a warp has seven: a kernel that needed those lost more by it than
+            // by recording. To the compilers the values have nothing to do with each other.
+            slot: hardware::hold(slot),
             room,
+            leader: if leads { room.share } else { Share::NONE }.held(),
             cursor: Cell::new(0),
-            high: Cell::new(room.high),
-            last: Cell::new([0; 2]),
+            last: Cell::new([0; 3]),
             attachments: Cell::new(0),
             explicit,
-            attached: true,
         }
+    }
+
+    /// Whether the session selected this warp; false as well where there is no session.
+    #[inline(always)]
+    pub(crate) fn is_recording(&self) -> bool {
+        self.config.enabled && self.slot != SILENT
+    }
+
+    /// What this thread may do where it records by the kernel's strategy, other than
+    /// [`Strategy::Elected`].
+    #[inline(always)]
+    pub(crate) fn leader(&self) -> Share {
+        self.leader
+    }
+
+    /// What this thread may do where it records by another strategy.
+    #[inline(always)]
+    pub(crate) fn anyone(&self) -> Share {
+        self.room.share
     }
 
     /// Reads the record clock.
@@ -186,84 +212,82 @@ impl State {
     /// Whether the next unit is stored, if this thread `leads`. Asked for *before* the stamp that the
     /// unit holds, since the store waits for the answer.
     #[inline(always)]
-    pub(crate) fn stores(&self, leads: bool) -> bool {
+    pub(crate) fn stores(&self, leads: bool, share: Share) -> bool {
         // Not `&&`: see `append`.
-        leads & (self.cursor.get() < self.room.limit)
+        leads & (self.cursor.get() < share.limit)
     }
 
     /// The low half of the next unit's address.
     #[inline(always)]
     fn low(&self) -> u32 {
         let byte = descriptor::room_byte(self.cursor.get(), self.room.mask);
-        hardware::hold(self.room.low | byte)
+        hardware::hold(self.room.low() | byte)
     }
 
-    /// The address of the next unit, by halves. Asked for *after* the stamp: there it costs no time,
-    /// as the store waits for the stamp; before it, it would wait for the store before.
+    /// The address of the next unit. Asked for *after* the stamp: there it costs no time, as the store
+    /// waits for the stamp; before it, it would wait for the store before.
     ///
-    /// The high half is the same for a whole room, and what is done to it here does not change it:
-    /// it decides which registers ptxas takes. A store reads its registers some ten cycles after it
-    /// is issued, and what writes one of them until then waits. Left to itself ptxas takes for the
-    /// next begin stamp the registers of the unit just stored, and copies the high half for every
-    /// store. Here one register of each of the last two units is still to be read, so that the next
-    /// goes into others; and the high half is a new value, so that it is made where it is needed.
-    /// ptxas cannot know that the constant is 0. See docs/how-it-costs.md.
+    /// It decides which registers ptxas takes. A store reads its registers some ten cycles after it is
+    /// issued, and what writes one of them until then waits. Left to itself ptxas takes for the next
+    /// begin stamp the registers of the unit just stored. Here a word of each of the last three units
+    /// is still to be read, so that units go into four sets of registers in turn. See
+    /// docs/how-it-costs.md.
     #[inline(always)]
-    pub(crate) fn address(&self) -> [u32; 2] {
-        let low = self.low();
-        let [_, kept] = self.last.get();
-        let nothing = kept & Constant.u32::<{ offset::ZERO }>();
-        self.high.set(hardware::hold(self.high.get() | nothing));
-        [low, self.high.get()]
+    pub(crate) fn address(&self) -> u64 {
+        let [_, _, kept] = self.last.get();
+        hardware::unit_address(self.room.address, self.low(), kept)
     }
 
     /// Appends a unit, and stores it where `stores` holds.
     ///
     /// # Safety
     ///
-    /// Where `stores` holds, the state must be recording, and `stores` and `address` must be of this
-    /// very unit. An idle state has no room; that it is not asked again here is what keeps a record
-    /// at one predicated store.
+    /// `share`, `stores` and `address` must be of this state, the last two of this very unit.
     // Neither condition is a branch, also not to LLVM: it would make one of the store's predicate
     // too, and a branch around a record costs more than twice the record.
     #[inline(always)]
     pub(crate) unsafe fn append(
         &self,
-        leads: bool,
+        (leads, share): (bool, Share),
         stores: bool,
-        address: [u32; 2],
+        address: u64,
         data: u64,
         tag: u32,
         ticks: u64,
     ) {
-        // SAFETY: the state records, so the room is this lane's own, or its limit is 0 and nothing
-        // is stored. Below the limit the cursor, of which the address was made, lies in the room by
-        // the descriptor's contract ("Slots"), and no other thread writes a room.
+        // SAFETY: the room is this lane's own, or the share's limit is 0 and nothing is stored. Below
+        // the limit the cursor, of which the address was made, lies in the room by the descriptor's
+        // contract ("Slots"), and no other thread writes a room.
         let stamp = unsafe {
             match self.config.buffer() {
                 Buffer::Global => hardware::store_unit_if(stores, address, data, tag, ticks),
                 Buffer::Host => hardware::publish_unit_if(stores, address, data, tag, ticks),
             }
         };
-        let [last, _] = self.last.get();
-        self.last.set([stamp, last]);
-        let step = self.room.step & u32::from(leads).wrapping_neg();
-        self.cursor.set(descriptor::next_cursor(self.cursor.get(), step));
+        let [a, b, _] = self.last.get();
+        self.last.set([stamp, a, b]);
+        self.cursor.set(descriptor::next_cursor(self.cursor.get(), share.step_if(leads)));
     }
 
     /// Appends a unit that belongs to the one before.
     ///
     /// # Safety
     ///
-    /// Where `leads` holds, the state must be recording.
+    /// `share` must be of this state.
     #[inline(always)]
-    pub(crate) unsafe fn append_attachment(&self, leads: bool, data: u64, tag: u32, ticks: u64) {
-        let stores = self.stores(leads);
-        // Right behind another store the address must lie in other registers.
-        let address = [self.low(), self.room.high];
+    pub(crate) unsafe fn append_attachment(
+        &self,
+        (leads, share): (bool, Share),
+        data: u64,
+        tag: u32,
+        ticks: u64,
+    ) {
+        let stores = self.stores(leads, share);
+        let address = self.room.address & !u64::from(u32::MAX) | u64::from(self.low());
         // SAFETY: the caller's.
-        unsafe { self.append(leads, stores, address, data, tag, ticks) };
-        self.attachments.set(self.attachments.get().saturating_add(u32::from(leads)));
+        unsafe { self.append((leads, share), stores, address, data, tag, ticks) };
+        let attachments = self.attachments.get();
+        self.attachments.set(descriptor::next_cursor(attachments, share.step_if(leads)));
     }
 
     /// Appends a reading of both clocks, where they are not one and the same.
@@ -272,14 +296,14 @@ impl State {
     ///
     /// As for [`State::append_attachment`].
     #[inline(always)]
-    pub(crate) unsafe fn append_anchor(&self, leads: bool) {
+    pub(crate) unsafe fn append_anchor(&self, leader: (bool, Share)) {
         if self.config.clock == Clock::GlobalTimer {
             return;
         }
         let (clock, globaltimer) = anchor();
         // SAFETY: the caller's.
         unsafe {
-            self.append_attachment(leads, globaltimer, tag(RecordKind::Anchor, 0), clock);
+            self.append_attachment(leader, globaltimer, tag(RecordKind::Anchor, 0), clock);
         }
     }
 
@@ -290,8 +314,8 @@ impl State {
             // So that who sees the counts below sees all units that they count.
             hardware::order_before_host();
         }
-        let units = descriptor::units(self.cursor.get(), self.room.step);
-        let attachments = self.attachments.get();
+        let units = descriptor::units(self.cursor.get(), step_of(lane));
+        let attachments = descriptor::units(self.attachments.get(), step_of(lane));
         if lane == 0 && self.slot != NO_SLOT {
             let (clock, globaltimer) = anchor();
             let exit = ExitHeader { clock, globaltimer, units, attachments };
@@ -334,7 +358,7 @@ impl Drop for State {
     /// Leaves the kernel: lane 0 writes the exit half of the header, other lanes their counts.
     #[inline(always)]
     fn drop(&mut self) {
-        if !self.config.enabled || !self.recording || hardware::is_unwinding() {
+        if !self.is_recording() || hardware::is_unwinding() {
             return;
         }
         match self.explicit {
@@ -344,71 +368,104 @@ impl Drop for State {
     }
 }
 
-/// A lane's room: see "Slots" in [`profiler_wire::descriptor`].
+/// Bytes from one unit of a lane to its next.
+#[inline(always)]
+const fn step_of(lane: u32) -> u32 {
+    if lane == 0 { UNIT_BYTES } else { LANE_STEP }
+}
+
+/// What a lane may do with its room.
 #[derive(Clone, Copy)]
-struct Room {
-    /// The halves of its address. A room is aligned to its size, so that the high one holds for all
-    /// of it.
-    low: u32,
-    high: u32,
-    mask: u32,
+pub(crate) struct Share {
     /// Units whose cursor is not below it are counted and not stored.
     limit: u32,
-    /// Bytes from one unit of the lane to the next.
+    /// What a unit adds to the cursor: [`step_of`] the lane, or 0 where its units are not even
+    /// counted, as it does not record.
     step: u32,
 }
 
-impl Room {
-    /// No room. Its units are counted.
-    const NONE: Self = Self { low: 0, high: 0, mask: 0, limit: 0, step: UNIT_BYTES };
+impl Share {
+    /// No units.
+    const NONE: Self = Self { limit: 0, step: 0 };
+
+    /// The same, of which the compilers know nothing.
+    #[inline(always)]
+    fn held(self) -> Self {
+        Self { limit: hardware::hold(self.limit), step: hardware::hold(self.step) }
+    }
 
     #[inline(always)]
-    fn at(address: u64, mask: u32, limit: u32, step: u32) -> Self {
-        Self { low: address as u32, high: (address >> 32) as u32, mask, limit, step }
+    fn step_if(self, leads: bool) -> u32 {
+        self.step & u32::from(leads).wrapping_neg()
+    }
+
+    /// Whether units are recorded, stored or lost.
+    #[inline(always)]
+    pub(crate) fn is_any(self) -> bool {
+        self.step != 0
+    }
+}
+
+/// A lane's room: see "Slots" in [`profiler_wire::descriptor`].
+#[derive(Clone, Copy)]
+struct Room {
+    /// It is aligned to its size, so that the upper half holds for all of it.
+    address: u64,
+    mask: u32,
+    share: Share,
+}
+
+impl Room {
+    /// No room. The units of the lane are counted.
+    #[inline(always)]
+    fn none(lane: u32) -> Self {
+        Self { address: 0, mask: 0, share: Share { limit: 0, step: step_of(lane) } }
+    }
+
+    #[inline(always)]
+    fn low(&self) -> u32 {
+        self.address as u32
     }
 
     #[inline(always)]
     fn of_leader(descriptor: impl Descriptor, slot: u32) -> Self {
         if slot == NO_SLOT {
-            return Self::NONE;
+            return Self::none(0);
         }
-        Self::at(
-            descriptor.u64::<{ offset::RECORDS }>()
+        Self {
+            address: descriptor.u64::<{ offset::RECORDS }>()
                 + (u64::from(slot) << descriptor.u32::<{ offset::RECORD_SHIFT }>()),
-            descriptor.u32::<{ offset::RECORD_MASK }>(),
-            descriptor.u32::<{ offset::RECORD_LIMIT }>(),
-            UNIT_BYTES,
-        )
+            mask: descriptor.u32::<{ offset::RECORD_MASK }>(),
+            share: Share { limit: descriptor.u32::<{ offset::RECORD_LIMIT }>(), step: step_of(0) },
+        }
     }
 
     #[inline(always)]
     fn of_lane(descriptor: impl Descriptor, flags: u32, slot: u32, lane: u32) -> Self {
         if slot == NO_SLOT || flags & FLAG_LANES == 0 {
-            return Self::NONE;
+            return Self::none(lane);
         }
-        Self::at(
-            descriptor.u64::<{ offset::LANES }>()
+        Self {
+            address: descriptor.u64::<{ offset::LANES }>()
                 + (u64::from(slot) << descriptor.u32::<{ offset::LANE_SHIFT }>())
                 + u64::from(lane * UNIT_BYTES),
-            descriptor.u32::<{ offset::LANE_MASK }>(),
-            descriptor.u32::<{ offset::LANE_LIMIT }>(),
-            LANE_STEP,
-        )
+            mask: descriptor.u32::<{ offset::LANE_MASK }>(),
+            share: Share { limit: descriptor.u32::<{ offset::LANE_LIMIT }>(), step: step_of(lane) },
+        }
     }
 }
 
-/// The number of this warp's block among the selected ones, if block and warp are selected.
+/// The number of this block among those that a session records, if there is a session and it does.
 #[inline(always)]
-fn selected(descriptor: impl Descriptor, warp: u32) -> Option<u64> {
+fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> Option<u64> {
+    if !config.enabled || descriptor.u32::<{ offset::VERSION }>() != WIRE_VERSION {
+        return None;
+    }
     let [x, y, z] = hardware::block_index();
     let [width, height, _] = hardware::grid_dim();
     let block = (u64::from(z) * u64::from(height) + u64::from(y)) * u64::from(width) + u64::from(x);
-    let first = u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>());
+    let mut ordinal = block.checked_sub(u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>()))?;
     let stride = descriptor.u32::<{ offset::BLOCK_STRIDE }>();
-    if descriptor.u32::<{ offset::WARP_MASK }>() >> warp & 1 == 0 || block < first {
-        return None;
-    }
-    let mut ordinal = block - first;
     if stride > 1 {
         // A 64-bit division is a long subroutine; grids beyond 2^32 blocks do not get strides.
         let near = u32::try_from(ordinal).ok()?;

@@ -5,9 +5,25 @@
 //! `max_registers`): the block begins with an even share, and without bounds ptxas ignores both
 //! instructions.
 //!
-//! Needs `sm_90a`. There is no twin: on the CPU these functions fail the launch.
+//! What moves registers needs `sm_90a`. It has no twin: on the CPU it fails the launch.
 
-use crate::hopper;
+use crate::{hopper, warp};
+
+/// The number of this thread's warp group in its block.
+///
+/// The warp's first lane tells the others, though they know it. So ptxas sees that a branch on it
+/// parts no warp, and keeps addresses behind that branch in uniform registers; of a branch on the
+/// thread's index it sees no such thing.
+///
+/// # Safety
+///
+/// All threads of the warp come to the same call together.
+#[inline(always)]
+#[must_use]
+pub unsafe fn index() -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { warp::shuffle(u32::MAX, warp::warp_id() / 4, 0) }
+}
 
 /// Hands registers back, down to `COUNT` for each thread of the warp group
 /// (`setmaxnreg.dec.sync.aligned`).

@@ -25,9 +25,6 @@
 //! or, and only the low half of an address changes. A warp that finds no slot stores nothing (its
 //! limit is 0), and adds its counts to [`Lost`] when it leaves.
 //!
-//! The four bytes at [`offset::ZERO`] are 0: device code combines addresses with them, so that the
-//! assembler takes a value for used that is not.
-//!
 //! # How a warp finds its slot
 //!
 //! *Linear*: the index of the warp among the selected ones of the launch, plus `slot_base`.
@@ -80,8 +77,6 @@ pub mod offset {
     pub const SLOTS_PER_SHARE: u32 = 92;
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
-    /// No field: see the module's documentation.
-    pub const ZERO: u32 = 108;
     pub const LOST: u32 = 112;
 }
 
@@ -265,15 +260,6 @@ pub const fn units(cursor: u32, step: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_zero_is_no_part_of_a_field() {
-        let full = Descriptor::from_bytes(&[0xff; BYTES]).to_bytes();
-        let at = offset::ZERO as usize;
-        assert_eq!(full[at..at + 4], [0; 4]);
-        assert_eq!(full[at - 1], 0xff);
-        assert_eq!(full[at + 4], 0xff);
-    }
 
     #[test]
     fn a_cursor_stops_and_never_wraps() {

@@ -167,7 +167,7 @@ impl Descriptor for DescriptorPtr {
         if self.0.is_null() {
             return 0;
         }
-        // SAFETY: the safety contract of `State::enter_with`: not null means a whole descriptor,
+        // SAFETY: the safety contract of `State::enter_block_with`: not null means a whole descriptor,
         // aligned to 16, that nobody changes while the kernel runs.
         unsafe { self.0.add(OFFSET as usize).cast::<u32>().read() }
     }
@@ -186,5 +186,5 @@ impl Descriptor for DescriptorPtr {
 pub(crate) use imp::{
     atomic_add_u64, broadcast, clock64_after, cluster_rank, globaltimer_after, hold, is_unwinding,
     order_before_host, publish_unit, publish_unit_if, publish_word, store_unit, store_unit_if,
-    store_word,
+    store_word, unit_address,
 };

@@ -287,7 +287,7 @@ pub(crate) fn hold(mut value: u32) -> u32 {
 #[inline(always)]
 pub(crate) unsafe fn store_unit_if(
     condition: bool,
-    address: [u32; 2],
+    address: u64,
     data: u64,
     tag: u32,
     ticks: u64,
@@ -296,19 +296,17 @@ pub(crate) unsafe fn store_unit_if(
     // SAFETY: the caller's.
     unsafe {
         asm!(
-            "{{ .reg .pred %p_store; .reg .b32 %r_stamp<5>; .reg .b64 %rd_unit;",
+            "{{ .reg .pred %p_store; .reg .b32 %r_stamp<5>;",
             "setp.ne.u32 %p_store, {condition}, 0;",
-            "mov.b64 %rd_unit, {{{low}, {high}}};",
             "mov.b64 {{%r_stamp0, %r_stamp1}}, {data};",
             "mov.b64 {{%r_stamp2, %r_stamp3}}, {ticks};",
             // Shift and sum, and not a bitwise or: ptxas makes one LEA of them.
             "shl.b32 %r_stamp3, %r_stamp3, 24;",
             "add.u32 %r_stamp4, %r_stamp3, {tag};",
-            "@%p_store st.global.v4.b32 [%rd_unit], {{%r_stamp0, %r_stamp1, %r_stamp2, %r_stamp4}};",
+            "@%p_store st.global.v4.b32 [{address}], {{%r_stamp0, %r_stamp1, %r_stamp2, %r_stamp4}};",
             "mov.b32 {stamp}, %r_stamp4; }}",
             condition = in(reg32) u32::from(condition),
-            low = in(reg32) address[0],
-            high = in(reg32) address[1],
+            address = in(reg64) address,
             data = in(reg64) data,
             tag = in(reg32) tag,
             ticks = in(reg64) ticks,
@@ -317,6 +315,32 @@ pub(crate) unsafe fn store_unit_if(
         );
     }
     stamp
+}
+
+/// The address whose lower half is `low` and whose upper one is that of `room`.
+///
+/// Nothing of `kept` comes into it (0xf0 is the truth table of the first of three operands), but
+/// ptxas leaves the instruction as it stands: the register of `kept` is taken up to here, and the
+/// address is made in this place, low half first.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn unit_address(room: u64, low: u32, kept: u32) -> u64 {
+    let address: u64;
+    // SAFETY: arithmetic alone.
+    unsafe {
+        asm!(
+            "{{ .reg .b32 %r_half<3>;",
+            "mov.b64 {{%r_half0, %r_half1}}, {room};",
+            "lop3.b32 %r_half2, %r_half1, {kept}, {low}, 0xf0;",
+            "mov.b64 {address}, {{{low}, %r_half2}}; }}",
+            room = in(reg64) room,
+            low = in(reg32) low,
+            kept = in(reg32) kept,
+            address = lateout(reg64) address,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address
 }
 
 /// One 16-byte store.
@@ -372,7 +396,7 @@ pub(crate) unsafe fn store_word(address: u64, word: u64) {
 #[inline(always)]
 pub(crate) unsafe fn publish_unit_if(
     condition: bool,
-    address: [u32; 2],
+    address: u64,
     data: u64,
     tag: u32,
     ticks: u64,
@@ -381,18 +405,16 @@ pub(crate) unsafe fn publish_unit_if(
     // SAFETY: the caller's.
     unsafe {
         asm!(
-            "{{ .reg .pred %p_store; .reg .b32 %r_stamp<3>; .reg .b64 %rd_unit<2>;",
+            "{{ .reg .pred %p_store; .reg .b32 %r_stamp<3>; .reg .b64 %rd_unit;",
             "setp.ne.u32 %p_store, {condition}, 0;",
-            "mov.b64 %rd_unit0, {{{low}, {high}}};",
             "mov.b64 {{%r_stamp0, %r_stamp1}}, {ticks};",
             "shl.b32 %r_stamp1, %r_stamp1, 24;",
             "add.u32 %r_stamp2, %r_stamp1, {tag};",
-            "mov.b64 %rd_unit1, {{%r_stamp0, %r_stamp2}};",
-            "@%p_store st.relaxed.sys.global.v2.b64 [%rd_unit0], {{{data}, %rd_unit1}};",
+            "mov.b64 %rd_unit, {{%r_stamp0, %r_stamp2}};",
+            "@%p_store st.relaxed.sys.global.v2.b64 [{address}], {{{data}, %rd_unit}};",
             "mov.b32 {stamp}, %r_stamp2; }}",
             condition = in(reg32) u32::from(condition),
-            low = in(reg32) address[0],
-            high = in(reg32) address[1],
+            address = in(reg64) address,
             data = in(reg64) data,
             tag = in(reg32) tag,
             ticks = in(reg64) ticks,

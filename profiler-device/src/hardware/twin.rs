@@ -69,18 +69,23 @@ pub(crate) fn hold(value: u32) -> u32 {
 #[cfg(feature = "enabled")]
 pub(crate) unsafe fn store_unit_if(
     condition: bool,
-    [low, high]: [u32; 2],
+    address: u64,
     data: u64,
     tag: u32,
     ticks: u64,
 ) -> u32 {
     let stamp = profiler_wire::record::stamp(tag, ticks);
     if condition {
-        let address = u64::from(low) | (u64::from(high) << 32);
         // SAFETY: the caller's.
         unsafe { store_unit(address, [data, stamp]) }
     }
     (stamp >> 32) as u32
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) fn unit_address(room: u64, low: u32, _kept: u32) -> u64 {
+    room & !u64::from(u32::MAX) | u64::from(low)
 }
 
 /// See the PTX side. Another thread may watch: the stamp is stored last, so that who sees it sees the

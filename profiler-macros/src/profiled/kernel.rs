@@ -71,7 +71,7 @@ pub(super) fn expand(
     } else {
         emit!(#hidden #statements)
     };
-    let Entry { site, config, enter } = entry;
+    let Entry { site, config, launch, block, enter } = entry;
     let mut signature = signature.clone();
     let body = match apart {
         None => body.with(emit! {
@@ -79,7 +79,11 @@ pub(super) fn expand(
             let __profiler_state = {
                 let __profiler_site = #site;
                 let __profiler_config = #config;
-                #enter
+                #launch
+                match #block {
+                    ::core::option::Option::Some(__profiler_block) => #enter,
+                    ::core::option::Option::None => #private::State::silent(__profiler_config),
+                }
             };
             #run
         }),
@@ -97,12 +101,16 @@ pub(super) fn expand(
                 #parts
                 let __profiler_site = #site;
                 let __profiler_config = #config;
-                let __profiler_state = #enter;
-                if __profiler_state.is_attached() {
-                    #call
-                } else {
-                    let __profiler_state = #private::State::idle(__profiler_config);
-                    #call
+                #launch
+                match #block {
+                    ::core::option::Option::Some(__profiler_block) => {
+                        let __profiler_state = #enter;
+                        #call
+                    }
+                    ::core::option::Option::None => {
+                        let __profiler_state = #private::State::idle(__profiler_config);
+                        #call
+                    }
                 }
             })
         }
@@ -314,7 +322,11 @@ fn names_part_of(arguments: &Arguments, pattern: &Pat) -> bool {
 struct Entry {
     site: TokenStream,
     config: TokenStream,
-    /// The expression that gives the state; it uses the other two as locals.
+    /// The statement that evaluates a descriptor of the kernel's own.
+    launch: Option<TokenStream>,
+    /// The expression for the block's number among the recorded ones, if it is one of them.
+    block: TokenStream,
+    /// The expression that gives the state of a recorded block; it uses the locals of the others.
     enter: TokenStream,
 }
 
@@ -379,23 +391,32 @@ fn enter(
         buffer: #private::BufferChoice::new(#private::wire::site::Buffer::#buffer),
         track: #track,
     });
-    let enter = match descriptor(signature, arguments, errors) {
-        // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as
-        // only a twin can be, it runs on the emulator, where a collective that not all lanes reach
-        // is an error that is reported, and threads that share a room run one at a time.)
-        None => emit!(unsafe { #private::State::enter(__profiler_site, __profiler_config) }),
-        Some(descriptor) => emit!({
-            let __profiler_launch = #descriptor;
-            // SAFETY: as above, and the caller of this `unsafe fn` vouches for its parameters.
-            unsafe {
-                #private::State::enter_with(
-                    __profiler_site, __profiler_config, __profiler_launch,
+    // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as only a
+    // twin can be, it runs on the emulator, where a collective that not all lanes reach is an error
+    // that is reported, and threads that share a room run one at a time.) The caller of an
+    // `unsafe fn` vouches for its parameters, of which a descriptor of its own is one.
+    let (launch, block, enter) = match descriptor(signature, arguments, errors) {
+        None => (
+            None,
+            emit!(#private::State::recorded_block(__profiler_config)),
+            emit!(unsafe {
+                #private::State::enter_block(__profiler_site, __profiler_config, __profiler_block)
+            }),
+        ),
+        Some(descriptor) => (
+            Some(emit!(let __profiler_launch = #descriptor;)),
+            emit!(unsafe {
+                #private::State::recorded_block_with(__profiler_config, __profiler_launch)
+            }),
+            emit!(unsafe {
+                #private::State::enter_block_with(
+                    __profiler_site, __profiler_config, __profiler_block, __profiler_launch,
                 )
-            }
-        }),
+            }),
+        ),
     };
-    // What the user wrote is evaluated outside the unsafe block.
-    Entry { site, config, enter }
+    // What the user wrote is evaluated outside the unsafe blocks.
+    Entry { site, config, launch, block, enter }
 }
 
 /// The parameter that holds the descriptor, from `recorder = prof`.

@@ -80,6 +80,7 @@ const LIST: [(&str, Functions); 3] = [
             ("sm_id", CLOCKS),
             ("store_unit", ROOMS),
             ("store_unit_if", ROOMS),
+            ("unit_address", ROOMS),
             ("store_word", ROOMS),
             ("thread_index", REGISTERS),
             ("tid_x", REGISTERS),

@@ -138,7 +138,8 @@ pub unsafe extern "ptx-kernel" fn hopper_gemm(maps: *const Maps, m: u32, n: u32,
     }
     thread::sync_threads();
 
-    let group = thread::thread_idx_x() / GROUP;
+    // SAFETY: all warps come here whole.
+    let group = unsafe { warp_group::index() };
     if group == 0 {
         // SAFETY: the whole warp group comes here, and its block has this many for all.
         unsafe { warp_group::release_registers::<PRODUCER_REGISTERS>() };

@@ -235,7 +235,8 @@ unsafe fn matmul(count: u32, from: *const f32, to: *mut f32) {
             }
         }
         thread::sync_threads();
-        for inner in 0..tile {
+        let mut inner = 0;
+        while inner < tile {
             // SAFETY: in the tiles, which were written before the barrier.
             let a = unsafe { PERSISTENT_A.read(inner * tile + row) };
             for (turn, sum) in sums.iter_mut().enumerate() {
@@ -243,6 +244,7 @@ unsafe fn matmul(count: u32, from: *const f32, to: *mut f32) {
                 // SAFETY: as for a.
                 *sum = fma(a, unsafe { PERSISTENT_B.read(index) }, *sum);
             }
+            inner += 1;
         }
         thread::sync_threads();
         first += TILE_ELEMENTS;

@@ -38,16 +38,23 @@ pub unsafe extern "ptx-kernel" fn kernel(data: &[f32], left: u32) {
         ),
         track: 0,
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        unsafe { __profiler_body(&__profiler_state, data, left) }
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        unsafe { __profiler_body(&__profiler_state, data, left) }
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            unsafe { __profiler_body(&__profiler_state, data, left) }
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            unsafe { __profiler_body(&__profiler_state, data, left) }
+        }
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
@@ -90,15 +97,22 @@ pub unsafe fn kernel(data: &[f32], left: u32) {
         ),
         track: 0,
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        unsafe { __profiler_body(&__profiler_state, data, left) }
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        unsafe { __profiler_body(&__profiler_state, data, left) }
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            unsafe { __profiler_body(&__profiler_state, data, left) }
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            unsafe { __profiler_body(&__profiler_state, data, left) }
+        }
     }
 }

@@ -44,16 +44,23 @@ where
         ),
         track: 0,
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+        }
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
@@ -100,15 +107,22 @@ where
         ),
         track: 0,
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+        }
     }
 }

@@ -45,16 +45,23 @@ where
         ),
         track: 0,
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        unsafe { __profiler_body(&__profiler_state, data) }
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        unsafe { __profiler_body(&__profiler_state, data) }
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            unsafe { __profiler_body(&__profiler_state, data) }
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            unsafe { __profiler_body(&__profiler_state, data) }
+        }
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]
@@ -104,15 +111,22 @@ where
         ),
         track: 0,
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        unsafe { __profiler_body(&__profiler_state, data) }
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        unsafe { __profiler_body(&__profiler_state, data) }
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            unsafe { __profiler_body(&__profiler_state, data) }
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            unsafe { __profiler_body(&__profiler_state, data) }
+        }
     }
 }

@@ -23,14 +23,25 @@ unsafe extern "ptx-kernel" fn everything<T>(prof: DescriptorPtr, tile: u32) {
             ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        {
-            let __profiler_launch = prof;
-            unsafe {
-                ::renamed::__private::State::enter_with(
-                    __profiler_site,
-                    __profiler_config,
-                    __profiler_launch,
-                )
+        let __profiler_launch = prof;
+        match unsafe {
+            ::renamed::__private::State::recorded_block_with(
+                __profiler_config,
+                __profiler_launch,
+            )
+        } {
+            ::core::option::Option::Some(__profiler_block) => {
+                unsafe {
+                    ::renamed::__private::State::enter_block_with(
+                        __profiler_site,
+                        __profiler_config,
+                        __profiler_block,
+                        __profiler_launch,
+                    )
+                }
+            }
+            ::core::option::Option::None => {
+                ::renamed::__private::State::silent(__profiler_config)
             }
         }
     };
@@ -71,14 +82,25 @@ unsafe fn everything<T>(prof: DescriptorPtr, tile: u32) {
             ),
             track: ::renamed::__private::wire::record::track_field(tile),
         };
-        {
-            let __profiler_launch = prof;
-            unsafe {
-                ::renamed::__private::State::enter_with(
-                    __profiler_site,
-                    __profiler_config,
-                    __profiler_launch,
-                )
+        let __profiler_launch = prof;
+        match unsafe {
+            ::renamed::__private::State::recorded_block_with(
+                __profiler_config,
+                __profiler_launch,
+            )
+        } {
+            ::core::option::Option::Some(__profiler_block) => {
+                unsafe {
+                    ::renamed::__private::State::enter_block_with(
+                        __profiler_site,
+                        __profiler_config,
+                        __profiler_block,
+                        __profiler_launch,
+                    )
+                }
+            }
+            ::core::option::Option::None => {
+                ::renamed::__private::State::silent(__profiler_config)
             }
         }
     };

@@ -35,15 +35,22 @@ pub unsafe extern "C" fn expanded_before(output: *mut u32) {
         ),
         track: ::profiler_device::__private::wire::record::track_field(1),
     };
-    let __profiler_state = unsafe {
-        ::profiler_device::__private::State::enter(__profiler_site, __profiler_config)
-    };
-    if __profiler_state.is_attached() {
-        unsafe { __profiler_body(&__profiler_state, output) }
-    } else {
-        let __profiler_state = ::profiler_device::__private::State::idle(
-            __profiler_config,
-        );
-        unsafe { __profiler_body(&__profiler_state, output) }
+    match ::profiler_device::__private::State::recorded_block(__profiler_config) {
+        ::core::option::Option::Some(__profiler_block) => {
+            let __profiler_state = unsafe {
+                ::profiler_device::__private::State::enter_block(
+                    __profiler_site,
+                    __profiler_config,
+                    __profiler_block,
+                )
+            };
+            unsafe { __profiler_body(&__profiler_state, output) }
+        }
+        ::core::option::Option::None => {
+            let __profiler_state = ::profiler_device::__private::State::idle(
+                __profiler_config,
+            );
+            unsafe { __profiler_body(&__profiler_state, output) }
+        }
     }
 }
