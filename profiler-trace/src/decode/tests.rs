@@ -335,6 +335,27 @@ fn another_lane_may_record_behind_the_exit_of_lane_0() {
 }
 
 #[test]
+fn lanes_beside_each_other_are_not_mixed_up() {
+    let mut module = SyntheticModule::new(Keep::First, 4);
+    module.lane_capacity = Some(4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    for lane in 0..32 {
+        for number in 1..=3 {
+            warp.lane(lane).mark(mark, None, ENTRY + 100 * u64::from(lane) + number);
+        }
+    }
+    warp.leave(ENTRY + 10_000_000, 5_064_000);
+    module.warps.push(warp);
+    let trace = Decoder::new(&module.into_capture().expect("the sites are whole")).trace();
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    assert_eq!(trace.recorded(), 32 * 3);
+    let lanes = trace.warps[0].marks.iter();
+    assert!(lanes.into_iter().all(|mark| u64::from(mark.lane) == (mark.time.ticks - ENTRY) / 100));
+}
+
+#[test]
 fn what_is_no_region_is_odd_whatever_its_index() {
     for track in [None, Some(2)] {
         let mut module = SyntheticModule::new(Keep::First, 8);
