@@ -274,6 +274,9 @@ fn replays_stay_apart_where_a_warp_found_no_slot() {
     // A replay begins in the step of the timer in which the last warp before entered and left.
     let seen = replays(&[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)]);
     assert_eq!(seen, [(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)]);
+    // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
+    let seen = replays(&[(0, 100, 110), (1, 110, 120), (0, 111, 121)]);
+    assert_eq!(seen, [(0, 0, 100), (1, 0, 111), (1, 1, 110)]);
     // The warp of block 1 says that it left later than it did.
     let seen = replays(&[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)]);
     assert_eq!(seen, [(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)]);

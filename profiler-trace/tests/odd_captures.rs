@@ -171,6 +171,38 @@ fn the_unit_that_goes_back_in_time_is_named() {
     assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
 }
 
+#[test]
+fn a_unit_that_is_not_there_is_on_its_way_where_nothing_was_counted() {
+    for (leaves, expected) in [(false, Kind::UnitInFlight), (true, Kind::UnwrittenUnit)] {
+        let mut module = module();
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        warp.range(REGION, None, 1_010, 1_020).unit([0, 0]).range(REGION, None, 1_030, 1_040);
+        if leaves {
+            warp.leave(2_000, 64_500);
+        }
+        module.warps.push(warp);
+        let trace = decode(&capture(module));
+        for kind in [Kind::UnitInFlight, Kind::UnwrittenUnit] {
+            let said = trace.diagnostics.get(kind);
+            assert_eq!(said.map_or(0, |said| said.count), u64::from(kind == expected));
+            assert!(said.is_none_or(|said| said.place.and_then(|place| place.unit) == Some(1)));
+        }
+    }
+}
+
+/// Also where a lane has nothing but readings of both clocks, and of these two.
+#[test]
+fn the_reading_that_is_not_of_its_warp_is_named() {
+    let mut module = module();
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.anchor(1_200, 64_096).anchor(1_400, 63_000).leave(2_000, 64_500);
+    module.warps.push(warp);
+    let trace = decode(&capture(module));
+    let said =
+        trace.diagnostics.get(Kind::DamagedUnit).expect("the timer said so before the entry");
+    assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
+}
+
 /// The frequency is told where cycles were recorded, and where it is known.
 #[test]
 fn the_frequency_is_told() {

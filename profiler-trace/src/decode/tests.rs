@@ -420,6 +420,7 @@ fn many_threads_decode_what_one_does() {
         // A token that was cut off by the end of the capture is open.
         let open = trace.diagnostics.count(Kind::OpenRegion);
         assert!(trace.diagnostics.list.len() as u64 <= open && open <= 1, "{}", trace.diagnostics);
+        assert_eq!(decoder.launches(), trace.launches);
         let outline = decoder.outline();
         let many = decoder.threads(threads(3));
         assert_eq!(many.trace(), trace);
