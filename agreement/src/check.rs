@@ -293,7 +293,12 @@ impl WarpCheck<'_> {
         check_plausible(case, seen)?;
         if !is_open {
             let counts = (seen.recorded, seen.lost);
-            ensure!(counts == (recorded, lost), "{counts:?}, not {:?}", (recorded, lost));
+            ensure!(
+                counts == (recorded, lost),
+                "{} recorded and {} lost, not {recorded} and {lost}",
+                counts.0,
+                counts.1
+            );
         }
         if is_virtual {
             let entry = (case.ticks(block, run.entry), case.ticks(block, run.exit));

@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use profiler_host::{Backend, BackendChoice, include_ptx};
+use profiler_host::{Backend, BackendChoice, Error, include_ptx};
 use proptest::strategy::{Strategy as _, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
 use crate::case::{Case, Outcome, cases};
 use crate::check::{Compared, Times, check};
+use crate::plant::Plant;
 
 /// Anything that ends a run early; its text is shown to the user.
 pub type Failure = Box<dyn std::error::Error>;
@@ -60,6 +61,11 @@ pub struct Arguments {
     #[arg(long, default_value = "agreement.jsonl", value_name = "FILE")]
     pub report: PathBuf,
 
+    /// Alters what the device left behind of each program in which no lane is elected, to see that the
+    /// disagreement is found: the run must exit with 1 and name the program
+    #[arg(long, value_name = "record|count")]
+    pub plant: Option<Plant>,
+
     /// Where the kernels run besides the emulator: `gpu`, `emulator`, or `auto` for the GPU where
     /// there is one
     #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
@@ -98,11 +104,11 @@ impl Batch {
     }
 }
 
-/// Two sides that disagree.
+/// A side that disagrees with the reference.
 struct Disagreement {
     difference: String,
-    /// What the device left behind, if it ran, and what the emulator did.
-    outcomes: [Option<Outcome>; 2],
+    /// Where the case ran, and what it left behind there, if it did.
+    left: Vec<(&'static str, Option<Outcome>)>,
 }
 
 /// The `number`-th case of a seed, with what makes it smaller.
@@ -115,61 +121,80 @@ fn case_of(seed: u64, number: u64) -> Result<impl ValueTree<Value = Case>, Failu
     cases().new_tree(&mut runner).map_err(|reason| format!("no case: {reason}").into())
 }
 
-/// Runs a case on the device, if there is one besides the emulator, and on the emulator.
-fn compare(device: Option<&Backend>, case: &Case) -> Result<[Compared; 2], Box<Disagreement>> {
-    let mut outcomes = [None, None];
-    let mut compared = [Compared::default(); 2];
-    let emulator = crate::emulator(case);
-    let sides = [
-        ("on the device", device.unwrap_or(&emulator), Times::Hardware),
-        ("on the emulator", &emulator, Times::Virtual),
-    ];
-    let mut difference = None;
-    for (index, (side, backend, times)) in sides.into_iter().enumerate() {
+/// Where cases run.
+struct Sides<'b> {
+    /// The device, if there is one besides the emulator.
+    device: Option<&'b Backend>,
+    /// What is altered of what the device leaves behind.
+    plant: Option<Plant>,
+}
+
+/// What both sides of a case that agree came to.
+struct Agreed {
+    on_device: Compared,
+    emulated: Compared,
+    /// Whether something was planted, and nobody saw it.
+    is_planted: bool,
+}
+
+impl Sides<'_> {
+    /// Runs a case on the device and on the emulator.
+    fn compare(&self, case: &Case) -> Result<Agreed, Box<Disagreement>> {
+        let emulator = crate::emulator(case);
+        let mut ran = case.run(self.device.unwrap_or(&emulator));
+        let is_planted = match (self.plant, &mut ran) {
+            (Some(plant), Ok(outcome)) => plant.alter(case, outcome),
+            _ => false,
+        };
         // Where the emulator stands in for the device, its outcome is compared in both ways: its
         // virtual clock goes on, and a second run would begin later than the reference.
-        let outcome = match outcomes[0].take_if(|_| index == 1 && device.is_none()) {
-            Some(outcome) => Ok(outcome),
-            None => case.run(backend),
+        let emulated = self.device.map(|_| case.run(&emulator));
+        let of_device = held(case, &ran, Times::Hardware);
+        let of_emulator = held(case, emulated.as_ref().unwrap_or(&ran), Times::Virtual);
+        let difference = match (of_device, of_emulator) {
+            (Ok(on_device), Ok(emulated)) => {
+                return Ok(Agreed { on_device, emulated, is_planted });
+            }
+            (Err(what), _) if self.device.is_some() => format!("on the device: {what}"),
+            (Err(what), _) => format!("on the emulator, times aside: {what}"),
+            (_, Err(what)) => format!("on the emulator: {what}"),
         };
-        let found = match &outcome {
-            Ok(outcome) => check(case, outcome, times),
-            Err(error) => Err(format!("it failed: {error}")),
+        let left = match emulated {
+            Some(emulated) => vec![("on the device", ran.ok()), ("on the emulator", emulated.ok())],
+            None => vec![("on the emulator", ran.ok())],
         };
-        outcomes[index] = outcome.ok();
-        match found {
-            Ok(found) => compared[index] = found,
-            Err(what) => {
-                difference.get_or_insert(format!("{side}: {what}"));
+        Err(Box::new(Disagreement { difference, left }))
+    }
+
+    /// A smaller case that still shows a difference, found within limits.
+    fn shrink(&self, tree: &mut impl ValueTree<Value = Case>) -> Case {
+        let begin = Instant::now();
+        let mut smallest = tree.current();
+        for _ in 0..SHRINKING.1 {
+            if begin.elapsed() > SHRINKING.0 {
+                break;
+            }
+            let case = tree.current();
+            let moved = if self.compare(&case).is_err() {
+                smallest = case;
+                tree.simplify()
+            } else {
+                tree.complicate()
+            };
+            if !moved {
+                break;
             }
         }
-    }
-    match difference {
-        None => Ok(compared),
-        Some(difference) => Err(Box::new(Disagreement { difference, outcomes })),
+        smallest
     }
 }
 
-/// A smaller case that still shows a difference, found within limits.
-fn shrink(device: Option<&Backend>, tree: &mut impl ValueTree<Value = Case>) -> Case {
-    let begin = Instant::now();
-    let mut smallest = tree.current();
-    for _ in 0..SHRINKING.1 {
-        if begin.elapsed() > SHRINKING.0 {
-            break;
-        }
-        let case = tree.current();
-        let moved = if compare(device, &case).is_err() {
-            smallest = case;
-            tree.simplify()
-        } else {
-            tree.complicate()
-        };
-        if !moved {
-            break;
-        }
+/// Holds what a case left behind, if it ran, against the reference.
+fn held(case: &Case, ran: &Result<Outcome, Error>, times: Times) -> Result<Compared, String> {
+    match ran {
+        Ok(outcome) => check(case, outcome, times),
+        Err(error) => Err(format!("it failed: {error}")),
     }
-    smallest
 }
 
 /// What a device left behind, warp by warp.
@@ -234,6 +259,7 @@ pub fn run(arguments: &Arguments) -> Result<Option<String>, Failure> {
         println!("why not on the GPU: {reason}");
     }
     let device = Some(&backend).filter(|backend| backend.is_gpu());
+    let sides = Sides { device, plant: arguments.plant };
     if device.is_some() {
         use cust::context::legacy::{CurrentContext, ResourceLimit};
         CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)?;
@@ -252,11 +278,18 @@ pub fn run(arguments: &Arguments) -> Result<Option<String>, Failure> {
         *current.lock().unwrap_or_else(|poison| poison.into_inner()) = (number, Instant::now());
         let mut tree = case_of(arguments.seed, number)?;
         let case = tree.current();
-        match compare(device, &case) {
-            Ok([on_device, emulated]) => batch.add(&case, on_device, emulated),
+        match sides.compare(&case) {
+            Ok(Agreed { is_planted: true, .. }) => {
+                let seed = arguments.seed;
+                return Err(format!(
+                    "what was planted in program {number} of seed {seed} was not found"
+                )
+                .into());
+            }
+            Ok(Agreed { on_device, emulated, .. }) => batch.add(&case, on_device, emulated),
             Err(found) => {
                 report.batch(arguments, &backend, &batch, begin)?;
-                let small = shrink(device, &mut tree);
+                let small = sides.shrink(&mut tree);
                 report.disagreement(arguments, number, &found.difference)?;
                 return Ok(Some(explain(arguments, number, &case, &found, &small)));
             }
@@ -269,6 +302,12 @@ pub fn run(arguments: &Arguments) -> Result<Option<String>, Failure> {
     if batch.programs > 0 {
         report.batch(arguments, &backend, &batch, begin)?;
     }
+    if arguments.plant.is_some() {
+        return Err(format!(
+            "nothing could be planted in {total} programs; run more of them (--programs, --seconds)"
+        )
+        .into());
+    }
     println!("{total} programs agree");
     Ok(None)
 }
@@ -280,15 +319,18 @@ fn explain(
     found: &Disagreement,
     small: &Case,
 ) -> String {
-    let [on_device, emulated] = &found.outcomes;
+    let left: Vec<String> = (found.left.iter())
+        .map(|(side, outcome)| format!("{side}:\n{}\n", describe(outcome.as_ref())))
+        .collect();
+    let plant =
+        arguments.plant.map_or_else(String::new, |plant| format!(" --plant {}", plant.name()));
     format!(
         "program {number} of seed {} disagrees with the reference\n{}\n\n{case:#?}\n\n\
-         on the device:\n{}\non the emulator:\n{}\nthe smallest that disagrees too:\n{small:#?}\n\n\
-         again: agreement --seed {} --first {number} --programs 1\n",
+         {}the smallest that disagrees too:\n{small:#?}\n\n\
+         again: agreement --seed {} --first {number} --programs 1{plant}\n",
         arguments.seed,
         found.difference,
-        describe(on_device.as_ref()),
-        describe(emulated.as_ref()),
+        left.concat(),
         arguments.seed,
     )
 }

@@ -41,6 +41,54 @@ fn a_seed_gives_the_same_programs_and_a_line_for_each_batch() {
     assert_eq!(last.iter().map(of_last).collect::<Vec<_>>(), [of_last(&all[2])]);
 }
 
+/// What is wrong is found in a program in the middle of a run, and the run says how to see it again.
+#[test]
+fn a_planted_record_and_a_planted_count_are_named_with_program_and_seed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("agreement.jsonl");
+    let run = |arguments: &[&str]| {
+        let output = agreement(&report, &[&["--seed", "2"], arguments].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for (plant, says) in [("record", "and not\n"), ("count", "1 lost, not ")] {
+        let (code, text) = run(&["--plant", plant]);
+        assert_eq!(code, Some(1), "{text}");
+        let lines = lines(&report);
+        let found = lines.last().expect("a line of the disagreement");
+        assert_eq!(found["seed"], 2);
+        let (number, difference) = (&found["program"], &found["difference"]);
+        let difference = difference.as_str().expect("a text");
+        assert!(difference.starts_with("on the emulator, times aside: launch 0"), "{difference}");
+        assert!(difference.contains(says), "{difference}");
+        let named =
+            format!("program {number} of seed 2 disagrees with the reference\n{difference}");
+        assert!(text.contains(&named), "{named} is not in {text}");
+        assert!(text.contains("\non the emulator:\nlaunch 0, block "), "{text}");
+        assert!(text.contains("\nthe smallest that disagrees too:\nCase {"), "{text}");
+
+        let again = format!("--seed 2 --first {number} --programs 1 --plant {plant}");
+        assert!(text.contains(&format!("again: agreement {again}\n")), "{text}");
+        let arguments: Vec<&str> = again.split(' ').skip(2).collect();
+        let (code, text) = run(&arguments);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(&named), "{named} is not in {text}");
+        // Without it the same program agrees.
+        let (code, text) = run(&arguments[..4]);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.ends_with("1 programs agree\n"), "{text}");
+    }
+}
+
+#[test]
+fn where_nothing_could_be_planted_nothing_was_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("agreement.jsonl");
+    let output = agreement(&report, &["--plant", "record", "--programs", "0"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("nothing could be planted in 0 programs"), "{text}");
+}
+
 #[test]
 fn a_report_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");

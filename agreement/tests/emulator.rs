@@ -4,7 +4,7 @@
 //! `PROPTEST_CASES` says how many; the default takes some seconds.
 
 use profiler_agreement::{
-    Case, KERNELS, Node, Operation, Options, Outcome, Times, cases, check, emulator,
+    Case, KERNELS, Node, Operation, Options, Outcome, Plant, Times, cases, check, emulator,
 };
 use profiler_host::{Keep, Slots};
 use proptest::prelude::*;
@@ -37,6 +37,22 @@ proptest! {
             if let Err(difference) = check(&case, &outcome, times) {
                 return Err(TestCaseError::fail(format!("{times:?}: {difference}")));
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// Also where only the order of records is known, as on a GPU.
+    #[test]
+    fn what_is_planted_is_found(
+        case in cases(),
+        plant in prop::sample::select(&[Plant::Record, Plant::Count][..]),
+    ) {
+        let mut outcome = case.run(&emulator(&case)).expect("the launches");
+        if plant.alter(&case, &mut outcome) {
+            prop_assert!(check(&case, &outcome, Times::Hardware).is_err());
         }
     }
 }

@@ -151,7 +151,9 @@ mod tests {
                 });
             }
             assert_eq!(parents, [None, Some(0), None, None, Some(0), Some(4), Some(3)]);
-            assert_eq!((nesting.mark(&mark(0, 99)), nesting.mark(&mark(3, 99))), (Some(0), None));
+            // A region has its last tick.
+            assert_eq!([40, 41].map(|ticks| nesting.mark(&mark(3, ticks))), [Some(2), None]);
+            assert_eq!(nesting.mark(&mark(0, 99)), Some(0));
             nesting.clear();
             assert_eq!(nesting.mark(&mark(0, 99)), None);
         }

@@ -1,7 +1,9 @@
 //! Captures of known content, and what must be said of them.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, DiagnosticKind as Kind, Severity, Trace, Value, decode};
+use profiler_trace::{
+    Capture, CaptureEnd, DiagnosticKind as Kind, Severity, Trace, Value, Warp, decode,
+};
 use profiler_wire::SiteKind;
 use profiler_wire::header::{self, Clock};
 use profiler_wire::record::{RecordKind, stamp, tag};
@@ -272,9 +274,45 @@ fn replays_stay_apart_where_a_warp_found_no_slot() {
     // A replay begins in the step of the timer in which the last warp before entered and left.
     let seen = replays(&[(0, 110, 120), (0, 100, 110), (1, 110, 110), (1, 111, 121)]);
     assert_eq!(seen, [(0, 0, 100), (0, 1, 110), (1, 0, 110), (1, 1, 111)]);
+    // In replay 1, the warp that found no slot before enters in the step in which replay 0 ended.
+    let seen = replays(&[(0, 100, 110), (1, 110, 120), (0, 111, 121)]);
+    assert_eq!(seen, [(0, 0, 100), (1, 0, 111), (1, 1, 110)]);
     // The warp of block 1 says that it left later than it did.
     let seen = replays(&[(0, 100, 110), (1, 101, 900), (0, 200, 210), (1, 201, 211)]);
     assert_eq!(seen, [(0, 0, 100), (0, 1, 101), (1, 0, 200), (1, 1, 201)]);
+}
+
+/// As who watches a graph sees it, and what is left where a replay fails.
+#[test]
+fn a_replay_that_has_not_ended_is_a_launch_of_its_own() {
+    let (mut module, ids) = module(Keep::First, 4);
+    for (block, entry, exit) in
+        [(0, 100, Some(110)), (1, 101, Some(112)), (1, 200, None), (0, 201, None), (2, 202, None)]
+    {
+        let mut warp = SyntheticWarp::new(ids.kernel, 2_000 * entry, 1_000 * entry);
+        warp.header.block = [block, 0, 0];
+        warp.header.grid_dim = [3, 1, 1];
+        warp.begin(ids.region, None, 2_000 * entry + 1);
+        if let Some(exit) = exit {
+            warp.end(ids.region, None, 2_000 * exit - 1).leave(2_000 * exit, 1_000 * exit);
+        }
+        module.warps.push(warp);
+    }
+    for end in [CaptureEnd::Running, CaptureEnd::Failed { code: 719 }] {
+        let mut capture = capture(module.clone());
+        capture.end = end;
+        let trace = decode(&capture);
+        let is_open = |warp: &Warp| warp.regions.iter().all(|region| region.end.is_none());
+        let launches: Vec<_> = (trace.launches.iter())
+            .map(|launch| {
+                let warps = &trace.warps[launch.warps.clone()];
+                let blocks: Vec<u32> = warps.iter().map(|warp| warp.block[0]).collect();
+                (launch.replay, blocks, warps.iter().filter(|warp| is_open(warp)).count())
+            })
+            .collect();
+        // Block 2 found no slot the first time.
+        assert_eq!(launches, [(0, vec![0, 1], 0), (1, vec![0, 1, 2], 3)], "{end:?}");
+    }
 }
 
 #[test]

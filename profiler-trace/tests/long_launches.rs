@@ -91,6 +91,18 @@ fn of_a_region_with_a_track_the_begin_may_not_be_known() {
 }
 
 #[test]
+fn the_begin_of_a_region_with_a_track_is_certain_up_to_2_40_ticks_after_the_entry() {
+    for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
+        let start = ENTRY + after_entry;
+        let trace = one(Keep::First, 700, |warp| {
+            warp.mark(MARK, None, at(300)).range(REGION, Some(3), start, start + 10);
+        });
+        assert_eq!(ranges(&trace), [(start, start + 10)]);
+        assert_eq!(ambiguous(&trace).is_none(), is_certain, "{}", trace.diagnostics);
+    }
+}
+
+#[test]
 fn a_region_anchors_the_survivors_of_a_ring() {
     // Nothing but the region tells that 600 s lie between the last two records and the exit.
     let trace = one(Keep::Last, 700, |warp| {

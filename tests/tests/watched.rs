@@ -5,8 +5,8 @@
 mod back_ends;
 #[path = "support/flag.rs"]
 mod flag;
-
-use std::time::{Duration, Instant};
+#[path = "support/watching.rs"]
+mod watching;
 
 use back_ends::on_both_back_ends;
 use flag::Flag;
@@ -14,9 +14,10 @@ use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
 use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, SpeedscopeOptions, StackGroup};
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
-    Trace, Watch, launch,
+    Trace, launch,
 };
 use test_kernels_watched as kernels;
+use watching::wait_for;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("watched");
 
@@ -24,8 +25,6 @@ const BLOCKS: u32 = 2;
 const WARPS: u32 = 3;
 const THREADS: u32 = BLOCKS * WARPS * 32;
 const ROUNDS: u32 = 3;
-/// Longer than any of this takes; what would wait for ever fails then.
-const LIMIT: Duration = Duration::from_secs(120);
 
 on_both_back_ends! {
     what_is_kept_and_what_is_lost_are_all
@@ -164,22 +163,6 @@ fn regions_are_those_of_the_other_form(choice: BackendChoice) {
     }
 }
 
-/// Takes snapshots until one is as asked for.
-fn wait_for(watch: &Watch, stop: &Stop, is_it: impl Fn(&Trace) -> bool) -> Trace {
-    let begin = Instant::now();
-    loop {
-        let trace = watch.snapshot().expect("a snapshot");
-        if is_it(&trace) {
-            return trace;
-        }
-        if begin.elapsed() > LIMIT {
-            stop.stop();
-            panic!("nothing of the kind in {LIMIT:?}: {trace:?}");
-        }
-        std::thread::yield_now();
-    }
-}
-
 /// All that shows a trace shows one with open regions.
 fn exports(trace: &Trace) {
     let name = "wait for the host";
@@ -216,7 +199,7 @@ fn a_running_kernel_is_watched(choice: BackendChoice) {
             scope.spawn(|| {
                 flag.raise_after(|| {
                     let is_there = |trace: &Trace| every_warp_is_in(trace, "wait for the host");
-                    let trace = wait_for(&watch, &stop, is_there);
+                    let trace = wait_for(&watch, || stop.stop(), is_there);
                     assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1);
                     assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 0);
                     for (index, warp) in trace.warps.iter().enumerate() {
@@ -257,7 +240,8 @@ fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
                 flag.raise_after(|| {
                     let mut rounds = Vec::new();
                     for _ in 0..SNAPSHOTS {
-                        let trace = wait_for(&watch, &stop, |trace| !trace.warps.is_empty());
+                        let trace =
+                            wait_for(&watch, || stop.stop(), |trace| !trace.warps.is_empty());
                         rounds.push(check_turning(&trace));
                     }
                     rounds
@@ -330,7 +314,7 @@ fn a_kernel_that_is_stopped_leaves_its_open_regions() {
     let watch = session.watch().expect("a view");
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
-            wait_for(&watch, &stop, |trace| every_warp_is_in(trace, "wait for the host"));
+            wait_for(&watch, || stop.stop(), |trace| every_warp_is_in(trace, "wait for the host"));
             stop.stop();
         });
         // SAFETY: the flag lives until the launch has ended.

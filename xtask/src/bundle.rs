@@ -11,7 +11,7 @@ use crate::{Error, cargo, root, target, tools};
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 15] = [
+const GPU_TESTS: [&str; 17] = [
     "cases",
     "end_to_end",
     "barriers",
@@ -22,7 +22,9 @@ const GPU_TESTS: [&str; 15] = [
     "rooms",
     "thousand",
     "watched",
+    "watched_modules",
     "failed",
+    "failed_replay",
     "timed_out",
     "gpu",
     "gpu_failure",

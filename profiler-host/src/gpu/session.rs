@@ -188,7 +188,9 @@ impl<'m> ModuleSession<'m> {
         if !self.attached.iter().any(|attached| attached.is_of(module)) {
             return Err(Error::NotAttached);
         }
-        self.announce(stream, Shape::new(grid, block, 0), |attached| attached.is_of(module))
+        let shape = Shape::new(grid, block, 0);
+        let announced = self.announce(stream, shape, |attached| attached.is_of(module));
+        self.salvaging(announced)
     }
 
     /// Announces a launch in those modules for which `of` holds.
@@ -257,6 +259,21 @@ impl<'m> ModuleSession<'m> {
         stream: &Stream,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        let launched = unsafe { self.announce_and_launch(function, shape, stream, arguments) };
+        self.salvaging(launched)
+    }
+
+    /// # Safety
+    ///
+    /// See [`launch`](Self::launch).
+    unsafe fn announce_and_launch(
+        &mut self,
+        function: &Function<'_>,
+        shape: Shape,
+        stream: &Stream,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), Error> {
         // Where a kernel takes the descriptor as a parameter, its module says nothing of where it
         // records; and one module needs no search.
         if self.options.apart || self.attached.len() == 1 {
@@ -299,7 +316,8 @@ impl<'m> ModuleSession<'m> {
     ///
     /// What CUDA says.
     pub fn reset(&mut self, stream: &Stream) -> Result<(), Error> {
-        self.reset_raw(stream.as_inner())
+        let reset = self.reset_raw(stream.as_inner());
+        self.salvaging(reset)
     }
 
     fn reset_raw(&mut self, stream: CUstream) -> Result<(), Error> {

@@ -143,6 +143,7 @@ fn a_single_anchor_takes_the_frequency_of_the_others() {
     anchors.push(gpu.anchor(99, 2_000.0));
     let (map, diagnostics) = gpu.fit(&anchors);
     assert_eq!(diagnostics.count(DiagnosticKind::ClockPooled), 1);
+    assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 0);
     assert!(gpu.error(&map, 99, 9e5).abs() < 64.0);
 }
 
@@ -177,6 +178,85 @@ fn a_clock_that_was_reset_is_a_contradiction() {
     anchors.append(&mut later);
     let (_, diagnostics) = gpu.fit(&anchors);
     assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 1);
+}
+
+/// A step of the timer is 32 ns here, so that readings which lie apart by 64 ns and the nanosecond that
+/// is for rounding may be of one moment.
+#[test]
+fn readings_that_exclude_each_other_are_a_contradiction() {
+    for (late, is_said) in [(0, 0), (64, 0), (96, 1), (320, 1)] {
+        let gpu = Gpu::steady(2.0);
+        let mut anchors = launch(&gpu, 8, 4, 1_000.0, 1e6);
+        anchors.push(gpu.anchor(3, 5e5));
+        let first = *anchors.last().expect("just pushed");
+        anchors.push(Anchor { globaltimer: first.globaltimer + late, ..first });
+        let (map, diagnostics) = gpu.fit(&anchors);
+        let said = diagnostics.count(DiagnosticKind::ClockContradiction);
+        assert_eq!(said, is_said, "{late} ns: {diagnostics}");
+        // The map goes between the two.
+        let off = gpu.error(&map, 3, 5e5) - late as f64 / 2.0;
+        assert!(off.abs() <= 64.0, "{off} ns off, with {late} ns between the readings");
+    }
+}
+
+#[test]
+fn a_timer_that_ran_back_is_a_contradiction() {
+    let gpu = Gpu::steady(2.0);
+    let mut anchors: Vec<Anchor> =
+        [0.0, 1e6, 2e6, 3e6, 4e6].map(|ns| gpu.anchor(0, 1_000.0 + ns)).to_vec();
+    let (_, diagnostics) = gpu.fit(&anchors);
+    assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 0, "{diagnostics}");
+    let back = gpu.anchor(0, 2_001_010.0);
+    anchors.push(Anchor { globaltimer: back.globaltimer - 320_000, ..back });
+    let (map, diagnostics) = gpu.fit(&anchors);
+    assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 1, "{diagnostics}");
+    let times = [2_001_000.0, 2_001_010.0].map(|ns| map.cycles_to_ns(0, gpu.clock(0, ns)));
+    assert!(times.is_sorted(), "{times:?}");
+}
+
+/// The steps of the timer alone bend no map.
+#[test]
+fn the_map_of_a_steady_clock_is_one_line() {
+    let gpu = Gpu::steady(1.98);
+    let (map, diagnostics) = gpu.fit(&launch(&gpu, 4, 64, 1_000.0, 5e6));
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    assert!(map.alignment > 30.0, "{}", map.alignment);
+    assert!(map.sms.values().all(|map| map.knots.len() == 2));
+}
+
+#[test]
+fn the_first_reading_may_be_0() {
+    let anchors = [(0, 6_400), (2_000_000, 1_006_400)].map(|(clock, globaltimer)| Anchor {
+        sm: 0,
+        clock,
+        globaltimer,
+    });
+    let map = ClockMap::fit(&anchors, 0, None, &mut Diagnostics::default());
+    for clock in [0, 1, 2_000_000] {
+        let ns = 6_400.0 + clock as f64 / 2.0;
+        assert!((map.cycles_to_ns(0, clock) - ns).abs() <= 32.0, "{clock}");
+    }
+}
+
+#[test]
+fn two_readings_at_once_are_what_each_is_alone() {
+    let gpu = Wandering::new(1, 2e6, 20.0);
+    let (map, _) = gpu.gpu.fit(&long_launch(&gpu, 2e6, 50_000.0, 4));
+    assert!(map.sms[&0].knots.len() > 4, "the map is bent");
+    let clocks: Vec<u64> = (0..400).map(|at| gpu.clock(0, 4_900.0 * f64::from(at))).collect();
+    for (index, &first) in clocks.iter().enumerate() {
+        for &second in clocks[index..].iter().step_by(37) {
+            for clocks in [[first, second], [second, first]] {
+                let mut both = map.of_cycles(0);
+                // It begins on the line of the first one.
+                both.ns(clocks[0]);
+                let expected = clocks.map(|clock| map.cycles_to_ns(0, clock));
+                let found = both.ns_of_two(clocks);
+                let are_same = |index: usize| (found[index] - expected[index]).abs() < 1e-3;
+                assert!(are_same(0) && are_same(1), "{found:?} and not {expected:?}");
+            }
+        }
+    }
 }
 
 proptest::proptest! {

@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
+use profiler_wire::record::{TRACK_FIELD_MAX, stamp, tag};
+use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 
 use super::direct::{DirectLane, Open, Recorded, SiteKinds};
@@ -281,12 +282,123 @@ fn a_range_at_the_tick_of_older_records_leaves_their_time_open() {
 }
 
 #[test]
+fn of_those_that_end_together_the_one_that_ended_later_is_around_the_others() {
+    let capture = one(Keep::First, 8, |warp| {
+        warp.begin(2, Some(3), 6_010).end(2, Some(3), 6_050).range(3, Some(3), 6_000, 6_050);
+        warp.begin(2, None, 7_010).end(2, None, 7_050).range(3, None, 7_000, 7_050);
+    });
+    let expected = [
+        (6_000, Some(6_050), 0),
+        (6_010, Some(6_050), 1),
+        (7_000, Some(7_050), 0),
+        (7_010, Some(7_050), 1),
+    ];
+    check(&capture, &expected, &[]);
+}
+
+/// Decodes one warp that is in the kernel from `entry` to `exit`, and of whose lanes rooms keep the
+/// last two units; gives the times of its marks, in both ways.
+fn marks_of(entry: u64, exit: u64, keep: Keep, lane: u8, marks: &[u64]) -> [Vec<u64>; 2] {
+    let mut module = SyntheticModule::new(keep, 2);
+    module.lane_capacity = Some(2);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, entry, 64_000);
+    warp.lane(lane);
+    marks.iter().for_each(|at| {
+        warp.mark(mark, None, *at);
+    });
+    warp.leave(exit, 64_000 + (exit - entry) / 2);
+    module.warps.push(warp);
+    let capture = module.into_capture().expect("the sites are whole");
+    [Decoder::new(&capture).trace(), carefully(&capture)]
+        .map(|trace| trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect())
+}
+
+#[test]
+fn times_are_whole_however_late_the_entry() {
+    let entry = 5 << 40;
+    let marks = [entry + 10, entry + 1_000, entry + 2_000];
+    for lane in [0, 9] {
+        for (keep, kept) in [(Keep::First, 0..2), (Keep::Last, 1..3)] {
+            let found = marks_of(entry, entry + 5_000, keep, lane, &marks);
+            assert_eq!(found, [&marks[kept.clone()]; 2], "lane {lane}, {keep:?}");
+        }
+    }
+}
+
+#[test]
+fn another_lane_may_record_behind_the_exit_of_lane_0() {
+    let exit = ENTRY + (1 << 40) + 1_000;
+    let marks = [ENTRY + 1, exit + 5, exit + 9];
+    assert_eq!(marks_of(ENTRY, exit, Keep::Last, 9, &marks), [&marks[1..]; 2]);
+}
+
+#[test]
+fn lanes_beside_each_other_are_not_mixed_up() {
+    let mut module = SyntheticModule::new(Keep::First, 4);
+    module.lane_capacity = Some(4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    for lane in 0..32 {
+        for number in 1..=3 {
+            warp.lane(lane).mark(mark, None, ENTRY + 100 * u64::from(lane) + number);
+        }
+    }
+    warp.leave(ENTRY + 10_000_000, 5_064_000);
+    module.warps.push(warp);
+    let trace = Decoder::new(&module.into_capture().expect("the sites are whole")).trace();
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    assert_eq!(trace.recorded(), 32 * 3);
+    let lanes = trace.warps[0].marks.iter();
+    assert!(lanes.into_iter().all(|mark| u64::from(mark.lane) == (mark.time.ticks - ENTRY) / 100));
+}
+
+#[test]
+fn what_is_no_region_is_odd_whatever_its_index() {
+    for track in [None, Some(2)] {
+        let mut module = SyntheticModule::new(Keep::First, 8);
+        let mark = module.site(SiteKind::Mark, "mark");
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+        warp.range(mark, track, 6_000, 6_010).leave(7_000, 65_000);
+        module.warps.push(warp);
+        let capture = module.into_capture().expect("the sites are whole");
+        assert!(direct_lane(&capture).is_none());
+        let trace = Decoder::new(&capture).trace();
+        assert_eq!(trace.diagnostics.count(Kind::KindMismatch), 1, "{}", trace.diagnostics);
+    }
+}
+
+#[test]
+fn of_a_warp_that_never_left_a_step_back_is_odd() {
+    let capture = |times: [u64; 2]| {
+        let mut module = SyntheticModule::new(Keep::First, 8);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        let mark = module.site(SiteKind::Mark, "mark");
+        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+        warp.mark(mark, None, times[0]).mark(mark, None, times[1]);
+        module.warps.push(warp);
+        module.into_capture().expect("the sites are whole")
+    };
+    assert!(direct_lane(&capture([6_000, 6_010])).is_some());
+    assert!(direct_lane(&capture([6_000, 5_990])).is_none());
+    assert!(direct_lane(&capture([ENTRY - 1, 6_000])).is_none());
+}
+
+#[test]
 fn what_is_odd_is_left_to_the_careful_way() {
+    let exit = ENTRY + (1 << 38);
     for odd in [
         [0, 0],
         [5, 5],
-        [ENTRY - 1, profiler_wire::record::stamp(1 << 20 | 2, 6_000)],
-        [6_000, profiler_wire::record::stamp(1 << 20 | 99, 6_000)],
+        [ENTRY - 1, stamp(tag(RecordKind::Range, 2), 6_000)],
+        [6_000, stamp(tag(RecordKind::Range, 99), 6_000)],
+        // Behind the exit, on no track that there is, and an anchor of a site.
+        [exit - 5, stamp(tag(RecordKind::Range, 2), exit + 5)],
+        [u64::from(TRACK_FIELD_MAX) + 1, stamp(tag(RecordKind::Mark, 4), 6_000)],
+        [64_500, stamp(tag(RecordKind::Anchor, 2), 6_000)],
     ] {
         let capture = one(Keep::First, 8, |warp| {
             warp.range(2, None, 5_500, 5_600).unit(odd);
@@ -308,6 +420,7 @@ fn many_threads_decode_what_one_does() {
         // A token that was cut off by the end of the capture is open.
         let open = trace.diagnostics.count(Kind::OpenRegion);
         assert!(trace.diagnostics.list.len() as u64 <= open && open <= 1, "{}", trace.diagnostics);
+        assert_eq!(decoder.launches(), trace.launches);
         let outline = decoder.outline();
         let many = decoder.threads(threads(3));
         assert_eq!(many.trace(), trace);

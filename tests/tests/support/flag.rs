@@ -1,4 +1,5 @@
 //! A number that kernels read and the host writes while they run.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,8 +43,17 @@ impl Flag {
     }
 
     /// Sets it to 1.
-    fn raise(&self) {
+    pub(crate) fn raise(&self) {
+        self.set(1);
+    }
+
+    /// Sets it to 0 again.
+    pub(crate) fn lower(&self) {
+        self.set(0);
+    }
+
+    fn set(&self, number: u32) {
         // SAFETY: the memory is live and aligned, and while it is shared all touch it atomically.
-        unsafe { AtomicU32::from_ptr(self.as_ptr().cast_mut()) }.store(1, Ordering::Relaxed);
+        unsafe { AtomicU32::from_ptr(self.as_ptr().cast_mut()) }.store(number, Ordering::Relaxed);
     }
 }

@@ -37,6 +37,24 @@ fn order(room: &Room<'_>, survivors: Survivors) -> Vec<u64> {
     survivors.indices().filter_map(|index| write_ticks(room.unit(index))).collect()
 }
 
+/// A ring whose units were written at these times; 0 stands for one that is not there.
+fn ring_of(times: &[u64]) -> (Layout, Vec<u8>) {
+    let (layout, mut bytes) = filled(true, times.len() as u32, 0, UNIT_BYTES, 0);
+    for (unit, &ticks) in bytes.chunks_exact_mut(16).zip(times) {
+        if ticks != 0 {
+            unit.copy_from_slice(&mark(ticks));
+        }
+    }
+    (layout, bytes)
+}
+
+/// Whether it says right that older units than the survivors were lost. Without a count nothing tells
+/// it of a ring that has just turned whole times.
+fn says_what_is_lost(survivors: Survivors, order: &[u64]) -> bool {
+    let is_lost = order.first().is_some_and(|number| *number > 1);
+    if survivors.oldest_lost { is_lost } else { !is_lost || survivors.index(0) == 0 }
+}
+
 #[test]
 fn every_fill_level_with_and_without_a_count() {
     for (step, column) in PLACES {
@@ -94,6 +112,8 @@ fn units_on_their_way_are_told_from_those_that_are_there() {
             let room = layout.room(&bytes, 0, 0);
             let survivors = room.scan();
             assert_eq!(order(&room, survivors), there, "{what}");
+            let first = all.get(..1).filter(|_| turned).unwrap_or(&there);
+            assert!(says_what_is_lost(survivors, first), "{what}");
             assert!(!survivors.counted && survivors.count <= kept, "{what}");
             let gaps = survivors.indices().filter(|index| room.unit(*index) == [0; 2]).count();
             assert_eq!(there.len() + gaps, survivors.count as usize, "{what}");
@@ -102,6 +122,7 @@ fn units_on_their_way_are_told_from_those_that_are_there() {
             let survivors = room.scan();
             let running = order(&room, survivors);
             assert_eq!(running.len(), survivors.count as usize, "{what}");
+            assert!(running.is_empty() || says_what_is_lost(survivors, &running), "{what}");
             let runs = all.split(|number| !is_there(number));
             let longest = runs.clone().map(<[u64]>::len).max().unwrap_or(0);
             if ring {
@@ -116,23 +137,35 @@ fn units_on_their_way_are_told_from_those_that_are_there() {
 
 #[test]
 fn a_saturated_count_finds_the_newest_by_its_time() {
-    let set = |bytes: &mut [u8], index: usize, ticks: u64| {
-        bytes[index * 16..index * 16 + 16].copy_from_slice(&mark(ticks));
-    };
-    let (layout, mut bytes) = filled(true, 4, 0, UNIT_BYTES, 0);
-    for (index, ticks) in [(1, 1010), (2, 1020), (3, 1030)] {
-        set(&mut bytes, index, ticks);
-    }
     // Exactly as many as can be counted: the place where the next one belongs, the first, holds the
-    // oldest unit.
+    // oldest unit. One more, and it holds the newest.
     assert_eq!(COUNT_MAX % 4, 0);
-    set(&mut bytes, 0, 1000);
+    for (times, first_is_newest) in [
+        ([1000, 1010, 1020, 1030], false),
+        ([1040, 1010, 1020, 1030], true),
+        // The clock's 40 bits wrap, or have just done so, or almost do.
+        ([5, TICK_MASK - 30, TICK_MASK - 20, TICK_MASK - 10], true),
+        ([3, 1000, 2000, 3000], false),
+        ([(3 << 38) + 10, 10, 1 << 38, 3 << 38], true),
+    ] {
+        let (layout, bytes) = ring_of(&times);
+        let room = layout.room(&bytes, 0, 0);
+        let mut expected = times;
+        expected.rotate_left(usize::from(first_is_newest));
+        assert_eq!(order(&room, room.survivors(COUNT_MAX)), expected);
+    }
+}
+
+/// Where the longest step in time does not lead back to the oldest, and where all took long.
+#[test]
+fn gaps_in_time_do_not_turn_a_ring() {
+    let gap = 20 + (3 << 38);
+    let (layout, bytes) = ring_of(&[10, 20, gap, 0]);
     let room = layout.room(&bytes, 0, 0);
-    assert_eq!(order(&room, room.survivors(COUNT_MAX)), [1000, 1010, 1020, 1030]);
-    // One more, and it holds the newest.
-    set(&mut bytes, 0, 1040);
+    assert_eq!(order(&room, room.scan()), [10, 20, gap]);
+    let (layout, bytes) = ring_of(&[5, 6, 3, 4].map(|time| time << 33));
     let room = layout.room(&bytes, 0, 0);
-    assert_eq!(order(&room, room.survivors(COUNT_MAX)), [1010, 1020, 1030, 1040]);
+    assert_eq!(order(&room, room.scan()), [3, 4, 5, 6].map(|time| time << 33));
 }
 
 #[test]

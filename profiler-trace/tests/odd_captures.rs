@@ -1,0 +1,222 @@
+//! Captures in which something is odd: what is counted, and the place that is named.
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, DiagnosticKind as Kind, Place, Trace, Value, decode};
+use profiler_wire::SiteKind;
+use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
+
+const REGION: u32 = 1;
+const KERNEL: u32 = 2;
+
+/// A module whose kernel is not the first of its sites.
+fn module() -> SyntheticModule {
+    let mut module = SyntheticModule::new(Keep::First, 4);
+    module.lane_capacity = Some(4);
+    assert_eq!(module.site(SiteKind::Region, "region"), REGION);
+    assert_eq!(module.site(SiteKind::Kernel, "kernel"), KERNEL);
+    module
+}
+
+fn capture(module: SyntheticModule) -> Capture {
+    module.into_capture().expect("the sites are whole")
+}
+
+/// A warp that a lane of has recorded three regions, the last of them with a value.
+fn warp(lane: u8) -> SyntheticWarp {
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.lane(lane);
+    for start in [1_010, 1_020, 1_030] {
+        warp.range(REGION, None, start, start + 5);
+    }
+    warp.attach(REGION, 1_035, Value::Unsigned(7)).leave(2_000, 64_500);
+    warp
+}
+
+/// Decodes [`warp`] with another count of units and attachments.
+fn with_counts(lane: u8, units: u32, attachments: u32) -> Trace {
+    let mut module = module();
+    module.warps.push(warp(lane));
+    let mut capture = capture(module);
+    let counts = pack_counts(units, attachments).to_le_bytes();
+    let module = &mut capture.modules[0];
+    if lane == 0 {
+        module.headers[8 * (header::EXIT_START + 2)..][..8].copy_from_slice(&counts);
+    } else {
+        module.lane_counts[8 * usize::from(lane)..][..8].copy_from_slice(&counts);
+    }
+    decode(&capture)
+}
+
+#[test]
+fn counts_that_do_not_agree_with_the_records_are_said() {
+    for lane in [0, 9] {
+        for (units, attachments, is_wrong) in [
+            (4, 1, false),
+            (9, 1, false),
+            // Fewer records than are there, and more attachments than units.
+            (4, 2, true),
+            (4, 5, true),
+        ] {
+            let trace = with_counts(lane, units, attachments);
+            let said = trace.diagnostics.get(Kind::CountMismatch);
+            assert_eq!(said.is_some(), is_wrong, "{units}, {attachments}: {}", trace.diagnostics);
+            let lanes = said.and_then(|said| said.place).map(|place| place.lane);
+            assert!(lanes.is_none_or(|named| named == Some(lane)), "{lanes:?}");
+            assert_eq!(trace.recorded(), 3);
+            let emitted = u64::from(units.saturating_sub(attachments));
+            assert_eq!(trace.lost(), emitted.saturating_sub(3));
+        }
+    }
+    // With no record at all, only the attachments are too many.
+    let mut module = module();
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.anchor(1_010, 64_005).anchor(1_020, 64_010).leave(2_000, 64_500);
+    module.warps.push(warp);
+    let mut capture = capture(module);
+    assert!(decode(&capture).diagnostics.get(Kind::CountMismatch).is_none());
+    let counts = pack_counts(2, 3).to_le_bytes();
+    capture.modules[0].headers[8 * (header::EXIT_START + 2)..][..8].copy_from_slice(&counts);
+    assert_eq!(decode(&capture).diagnostics.count(Kind::CountMismatch), 1);
+}
+
+/// Where units are counted no further and attachments are, the two need not agree.
+#[test]
+fn a_count_that_has_stopped_is_no_mismatch() {
+    for (lane, stops_at) in [(0, COUNT_MAX), (9, LANE_COUNT_MAX)] {
+        for (units, has_stopped) in [(stops_at, true), (stops_at - 1, false)] {
+            let diagnostics = with_counts(lane, units, units).diagnostics;
+            assert_eq!(diagnostics.count(Kind::CountSaturated), u64::from(has_stopped));
+            assert_eq!(diagnostics.count(Kind::CountMismatch), u64::from(!has_stopped));
+        }
+    }
+    // Lane 0 counts on where other lanes stop.
+    let diagnostics = with_counts(0, LANE_COUNT_MAX, LANE_COUNT_MAX).diagnostics;
+    assert_eq!(diagnostics.count(Kind::CountSaturated), 0);
+    assert_eq!(diagnostics.count(Kind::CountMismatch), 1);
+}
+
+#[test]
+fn the_module_and_the_slot_are_named() {
+    let mut capture = capture(module());
+    let mut second = module();
+    second.slots = 2;
+    for block in 0..3 {
+        let mut warp = warp(0);
+        warp.header.block = [block, 0, 0];
+        second.warps.push(warp);
+    }
+    let mut second = second.capture().expect("the sites are whole");
+    second.headers[header::BYTES + 19] = 0;
+    capture.modules.push(second);
+    let trace = decode(&capture);
+    let place = |kind| trace.diagnostics.get(kind).expect("it is said").place;
+    let of_module = Place { module: 1, ..Place::default() };
+    assert_eq!(place(Kind::DamagedHeader), Some(Place { slot: Some(1), ..of_module }));
+    assert_eq!(place(Kind::NoSlot), Some(of_module));
+    assert_eq!(trace.site(trace.launches[0].kernel).name, "kernel");
+    assert_eq!(trace.warps.len(), 1);
+}
+
+#[test]
+fn arrays_that_end_too_early_are_said() {
+    let mut module = module();
+    module.warps.push(warp(0));
+    let capture = capture(module);
+    let truncated = |change: fn(&mut profiler_trace::ModuleCapture)| {
+        let mut capture = capture.clone();
+        change(&mut capture.modules[0]);
+        decode(&capture).diagnostics.count(Kind::TruncatedCapture)
+    };
+    assert_eq!(truncated(|_| ()), 0);
+    // A part of a header says something only if something is in it.
+    assert_eq!(truncated(|module| module.headers.extend([0, 0])), 0);
+    assert_eq!(truncated(|module| module.headers.extend([0, 1])), 1);
+    // One for each lane whose count is not there.
+    assert_eq!(truncated(|module| module.lane_counts.truncate(8 * 30)), 2);
+}
+
+#[test]
+fn an_exit_before_the_entry_is_said_and_one_at_it_is_not() {
+    for clock in [Clock::Cycles, Clock::GlobalTimer] {
+        let said = |exit: (u64, u64)| {
+            let mut module = module();
+            let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+            warp.header.record_clock = clock;
+            warp.leave(exit.0, exit.1);
+            module.warps.push(warp);
+            let trace = decode(&capture(module));
+            trace.diagnostics.get(Kind::TimeNotMonotonic).copied()
+        };
+        let (early, at, late) = match clock {
+            Clock::Cycles => ((999, 64_500), (1_000, 64_500), (2_000, 64_500)),
+            Clock::GlobalTimer => ((2_000, 63_968), (2_000, 64_000), (2_000, 64_500)),
+        };
+        let early = said(early).expect("it left before it came");
+        let slot = Place { slot: Some(0), ..Place::default() };
+        assert_eq!((early.count, early.place), (1, Some(slot)));
+        assert_eq!((said(at), said(late)), (None, None));
+    }
+}
+
+#[test]
+fn the_unit_that_goes_back_in_time_is_named() {
+    let mut module = module();
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.mark(mark, None, 1_500).mark(mark, None, 1_490);
+    module.warps.push(warp);
+    // Of a warp that never left, a step back and one ahead by 2^40 ticks less look alike.
+    let trace = decode(&capture(module));
+    let said = trace.diagnostics.get(Kind::TimeNotMonotonic).expect("it goes back");
+    assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
+}
+
+#[test]
+fn a_unit_that_is_not_there_is_on_its_way_where_nothing_was_counted() {
+    for (leaves, expected) in [(false, Kind::UnitInFlight), (true, Kind::UnwrittenUnit)] {
+        let mut module = module();
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        warp.range(REGION, None, 1_010, 1_020).unit([0, 0]).range(REGION, None, 1_030, 1_040);
+        if leaves {
+            warp.leave(2_000, 64_500);
+        }
+        module.warps.push(warp);
+        let trace = decode(&capture(module));
+        for kind in [Kind::UnitInFlight, Kind::UnwrittenUnit] {
+            let said = trace.diagnostics.get(kind);
+            assert_eq!(said.map_or(0, |said| said.count), u64::from(kind == expected));
+            assert!(said.is_none_or(|said| said.place.and_then(|place| place.unit) == Some(1)));
+        }
+    }
+}
+
+/// Also where a lane has nothing but readings of both clocks, and of these two.
+#[test]
+fn the_reading_that_is_not_of_its_warp_is_named() {
+    let mut module = module();
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.anchor(1_200, 64_096).anchor(1_400, 63_000).leave(2_000, 64_500);
+    module.warps.push(warp);
+    let trace = decode(&capture(module));
+    let said =
+        trace.diagnostics.get(Kind::DamagedUnit).expect("the timer said so before the entry");
+    assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
+}
+
+/// The frequency is told where cycles were recorded, and where it is known.
+#[test]
+fn the_frequency_is_told() {
+    let mhz = |clock, exit: Option<(u64, u64)>| {
+        let mut module = module();
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        warp.header.record_clock = clock;
+        warp.exit = exit;
+        module.warps.push(warp);
+        decode(&capture(module)).clock_mhz
+    };
+    let after_a_second = Some((1_500_001_000, 1_000_064_000));
+    assert!(mhz(Clock::GlobalTimer, after_a_second).is_some_and(|mhz| (mhz - 1500.0).abs() < 0.1));
+    assert!(mhz(Clock::Cycles, after_a_second).is_some_and(|mhz| (mhz - 1500.0).abs() < 0.1));
+    assert_eq!(mhz(Clock::Cycles, None), Some(2000.0));
+    assert_eq!(mhz(Clock::GlobalTimer, None), None);
+}

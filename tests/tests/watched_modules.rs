@@ -1,0 +1,128 @@
+//! Sessions of several modules and of CUDA graphs with kernels of `buffer = host`, looked at while they
+//! run. What a replay that fails leaves is in `failed_replay.rs`.
+
+#[path = "support/flag.rs"]
+mod flag;
+#[path = "support/graph.rs"]
+mod graph;
+#[path = "support/modules.rs"]
+mod modules;
+#[path = "support/watching.rs"]
+mod watching;
+
+use std::collections::BTreeSet;
+
+use flag::Flag;
+use graph::Graph;
+use modules::State::{Left, Within};
+use modules::{BLOCKS, Gpu, WARPS, builder, launches, new_stream};
+use profiler_emulator::{Emulator, LaunchConfig, Stop};
+use profiler_host::trace::DiagnosticKind as Kind;
+use profiler_host::{Backend, BackendChoice, Slots, launch};
+use watching::wait_for;
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_replayed_graph_is_watched() {
+    const REPLAYS: u32 = 5;
+    let gpu = Gpu::new();
+    let (module, other_stream) = (&gpu.watched[0], new_stream());
+    let flag = Flag::new(BackendChoice::Gpu);
+    let session = gpu.attach(builder().words_per_warp(64).max_warps(2 * REPLAYS * WARPS));
+    let watch = session.watch().expect("the kernels can be watched");
+    let graph = Graph::of(&gpu.stream, || {
+        gpu.steps(module, &gpu.stream);
+        gpu.waits(module, &gpu.stream, &flag);
+    });
+    let all = |count: u32| {
+        let of_kernel = |name| (0..count).map(move |replay| (name, replay, Left));
+        of_kernel("steps").chain(of_kernel("waits")).collect::<Vec<_>>()
+    };
+    for replay in 0..REPLAYS {
+        let stream = if replay % 2 == 0 { &gpu.stream } else { &other_stream };
+        let mut expected = all(replay + 1);
+        *expected.last_mut().expect("two launches a replay") = ("waits", replay, Within);
+        flag.lower();
+        graph.launch(stream);
+        let trace =
+            flag.raise_after(|| wait_for(&watch, || (), |trace| launches(trace) == expected));
+        assert_eq!(trace.diagnostics.count(Kind::KernelRunning), 1, "{}", trace.diagnostics);
+        stream.synchronize().expect("the replay ended");
+    }
+    let trace = session.finish(&gpu.stream).expect("a trace");
+    assert_eq!(launches(&trace), all(REPLAYS), "{}", trace.diagnostics);
+    assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+    let grids: BTreeSet<(&str, u64)> = (trace.launches.iter())
+        .map(|launch| (trace.site(launch.kernel).name.as_str(), launch.grid_id))
+        .collect();
+    assert_eq!(grids.len(), 2, "a graph repeats the grids of its kernels: {grids:?}");
+    assert_eq!(launches(&watch.snapshot().expect("a snapshot")), all(REPLAYS));
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn several_modules_in_one_session_are_watched() {
+    let gpu = Gpu::new();
+    let ([first, second], stream) = (&gpu.watched, &gpu.stream);
+    let flag = Flag::new(BackendChoice::Gpu);
+    for slots in [Slots::Claimed, Slots::Linear] {
+        // Each module has slots of its own, for one launch.
+        let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(WARPS));
+        let watch = session.watch().expect("the kernels can be watched");
+        flag.lower();
+        let mut prepare = |module| {
+            session.prepare_module(module, stream, BLOCKS, modules::THREADS).expect("announced");
+        };
+        prepare(&gpu.other);
+        gpu.by_warp(stream);
+        prepare(first);
+        gpu.steps(first, stream);
+        prepare(second);
+        gpu.waits(second, stream, &flag);
+        let expected = [("steps", 0, Left), ("waits", 0, Within)];
+        flag.raise_after(|| wait_for(&watch, || (), |trace| launches(trace) == expected));
+        let trace = session.finish(stream).expect("a trace");
+        let expected = [("by_warp", 0, Left), ("steps", 0, Left), ("waits", 0, Left)];
+        assert_eq!(launches(&trace), expected, "{slots:?}: {}", trace.diagnostics);
+        // What is in device memory cannot be watched; who watches knows the others only.
+        let last = watch.snapshot().expect("a snapshot");
+        assert_eq!(launches(&last), expected[1..]);
+    }
+}
+
+/// On the emulator a session has the kernels of all crates.
+#[test]
+fn kernels_of_two_crates_are_watched_in_one_session() {
+    let stop = Stop::new();
+    let mut template = LaunchConfig::new([1; 3], [1; 3]);
+    template.yield_limit = u64::MAX;
+    template.stop = Some(stop.clone());
+    let backend = Backend::emulator(Emulator::default(), template);
+    let mut output = backend.zeroed::<u32>((32 * WARPS) as usize).expect("memory");
+    let flag = Flag::new(BackendChoice::Emulator);
+    let profiler = builder().max_warps(3 * WARPS).build().expect("the options");
+    let mut session = backend.session(&profiler).expect("a session");
+    let watch = session.watch().expect("the kernels can be watched");
+    let (pointer, threads) = (output.as_mut_ptr(), modules::THREADS);
+    // SAFETY: one number a thread.
+    unsafe { launch!(session, test_kernels_strategies::by_warp<<<BLOCKS, threads>>>(pointer, 3)) }
+        .expect("the launch");
+    // SAFETY: one number a thread.
+    unsafe { launch!(session, test_kernels_watched::steps<<<BLOCKS, threads>>>(pointer, 3)) }
+        .expect("the launch");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let expected = [("by_warp", 0, Left), ("steps", 0, Left), ("waits", 0, Within)];
+            flag.raise_after(|| {
+                wait_for(&watch, || stop.stop(), |trace| launches(trace) == expected)
+            })
+        });
+        // SAFETY: the flag lives until the launch has ended.
+        unsafe { launch!(session, test_kernels_watched::waits<<<BLOCKS, threads>>>(flag.as_ptr())) }
+    })
+    .expect("the launch");
+    let trace = session.finish().expect("a trace");
+    let expected = [("by_warp", 0, Left), ("steps", 0, Left), ("waits", 0, Left)];
+    assert_eq!(launches(&trace), expected, "{}", trace.diagnostics);
+    assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
+}
