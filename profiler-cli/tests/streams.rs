@@ -59,6 +59,32 @@ fn a_file_and_standard_output_get_the_same_bytes() {
 }
 
 #[test]
+fn spans_of_the_host_are_written_or_said_to_be_left_out() {
+    let folder = Folder::with_captures();
+    for (format, has_them) in [
+        ("perfetto", true),
+        ("chrome", true),
+        ("speedscope", true),
+        ("events-csv", true),
+        ("events-json", true),
+        ("hatchet", false),
+        ("folded", false),
+        ("flamegraph", false),
+        #[cfg(feature = "parquet")]
+        ("parquet", false),
+        #[cfg(feature = "parquet")]
+        ("arrow", false),
+    ] {
+        let ran = folder.run(&format!("export hosted.capture --to {format}"));
+        let holds = ran.stdout.windows(11).any(|bytes| bytes == b"synchronize");
+        let says = ran.stderr.starts_with("left out 6 spans of the host");
+        assert_eq!((ran.code, holds, says), (Some(0), has_them, !has_them), "{format}");
+        let quiet = folder.run(&format!("export hosted.capture --to {format} --quiet"));
+        assert_eq!(quiet.stderr, "");
+    }
+}
+
+#[test]
 fn gzip_holds_what_the_file_would() {
     let folder = Folder::with_captures();
     let plain = folder.run("export gemm.capture --to perfetto").stdout;

@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
+use crate::units::counted;
 use format::{Format, Source};
 
 const EXAMPLES: &str = "\
@@ -90,6 +91,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             Ok(())
         });
         console.diagnostics(&diagnostics);
+        if let Source::Trace(trace) = source
+            && !format.shows_host()
+            && !trace.host.is_empty()
+        {
+            let spans = counted(trace.host.spans().count(), "span");
+            console.note(&format!(
+                "left out {spans} of the host, which {format} has no room for; perfetto, chrome, \
+                 speedscope, events-csv and events-json have them"
+            ));
+        }
         written.map(|()| Verdict::Clean)
     };
     // What recording costs is known when all is decoded.

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
-use profiler_trace::{GroupBy, SiteIndex, Stats, Trace, Value};
+use profiler_trace::{GroupBy, HostSpanKind, SiteIndex, Stats, Trace, Value};
 use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json};
 
 use crate::Test;
 use crate::find::{self, Tool};
 use crate::support::{gpu, last};
-use crate::zoo::{KERNEL, STORE, zoo};
+use crate::zoo::{KERNEL, STORE, host, zoo};
 
 const NEEDS: &[Tool] = &[Tool::Python];
 
@@ -86,6 +86,7 @@ fn events_are_read_back() -> Result<(), Failed> {
     trace.warps[2].cluster_rank = Some(1);
     last(&mut trace, 2).value = Some(Value::Signed(-5));
     last(&mut trace, 3).value = Some(Value::Float(f64::INFINITY));
+    trace.host = host();
     let csv = read_csv(&write("events.csv", |bytes| trace.write_events_csv_to(bytes))?)?;
     let json = read_lines(&write("events.jsonl", |bytes| trace.write_events_json_to(bytes))?)?;
     for rows in [&csv, &json] {
@@ -160,6 +161,28 @@ fn check_events(trace: &Trace, signal: SiteIndex, rows: &[Row]) {
             let row = next("signal", &trace.site(signal).name);
             assert_eq!(whole(row, "value"), u64::MAX);
             assert_eq!(number(row, "end_ns").to_bits(), mark.time.ns.to_bits());
+        }
+    }
+    for thread in &trace.host.threads {
+        for span in &thread.spans {
+            let row = rows.next().expect("a row of the host");
+            let (kind, kernel) = match span.kind {
+                HostSpanKind::Span => ("host_span", None),
+                HostSpanKind::Launch(launch) => ("host_launch", launch),
+            };
+            let texts = ["kind", "name", "thread"].map(|column| row[column].as_str());
+            let expected = [kind, span.name.as_str(), thread.name.as_str()].map(Some);
+            assert_eq!(texts, expected);
+            assert_eq!(number(row, "start_ns").to_bits(), span.start_ns.to_bits());
+            assert_eq!(number(row, "duration_ns"), span.end_ns - span.start_ns);
+            assert_eq!(is_empty(row, "launch"), kernel.is_none());
+            if let Some(launch) = kernel {
+                assert_eq!(whole(row, "launch"), launch as u64);
+                assert_eq!(row["kernel"], trace.site(trace.launches[launch].kernel).name);
+            }
+            for column in ["warp", "sm", "slot", "start_ticks", "clock", "file"] {
+                assert!(is_empty(row, column), "{column}");
+            }
         }
     }
     assert!(rows.next().is_none());
