@@ -3,6 +3,8 @@
 //! Where no browser is installed, every test is listed as ignored, with a line that says how to
 //! install one; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
+#[path = "browser/host.rs"]
+mod host;
 mod support;
 #[path = "support/browser.rs"]
 mod tool;
@@ -24,6 +26,9 @@ const TESTS: &[(&str, Test)] = &[
     ("figures_are_those_of_the_statistics_in_dark", |browser| figures(browser, Scheme::Dark)),
     ("the_timeline_holds_every_region", timeline_holds_every_region),
     ("the_timeline_is_drawn_and_obeys_keys", timeline_obeys_keys),
+    ("the_host_is_above_the_gpu_in_light", |browser| host::host_rows(browser, Scheme::Light)),
+    ("the_host_is_above_the_gpu_in_dark", |browser| host::host_rows(browser, Scheme::Dark)),
+    ("a_host_that_lasts_long_leaves_the_kernels_in_view", host::long_host),
     ("names_are_text_whatever_they_hold", names_are_text),
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
@@ -350,7 +355,7 @@ fn names_are_text(browser: &Browser) -> Result<(), Failed> {
     assert_eq!(answer["broken"], 0);
     assert_eq!(answer["title"], title);
     // The data, three blobs, the page's own parts, and the probe of this test.
-    assert_eq!(answer["scripts"], 4 + 7 + 1);
+    assert_eq!(answer["scripts"], 4 + 8 + 1);
     Ok(())
 }
 
