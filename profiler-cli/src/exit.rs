@@ -22,7 +22,8 @@ Exit codes:
   1  `check` found what --deny names, or `diff` a change beyond --fail-above
   2  not done: the arguments are wrong, a file cannot be read or written
   3  `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone
-A reader that closes the pipe early, as `head` does, is no error.";
+  128 + N  ended by signal N, as shells tell it: 130 by Ctrl-C, 143 by `kill`
+A signal leaves no half-written file behind. A reader that closes the pipe early, as `head` does, is no error.";
 
 /// What a command that did its work says about what it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
