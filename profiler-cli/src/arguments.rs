@@ -11,7 +11,7 @@ use profiler_trace::CAPTURE_FORMAT_VERSION;
 use profiler_wire::WIRE_VERSION;
 
 use crate::command::Command;
-use crate::exit;
+use crate::{exit, units};
 
 /// The looks of help and of errors about arguments.
 const STYLES: Styles = Styles::styled()
@@ -129,15 +129,21 @@ pub(crate) struct CaptureArguments {
     #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
     pub(crate) capture: File,
     #[command(flatten)]
-    pub(crate) decoding: DecodingArguments,
+    pub(crate) reading: ReadingArguments,
 }
 
-/// What is done with every capture before all else.
+/// How every capture is read.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct DecodingArguments {
+pub(crate) struct ReadingArguments {
     /// Subtract from all times what recording itself cost, where the session measured it
     #[arg(long)]
     pub(crate) subtract_cost: bool,
+    /// Refuse a capture that takes more memory than this, unpacked and not decoded yet: 512M, 2G
+    ///
+    /// For captures of strangers, as a few bytes of a file can stand for many megabytes. For a moment
+    /// reading may take four times as much, and what is made of a capture takes memory of its own.
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    pub(crate) memory_limit: Option<u64>,
 }
 
 #[cfg(test)]

@@ -32,6 +32,25 @@ fn standard_input_is_read_as_a_file_is() {
     }
 }
 
+/// The arrays of the capture have 18 432 bytes, its metadata some thousand.
+#[test]
+fn a_capture_beyond_the_memory_limit_is_refused_by_every_command() {
+    let folder = Folder::with_captures();
+    let more = ["report gemm.capture -o -", "diff gemm.capture gemm.capture"];
+    for words in READERS.into_iter().chain(more) {
+        let within = folder.run(&format!("{words} --memory-limit 1M"));
+        assert_eq!(within.stdout, folder.run(words).stdout, "{words}");
+        let beyond = folder.run(&format!("{words} --memory-limit 16K"));
+        assert_eq!((beyond.code, beyond.stdout.len()), (Some(2), 0), "{words}");
+        let said = "gemm.capture takes more memory than 16.38 kB when it is unpacked, which";
+        assert!(beyond.stderr.contains(said), "{words}: {}", beyond.stderr);
+        assert!(beyond.stderr.contains("help: if you trust"), "{words}: {}", beyond.stderr);
+    }
+    let no_size = folder.run("stats gemm.capture --memory-limit much");
+    assert_eq!(no_size.code, Some(2));
+    assert!(no_size.stderr.contains("such as 512M or 2G"), "{}", no_size.stderr);
+}
+
 #[test]
 fn a_file_and_standard_output_get_the_same_bytes() {
     let folder = Folder::with_captures();

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace};
 use serde_json::{Value, json};
 
-use crate::arguments::{DecodingArguments, File};
+use crate::arguments::{File, ReadingArguments};
 use crate::console::{Console, severity};
 use crate::exit::{Error, Verdict};
 use crate::units::counted;
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
     captures: Vec<File>,
     #[command(flatten)]
-    decoding: DecodingArguments,
+    reading: ReadingArguments,
     /// Fail also on these: `warnings`, `notes` (and warnings), `losses` (any record or value that
     /// was emitted and not kept), or a diagnostic by its name
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes())]
@@ -112,9 +112,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let mut unreadable = 0;
     for file in &arguments.captures {
         let name = file.input_name().to_string();
-        match load::capture(file, console) {
+        match load::capture(file, arguments.reading, console) {
             Ok(loaded) => {
-                let trace = load::decoded(loaded.capture, arguments.decoding, console);
+                let trace = load::decoded(loaded.capture, arguments.reading, console);
                 checks.push(Check::new(arguments, name, &trace, &loaded.damage));
             }
             Err(error) if arguments.captures.len() == 1 => return Err(error),

@@ -6,7 +6,7 @@ use profiler_trace::diff::{
 };
 use profiler_trace::{GroupBy, StatsQuery};
 
-use crate::arguments::{DecodingArguments, File};
+use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::{load, output};
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
           requires = "before")]
     after: Vec<File>,
     #[command(flatten)]
-    decoding: DecodingArguments,
+    reading: ReadingArguments,
     #[command(flatten)]
     comparison: ComparisonArguments,
     #[command(flatten)]
@@ -202,7 +202,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let side = |one: &Option<File>, several: &[File]| {
         let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;
         for file in one.iter().chain(several) {
-            let trace = load::trace(file, arguments.decoding, console)?;
+            let trace = load::trace(file, arguments.reading, console)?;
             console.work("gathering", "warps", |_| side.add(&trace));
         }
         Ok(side)

@@ -51,7 +51,7 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
-    let loaded = load::capture(&input.capture, console)?;
+    let loaded = load::capture(&input.capture, input.reading, console)?;
     let file = FileFacts {
         name: input.capture.input_name().to_string(),
         bytes: loaded.file_bytes,
@@ -59,7 +59,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         damage: loaded.damage,
     };
     let modules = module_facts(&loaded.capture);
-    let trace = load::decoded(loaded.capture, input.decoding, console);
+    let trace = load::decoded(loaded.capture, input.reading, console);
     output::print(&match arguments.format {
         Format::Text => text(&file, &modules, &trace, arguments.all),
         Format::Json => format!("{:#}\n", to_json(&file, &modules, &trace)),

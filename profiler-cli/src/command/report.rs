@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     refuse_other_formats(&arguments.output)?;
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
-    let trace = load::trace(&input.capture, input.decoding, console)?;
+    let trace = load::trace(&input.capture, input.reading, console)?;
     console.diagnostics(&trace.diagnostics);
     let window = match arguments.window {
         Some(window) => window.on_launches(&trace, 0..trace.launches.len())?,

@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let trace = load::trace(&arguments.input.capture, arguments.input.decoding, console)?;
+    let trace = load::trace(&arguments.input.capture, arguments.input.reading, console)?;
     console.diagnostics(&trace.diagnostics);
     let launch = launch(&trace, arguments.launch)?;
     let length_ns = launch.end_ns - launch.start_ns;
