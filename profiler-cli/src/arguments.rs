@@ -55,11 +55,18 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = order::GLOBAL)]
     pub(crate) color: Color,
     /// Show results and errors only: no progress, no notes, no warnings
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = order::GLOBAL + 1)]
     pub(crate) quiet: bool,
+}
+
+/// Where help shows options that many commands have: behind those of the command itself, and before
+/// clap's own.
+mod order {
+    pub(super) const READING: usize = 800;
+    pub(super) const GLOBAL: usize = 900;
 }
 
 fn long_version() -> String {
@@ -136,13 +143,15 @@ pub(crate) struct CaptureArguments {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ReadingArguments {
     /// Subtract from all times what recording itself cost, where the session measured it
-    #[arg(long)]
+    #[arg(long, display_order = order::READING)]
     pub(crate) subtract_cost: bool,
-    /// Refuse a capture that takes more memory than this, unpacked and not decoded yet: 512M, 2G
+    /// Refuse captures that hold more than this, such as 512M or 2G [default: no limit]
     ///
-    /// For captures of strangers, as a few bytes of a file can stand for many megabytes. For a moment
-    /// reading may take four times as much, and what is made of a capture takes memory of its own.
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    /// For captures of strangers, as a few bytes of a file can stand for many megabytes of a buffer.
+    /// For a moment reading may take four times as much, and what is made of a capture takes memory of
+    /// its own.
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes,
+          display_order = order::READING + 1)]
     pub(crate) memory_limit: Option<u64>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn capture(
     let (capture, damage) = read.map_err(|error| match error {
         CaptureError::Io(error) => unreadable(error),
         CaptureError::TooLarge { limit } => Error::new(format!(
-            "{name} takes more memory than {} when it is unpacked, which --memory-limit allows",
+            "{name} holds more than the {} that --memory-limit allows",
             bytes(limit)
         ))
         .with_cure("if you trust where it comes from, raise --memory-limit, or leave it out"),

@@ -42,7 +42,7 @@ fn a_capture_beyond_the_memory_limit_is_refused_by_every_command() {
         assert_eq!(within.stdout, folder.run(words).stdout, "{words}");
         let beyond = folder.run(&format!("{words} --memory-limit 16K"));
         assert_eq!((beyond.code, beyond.stdout.len()), (Some(2), 0), "{words}");
-        let said = "gemm.capture takes more memory than 16.38 kB when it is unpacked, which";
+        let said = "gemm.capture holds more than the 16.38 kB that --memory-limit allows";
         assert!(beyond.stderr.contains(said), "{words}: {}", beyond.stderr);
         assert!(beyond.stderr.contains("help: if you trust"), "{words}: {}", beyond.stderr);
     }

@@ -123,7 +123,7 @@ fn the_timeline_of_outer_regions_on_sms() {
         "timeline gemm.capture --width 60 --by sm --depth 1",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom; a column is 201.9 ns
+            SMs from top to bottom, up to 4 warps a row; a column is 201.9 ns
                    |0 ns                   |5 µs
             SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
             SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
@@ -145,7 +145,7 @@ fn a_timeline_with_few_rows_joins_neighbours() {
         "timeline gemm.capture --width 60 --by warp --rows 3",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom; a column is 324.2 ns
+            warps from top to bottom, up to 3 warps a row; a column is 324.2 ns
                                        |0 ns          |5 µs
             block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
             block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
@@ -170,7 +170,7 @@ fn what_the_host_did_stands_above_the_warps() {
         "timeline hosted.capture --width 80 --by sm --window -12us..100%",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom; a column is 333.8 ns
+            SMs from top to bottom, up to 4 warps a row; a column is 333.8 ns
                              |-10 µs        |-5 µs         |0 ns          |5 µs
             host main           SSuuuuuuuuuuuuuuSSSggggggSgggggggggSssssssssssssssssssssssss
             host loader rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr

@@ -108,6 +108,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         kind,
         columns: view.columns,
         label_width,
+        warps_a_row: rows.iter().map(|row| row.warps.len()).max().unwrap_or(0),
         host: busy.draw(&trace, &view, launch.start_ns),
         rows: {
             let filled = |row: rows::Row| (row.label, view.fill(&trace, &row.warps));

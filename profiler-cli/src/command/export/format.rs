@@ -27,7 +27,7 @@ pub(super) enum Format {
     EventsCsv,
     /// The same as JSON, an object a line (.jsonl)
     EventsJson,
-    /// The same, but for the host's spans, as a table for DuckDB, Polars or Spark (.parquet)
+    /// The same without the host's spans, as a table for DuckDB, Polars or Spark (.parquet)
     #[cfg(feature = "parquet")]
     Parquet,
     /// That table as Arrow's IPC file, also called Feather (.arrow)

@@ -43,6 +43,8 @@ pub(super) struct Drawing<'t> {
     pub(super) kind: RowKind,
     pub(super) columns: usize,
     pub(super) label_width: usize,
+    /// How many warps the row with the most of them shows.
+    pub(super) warps_a_row: usize,
     pub(super) host: Host<'t>,
     /// Labels, and what filled the cells.
     pub(super) rows: Vec<(String, Filled)>,
@@ -146,7 +148,12 @@ impl Drawing<'_> {
             RowKind::Sm => "SMs",
         };
         let column = (end - start) / self.columns as f64;
-        let _ = writeln!(text, "{kind} from top to bottom; a column is {}", duration(column));
+        let together = match self.warps_a_row {
+            0 | 1 => String::new(),
+            warps => format!(", up to {warps} warps a row"),
+        };
+        let column = duration(column);
+        let _ = writeln!(text, "{kind} from top to bottom{together}; a column is {column}");
     }
 
     /// Round times along the top, each beginning at the column that it falls into.
