@@ -237,14 +237,13 @@ fn timeline(
     collected: &Collected,
     (detail, host): (&Detail, &Host<'_>),
 ) -> io::Result<()> {
-    section(
-        out,
-        "timeline-section",
-        "Timeline",
-        "Each SM's row shows what its warps did most of the \
-        time; open it to see them. Drag or the arrow keys move, + and \u{2212} (or the wheel with \
-        Ctrl) zoom, 0 shows all, k the kernels, Enter opens an SM.",
-    )?;
+    let kernels = if trace.host.is_empty() { "" } else { ", k the kernels" };
+    let about = format!(
+        "Each SM's row shows what its warps did most of the time; open it to see them. Drag or the \
+         arrow keys move, + and \u{2212} (or the wheel with Ctrl) zoom, 0 shows all{kernels}, Enter \
+         opens an SM."
+    );
+    section(out, "timeline-section", "Timeline", &about)?;
     let mut notes = Vec::new();
     if let Some(window) = &options.window {
         notes.push(format!(
