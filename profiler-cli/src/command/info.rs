@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use profiler_trace::{
     Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
-    Severity, Site, Trace,
+    RegionForm, Severity, Site, Trace,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -248,15 +248,13 @@ fn record_cost(trace: &Trace) -> Vec<String> {
             .to_owned(),
     ];
     for (who, costs) in forms(cost) {
-        let of = |form| {
-            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
-            format!("{} ticks inside, {} in all", digits(inside), digits(total))
-        };
+        let of = |form| [costs.total_ticks(form), costs.inside_ticks(form)].map(digits);
+        let [total, inside] = of(RegionForm::Block);
+        let [token_total, token_inside] = of(RegionForm::Token);
+        let mark = digits(costs.mark.total_ticks());
         lines.push(format!(
-            "{who}: a region {}; by a token {}; a mark {}",
-            of(profiler_trace::RegionForm::Block),
-            of(profiler_trace::RegionForm::Token),
-            digits(costs.mark.total_ticks()),
+            "{who}: a region takes {total} ticks, {inside} of them in its own time; by a token \
+             {token_total} and {token_inside}; a mark {mark}",
         ));
     }
     lines
