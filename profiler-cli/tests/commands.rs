@@ -3,6 +3,10 @@
 mod support;
 
 use expect_test::expect;
+use profiler_trace::ObserverEffect;
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_wire::SiteKind;
+use profiler_wire::site::SiteEntry;
 use support::{Folder, check};
 
 #[test]
@@ -514,4 +518,34 @@ fn how_much_a_file_is_compressed_is_said_of_whole_files_alone() {
     // Names of sites take more room than what little was recorded.
     let text = folder.run("info lossy.capture").text();
     assert!(text.contains(" uncompressed\n"), "{text}");
+}
+
+#[test]
+fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    let kernel = module.site(SiteKind::Kernel, "gemm");
+    module.site(SiteKind::Region, "load");
+    let file = "calibration.rs";
+    let own = |kind, name| SiteEntry::new(kind, name, file, "profiler_device::calibration", 1, 1);
+    let mut calibration = own(SiteKind::Kernel, "profiler calibration");
+    calibration.strategy = profiler_wire::Strategy::Warp.code();
+    calibration.symbol = profiler_wire::symbol::CALIBRATION;
+    module.site_entry(&calibration, &[]);
+    module.site_entry(&own(SiteKind::Region, "one-lane apart"), &[]);
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    warp.leave(2000, 1_001_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are in order");
+    capture.observer_effect = Some(ObserverEffect { without_ns: 1000.0, with_ns: 1250.0 });
+    let folder = Folder::new();
+    folder.save("own.capture", &capture);
+    let text = folder.run("info own.capture").text();
+    assert!(text.contains(": wire version 2, 1 kernel, 1 other site, "), "{text}");
+    assert!(text.contains("takes 1 µs without a session and 1.25 µs with it, +25.0 %"), "{text}");
+    assert!(!text.contains("calibration"), "{text}");
+    let all = folder.run("info own.capture --all").text();
+    assert!(all.contains("          and 2 sites of the profiler's own, to measure a"), "{all}");
+    let json = folder.run("info own.capture --format json").json();
+    assert_eq!(json["modules"][0]["sites"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["observer_effect"]["with_ns"], 1250.0);
 }
