@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the
-    /// begin of the first launch. All other figures are about the whole capture
+    /// begin of the first launch; what the host did before it is negative: -50us..100%. All other
+    /// figures are about the whole capture
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
     /// How many megabytes single regions may take in the page before they are compressed; what does

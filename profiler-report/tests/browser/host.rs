@@ -6,15 +6,10 @@ use serde_json::Value;
 
 use crate::support;
 use crate::tool::{Browser, Scheme, contrast};
-use crate::{ask, page};
+use crate::{KEYS, ask, page};
 
-/// What the probes below share: pixels, hovering and keys.
+/// What the probes below share: pixels and hovering.
 const TOOLS: &str = "
-    const viewport = document.querySelector('.viewport');
-    const canvas = document.getElementById('timeline-canvas');
-    // No frame is painted while timers run without waiting.
-    window.requestAnimationFrame = (call) => setTimeout(call, 0);
-    const settle = () => new Promise((done) => setTimeout(done, 5));
     const image = () => {
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
       return (x, y) => [...data.slice(4 * (Math.floor(y) * canvas.width + Math.floor(x)))].slice(0, 3);
@@ -26,11 +21,6 @@ const TOOLS: &str = "
       const tip = document.getElementById('tip');
       return tip.hidden ? '' : tip.textContent;
     };
-    const key = async (name) => {
-      viewport.dispatchEvent(new KeyboardEvent('keydown', { key: name, cancelable: true, bubbles: true }));
-      await settle();
-    };
-    const text = () => document.querySelector('.selection').textContent;
     const buttons = [...document.querySelectorAll('.controls button')].map((button) => button.textContent);
     // Where a moment of the whole is on the canvas when all of it is shown.
     const { limits } = report.data.host;
@@ -43,7 +33,7 @@ pub(crate) fn host_rows(browser: &Browser, scheme: Scheme) -> Result<(), Failed>
     let second = trace.launches[1].start_ns;
     let end = trace.launches[1].end_ns;
     let probe = format!(
-        "{TOOLS}
+        "{KEYS} {TOOLS}
         await key('0');
         // Below the axis: three layers of the first thread, of 13 pixels each, then the second.
         const pixel = image();
@@ -115,7 +105,7 @@ fn duration(ns: f64) -> String {
 /// The timeline opens at the kernels, and `0` shows everything.
 pub(crate) fn long_host(browser: &Browser) -> Result<(), Failed> {
     let probe = format!(
-        "{TOOLS}
+        "{KEYS} {TOOLS}
         const of = () => hover(at(-4e9), 26 + 2 * 13 + 4 + 6);
         const home = [of(), hover(110, 32)];
         await key('0');

@@ -3,13 +3,14 @@
 use std::process::Command;
 
 use libtest_mimic::Failed;
+use profiler_test_tools::Tool;
 use profiler_trace::{SpeedscopeOptions, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
 use crate::Test;
-use crate::find::{self, Tool};
 use crate::support::{gpu, last, launch, region, site, warp};
+use crate::tools;
 use crate::zoo::{KERNEL, host, zoo};
 
 const SCHEMA: &[Tool] = &[Tool::NodeModules];
@@ -50,15 +51,15 @@ fn files_are_valid() -> Result<(), Failed> {
         }";
     let options = SpeedscopeOptions::default();
     let with_host = Trace { host: host(), ..zoo().0 };
-    let full = find::file("valid.speedscope.json", &written(&with_host, &options)?)?;
-    let empty = find::file("empty.speedscope.json", &written(&gpu(), &options)?)?;
+    let full = tools::file("valid.speedscope.json", &written(&with_host, &options)?)?;
+    let empty = tools::file("empty.speedscope.json", &written(&gpu(), &options)?)?;
     // The check itself is checked: a frame that is no number is not valid.
     let broken = String::from_utf8(written(&zoo().0, &options)?)?;
     let broken = broken.replacen("\"frame\":0", "\"frame\":\"0\"", 1);
-    let broken = find::file("broken.speedscope.json", broken.as_bytes())?;
+    let broken = tools::file("broken.speedscope.json", broken.as_bytes())?;
     let mut command = Command::new("node");
-    command.args(["-e", PROGRAM]).arg(Tool::NodeModules.path()).args([full, empty, broken]);
-    let text = find::output(&mut command)?;
+    command.args(["-e", PROGRAM]).arg(Tool::NodeModules.find()?).args([full, empty, broken]);
+    let text = tools::output(&mut command)?;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[..2], ["valid", "valid"]);
     assert!(lines[2].contains("must be number"), "{text}");
@@ -155,15 +156,15 @@ fn page(trace: &Trace, name: &str, view: &str) -> Result<String, Failed> {
         "speedscope.loadFileFromBase64('{name}', \
          btoa(String.fromCharCode(...new TextEncoder().encode({text}))))"
     );
-    let script = find::file(&format!("{name}.js"), script.as_bytes())?;
-    let page = Tool::NodeModules.path().join("speedscope/dist/release/index.html");
+    let script = tools::file(&format!("{name}.js"), script.as_bytes())?;
+    let page = Tool::NodeModules.find()?.join("speedscope/dist/release/index.html");
     let page = std::fs::canonicalize(page)?;
     let address = format!(
         "file://{}#localProfilePath={}&view={view}",
         page.display(),
         script.to_string_lossy().trim_start_matches('/')
     );
-    find::page(name, &address)
+    tools::page(name, &address)
 }
 
 fn page_lists_profiles() -> Result<(), Failed> {

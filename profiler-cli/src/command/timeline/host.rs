@@ -119,7 +119,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// What filled most of each cell; any span at all is seen, as calls are short.
+/// What filled most of each cell that any span touches: calls are short.
 fn fill<'t>(thread: &'t HostThread, view: &View, names: &mut Names<'t>) -> Vec<Option<usize>> {
     let mut columns: Vec<HashMap<usize, f64>> = vec![HashMap::new(); view.columns];
     let mut innermost: Vec<(usize, f64, f64)> = Vec::new();
