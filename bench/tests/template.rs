@@ -4,14 +4,13 @@
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
 //! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_bench::schemes::SCHEMES;
 use profiler_bench_kernels::{BODIES, FILLING, RECORDED, REGIONS, kernel_name};
+use profiler_test_tools::{Missing, Tool, announce, are_required};
 
 /// The GPU that the published figures are from.
 const TARGET: &str = "sm_90";
@@ -28,12 +27,10 @@ fn stamps_of_region(scheme: &str) -> usize {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let found = disassembly();
-    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     if let Err(missing) = &found {
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "tests with ptxas are ignored: {missing}");
+        announce("tests with ptxas", &Missing::new(missing));
     }
-    let is_ignored = found.is_err() && !required;
+    let is_ignored = found.is_err() && !are_required();
     let found = Arc::new(found);
     let mut trials = vec![Trial::test("the_output_of_nvdisasm_is_understood", || {
         understands();
@@ -148,7 +145,7 @@ fn step(line: &str) -> Option<Step> {
 fn disassembly() -> Result<String, String> {
     let ptx = profiler_bench::PTX
         .ok_or("needs a compiler for nvptx64; `cargo xtask tools` installs one")?;
-    let [ptxas, nvdisasm] = ["ptxas", "nvdisasm"].map(find);
+    let [ptxas, nvdisasm] = [Tool::Ptxas, Tool::Nvdisasm].map(Tool::find);
     let (ptxas, nvdisasm) = (ptxas?, nvdisasm?);
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let [input, cubin] = ["kernels.ptx", "kernels.cubin"].map(|name| folder.path().join(name));
@@ -163,31 +160,6 @@ fn run(command: &mut Command) -> Result<String, String> {
         return Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)));
     }
     String::from_utf8(output.stdout).map_err(|error| error.to_string())
-}
-
-/// Finds a tool: the one that `PROFILER_PTXAS` or `PROFILER_NVDISASM` names, that of
-/// `cargo xtask tools`, or the one in `PATH`.
-fn find(tool: &str) -> Result<PathBuf, String> {
-    let variable = format!("PROFILER_{}", tool.to_uppercase());
-    if let Some(named) = std::env::var_os(&variable) {
-        let named = PathBuf::from(named);
-        if named.is_file() {
-            return Ok(named);
-        }
-        return Err(format!("{variable}={} is no file", named.display()));
-    }
-    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
-    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
-    let installed = pythons
-        .map(|python| python.path().join("site-packages/nvidia/cu13/bin").join(tool))
-        .find(|path| path.is_file());
-    if let Some(path) = installed {
-        return Ok(path);
-    }
-    match Command::new(tool).arg("--version").output() {
-        Ok(output) if output.status.success() => Ok(PathBuf::from(tool)),
-        _ => Err(format!("{tool} is missing: run `cargo xtask tools`, or let {variable} name it")),
-    }
 }
 
 fn understands() {

@@ -3,12 +3,12 @@
 //! Where a compiler for nvptx64 or ptxas is missing, the tests that need it are listed as ignored;
 //! with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use hopper_gemm_kernels::BLOCK;
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::{Missing, Tool, announce, are_required};
 
 /// The kernel's PTX with and without annotations.
 const MODULES: [(&str, &str); 2] = [
@@ -20,17 +20,14 @@ const QUICKSTART: &str = env!("CARGO_BIN_EXE_quickstart");
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let ptxas = find();
+    let ptxas = Tool::Ptxas.find();
     let missing = if MODULES.iter().any(|(_, ptx)| ptx.is_empty()) {
-        Some("needs a compiler for nvptx64; `cargo xtask tools` installs one".to_owned())
+        Some(Missing::new("needs a compiler for nvptx64; `cargo xtask tools` installs one"))
     } else {
         ptxas.clone().err()
     };
-    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     if let Some(missing) = &missing {
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ =
-            writeln!(std::io::stderr(), "tests of the Hopper gemm's PTX are ignored: {missing}");
+        announce("tests of the Hopper gemm's PTX", missing);
     }
     let mut trials = vec![Trial::test("elsewhere_it_says_what_it_needs", || {
         elsewhere_it_says_what_it_needs();
@@ -38,7 +35,7 @@ fn main() -> ExitCode {
     })];
     for (name, ptx) in MODULES {
         let (ptxas, missing) = (ptxas.clone(), missing.clone());
-        let is_ignored = missing.is_some() && !required;
+        let is_ignored = missing.is_some() && !are_required();
         let trial = Trial::test(format!("{name}_kernel_is_assembled_as_it_should"), move || {
             missing.map_or(Ok(()), |missing| Err(Failed::from(missing)))?;
             has_what_makes_it_fast(ptx);
@@ -100,26 +97,4 @@ fn assembles_cleanly(ptxas: &Path, ptx: &str) -> Result<(), Failed> {
     );
     assert!(!log.contains("(C75"), "{log}");
     Ok(())
-}
-
-/// Finds ptxas: the one that `PROFILER_PTXAS` names, that of `cargo xtask tools`, or the one in
-/// `PATH`.
-fn find() -> Result<PathBuf, String> {
-    if let Some(named) = std::env::var_os("PROFILER_PTXAS") {
-        let named = PathBuf::from(named);
-        let wrong = format!("PROFILER_PTXAS={} is no file", named.display());
-        return if named.is_file() { Ok(named) } else { Err(wrong) };
-    }
-    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
-    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
-    let installed = pythons
-        .map(|python| python.path().join("site-packages/nvidia/cu13/bin/ptxas"))
-        .find(|path| path.is_file());
-    if let Some(path) = installed {
-        return Ok(path);
-    }
-    match Command::new("ptxas").arg("--version").output() {
-        Ok(output) if output.status.success() => Ok(PathBuf::from("ptxas")),
-        _ => Err("ptxas is missing: run `cargo xtask tools`, or let PROFILER_PTXAS name it".into()),
-    }
 }

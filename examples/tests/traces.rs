@@ -1,12 +1,11 @@
 //! The timelines that the examples write, read by the real Perfetto trace processor: whole, and
 //! with rooms too small for their records.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_trace_check::TraceProcessor;
+use profiler_trace_check::{TraceProcessor, announce, are_required};
 
 const EXAMPLES: [&str; 5] = ["quickstart", "softmax", "gemm", "pipeline", "persistent"];
 /// The quickstart as a binary; the other examples lie in a folder beside it.
@@ -54,15 +53,10 @@ fn check(processor: &TraceProcessor, name: &str, more: &[&str]) -> Result<(), Fa
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let processor = TraceProcessor::find();
-    let ignored = match &processor {
-        Err(missing) if !missing.is_failure() => {
-            let text = format!("the tests of the examples' traces are ignored: {missing}\n");
-            // The reason must be seen; a closed stderr is no reason to fail.
-            let _ = std::io::stderr().write_all(text.as_bytes());
-            true
-        }
-        _ => false,
-    };
+    if let Err(missing) = &processor {
+        announce("the tests of the examples' traces", missing);
+    }
+    let ignored = processor.is_err() && !are_required();
     let mut trials = Vec::new();
     for name in EXAMPLES {
         for (suffix, more) in [("", &[][..]), ("_with_losses", &["--squeeze", "10"][..])] {

@@ -161,7 +161,7 @@ fn events(trace: &Trace) {
     let text = written(|bytes| trace.write_events_json_to(bytes));
     let text = String::from_utf8(text).expect("UTF-8");
     let rows: Vec<Json> = text.lines().map(|line| json(line.as_bytes())).collect();
-    assert_eq!(rows.len(), records.sum::<usize>());
+    assert_eq!(rows.len(), records.sum::<usize>() + trace.host.spans().count());
     let csv = String::from_utf8(written(|bytes| trace.write_events_csv_to(bytes))).expect("UTF-8");
     let columns = csv.lines().next().map(|line| line.split(',').count());
     assert!(rows.iter().all(|row| row.as_object().map(serde_json::Map::len) == columns));

@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_build::{Error, Kernels, LaunchBounds, Ptx};
+use profiler_test_tools::are_required;
 
 type Outcome = Result<(), Failed>;
 type Test = (&'static str, fn() -> Outcome);
@@ -50,9 +51,8 @@ macro_rules! site {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let missing = profiler_build::compiler_version().err();
-    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     // A variable that names what cannot be used is a mistake, not a machine without a compiler.
-    let fails = |error: &&Error| required || !matches!(error, Error::NoCompiler { .. });
+    let fails = |error: &&Error| are_required() || !matches!(error, Error::NoCompiler { .. });
     if let Some(error) = missing.as_ref().filter(fails) {
         let error = error.to_string();
         let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));

@@ -11,7 +11,7 @@ use profiler_trace::CAPTURE_FORMAT_VERSION;
 use profiler_wire::WIRE_VERSION;
 
 use crate::command::Command;
-use crate::exit;
+use crate::{exit, units};
 
 /// The looks of help and of errors about arguments.
 const STYLES: Styles = Styles::styled()
@@ -55,11 +55,18 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", display_order = order::GLOBAL)]
     pub(crate) color: Color,
     /// Show results and errors only: no progress, no notes, no warnings
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = order::GLOBAL + 1)]
     pub(crate) quiet: bool,
+}
+
+/// Where help shows options that many commands have: behind those of the command itself, and before
+/// clap's own.
+mod order {
+    pub(super) const READING: usize = 800;
+    pub(super) const GLOBAL: usize = 900;
 }
 
 fn long_version() -> String {
@@ -129,15 +136,23 @@ pub(crate) struct CaptureArguments {
     #[arg(value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
     pub(crate) capture: File,
     #[command(flatten)]
-    pub(crate) decoding: DecodingArguments,
+    pub(crate) reading: ReadingArguments,
 }
 
-/// What is done with every capture before all else.
+/// How every capture is read.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct DecodingArguments {
+pub(crate) struct ReadingArguments {
     /// Subtract from all times what recording itself cost, where the session measured it
-    #[arg(long)]
+    #[arg(long, display_order = order::READING)]
     pub(crate) subtract_cost: bool,
+    /// Refuse captures that hold more than this, such as 512M or 2G [default: no limit]
+    ///
+    /// For captures of strangers, as a few bytes of a file can stand for many megabytes of a buffer.
+    /// For a moment reading may take four times as much, and what is made of a capture takes memory of
+    /// its own.
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes,
+          display_order = order::READING + 1)]
+    pub(crate) memory_limit: Option<u64>,
 }
 
 #[cfg(test)]

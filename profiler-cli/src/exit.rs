@@ -18,11 +18,12 @@ pub(crate) const UNKNOWN: u8 = 3;
 /// The exit codes in words, as `--help` and the manual show them.
 pub(crate) const HELP: &str = "\
 Exit codes:
-  0  done; `check` and `diff` found nothing that they were told to fail on
-  1  `check` found what --deny names, or `diff` a change beyond --fail-above
-  2  not done: the arguments are wrong, a file cannot be read or written
-  3  `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone
-A reader that closes the pipe early, as `head` does, is no error.";
+  0      done; `check` and `diff` found nothing that they were told to fail on
+  1      `check` found what --deny names, or `diff` a change beyond --fail-above
+  2      not done: the arguments are wrong, a file cannot be read or written
+  3      `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone
+  128+N  ended by signal N, as shells tell it: 130 by Ctrl-C, 143 by `kill`
+A signal leaves no half-written file behind. A reader that closes the pipe early, as `head` does, is no error.";
 
 /// What a command that did its work says about what it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use std::io::{self, BufReader, Read};
 
 use profiler_trace::{Capture, CaptureDamage, CaptureError, Trace, decode};
 
-use crate::arguments::{DecodingArguments, File};
+use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{Error, chain};
+use crate::units::bytes;
 
 /// A capture, and what its file was.
 pub(crate) struct Loaded {
@@ -20,7 +21,11 @@ pub(crate) struct Loaded {
 }
 
 /// Reads a capture.
-pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
+pub(crate) fn capture(
+    file: &File,
+    arguments: ReadingArguments,
+    console: &Console,
+) -> Result<Loaded, Error> {
     let name = file.input_name().to_string();
     let unreadable = |error: io::Error| Error::new(format!("cannot read {name}: {error}"));
     let (reader, total): (Box<dyn Read>, Option<u64>) = match file {
@@ -42,8 +47,15 @@ pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
     };
     let progress = console.reading(&format!("reading {name}"), total);
     let reader = BufReader::with_capacity(1 << 16, progress.bar.wrap_read(reader));
-    let (capture, damage) = Capture::read_from(reader).map_err(|error| match error {
+    let limit = arguments.memory_limit.unwrap_or(u64::MAX);
+    let read = Capture::read_from_within(reader, limit);
+    let (capture, damage) = read.map_err(|error| match error {
         CaptureError::Io(error) => unreadable(error),
+        CaptureError::TooLarge { limit } => Error::new(format!(
+            "{name} holds more than the {} that --memory-limit allows",
+            bytes(limit)
+        ))
+        .with_cure("if you trust where it comes from, raise --memory-limit, or leave it out"),
         error => Error::new(format!("{name}: {}", chain(&error))),
     })?;
     let file_bytes = progress.bar.position();
@@ -51,7 +63,7 @@ pub(crate) fn capture(file: &File, console: &Console) -> Result<Loaded, Error> {
 }
 
 /// Decodes a capture, which is gone then.
-pub(crate) fn decoded(capture: Capture, arguments: DecodingArguments, console: &Console) -> Trace {
+pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &Console) -> Trace {
     console.work("decoding", "warps", |_| {
         let mut trace = decode(&capture);
         drop(capture);
@@ -65,9 +77,9 @@ pub(crate) fn decoded(capture: Capture, arguments: DecodingArguments, console: &
 /// Reads and decodes a capture.
 pub(crate) fn trace(
     file: &File,
-    arguments: DecodingArguments,
+    arguments: ReadingArguments,
     console: &Console,
 ) -> Result<Trace, Error> {
-    let loaded = capture(file, console)?;
+    let loaded = capture(file, arguments, console)?;
     Ok(decoded(loaded.capture, arguments, console))
 }

@@ -10,6 +10,7 @@ mod console;
 mod exit;
 mod load;
 mod output;
+mod part;
 mod selection;
 mod units;
 mod window;

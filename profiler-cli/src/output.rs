@@ -5,11 +5,10 @@ use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::arguments::File;
 use crate::console::Console;
 use crate::exit::{Error, chain, is_broken_pipe};
+use crate::part::Part;
 
 /// Anything that makes writing fail.
 pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
@@ -78,6 +77,11 @@ pub(crate) fn write(
             Ok(())
         }
     }
+}
+
+/// Writes a file of which the whole is at hand, and says nothing of it.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    Target::of(path, &[])?.write(|file| Ok(file.write_all(bytes)?))
 }
 
 /// A reader that wants no more is no failure.
@@ -149,19 +153,8 @@ impl<'p> Target<'p> {
                 if is_broken_pipe(error.as_ref()) { Ok(()) } else { Err(failed(error.as_ref())) }
             });
         }
-        let mut file = temporary_in(&self.folder).map_err(|error| failed(&error))?;
-        write(file.as_file_mut()).map_err(|error| failed(error.as_ref()))?;
-        file.persist(&self.real).map(drop).map_err(|error| failed(&error.error))
+        let mut part = Part::new_in(&self.folder).map_err(|error| failed(&error))?;
+        write(part.file()).map_err(|error| failed(error.as_ref()))?;
+        part.persist(&self.real).map_err(|error| failed(&error))
     }
-}
-
-/// A file that is deleted unless it gets a name.
-fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".profiler-").suffix(".part");
-    // Temporary files are private otherwise, and would stay so under their final name.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    // The error's own text names the temporary file, which nobody asked for.
-    builder.tempfile_in(folder).map_err(|error| error.kind().into())
 }

@@ -33,6 +33,28 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{} {unit}", digits(count / scale))
 }
 
+/// Bytes as a person writes them: `512M`, `2G`, `1.5GiB`. K, M, G and T are powers of 1024, kB, MB, GB
+/// and TB of 1000.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let refused =
+        || format!("`{text}` is no size; write a number of bytes, or one such as 512M or 2G");
+    let text = text.trim();
+    let number_end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, unit) = text.split_at(number_end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let binary = unit.strip_suffix("ib").filter(|prefix| !prefix.is_empty());
+    let (prefix, base) = match (binary, unit.strip_suffix('b')) {
+        (Some(prefix), _) => (prefix, 1024.0_f64),
+        (None, Some(prefix)) => (prefix, 1000.0),
+        (None, None) => (unit.as_str(), 1024.0),
+    };
+    let power = ["", "k", "m", "g", "t"].iter().position(|known| *known == prefix);
+    let scale = base.powi(power.ok_or_else(refused)? as i32);
+    let bytes = number.parse::<f64>().map_err(|_| refused())? * scale;
+    // A cast saturates: more than there can be is no limit.
+    Ok(bytes.round() as u64)
+}
+
 /// So many things, which are called this if there is one.
 pub(crate) fn counted(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
@@ -40,7 +62,35 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, counted, digits, duration};
+    use proptest::prelude::*;
+
+    use super::{bytes, counted, digits, duration, parse_bytes};
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_size_or_refused(text in "(\\PC|[0-9]|[.kKmMgGtTiIbB ]){0,8}") {
+            if let Err(error) = parse_bytes(&text) {
+                prop_assert!(error.contains("512M"), "{error}");
+            }
+        }
+
+        #[test]
+        fn a_size_that_was_written_is_read(count in 0_u64..1 << 20, power in 0_u32..4) {
+            for (units, base) in [(["", "K", "M", "G"], 1024), (["B", "kB", "MB", "GB"], 1000)] {
+                let size = parse_bytes(&format!("{count}{}", units[power as usize]));
+                prop_assert_eq!(size, Ok(count * u64::pow(base, power)));
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(parse_bytes("1.5 GiB"), Ok(3 << 29));
+        assert_eq!(parse_bytes("9999999999T"), Ok(u64::MAX));
+        for text in ["", "M", "-1", "1e3", "5X", "5iB", "1.2.3K", "5 M M"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn numbers_have_four_digits() {

@@ -3,6 +3,10 @@
 mod support;
 
 use expect_test::expect;
+use profiler_trace::ObserverEffect;
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_wire::SiteKind;
+use profiler_wire::site::SiteEntry;
 use support::{Folder, check};
 
 #[test]
@@ -14,8 +18,8 @@ fn info_shows_what_a_capture_holds() {
             device    synthetic, 132 SMs
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
             cost      not subtracted
-            cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
-            cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+            cost      one lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
+            cost      elected lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
             module    0: wire version 2, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
@@ -35,8 +39,8 @@ fn info_shows_every_site_if_asked() {
             device    synthetic, 132 SMs
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
             cost      subtracted from all times
-            cost      one lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
-            cost      elected lane: a region 10 ticks inside, 24 in all; by a token 10 ticks inside, 24 in all; a mark 24
+            cost      one lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
+            cost      elected lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
             module    0: wire version 2, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
@@ -97,7 +101,7 @@ fn stats_are_a_table() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region 10 ticks inside, 24 in all (back to back 10 and 24), by a token 10 ticks inside, 24 in all (back to back 10 and 24), by an elected lane 10 ticks inside, 24 in all (back to back 10 and 24); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
             ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
             ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
@@ -125,7 +129,7 @@ fn stats_are_grouped_and_filtered() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region 10 ticks inside, 24 in all (back to back 10 and 24), by a token 10 ticks inside, 24 in all (back to back 10 and 24), by an elected lane 10 ticks inside, 24 in all (back to back 10 and 24); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
             the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
@@ -226,7 +230,7 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region 10 ticks inside, 24 in all (back to back 10 and 24), by a token 10 ticks inside, 24 in all (back to back 10 and 24), by an elected lane 10 ticks inside, 24 in all (back to back 10 and 24); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
             the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
@@ -278,12 +282,12 @@ fn a_check_passes_where_what_was_found_is_not_denied() {
     check(
         "check lossy.capture",
         expect![[r#"
-            warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-            warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-            warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-            warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
             lossy.capture: passed: 5 warnings; 17 records, 14 lost
+              warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+              warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+              warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+              warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+              warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
             --- exit code 0
         "#]],
     );
@@ -514,4 +518,34 @@ fn how_much_a_file_is_compressed_is_said_of_whole_files_alone() {
     // Names of sites take more room than what little was recorded.
     let text = folder.run("info lossy.capture").text();
     assert!(text.contains(" uncompressed\n"), "{text}");
+}
+
+#[test]
+fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    let kernel = module.site(SiteKind::Kernel, "gemm");
+    module.site(SiteKind::Region, "load");
+    let file = "calibration.rs";
+    let own = |kind, name| SiteEntry::new(kind, name, file, "profiler_device::calibration", 1, 1);
+    let mut calibration = own(SiteKind::Kernel, "profiler calibration");
+    calibration.strategy = profiler_wire::Strategy::Warp.code();
+    calibration.symbol = profiler_wire::symbol::CALIBRATION;
+    module.site_entry(&calibration, &[]);
+    module.site_entry(&own(SiteKind::Region, "one-lane apart"), &[]);
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    warp.leave(2000, 1_001_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are in order");
+    capture.observer_effect = Some(ObserverEffect { without_ns: 1000.0, with_ns: 1250.0 });
+    let folder = Folder::new();
+    folder.save("own.capture", &capture);
+    let text = folder.run("info own.capture").text();
+    assert!(text.contains(": wire version 2, 1 kernel, 1 other site, "), "{text}");
+    assert!(text.contains("takes 1 µs without a session and 1.25 µs with it, +25.0 %"), "{text}");
+    assert!(!text.contains("calibration"), "{text}");
+    let all = folder.run("info own.capture --all").text();
+    assert!(all.contains("          and 2 sites of the profiler's own, to measure a"), "{all}");
+    let json = folder.run("info own.capture --format json").json();
+    assert_eq!(json["modules"][0]["sites"].as_array().map(Vec::len), Some(4));
+    assert_eq!(json["observer_effect"]["with_ns"], 1250.0);
 }

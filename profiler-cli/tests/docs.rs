@@ -9,6 +9,7 @@ use support::Folder;
 fn the_examples_print_what_the_page_says() {
     let folder = Folder::new();
     folder.save("gemm.capture", &support::gemm(2));
+    folder.save("hosted.capture", &support::hosted());
     folder.save("slower.capture", &support::gemm(3));
     folder.save("lossy.capture", &support::lossy());
     let page = include_str!("../../docs/cli.md");

@@ -32,6 +32,25 @@ fn standard_input_is_read_as_a_file_is() {
     }
 }
 
+/// The arrays of the capture have 18 432 bytes, its metadata some thousand.
+#[test]
+fn a_capture_beyond_the_memory_limit_is_refused_by_every_command() {
+    let folder = Folder::with_captures();
+    let more = ["report gemm.capture -o -", "diff gemm.capture gemm.capture"];
+    for words in READERS.into_iter().chain(more) {
+        let within = folder.run(&format!("{words} --memory-limit 1M"));
+        assert_eq!(within.stdout, folder.run(words).stdout, "{words}");
+        let beyond = folder.run(&format!("{words} --memory-limit 16K"));
+        assert_eq!((beyond.code, beyond.stdout.len()), (Some(2), 0), "{words}");
+        let said = "gemm.capture holds more than the 16.38 kB that --memory-limit allows";
+        assert!(beyond.stderr.contains(said), "{words}: {}", beyond.stderr);
+        assert!(beyond.stderr.contains("help: if you trust"), "{words}: {}", beyond.stderr);
+    }
+    let no_size = folder.run("stats gemm.capture --memory-limit much");
+    assert_eq!(no_size.code, Some(2));
+    assert!(no_size.stderr.contains("such as 512M or 2G"), "{}", no_size.stderr);
+}
+
 #[test]
 fn a_file_and_standard_output_get_the_same_bytes() {
     let folder = Folder::with_captures();
@@ -55,6 +74,32 @@ fn a_file_and_standard_output_get_the_same_bytes() {
         assert!(to_pipe.stdout == folder.bytes(name), "{format}");
         assert!(!to_pipe.stdout.is_empty(), "{format}");
         assert!(to_pipe.stderr.is_empty(), "{format}: {}", to_pipe.stderr);
+    }
+}
+
+#[test]
+fn spans_of_the_host_are_written_or_said_to_be_left_out() {
+    let folder = Folder::with_captures();
+    for (format, has_them) in [
+        ("perfetto", true),
+        ("chrome", true),
+        ("speedscope", true),
+        ("events-csv", true),
+        ("events-json", true),
+        ("hatchet", false),
+        ("folded", false),
+        ("flamegraph", false),
+        #[cfg(feature = "parquet")]
+        ("parquet", false),
+        #[cfg(feature = "parquet")]
+        ("arrow", false),
+    ] {
+        let ran = folder.run(&format!("export hosted.capture --to {format}"));
+        let holds = ran.stdout.windows(11).any(|bytes| bytes == b"synchronize");
+        let says = ran.stderr.starts_with("left out 6 spans of the host");
+        assert_eq!((ran.code, holds, says), (Some(0), has_them, !has_them), "{format}");
+        let quiet = folder.run(&format!("export hosted.capture --to {format} --quiet"));
+        assert_eq!(quiet.stderr, "");
     }
 }
 

@@ -123,7 +123,7 @@ fn the_timeline_of_outer_regions_on_sms() {
         "timeline gemm.capture --width 60 --by sm --depth 1",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom; a column is 201.9 ns
+            SMs from top to bottom, up to 4 warps a row; a column is 201.9 ns
                    |0 ns                   |5 µs
             SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
             SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
@@ -145,7 +145,7 @@ fn a_timeline_with_few_rows_joins_neighbours() {
         "timeline gemm.capture --width 60 --by warp --rows 3",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom; a column is 324.2 ns
+            warps from top to bottom, up to 3 warps a row; a column is 324.2 ns
                                        |0 ns          |5 µs
             block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
             block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
@@ -162,6 +162,59 @@ fn a_timeline_with_few_rows_joins_neighbours() {
             --- exit code 0
         "#]],
     );
+}
+
+#[test]
+fn what_the_host_did_stands_above_the_warps() {
+    check(
+        "timeline hosted.capture --width 80 --by sm --window -12us..100%",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom, up to 4 warps a row; a column is 333.8 ns
+                             |-10 µs        |-5 µs         |0 ns          |5 µs
+            host main           SSuuuuuuuuuuuuuuSSSggggggSgggggggggSssssssssssssssssssssssss
+            host loader rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr
+            SM 0                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
+            SM 1                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
+            active                                         ▁█████████████▇▁  ▁█████████████▇
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+
+            what the host did, the time of each span without those within it; times within 20 ns of the device's:
+              r read file        17.99 µs
+              s synchronize       8.01 µs
+              g gemm (launch)        5 µs
+              u upload             4.5 µs
+              S step               2.2 µs
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_window_without_the_host_says_where_it_was() {
+    let mut capture = support::hosted();
+    capture.host.spans.retain(|span| span.name == "upload" || span.is_launch);
+    let folder = Folder::new();
+    folder.save("early.capture", &capture);
+    let text = folder.run("timeline early.capture --launch 1").text();
+    let said = "\nthe host did nothing in this window; its 3 spans lie between -28.51 µs and -17.51 µs, \
+                counted as --window is\n";
+    assert!(text.contains(said), "{text}");
+    assert!(!text.contains("what the host did"), "{text}");
+}
+
+#[test]
+fn threads_that_found_no_row_are_counted() {
+    let text = Folder::with_captures().run("timeline hosted.capture --rows 1").text();
+    assert!(text.contains("\nhost main "), "{text}");
+    assert!(text.contains("\n1 more thread of the host did something; --rows"), "{text}");
 }
 
 #[test]

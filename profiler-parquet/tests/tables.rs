@@ -15,6 +15,7 @@ mod support;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::{announce, are_required};
 
 use reader::Reader;
 
@@ -24,12 +25,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let found = Reader::find();
     if let Err(missing) = &found {
-        let text = format!("tests with DuckDB and pyarrow are ignored: {missing}\n");
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        announce("tests with DuckDB and pyarrow", missing);
     }
-    let is_required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    let is_ignored = found.is_err() && !is_required;
+    let is_ignored = found.is_err() && !are_required();
     let tests = rows::TESTS.iter().chain(queries::TESTS).map(|&(name, test)| {
         let found = found.clone();
         Trial::test(name, move || test(&found?)).with_ignored_flag(is_ignored)

@@ -93,8 +93,8 @@
       level = x - lastX < 34 ? level + 1 : 0;
       lastX = x;
       plot.append(
-        svg("line", { class: "mark", x1: x, x2: x, y1: -4 - 10 * level, y2: inner.high }),
-        svg("text", { class: "strong", x: Math.min(x, inner.wide - 24), y: -8 - 10 * level }, name),
+        svg("line", { class: "mark", x1: x, x2: x, y1: -4 - 12 * level, y2: inner.high }),
+        svg("text", { class: "strong", x: Math.min(x, inner.wide - 24), y: -8 - 12 * level }, name),
       );
     }
     drawing.append(plot);

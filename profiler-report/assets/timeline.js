@@ -1,12 +1,14 @@
 "use strict";
-// The timeline: a row for each SM from afar, and under it the warps that ran there.
+// The timeline: what the host did, a row for each SM from afar, and under it the warps that ran there.
 report.startTimeline = (overviewBytes, detail) => {
   const { data, duration, moments, count, niceStep, element, css, color, inkOn, drawn, showTip, sized } = report;
   const { launches, warps, strips, items, OPEN, MARK, NEVER_LEFT, CUT } = detail;
   const { axis } = data;
+  const { limits, home } = data.host;
+  const hostRows = report.hostRows;
   const [BAR, GAP, SM_HIGH, AXIS_HIGH] = [13, 4, 20, 26];
   const host = document.getElementById("timeline");
-  if (data.sms.length === 0 || !(axis.end > axis.start)) {
+  if (!(limits.end > limits.start)) {
     host.append(element("p", { class: "note" }, "Nothing was recorded that has a length."));
     return;
   }
@@ -21,7 +23,7 @@ report.startTimeline = (overviewBytes, detail) => {
   const labelOfCode = [];
   data.overview.codes.forEach((code, label) => { labelOfCode[code] ??= label; });
 
-  const view = { from: axis.start, to: axis.end };
+  const view = { from: home.start, to: home.end };
   const opened = new Set();
   let rows = [];
   let focused = -1;
@@ -72,7 +74,7 @@ report.startTimeline = (overviewBytes, detail) => {
   const spacer = element("div", { class: "height" }, canvas);
   const viewport = element("div", {
     class: "viewport", tabindex: 0, role: "application",
-    "aria-label": "Timeline. Arrow keys move, plus and minus zoom, 0 shows all, Enter opens an SM, n and p step through regions.",
+    "aria-label": "Timeline. Arrow keys move, plus and minus zoom, 0 shows all, k the kernels, Enter opens an SM, n and p step through regions.",
   }, spacer);
   const selection = element("p", { class: "selection", "aria-live": "polite" }, "Point at a region to see what it is; click or press n to hold it.");
   const button = (text, name, onclick) => element("button", { type: "button", "aria-label": name, onclick }, text);
@@ -80,12 +82,14 @@ report.startTimeline = (overviewBytes, detail) => {
   host.append(
     element("div", { class: "controls" },
       button("+", "Zoom in", () => zoom(0.5)), button("\u2212", "Zoom out", () => zoom(2)),
-      button("Show all", "Show all", () => show(axis.start, axis.end)),
+      button("Show all", "Show all", () => show(limits.start, limits.end)),
+      ...(hostRows.threads.length > 0 ? [button("Show kernels", "Show the time of the kernels", () => show(axis.start, axis.end))] : []),
       button("Open all SMs", "Open all SMs", () => openAll(true)), button("Close all", "Close all SMs", () => openAll(false)),
       element("label", { for: "grouping" }, "Rows by"), grouping),
     legend, viewport, selection,
   );
 
+  const isSm = (row) => !row.host && !row.warps;
   /** Lays out the rows. */
   function arrange() {
     rows = [];
@@ -94,6 +98,9 @@ report.startTimeline = (overviewBytes, detail) => {
       rows.push({ ...row, y });
       y += row.high;
     };
+    for (const thread of hostRows.threads) {
+      add({ host: thread, high: thread.layers * BAR + GAP, name: `host ${thread.name}` });
+    }
     if (grouping.value === "sm") {
       data.sms.forEach((sm, at) => {
         add({ sm: at, high: SM_HIGH, name: `SM ${sm}` });
@@ -154,6 +161,7 @@ report.startTimeline = (overviewBytes, detail) => {
   function paintBins(context, sm, y, tall) {
     const perPixel = (bins) => ((axis.end - axis.start) / bins) * scale;
     const level = perPixel(fine.bins) >= 0.5 ? fine : coarse;
+    if (!(axis.end > axis.start)) return;
     const length = (axis.end - axis.start) / level.bins;
     const from = Math.max(0, Math.floor((view.from - axis.start) / length));
     const to = Math.min(level.bins - 1, Math.floor((view.to - axis.start) / length));
@@ -285,20 +293,28 @@ report.startTimeline = (overviewBytes, detail) => {
       const row = rows[at];
       const y = row.y - top + AXIS_HIGH;
       shown.push([at, y]);
+      if (row.host) {
+        hostRows.paint(context, row.host, y, { bar: BAR, from: view.from, to: view.to, left, wide, place });
+        if (!rows[at + 1]?.host) {
+          context.fillStyle = css("--line");
+          context.fillRect(left, y + row.high - 2, wide - left, 1);
+        }
+        continue;
+      }
       if (!row.warps) {
         paintBins(context, row.sm, y + 2, SM_HIGH - 4);
         continue;
       }
-      let place = first(0, row.warps.length, (warp) => end(row.warps[warp]) >= view.from);
-      const isEarlier = place === row.warps.length;
-      if (isEarlier || warps.entry[row.warps[place]] > view.to) {
+      let next = first(0, row.warps.length, (warp) => end(row.warps[warp]) >= view.from);
+      const isEarlier = next === row.warps.length;
+      if (isEarlier || warps.entry[row.warps[next]] > view.to) {
         context.fillStyle = css("--muted");
         context.textAlign = isEarlier ? "left" : "right";
         context.fillText(isEarlier ? "◂ earlier" : "later ▸", isEarlier ? left + 6 : wide - 6, y + row.high / 2);
         context.textAlign = "left";
       }
-      for (; place < row.warps.length && warps.entry[row.warps[place]] <= view.to; place += 1) {
-        paintWarp(context, row.warps[place], y);
+      for (; next < row.warps.length && warps.entry[row.warps[next]] <= view.to; next += 1) {
+        paintWarp(context, row.warps[next], y);
       }
     }
     context.fillStyle = css("--surface");
@@ -312,8 +328,11 @@ report.startTimeline = (overviewBytes, detail) => {
       if (!row.name) continue;
       const [all, here] = data.detail.ofSm[row.sm] ?? [0, 0];
       const sign = row.warps || here === 0 ? "" : opened.has(row.sm) ? "▾ " : "▸ ";
-      context.fillStyle = css(row.warps || here > 0 ? "--ink" : "--muted");
-      context.fillText(`${sign}${row.name}`, 8, y + Math.min(row.high, SM_HIGH) / 2, left - 12);
+      context.fillStyle = css(row.host || row.warps || here > 0 ? "--ink" : "--muted");
+      // Names of threads may be of any length.
+      const room = Math.floor((left - 12) / 6.2);
+      const name = row.host && row.name.length > room ? `${row.name.slice(0, room - 1)}…` : row.name;
+      context.fillText(`${sign}${name}`, 8, y + Math.min(row.high, SM_HIGH) / 2, left - 12);
       if (!row.warps && here < all) {
         context.fillStyle = css("--muted");
         context.fillText(`${here}/${all}`, 66, y + SM_HIGH / 2, left - 70);
@@ -351,10 +370,10 @@ report.startTimeline = (overviewBytes, detail) => {
   }
 
   function show(from, to) {
-    const shortest = Math.min(axis.end - axis.start, data.detail.unit * 40);
-    const length = Math.min(axis.end - axis.start, Math.max(shortest, to - from));
+    const shortest = Math.min(limits.end - limits.start, data.detail.unit * 40);
+    const length = Math.min(limits.end - limits.start, Math.max(shortest, to - from));
     const middle = (from + to) / 2;
-    view.from = Math.min(axis.end - length, Math.max(axis.start, middle - length / 2));
+    view.from = Math.min(limits.end - length, Math.max(limits.start, middle - length / 2));
     view.to = view.from + length;
     schedule();
   }
@@ -374,8 +393,12 @@ report.startTimeline = (overviewBytes, detail) => {
     const row = rows[at];
     if (!row || y < AXIS_HIGH) return {};
     const time = view.from + (x - left) / scale;
-    if (x < left || !row.warps) return { at, row, time };
     const reach = 2 / scale;
+    if (x >= left && row.host) {
+      const layer = Math.floor((inside - row.y) / BAR);
+      return { at, row, time, span: hostRows.hit(row.host, layer, time, reach) };
+    }
+    if (x < left || !row.warps) return { at, row, time };
     const warp = row.warps[first(0, row.warps.length, (warp) => end(row.warps[warp]) >= time - reach)];
     if (warp === undefined || warps.entry[warp] > time + reach) return { at, row, time };
     let bar = Math.floor((inside - row.y) / BAR) - 1;
@@ -395,7 +418,8 @@ report.startTimeline = (overviewBytes, detail) => {
     const launch = launches[warps.launch[warp]];
     return `block ${blockName(warp)}, warp ${warps.warp[warp]}, SM ${data.sms[warps.sm[warp]]}, ${data.labels[launch.label].name} #${launch.index}`;
   }
-  function describe({ row, time, warp, strip, item }) {
+  function describe({ row, time, warp, strip, item, span }) {
+    if (row?.host) return span ? hostRows.describe(row.host, span) : "";
     if (item >= 0) {
       const { name, place } = data.labels[items.label[item]];
       const [lane, track] = [strips.lane[strip], strips.track[strip]];
@@ -421,7 +445,7 @@ report.startTimeline = (overviewBytes, detail) => {
   }
 
   function select(found) {
-    selected = found.item ?? -1;
+    selected = found.item ?? found.span ?? -1;
     const text = describe(found);
     if (text) selection.textContent = text.replaceAll("\n", "; ");
   }
@@ -459,7 +483,7 @@ report.startTimeline = (overviewBytes, detail) => {
     if (!found.row) return;
     focused = found.at;
     select(found);
-    if (!found.row.warps && warpsOfSm[found.row.sm].length > 0) toggle(found.row.sm);
+    if (isSm(found.row) && warpsOfSm[found.row.sm].length > 0) toggle(found.row.sm);
     else schedule();
   });
   canvas.addEventListener("pointercancel", () => { drag = null; });
@@ -485,33 +509,34 @@ report.startTimeline = (overviewBytes, detail) => {
     selection.textContent = name ?? `SM ${data.sms[sm]}, a row of warps`;
     schedule();
   }
-  /** Selects the next (or previous) region of the row in focus. */
+  /** Selects the next (or previous) region or span of the row in focus. */
   function step(by) {
     const row = rows[focused];
-    if (!row?.warps) {
+    if (!row || isSm(row)) {
       const below = rows.findIndex((other, at) => at > focused && other.warps);
       if (below >= 0) focus(below);
       return;
     }
-    const all = row.warps.flatMap((warp) => {
+    const startOf = ({ span, item }) => span?.start ?? items.start[item];
+    const all = row.host ? row.host.spans.map((span) => ({ row, span })) : row.warps.flatMap((warp) => {
       const list = [];
       for (let strip = warps.strip[warp]; strip < warps.strip[warp + 1]; strip += 1) {
         for (let item = strips.item[strip]; item < strips.item[strip + 1]; item += 1) list.push({ row, warp, strip, item });
       }
       return list;
     });
-    const now = all.findIndex(({ item }) => item === selected);
-    const next = now >= 0 ? all[now + by] : all.find(({ item }) => items.start[item] >= view.from) ?? all[0];
+    const now = all.findIndex(({ item, span }) => (span ?? item) === selected);
+    const next = now >= 0 ? all[now + by] : all.find((one) => startOf(one) >= view.from) ?? all[0];
     if (!next) return;
-    const time = items.start[next.item];
+    const time = startOf(next);
     if (time < view.from || time > view.to) show(time - (view.to - view.from) / 2, time + (view.to - view.from) / 2);
     select(next);
   }
   const KEYS = {
     ArrowLeft: () => pan(-0.1), a: () => pan(-0.1), ArrowRight: () => pan(0.1), d: () => pan(0.1),
     "+": () => zoom(0.7), "=": () => zoom(0.7), w: () => zoom(0.7), "-": () => zoom(1 / 0.7), s: () => zoom(1 / 0.7),
-    0: () => show(axis.start, axis.end), ArrowDown: () => focus(focused + 1), ArrowUp: () => focus(focused - 1),
-    Enter: () => rows[focused] && !rows[focused].warps && toggle(rows[focused].sm),
+    0: () => show(limits.start, limits.end), k: () => show(axis.start, axis.end), ArrowDown: () => focus(focused + 1), ArrowUp: () => focus(focused - 1),
+    Enter: () => rows[focused] && isSm(rows[focused]) && toggle(rows[focused].sm),
     n: () => step(1), p: () => step(-1),
   };
   viewport.addEventListener("keydown", (event) => {

@@ -13,6 +13,7 @@ mod blob;
 mod collect;
 mod detail;
 mod flamegraph;
+mod host;
 mod launches;
 mod nesting;
 mod overview;
@@ -34,7 +35,8 @@ pub struct ReportOptions {
     /// The page's title; by default the names of the kernels.
     pub title: Option<String>,
     /// The part of the trace that the timeline shows, in nanoseconds on the trace's axis; by default
-    /// all of it. All other figures are about the whole trace.
+    /// all of it. Some of it must be in the time of the kernels. All other figures are about the whole
+    /// trace.
     pub window: Option<Range<f64>>,
     /// How many bytes single regions may take in the page before they are compressed. A region takes
     /// about six. Where they do not suffice, the timeline holds all regions of as many warps as they

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::collect::{Collected, MAX_SMS, collect};
 use crate::detail::{self, Detail, Label, MAX_LAYERS};
+use crate::host::Host;
 use crate::launches::{self, LaunchFacts};
 use crate::overview::{Axis, FINE_BINS, FINE_PER_COARSE, MAX_CODES};
 use crate::rows::Rows;
@@ -15,12 +16,13 @@ use crate::{ReportOptions, blob, tables};
 
 const STYLE: &str = include_str!("../assets/report.css");
 /// In the order in which they run.
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../assets/core.js"),
     include_str!("../assets/distribution.js"),
     include_str!("../assets/maps.js"),
     include_str!("../assets/balance.js"),
     include_str!("../assets/detail.js"),
+    include_str!("../assets/host.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/main.js"),
 ];
@@ -55,6 +57,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
     let rows = Rows::new(trace);
     let collected = collect(trace, &rows, axis);
     let detail = detail::pack(trace, &rows, axis, &collected.sms, options.detail_bytes);
+    let host = Host::new(trace, whole, axis, options.window.as_ref());
     let facts = launches::facts(trace);
     let title = options.title.clone().unwrap_or_else(|| kernels(&rows));
     let mut writer = BufWriter::with_capacity(1 << 16, writer);
@@ -84,7 +87,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
     )?;
     tables::regions(out, trace, &rows)?;
     out.write_all(b"<figure id=\"distribution\"></figure>\n</section>\n")?;
-    timeline(out, trace, options, &collected, &detail)?;
+    timeline(out, trace, options, &collected, (&detail, &host))?;
     section(
         out,
         "maps-section",
@@ -121,7 +124,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
           <div id=\"tip\" role=\"status\" hidden></div>\n",
     )?;
 
-    let data = data(trace, &rows, &collected, &detail, &facts);
+    let data = data(trace, &rows, &collected, (&detail, &host), &facts);
     writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", script_json(&data))?;
     blobs(out, &collected, &detail)?;
     for script in SCRIPTS {
@@ -232,16 +235,15 @@ fn timeline(
     trace: &Trace,
     options: &ReportOptions,
     collected: &Collected,
-    detail: &Detail,
+    (detail, host): (&Detail, &Host<'_>),
 ) -> io::Result<()> {
-    section(
-        out,
-        "timeline-section",
-        "Timeline",
-        "Each SM's row shows what its warps did most of the \
-        time; open it to see them. Drag or the arrow keys move, + and \u{2212} (or the wheel with \
-        Ctrl) zoom, 0 shows all, Enter opens an SM.",
-    )?;
+    let kernels = if trace.host.is_empty() { "" } else { ", k the kernels" };
+    let about = format!(
+        "Each SM's row shows what its warps did most of the time; open it to see them. Drag or the \
+         arrow keys move, + and \u{2212} (or the wheel with Ctrl) zoom, 0 shows all{kernels}, Enter \
+         opens an SM."
+    );
+    section(out, "timeline-section", "Timeline", &about)?;
     let mut notes = Vec::new();
     if let Some(window) = &options.window {
         notes.push(format!(
@@ -279,6 +281,7 @@ fn timeline(
          in, its strength how many lanes were at work.",
         duration(collected.axis.length() / FINE_BINS as f64)
     ));
+    notes.extend(host.note(trace, collected.axis));
     if collected.sms.len() > MAX_SMS {
         notes.push(format!("Only the first {MAX_SMS} of {} SMs have a row.", collected.sms.len()));
     }
@@ -316,7 +319,7 @@ fn data(
     trace: &Trace,
     rows: &Rows,
     collected: &Collected,
-    detail: &Detail,
+    (detail, host): (&Detail, &Host<'_>),
     facts: &[LaunchFacts],
 ) -> Value {
     let mut rank = vec![0; rows.list().len()];
@@ -378,6 +381,7 @@ fn data(
         "overview": {
             "bins": FINE_BINS, "perCoarse": FINE_PER_COARSE, "codes": collected.overview.codes(),
         },
+        "host": host.data(trace, collected.axis),
         "detail": {
             "unit": detail.unit_ns, "layers": MAX_LAYERS, "launches": detail.launch_count,
             "warps": detail.warp_count, "strips": detail.strip_count, "items": detail.item_count,

@@ -3,6 +3,8 @@
 //! Where no browser is installed, every test is listed as ignored, with a line that says how to
 //! install one; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
+#[path = "browser/host.rs"]
+mod host;
 mod support;
 #[path = "support/browser.rs"]
 mod tool;
@@ -12,6 +14,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
+use profiler_test_tools::{announce, are_required};
 use profiler_trace::{Diagnostic, DiagnosticKind, Place, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
@@ -24,6 +27,9 @@ const TESTS: &[(&str, Test)] = &[
     ("figures_are_those_of_the_statistics_in_dark", |browser| figures(browser, Scheme::Dark)),
     ("the_timeline_holds_every_region", timeline_holds_every_region),
     ("the_timeline_is_drawn_and_obeys_keys", timeline_obeys_keys),
+    ("the_host_is_above_the_gpu_in_light", |browser| host::host_rows(browser, Scheme::Light)),
+    ("the_host_is_above_the_gpu_in_dark", |browser| host::host_rows(browser, Scheme::Dark)),
+    ("a_host_that_lasts_long_leaves_the_kernels_in_view", host::long_host),
     ("names_are_text_whatever_they_hold", names_are_text),
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
@@ -37,13 +43,11 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let found = Browser::find();
     if let Err(missing) = &found {
-        let text = format!("tests with a browser are ignored: {missing}\n");
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        announce("tests with a browser", missing);
     }
     let tests = TESTS.iter().map(|&(name, test)| {
         let found = found.clone();
-        let is_ignored = found.as_ref().is_err_and(|missing| !missing.is_failure());
+        let is_ignored = found.is_err() && !are_required();
         Trial::test(name, move || test(&found?)).with_ignored_flag(is_ignored)
     });
     libtest_mimic::run(&arguments, tests.collect()).exit_code()
@@ -218,13 +222,21 @@ fn timeline_holds_every_region(browser: &Browser) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Presses keys of the timeline, for probes.
+const KEYS: &str = "
+    const viewport = document.querySelector('.viewport');
+    const canvas = document.getElementById('timeline-canvas');
+    // No frame is painted while timers run without waiting.
+    window.requestAnimationFrame = (call) => setTimeout(call, 0);
+    const settle = () => new Promise((done) => setTimeout(done, 5));
+    const key = async (name) => {
+      viewport.dispatchEvent(new KeyboardEvent('keydown', { key: name, cancelable: true, bubbles: true }));
+      await settle();
+    };
+    const text = () => document.querySelector('.selection').textContent;";
+
 fn timeline_obeys_keys(browser: &Browser) -> Result<(), Failed> {
     let probe = "
-        const viewport = document.querySelector('.viewport');
-        const canvas = document.getElementById('timeline-canvas');
-        // No frame is painted while timers run without waiting.
-        window.requestAnimationFrame = (call) => setTimeout(call, 0);
-        const settle = () => new Promise((done) => setTimeout(done, 5));
         const colors = () => {
           const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
           const seen = new Map();
@@ -234,11 +246,6 @@ fn timeline_obeys_keys(browser: &Browser) -> Result<(), Failed> {
           }
           return seen;
         };
-        const key = async (name) => {
-          viewport.dispatchEvent(new KeyboardEvent('keydown', { key: name, cancelable: true, bubbles: true }));
-          await settle();
-        };
-        const text = () => document.querySelector('.selection').textContent;
         const height = () => document.querySelector('.viewport .height').offsetHeight;
         const keys = [...document.querySelectorAll('.legend .chip')].map((chip) => ({
           name: chip.textContent, color: getComputedStyle(chip.firstChild).backgroundColor }));
@@ -271,7 +278,7 @@ fn timeline_obeys_keys(browser: &Browser) -> Result<(), Failed> {
           first, second, back, blocks: height() };";
     let trace = support::large(3000);
     let page = page(&trace, &ReportOptions::default())?;
-    let answer = ask(browser, &page, Scheme::Light, probe)?;
+    let answer = ask(browser, &page, Scheme::Light, &[KEYS, probe].concat())?;
     for name in ["tile", "load", "wait", "mma", "store"] {
         assert!(answer["pixels"][name].as_u64() > Some(20), "{name} is drawn: {answer}");
     }
@@ -350,7 +357,7 @@ fn names_are_text(browser: &Browser) -> Result<(), Failed> {
     assert_eq!(answer["broken"], 0);
     assert_eq!(answer["title"], title);
     // The data, three blobs, the page's own parts, and the probe of this test.
-    assert_eq!(answer["scripts"], 4 + 7 + 1);
+    assert_eq!(answer["scripts"], 4 + 8 + 1);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ mod support;
 use std::io::{self, Write};
 
 use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
-use profiler_trace::{StackGroup, Trace};
+use profiler_trace::{HostSpan, HostSpanKind, StackGroup, Trace};
 use profiler_wire::SiteKind;
 
 fn page(trace: &Trace, options: &ReportOptions) -> String {
@@ -233,4 +233,36 @@ fn own_time_is_self_time_but_where_regions_cross() {
     assert_eq!(own, named(&[("a", 40.0), ("b", 40.0), ("gemm", 40.0)]));
     let expected = [("gemm", 40.0), ("gemm;a", 20.0), ("gemm;a;b", 20.0), ("gemm;b", 20.0)];
     assert_eq!(stacks, named(&expected));
+}
+
+/// The spans of the host that a page holds, and what it says of them.
+fn host_spans(trace: &Trace) -> (Vec<serde_json::Value>, String) {
+    let text = page(trace, &ReportOptions::default());
+    let data = text.split("id=\"data\">").nth(1).expect("data").split("</script>").next();
+    let data: serde_json::Value = serde_json::from_str(data.expect("an end")).expect("JSON");
+    let threads = data["host"]["threads"].as_array().expect("threads");
+    let spans = threads.iter().flat_map(|thread| thread["spans"].as_array().expect("spans"));
+    let notes = text.split("id=\"timeline-notes\">").nth(1).expect("notes").split("</ul>").next();
+    (spans.cloned().collect(), notes.expect("an end").to_owned())
+}
+
+#[test]
+fn of_very_many_spans_of_the_host_the_longest_are_here_and_the_others_counted() {
+    let mut trace = support::large(500);
+    support::host(&mut trace, 1000.0);
+    let (spans, notes) = host_spans(&trace);
+    assert_eq!((spans.len(), notes.contains("Left out")), (5, false), "{notes}");
+
+    // A thousand are shorter than the others, of which there are more than there is room for.
+    let span = |at: u32| HostSpan {
+        name: "call".to_owned(),
+        start_ns: f64::from(at),
+        end_ns: f64::from(at) + if at < 1000 { 0.5 } else { 1.0 },
+        kind: HostSpanKind::Span,
+    };
+    trace.host.threads[1].spans = (0..22_000).map(span).collect();
+    let (spans, notes) = host_spans(&trace);
+    assert_eq!(spans.len(), 20_000);
+    assert!(notes.contains("Left out of this page: 2\u{202f}004 spans, the shortest."), "{notes}");
+    assert!(spans.iter().all(|span| span[1].as_f64() >= Some(1.0)));
 }

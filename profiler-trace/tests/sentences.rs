@@ -154,9 +154,9 @@ fn timelines_say_what_recording_costs() {
     trace.write_perfetto_to(&mut bytes, &ExportOptions::default()).expect("a vector takes all");
     let text = String::from_utf8_lossy(&bytes);
     for part in [
-        "a region 6 ticks inside, 15 in all (back to back 6.5 and 15.75)",
-        "by a token 96 ticks inside, 240 in all (back to back 96.38 and 240.8)",
-        "by an elected lane 0.5 ticks inside",
+        "a region takes 15 ticks, 6 of them in its own time (15.75 and 6.5 back to back)",
+        "by a token 240 and 96 (240.8 and 96.38)",
+        " and 0.5 (",
         "not subtracted",
         "1 µs without a session and 1.25 µs with it, +25.0 %",
     ] {

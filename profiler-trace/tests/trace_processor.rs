@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_trace::{ExportOptions, Trace};
-use profiler_trace_check::{Rows, TraceProcessor};
+use profiler_trace_check::{Rows, TraceProcessor, announce, are_required};
 
 /// The trace processor, and a folder for the traces of the test.
 struct Context {
@@ -79,16 +79,14 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let found = TraceProcessor::find();
     if let Err(missing) = &found {
-        let text = format!("tests with the trace processor are ignored: {missing}\n");
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        announce("tests with the trace processor", missing);
     }
     let small = perfetto::TESTS.iter().chain(chrome::TESTS).chain(numbers::TESTS);
     let small = small.map(|test| (test, false));
     let large = numbers::LARGE.iter().map(|test| (test, true));
     let tests = small.chain(large).map(|(&(name, test), is_large)| {
         let found = found.clone();
-        let is_ignored = is_large || found.as_ref().is_err_and(|missing| !missing.is_failure());
+        let is_ignored = is_large || (found.is_err() && !are_required());
         Trial::test(name, move || {
             let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
             test(&Context { processor: found?, folder })

@@ -5,8 +5,6 @@
 
 #[path = "viewers/catapult.rs"]
 mod catapult;
-#[path = "viewers/find.rs"]
-mod find;
 #[path = "viewers/proton.rs"]
 mod proton;
 #[path = "viewers/speedscope.rs"]
@@ -14,6 +12,8 @@ mod speedscope;
 mod support;
 #[path = "viewers/tables.rs"]
 mod tables;
+#[path = "viewers/tools.rs"]
+mod tools;
 #[path = "support/zoo.rs"]
 mod zoo;
 
@@ -21,8 +21,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-
-use find::Tool;
+use profiler_test_tools::{Tool, announce, are_required};
 
 /// What a test needs, and what it does with it.
 #[derive(Clone, Copy)]
@@ -38,9 +37,9 @@ fn main() -> ExitCode {
     let tests = [proton::TESTS, speedscope::TESTS, catapult::TESTS, tables::TESTS].concat();
     let trials = tests.into_iter().map(|test| {
         let missing = test.needs.iter().find_map(|tool| tool.find().err());
-        let is_ignored = missing.is_some() && !find::missing_is_failure();
+        let is_ignored = missing.is_some() && !are_required();
         if let Some(missing) = &missing {
-            reasons.insert(format!("tests are ignored: {missing}"));
+            reasons.insert(missing.clone());
         }
         Trial::test(test.name, move || match missing {
             Some(missing) => Err(missing.into()),
@@ -50,8 +49,7 @@ fn main() -> ExitCode {
     });
     let trials: Vec<Trial> = trials.collect();
     for reason in reasons {
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{reason}\n").as_bytes());
+        announce("tests", &reason);
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

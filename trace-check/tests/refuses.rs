@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_trace_check::{CheckError, TraceProcessor};
+use profiler_trace_check::{CheckError, TraceProcessor, announce, are_required};
 
 /// One packet: at 5 ns, on packet sequence 1, an event of a type (1 begins a slice, 2 ends one).
 fn packet(event_type: u8) -> [u8; 12] {
@@ -82,11 +82,9 @@ const TESTS: [(&str, Test); 6] = [
 
 fn main() -> ExitCode {
     let found = TraceProcessor::find();
-    let is_ignored = found.as_ref().is_err_and(|missing| !missing.is_failure());
+    let is_ignored = found.is_err() && !are_required();
     if let Err(missing) = &found {
-        let text = format!("tests with the trace processor are ignored: {missing}\n");
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        announce("tests with the trace processor", missing);
     }
     let tests = TESTS.map(|(name, test)| {
         let found = found.clone();

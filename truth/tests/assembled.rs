@@ -4,21 +4,27 @@
 //! Where ptxas, nvdisasm or the PTX is missing, or the Python package triton for Proton's kernels,
 //! a test is listed as ignored; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::{Missing, Tool, announce, are_required};
 
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/truth_kernels.ptx"));
+const NO_PTX: &str = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
 /// Targets that the PTX, which is for sm_80, is assembled for.
 const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-    let missing = PTX.is_empty() || find("ptxas").is_err() || find("nvdisasm").is_err();
-    let ignored = missing && !required;
+    let mut missing = PTX.is_empty().then(|| Missing::new(NO_PTX));
+    for tool in [Tool::Ptxas, Tool::Nvdisasm] {
+        missing = missing.or(tool.find().err());
+    }
+    if let Some(missing) = &missing {
+        announce("tests with ptxas", missing);
+    }
+    let ignored = missing.is_some() && !are_required();
     let spills = TARGETS.into_iter().map(|target| {
         Trial::test(format!("nothing_is_spilled_on_{target}"), move || spills_nothing(target))
             .with_ignored_flag(ignored)
@@ -27,33 +33,15 @@ fn main() -> ExitCode {
         .with_ignored_flag(ignored);
     let bodies = Trial::test("bodies_lie_between_the_stamps", bodies_lie_between_the_stamps)
         .with_ignored_flag(ignored);
-    let python = python_with_triton();
+    let python = Tool::Python(&["triton"]).find();
     if let Err(missing) = &python {
-        // The reason must be seen; a closed stderr is no reason to fail.
-        let _ = writeln!(std::io::stderr(), "a test is ignored: {missing}");
+        announce("tests with Proton", missing);
     }
     let is_missing = python.is_err();
     let proton = Trial::test("so_do_those_of_proton", move || so_do_those_of_proton(&python?))
-        .with_ignored_flag(is_missing && !required);
+        .with_ignored_flag(is_missing && !are_required());
     let trials = spills.chain([loads, bodies, proton]).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// A tool of `cargo xtask tools`, or one in `PATH`; an error that says what installs it.
-fn find(tool: &str) -> Result<PathBuf, Failed> {
-    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
-    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
-    let mut installed = pythons
-        .map(|python| python.path().join("site-packages/nvidia/cu13/bin").join(tool))
-        .filter(|path| path.is_file());
-    if let Some(path) = installed.next() {
-        return Ok(path);
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(tool))
-        .find(|path| path.is_file())
-        .ok_or_else(|| format!("{tool} is missing; `cargo xtask tools` installs it").into())
 }
 
 /// Runs a tool; gives what it wrote to both outputs.
@@ -67,11 +55,11 @@ fn output(command: &mut Command) -> Result<String, Failed> {
 /// Assembles the kernels into a file in `folder`; gives the file and what ptxas says.
 fn assemble(target: &str, folder: &Path) -> Result<(PathBuf, String), Failed> {
     if PTX.is_empty() {
-        return Err("there is no PTX; `cargo xtask tools` installs a compiler".into());
+        return Err(NO_PTX.into());
     }
     let (ptx, cubin) = (folder.join("kernels.ptx"), folder.join("kernels.cubin"));
     std::fs::write(&ptx, PTX)?;
-    let mut ptxas = Command::new(find("ptxas")?);
+    let mut ptxas = Command::new(Tool::Ptxas.find()?);
     ptxas.args(["--verbose", "--gpu-name", target]).arg(&ptx).arg("--output-file").arg(&cubin);
     Ok((cubin, output(&mut ptxas)?))
 }
@@ -96,7 +84,7 @@ fn spills_nothing(target: &str) -> Result<(), Failed> {
 fn loads_lie_between_the_stamps() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (cubin, _) = assemble("sm_90", folder.path())?;
-    let sass = output(Command::new(find("nvdisasm")?).arg("-c").arg(&cubin))?;
+    let sass = output(Command::new(Tool::Nvdisasm.find()?).arg("-c").arg(&cubin))?;
     let kernel = code_of(&sass, "chase");
     let mut between = Vec::new();
     let mut loads = 0;
@@ -132,7 +120,7 @@ fn code_of<'s>(sass: &'s str, kernel: &str) -> Vec<&'s str> {
 fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let (cubin, _) = assemble("sm_90", folder.path())?;
-    let sass = output(Command::new(find("nvdisasm")?).arg("-c").arg(&cubin))?;
+    let sass = output(Command::new(Tool::Nvdisasm.find()?).arg("-c").arg(&cubin))?;
     for kernel in truth_kernels::CROSS_CHECK {
         let steps: String = code_of(&sass, kernel.name).into_iter().filter_map(step).collect();
         // What stands before the first FMA and behind the last is not of a loop.
@@ -171,26 +159,6 @@ fn step(line: &str) -> Option<char> {
         .find(|&(operation, _)| line.contains(operation))
         .filter(|&(_, step)| step != 'f' || line.contains(", -2, "))
         .map(|(_, step)| step)
-}
-
-/// Python with the package triton: of `cargo xtask tools`, that which `PROFILER_PYTHON` names, or
-/// the one in `PATH`.
-fn python_with_triton() -> Result<PathBuf, String> {
-    let named = std::env::var_os("PROFILER_PYTHON").map(PathBuf::from);
-    let of_tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/bin/python3");
-    named
-        .into_iter()
-        .chain([of_tools, "python3".into()])
-        .find(|python| {
-            let mut command = Command::new(python);
-            command.args(["-c", "import importlib.util as u; exit(not u.find_spec('triton'))"]);
-            command.output().is_ok_and(|output| output.status.success())
-        })
-        .ok_or_else(|| {
-            "the Python package triton is missing: run `cargo xtask tools`, or let \
-             PROFILER_PYTHON name a Python that has it"
-                .to_owned()
-        })
 }
 
 /// The same of the kernels that Proton instruments, and the examples in proton.py's documentation.

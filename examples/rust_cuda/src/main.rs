@@ -12,7 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sum = vec![0.0_f32; 1 << 20];
     let sum_on_device = sum.as_slice().as_dbuf()?;
 
-    let session = Profiler::builder().build()?.attach(&module, PTX)?;
+    let mut session = Profiler::builder().build()?.attach(&module, PTX)?;
+    session.export_on_drop("add.capture")?;
     // SAFETY: one thread for each number; a slice is passed as its pointer and length.
     unsafe {
         launch!(module.add<<<(1 << 20) / 256, 256, 0, stream>>>(

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace};
 use serde_json::{Value, json};
 
-use crate::arguments::{DecodingArguments, File};
+use crate::arguments::{File, ReadingArguments};
 use crate::console::{Console, severity};
 use crate::exit::{Error, Verdict};
 use crate::units::counted;
@@ -27,19 +27,20 @@ Examples:
 /// right and something is good to know. Exits with 1 if anything was found that is denied, which
 /// errors and damaged files always are; with 2 if a capture could not be read.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", names()))]
 pub(crate) struct Arguments {
     /// The captures to read; `-` for standard input
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
     captures: Vec<File>,
     #[command(flatten)]
-    decoding: DecodingArguments,
+    reading: ReadingArguments,
     /// Fail also on these: `warnings`, `notes` (and warnings), `losses` (any record or value that
-    /// was emitted and not kept), or a diagnostic by its name
+    /// was emitted and not kept), or a diagnostic, named as in --help
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes())]
     deny: Vec<Class>,
-    /// Do not fail on these diagnostics, not even on errors and damage
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds())]
+    /// Do not fail on these diagnostics, named as in --help, not even on errors and damage
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds(),
+          hide_possible_values = true)]
     allow: Vec<Kind>,
     /// How to show it
     #[arg(long, default_value = "text")]
@@ -49,7 +50,7 @@ pub(crate) struct Arguments {
 /// How to show what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A line for each diagnostic, the gravest first
+    /// A line for each capture, and below it one for each diagnostic, the gravest first
     Text,
     /// One JSON object
     Json,
@@ -96,6 +97,16 @@ fn kind(text: &str) -> Result<Kind, String> {
     known.copied().ok_or_else(|| format!("`{text}` is no diagnostic"))
 }
 
+/// What `--deny` and `--allow` can name, for the help.
+fn names() -> String {
+    let mut text = "Diagnostics:".to_owned();
+    for name in Kind::ALL.iter().map(|kind| kind.name()) {
+        text += "\n  ";
+        text += name;
+    }
+    text
+}
+
 fn kinds() -> impl TypedValueParser<Value = Kind> {
     let names = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()).hide(true));
     PossibleValuesParser::new(names).try_map(|text| kind(&text))
@@ -112,9 +123,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let mut unreadable = 0;
     for file in &arguments.captures {
         let name = file.input_name().to_string();
-        match load::capture(file, console) {
+        match load::capture(file, arguments.reading, console) {
             Ok(loaded) => {
-                let trace = load::decoded(loaded.capture, arguments.decoding, console);
+                let trace = load::decoded(loaded.capture, arguments.reading, console);
                 checks.push(Check::new(arguments, name, &trace, &loaded.damage));
             }
             Err(error) if arguments.captures.len() == 1 => return Err(error),
@@ -185,26 +196,24 @@ impl Check {
     }
 
     fn text(&self) -> String {
-        let mut text = String::new();
-        for (diagnostic, denied) in &self.diagnostics {
-            let (name, style) = severity(diagnostic.severity());
-            let kind = diagnostic.kind.name();
-            let denied = if *denied { ", denied" } else { "" };
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
-        }
-        for damage in &self.damage {
-            let _ = writeln!(text, "  damaged: {damage}");
-        }
         let verdict = if self.is_denied() { "FAILED" } else { "passed" };
-        let _ = writeln!(
-            text,
-            "{}: {verdict}: {}; {}, {} lost",
+        let mut text = format!(
+            "{}: {verdict}: {}; {}, {} lost\n",
             self.name,
             self.counts(),
             counted(self.recorded as usize, "record"),
             self.lost
         );
+        for (diagnostic, denied) in &self.diagnostics {
+            let (name, style) = severity(diagnostic.severity());
+            let kind = diagnostic.kind.name();
+            let denied = if *denied { ", denied" } else { "" };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
+        }
+        for damage in &self.damage {
+            let _ = writeln!(text, "  damaged: {damage}");
+        }
         text
     }
 

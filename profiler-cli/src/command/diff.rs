@@ -6,7 +6,7 @@ use profiler_trace::diff::{
 };
 use profiler_trace::{GroupBy, StatsQuery};
 
-use crate::arguments::{DecodingArguments, File};
+use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::{load, output};
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
           requires = "before")]
     after: Vec<File>,
     #[command(flatten)]
-    decoding: DecodingArguments,
+    reading: ReadingArguments,
     #[command(flatten)]
     comparison: ComparisonArguments,
     #[command(flatten)]
@@ -74,13 +74,13 @@ struct ComparisonArguments {
     /// The smallest change of a figure that is reported
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     min_effect: f64,
-    /// How many false ones among the reported changes are tolerated
+    /// How large a part of the reported changes may be false ones
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     false_discovery_rate: f64,
-    /// How often units are dealt anew to the two sides, for each figure at most
+    /// How many permutations are tried for each figure at most: units dealt anew to the two sides
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     permutations: u32,
-    /// Where chance begins: the same number gives the same result
+    /// The seed of the permutations: the same number gives the same result
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
 }
@@ -94,10 +94,10 @@ struct ThresholdArguments {
     /// Hold median, 95th and 99th percentile to --fail-above, too
     #[arg(long, requires = "fail_above")]
     quantiles: bool,
-    /// Let losses, and errors in the captures, be no reason to doubt
+    /// Do not exit with 3 because of losses or errors in the captures
     #[arg(long, requires = "fail_above")]
     allow_damage: bool,
-    /// Let regions that are gone be no reason to doubt
+    /// Do not exit with 3 because of regions that are gone
     #[arg(long, requires = "fail_above")]
     allow_missing: bool,
 }
@@ -202,7 +202,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let side = |one: &Option<File>, several: &[File]| {
         let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;
         for file in one.iter().chain(several) {
-            let trace = load::trace(file, arguments.decoding, console)?;
+            let trace = load::trace(file, arguments.reading, console)?;
             console.work("gathering", "warps", |_| side.add(&trace));
         }
         Ok(side)

@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
+use crate::units::counted;
 use format::{Format, Source};
 
 const EXAMPLES: &str = "\
@@ -72,7 +73,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
-    let capture = load::capture(&input.capture, console)?.capture;
+    let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let write = |source: &Source<'_>| {
         // Of a trace they are known before, and may be why nothing can be written.
         let mut diagnostics = match source {
@@ -90,12 +91,22 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             Ok(())
         });
         console.diagnostics(&diagnostics);
+        if let Source::Trace(trace) = source
+            && !format.shows_host()
+            && !trace.host.is_empty()
+        {
+            let spans = counted(trace.host.spans().count(), "span");
+            console.note(&format!(
+                "left out {spans} of the host, which {format} has no room for; perfetto, chrome, \
+                 speedscope, events-csv and events-json have them"
+            ));
+        }
         written.map(|()| Verdict::Clean)
     };
     // What recording costs is known when all is decoded.
-    if format.is_timeline() && !input.decoding.subtract_cost {
+    if format.is_timeline() && !input.reading.subtract_cost {
         write(&Source::Capture(Decoder::new(&capture)))
     } else {
-        write(&Source::Trace(load::decoded(capture, input.decoding, console)))
+        write(&Source::Trace(load::decoded(capture, input.reading, console)))
     }
 }

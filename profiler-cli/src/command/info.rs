@@ -5,10 +5,11 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use profiler_trace::{
     Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
-    Severity, Site, Trace,
+    RegionForm, Severity, Site, Trace,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
+use profiler_wire::symbol::CALIBRATION;
 use serde_json::{Value, json};
 
 use crate::arguments::CaptureArguments;
@@ -51,7 +52,7 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
-    let loaded = load::capture(&input.capture, console)?;
+    let loaded = load::capture(&input.capture, input.reading, console)?;
     let file = FileFacts {
         name: input.capture.input_name().to_string(),
         bytes: loaded.file_bytes,
@@ -59,7 +60,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         damage: loaded.damage,
     };
     let modules = module_facts(&loaded.capture);
-    let trace = load::decoded(loaded.capture, input.decoding, console);
+    let trace = load::decoded(loaded.capture, input.reading, console);
     output::print(&match arguments.format {
         Format::Text => text(&file, &modules, &trace, arguments.all),
         Format::Json => format!("{:#}\n", to_json(&file, &modules, &trace)),
@@ -80,6 +81,8 @@ struct FileFacts {
 struct ModuleFacts {
     wire_version: u32,
     sites: Vec<Site>,
+    /// Others, by which the profiler measures what a record costs.
+    calibration: Vec<Site>,
     slots: u32,
     raw_bytes: u64,
 }
@@ -92,11 +95,18 @@ fn raw_bytes(module: &ModuleCapture) -> u64 {
 }
 
 fn module_facts(capture: &Capture) -> Vec<ModuleFacts> {
-    let facts = |module: &ModuleCapture| ModuleFacts {
-        wire_version: module.descriptor.version,
-        sites: module.sites.sites().to_vec(),
-        slots: module.descriptor.slot_count,
-        raw_bytes: raw_bytes(module),
+    let facts = |module: &ModuleCapture| {
+        let all = module.sites.sites();
+        let own = all.iter().find(|site| site.symbol.as_deref() == Some(CALIBRATION));
+        let is_own = |site: &Site| own.is_some_and(|own| own.module == site.module);
+        let (calibration, sites) = all.iter().cloned().partition(is_own);
+        ModuleFacts {
+            wire_version: module.descriptor.version,
+            sites,
+            calibration,
+            slots: module.descriptor.slot_count,
+            raw_bytes: raw_bytes(module),
+        }
     };
     capture.modules.iter().map(facts).collect()
 }
@@ -124,6 +134,12 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
     for line in record_cost(trace) {
         lines.add("cost", &line);
     }
+    if let Some(effect) = trace.observer_effect {
+        let (without, with) = (duration(effect.without_ns), duration(effect.with_ns));
+        let more = effect.relative() * 100.0;
+        let line = format!("the kernel takes {without} without a session and {with} with it");
+        lines.add("cost", &format!("{line}, {more:+.1} %"));
+    }
     let (recorded, lost) = (trace.recorded(), trace.lost());
     let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
     let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
@@ -149,6 +165,11 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
             } else if all {
                 lines.add("", &site_line(site));
             }
+        }
+        if all && !module.calibration.is_empty() {
+            let sites = counted(module.calibration.len(), "site");
+            lines
+                .add("", &format!("and {sites} of the profiler's own, to measure a record's cost"));
         }
     }
     let shown = if all { trace.launches.len() } else { LAUNCHES };
@@ -227,15 +248,13 @@ fn record_cost(trace: &Trace) -> Vec<String> {
             .to_owned(),
     ];
     for (who, costs) in forms(cost) {
-        let of = |form| {
-            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
-            format!("{} ticks inside, {} in all", digits(inside), digits(total))
-        };
+        let of = |form| [costs.total_ticks(form), costs.inside_ticks(form)].map(digits);
+        let [total, inside] = of(RegionForm::Block);
+        let [token_total, token_inside] = of(RegionForm::Token);
+        let mark = digits(costs.mark.total_ticks());
         lines.push(format!(
-            "{who}: a region {}; by a token {}; a mark {}",
-            of(profiler_trace::RegionForm::Block),
-            of(profiler_trace::RegionForm::Token),
-            digits(costs.mark.total_ticks()),
+            "{who}: a region takes {total} ticks, {inside} of them in its own time; by a token \
+             {token_total} and {token_inside}; a mark {mark}",
         ));
     }
     lines
@@ -331,7 +350,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
             "wire_version": module.wire_version,
             "slots": module.slots,
             "raw_bytes": module.raw_bytes,
-            "sites": module.sites.iter().map(site).collect::<Vec<_>>(),
+            "sites": module.sites.iter().chain(&module.calibration).map(site).collect::<Vec<_>>(),
         })
     };
     let launch = |launch: &Launch| {
@@ -390,6 +409,10 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
             "origin_ns": trace.origin_ns,
         },
         "record_cost": record_cost,
+        "observer_effect": trace.observer_effect.map(|effect| json!({
+            "without_ns": effect.without_ns,
+            "with_ns": effect.with_ns,
+        })),
         "cost_subtracted": trace.cost_subtracted,
         "host": {
             "uncertainty_ns": trace.host.uncertainty_ns,

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         for command in &commands {
             let name = command.get_display_name().unwrap_or_else(|| command.get_name());
             let path = folder.join(format!("{name}.1"));
-            page(command).and_then(|page| std::fs::write(path, page)).map_err(failed)?;
+            output::write_file(&path, &page(command).map_err(failed)?)?;
         }
         let count = commands.len();
         console.note(&format!("wrote {count} pages into {}", folder.display()));

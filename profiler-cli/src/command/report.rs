@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the
-    /// begin of the first launch. All other figures are about the whole capture
+    /// begin of the first launch; what the host did before it is negative: -50us..100%. All other
+    /// figures are about the whole capture
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
     /// How many megabytes single regions may take in the page before they are compressed; what does
@@ -44,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     refuse_other_formats(&arguments.output)?;
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
-    let trace = load::trace(&input.capture, input.decoding, console)?;
+    let trace = load::trace(&input.capture, input.reading, console)?;
     console.diagnostics(&trace.diagnostics);
     let window = match arguments.window {
         Some(window) => window.on_launches(&trace, 0..trace.launches.len())?,

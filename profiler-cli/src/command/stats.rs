@@ -131,7 +131,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
     output::check(output, Content::Text, &[capture])?;
-    let trace = load::trace(capture, arguments.input.decoding, console)?;
+    let trace = load::trace(capture, arguments.input.reading, console)?;
     let stats = if arguments.show.contains(&Show::Regions) {
         let query = arguments.filters.query(&trace)?;
         let query = query.by(arguments.by.unwrap_or(By::Site).into());

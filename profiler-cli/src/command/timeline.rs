@@ -2,6 +2,7 @@
 
 mod cells;
 mod draw;
+mod host;
 mod rows;
 
 use std::ops::RangeInclusive;
@@ -23,6 +24,7 @@ Examples:
   profiler timeline gemm.capture --window 20%..40% --rows 24
   profiler timeline gemm.capture --launch 3 --window 10us..12.5us --block 0-3
   profiler timeline gemm.capture --by sm --depth 1
+  profiler timeline gemm.capture --window -20us..100%
   profiler timeline gemm.capture --color always | less -R";
 
 /// How wide a timeline is where there is no terminal to ask.
@@ -39,6 +41,9 @@ const WIDTHS: RangeInclusive<i64> = 40..=1000;
 /// A row is a warp; where there are more warps than rows, a row is a block or an SM, or several of
 /// them, and shows what all of their warps did together. Where several lanes of a warp record, each
 /// of them counts.
+///
+/// Where the program recorded what its host did, each thread of the host that did something in the
+/// window has a row above. Calls come before what they launch: a window may begin before its launch.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -47,7 +52,8 @@ pub(crate) struct Arguments {
     /// Which launch, by its index; `profiler info` lists them
     #[arg(long, value_name = "INDEX", default_value_t = 0)]
     launch: usize,
-    /// The stretch of time to show, from the begin of the launch: 10us..20us, 25%..50%, 1ms..
+    /// The stretch of time to show, from the begin of the launch: 10us..20us, 25%..50%, 1ms..; what
+    /// was before it is negative: -20us..100%
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
     /// What a row is [default: what fits: warps, blocks, or SMs]
@@ -69,7 +75,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let trace = load::trace(&arguments.input.capture, arguments.input.decoding, console)?;
+    let trace = load::trace(&arguments.input.capture, arguments.input.reading, console)?;
     console.diagnostics(&trace.diagnostics);
     let launch = launch(&trace, arguments.launch)?;
     let length_ns = launch.end_ns - launch.start_ns;
@@ -84,23 +90,27 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             .with_cure("choose others by --sm, --block and --warp"));
     }
     let (kind, rows) = rows::arrange(&trace, launch, &selected, arguments.by, arguments.rows);
-    let label_width = rows::label_width(&rows);
-    let columns = width(arguments).saturating_sub(label_width + 1).max(1);
+    let mut view = cells::View {
+        start_ns: launch.start_ns + window.0,
+        end_ns: launch.start_ns + window.1,
+        columns: 0,
+        depth: arguments.depth.unwrap_or(u16::MAX),
+    };
+    let busy = host::busy(&trace, &view, arguments.rows as usize);
+    let labels = rows.iter().map(|row| row.label.as_str());
+    let label_width = rows::label_width(labels.chain(busy.labels()));
+    view.columns = width(arguments).saturating_sub(label_width + 1).max(1);
     let drawing = draw::Drawing {
         trace: &trace,
         launch_index: arguments.launch,
         launch,
         window,
         kind,
-        columns,
+        columns: view.columns,
         label_width,
+        warps_a_row: rows.iter().map(|row| row.warps.len()).max().unwrap_or(0),
+        host: busy.draw(&trace, &view, launch.start_ns),
         rows: {
-            let view = cells::View {
-                start_ns: launch.start_ns + window.0,
-                end_ns: launch.start_ns + window.1,
-                columns,
-                depth: arguments.depth.unwrap_or(u16::MAX),
-            };
             let filled = |row: rows::Row| (row.label, view.fill(&trace, &row.warps));
             console.work("drawing", "rows", |_| {
                 Progress::expect(rows.len());

@@ -18,7 +18,10 @@ mod small;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use profiler_trace::{Capture, CaptureDamage, CaptureError, DiagnosticKind as Kind, decode};
+use profiler_trace::{
+    Capture, CaptureDamage, CaptureError, ClockPair, DiagnosticKind as Kind, HostCapture,
+    HostRecord, decode,
+};
 
 use captures::{check_damaged, file};
 use check::MEMORY_FLOOR;
@@ -132,6 +135,40 @@ fn every_flipped_bit_that_a_device_wrote_through_one_front_end_in_turn() {
         }
     }
     assert!(flips > 1000, "{flips} bits were flipped");
+}
+
+/// What the host did is under the metadata's checksum in a file, and is times of two clocks, which a
+/// writer with a fault may have read as anything.
+#[test]
+fn hosts_of_any_kind_through_every_front_end() {
+    let _alone = alone();
+    let times = [0, 1, 64_000, 64_000_000_000, u64::MAX - 1, u64::MAX];
+    let pair =
+        |host_ns, device_ns, uncertainty_ns| ClockPair { host_ns, device_ns, uncertainty_ns };
+    let clocks = [
+        vec![pair(0, 64_000, 0.0)],
+        vec![pair(0, u64::MAX, 1e300), pair(u64::MAX, 0, 0.5)],
+        vec![pair(5, 64_000, 1.0), pair(5, 0, 1.0), pair(6, u64::MAX, 1.0)],
+    ];
+    let mut capture = small();
+    let front_ends = FrontEnds::new(&capture);
+    let threads = ["main", "", "</script>", "a;b\nc"];
+    let spans = times.iter().flat_map(|&start_ns| {
+        times.iter().enumerate().map(move |(at, &end_ns)| HostRecord {
+            thread: at as u32 % 4,
+            name: threads[at % 4].to_owned(),
+            is_launch: at == 1,
+            // Some end before they begin.
+            start_ns,
+            end_ns,
+        })
+    });
+    let spans: Vec<HostRecord> = spans.collect();
+    for (index, clock) in clocks.into_iter().enumerate() {
+        let threads = threads.map(str::to_owned).into();
+        capture.host = HostCapture { clock, threads, spans: spans.clone() };
+        front_ends.run(&format!("clock {index} of the host"), &capture);
+    }
 }
 
 /// The descriptor is under the metadata's checksum in a file, and comes from the host: what a

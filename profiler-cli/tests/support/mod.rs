@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use expect_test::Expect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, RecordCost, Value};
+use profiler_trace::{Capture, ClockPair, HostCapture, HostRecord, RecordCost, Value};
 use profiler_wire::SiteKind;
 
 /// A folder that is gone with the value.
@@ -18,10 +18,11 @@ impl Folder {
         Self(tempfile::tempdir().expect("a temporary folder can be made"))
     }
 
-    /// One that holds `gemm.capture` and `lossy.capture`.
+    /// One that holds `gemm.capture`, `hosted.capture` and `lossy.capture`.
     pub(crate) fn with_captures() -> Self {
         let folder = Self::new();
         folder.save("gemm.capture", &gemm(2));
+        folder.save("hosted.capture", &hosted());
         folder.save("lossy.capture", &lossy());
         folder
     }
@@ -161,6 +162,35 @@ pub(crate) fn gemm(tick: u64) -> Capture {
     }
     let mut capture = module.into_capture().expect("the sites are in order");
     capture.record_cost = Some(RecordCost::uniform(10.0, 24.0));
+    capture
+}
+
+/// [`gemm`], and what two threads of its host did: a step with a copy, both launches and the wait for
+/// them, and beside it a loader.
+pub(crate) fn hosted() -> Capture {
+    let span = |thread, name: &str, is_launch, start_ns: i64, end_ns: i64| {
+        // The first kernel begins when the host's clock shows 100 000.
+        let at = |ns: i64| (100_000 + ns).cast_unsigned();
+        let (start_ns, end_ns) = (at(start_ns), at(end_ns));
+        HostRecord { thread, name: name.to_owned(), is_launch, start_ns, end_ns }
+    };
+    let mut capture = gemm(2);
+    capture.host = HostCapture {
+        clock: vec![ClockPair {
+            host_ns: 100_000,
+            device_ns: globaltimer(1000),
+            uncertainty_ns: 20.0,
+        }],
+        threads: vec!["main".to_owned(), "loader".to_owned()],
+        spans: vec![
+            span(0, "step", false, -9000, 34_000),
+            span(0, "upload", false, -8500, -4000),
+            span(0, "gemm", true, -3000, -1000),
+            span(0, "gemm", true, -500, 2500),
+            span(0, "synchronize", false, 2700, 33_000),
+            span(1, "read file", false, -20_000, 6000),
+        ],
+    };
     capture
 }
 

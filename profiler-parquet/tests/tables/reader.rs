@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use libtest_mimic::Failed;
 use profiler_parquet::{ArrowOptions, ParquetOptions, write_arrow, write_parquet};
+use profiler_test_tools::{Missing, Tool};
 use profiler_trace::Trace;
 use serde_json::Value;
 
@@ -48,25 +49,9 @@ pub(crate) fn number(value: &Value) -> f64 {
 }
 
 impl Reader {
-    /// The Python of the machine, or that of `cargo xtask tools`.
-    pub(crate) fn find() -> Result<Self, String> {
-        let own = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .ancestors()
-            .map(|folder| folder.join("target/tools/python/bin/python3"))
-            .find(|python| python.is_file());
-        let has_packages = |python: &PathBuf| {
-            let output = Command::new(python).args(["-c", "import duckdb, pyarrow"]).output();
-            output.is_ok_and(|output| output.status.success())
-        };
-        [own, Some(PathBuf::from("python3"))]
-            .into_iter()
-            .flatten()
-            .find(has_packages)
-            .map(|python| Self { python })
-            .ok_or_else(|| {
-                "no Python has them: run `cargo xtask tools`, or `pip install duckdb pyarrow`"
-                    .to_owned()
-            })
+    /// The Python that has what is needed.
+    pub(crate) fn find() -> Result<Self, Missing> {
+        Tool::Python(&["duckdb", "pyarrow"]).find().map(|python| Self { python })
     }
 
     /// What DuckDB reads when the trace is written as Parquet.

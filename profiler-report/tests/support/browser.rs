@@ -2,33 +2,13 @@
 #![allow(dead_code, reason = "each user of the module uses a part of it")]
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use profiler_test_tools::{Missing, Tool};
 use serde_json::Value;
-
-/// No browser was found. `Display` says how to get one.
-#[derive(Clone, Debug)]
-pub(crate) struct Missing(String);
-
-impl Missing {
-    /// Whether the environment says that a missing tool is a failure (`PROFILER_REQUIRE_TOOLS=1`)
-    /// and not a reason to ignore a test.
-    pub(crate) fn is_failure(&self) -> bool {
-        std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1")
-    }
-}
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Missing {}
 
 /// Which colours the system asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +19,7 @@ pub(crate) enum Scheme {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Browser {
-    program: OsString,
+    program: PathBuf,
 }
 
 /// What a page did.
@@ -52,27 +32,7 @@ pub(crate) struct Seen {
 
 impl Browser {
     pub(crate) fn find() -> Result<Self, Missing> {
-        let named = std::env::var_os("PROFILER_CHROMIUM");
-        let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-        let programs = match &named {
-            Some(named) => vec![named.clone()],
-            None => names.map(OsString::from).into(),
-        };
-        for program in programs {
-            let output = Command::new(&program).arg("--version").output();
-            if output.is_ok_and(|output| output.status.success()) {
-                return Ok(Self { program });
-            }
-        }
-        Err(Missing(match named {
-            Some(named) => format!(
-                "PROFILER_CHROMIUM={} is no browser that runs: let it name one, or unset it",
-                named.display()
-            ),
-            None => "Chromium is missing: install the package chromium, or let PROFILER_CHROMIUM \
-                     name a browser built from it"
-                .to_owned(),
-        }))
+        Tool::Chromium.find().map(|program| Self { program })
     }
 
     fn command(&self, profile: &Path, scheme: Scheme) -> Command {

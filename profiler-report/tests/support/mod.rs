@@ -2,7 +2,8 @@
 #![allow(dead_code, reason = "each user of the module uses a part of it")]
 
 use profiler_trace::{
-    DeviceInfo, Launch, Mark, Region, RegionForm, Site, SiteIndex, Time, Trace, Value, Warp,
+    DeviceInfo, HostSpan, HostSpanKind, HostThread, HostTrace, Launch, Mark, Region, RegionForm,
+    Site, SiteIndex, Time, Trace, Value, Warp,
 };
 use profiler_wire::header::{Clock, Dim3};
 use profiler_wire::{SiteKind, Strategy};
@@ -114,6 +115,31 @@ pub(crate) fn mark(trace: &mut Trace, site: SiteIndex, ns: f64) {
         time: time(ns),
         value: Some(Value::Unsigned(7)),
     });
+}
+
+/// What two threads of the host did around the launches of a trace: a step, in it both calls, and a
+/// span that crosses its end; beside it a thread that began `early_ns` before the kernels.
+pub(crate) fn host(trace: &mut Trace, early_ns: f64) {
+    let end = trace.launches.last().expect("a launch").end_ns;
+    let second = trace.launches[1].start_ns;
+    let span = |name: &str, start_ns, end_ns, kind| HostSpan {
+        name: name.to_owned(),
+        start_ns,
+        end_ns,
+        kind,
+    };
+    let main = vec![
+        span("step", -900.0, end, HostSpanKind::Span),
+        span("gemm", -500.0, -300.5, HostSpanKind::Launch(Some(0))),
+        span("gemm", second - 400.0, second - 100.0, HostSpanKind::Launch(Some(1))),
+        span("late", end - 200.0, end + 300.0, HostSpanKind::Span),
+    ];
+    let early = vec![span("read <file>", -early_ns, 100.0, HostSpanKind::Span)];
+    let thread = |name: &str, spans| HostThread { name: name.to_owned(), spans };
+    trace.host = HostTrace {
+        threads: vec![thread("main", main), thread("<b>loader</b>", early)],
+        uncertainty_ns: 40.0,
+    };
 }
 
 /// Numbers that look random and are the same each time.

@@ -7,13 +7,14 @@ use profiler_wire::header::Clock;
 
 use crate::export::table::{Cell, write_csv, write_json};
 use crate::export::text;
+use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
 
-const COLUMNS: [&str; 33] = [
+const COLUMNS: [&str; 34] = [
     "schema",
     "kind",
     "launch",
@@ -47,6 +48,7 @@ const COLUMNS: [&str; 33] = [
     "file",
     "line",
     "column",
+    "thread",
 ];
 
 pub(super) fn write_as_csv(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
@@ -76,7 +78,34 @@ fn rows<'t>(trace: &'t Trace, mut write: impl FnMut(Row<'t>) -> io::Result<()>) 
             write(of.row(&of.mark(mark)))?;
         }
     }
+    for thread in &trace.host.threads {
+        for span in &thread.spans {
+            write(host_row(trace, thread, span))?;
+        }
+    }
     Ok(())
+}
+
+/// What the host did has no warp, and no ticks of a clock of the device.
+fn host_row<'t>(trace: &'t Trace, thread: &'t HostThread, span: &'t HostSpan) -> Row<'t> {
+    let (kind, launch) = match span.kind {
+        HostSpanKind::Span => ("host_span", None),
+        HostSpanKind::Launch(launch) => ("host_launch", launch),
+    };
+    let kernel = launch.and_then(|launch| trace.launches.get(launch)).map(|launch| launch.kernel);
+    let kernel = kernel.and_then(|kernel| trace.sites.get(kernel.0 as usize));
+    COLUMNS.map(|column| match column {
+        "schema" => SCHEMA.into(),
+        "kind" => kind.into(),
+        "launch" => launch.map(|launch| launch as u64).into(),
+        "kernel" => kernel.map(|kernel| kernel.name.as_str()).into(),
+        "name" => span.name.as_str().into(),
+        "start_ns" => span.start_ns.into(),
+        "end_ns" => span.end_ns.into(),
+        "duration_ns" => (span.end_ns - span.start_ns).into(),
+        "thread" => thread.name.as_str().into(),
+        _ => Cell::Empty,
+    })
 }
 
 /// The warp whose rows are written.
@@ -197,6 +226,7 @@ impl<'t> Of<'t> {
             site.map(|site| site.file.as_str()).into(),
             site.map(|site| site.line).into(),
             site.map(|site| site.column).into(),
+            Cell::Empty,
         ]
     }
 }

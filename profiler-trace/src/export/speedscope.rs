@@ -1,16 +1,20 @@
-//! Speedscope's file format: what each recorder went through, as frames that open and close.
+//! Speedscope's file format: what each thread of the host and each recorder went through, as frames
+//! that open and close.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch};
+use crate::export::rows::{Row, nest};
+use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch, moment};
 use crate::export::text;
+use crate::export::walk::item;
+use crate::host::HostSpan;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 
-/// Which warps a speedscope file holds.
+/// Which warps a speedscope file holds, beside what the host did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpeedscopeOptions {
     /// The first, as an index into [`Trace::warps`].
@@ -42,15 +46,28 @@ pub(super) fn write(
     writer.write_all(b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"")?;
     write!(writer, ",\"exporter\":\"profiler-trace {}\"", env!("CARGO_PKG_VERSION"))?;
     write!(writer, ",\"name\":{},\"profiles\":[", Value::from(name))?;
-    let mut frames = Frames { trace, index: HashMap::new(), list: Vec::new() };
+    let mut frames =
+        Frames { trace, index: HashMap::new(), host: HashMap::new(), list: Vec::new() };
     let mut is_first = true;
+    let mut begin = |writer: &mut dyn Write| {
+        writer.write_all(if std::mem::take(&mut is_first) { b"\n" } else { b",\n" })
+    };
+    for thread in &trace.host.threads {
+        let spans = thread.spans.iter();
+        let rows = nest(spans.map(|span| item(span.start_ns, span.end_ns, 0, span)).collect());
+        for (at, row) in rows.into_iter().enumerate() {
+            begin(writer)?;
+            let crossing = if at > 0 { format!(", crossing {at}") } else { String::new() };
+            let name = format!("host, thread {}{crossing}", thread.name);
+            evented(&name, &mut frames, writer, |events| host_row(&row, events))?;
+        }
+    }
     Progress::expect(to - from);
     for warp in Progress::each(&trace.warps[from..to]) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let lanes = Lanes::new(trace, warp);
         for lane in lanes.numbers() {
-            writer.write_all(if is_first { b"\n" } else { b",\n" })?;
-            is_first = false;
+            begin(writer)?;
             profile(warp, (lane, launch.kernel), &lanes, &mut frames, writer)?;
         }
     }
@@ -63,12 +80,22 @@ pub(super) fn write(
 struct Frames<'t> {
     trace: &'t Trace,
     index: HashMap<Frame, usize>,
+    /// Those of the host, by the names of its spans.
+    host: HashMap<&'t str, usize>,
     list: Vec<Value>,
 }
 
-impl Frames<'_> {
+impl<'t> Frames<'t> {
+    fn of_host(&mut self, name: &'t str) -> usize {
+        let Self { host, list, .. } = self;
+        *host.entry(name).or_insert_with(|| {
+            list.push(json!({ "name": name }));
+            list.len() - 1
+        })
+    }
+
     fn of(&mut self, frame: Frame) -> usize {
-        let Self { trace, index, list } = self;
+        let Self { trace, index, list, .. } = self;
         *index.entry(frame).or_insert_with(|| {
             let mut entry = json!({ "name": frame.label(trace) });
             if let Some(site) = frame.site().and_then(|site| trace.sites.get(site.0 as usize)) {
@@ -99,14 +126,42 @@ fn profile(
     } else if warp.lost > 0 {
         name += &format!(" · LOST {}", warp.lost);
     }
+    evented(&name, frames, writer, |events| {
+        lanes.watch(lane, Scale::Time, &[lanes.root(lane, kernel)], events);
+    })
+}
+
+/// Opens and closes what a thread of the host did.
+fn host_row<'t, W: Write>(row: &Row<&'t HostSpan>, events: &mut Events<'_, 't, W>) {
+    let mut open: Vec<usize> = Vec::new();
+    for (at, item) in row.iter().enumerate() {
+        while let Some(top) = open.pop_if(|top| row[*top].ended_before(item)) {
+            events.close(moment(row[top].end));
+        }
+        let frame = events.frames.of_host(&item.what.name);
+        events.open_frame(moment(item.start), frame);
+        open.push(at);
+    }
+    while let Some(top) = open.pop() {
+        events.close(moment(row[top].end));
+    }
+}
+
+/// A profile of the frames that `watch` opens and closes.
+fn evented<'a, 't, W: Write>(
+    name: &str,
+    frames: &'a mut Frames<'t>,
+    writer: &'a mut W,
+    watch: impl FnOnce(&mut Events<'a, 't, W>),
+) -> io::Result<()> {
     write!(
         writer,
         "{{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"name\":{},\"events\":[",
         Value::from(name)
     )?;
     let mut events = Events { frames, writer, open: Vec::new(), bounds: None, error: Ok(()) };
-    lanes.watch(lane, Scale::Time, &[lanes.root(lane, kernel)], &mut events);
-    let Events { bounds, error, .. } = events;
+    watch(&mut events);
+    let Events { bounds, error, writer, .. } = events;
     error?;
     let (start, end) = bounds.unwrap_or_default();
     write!(writer, "],\"startValue\":{},\"endValue\":{}}}", ns(start), ns(end))
@@ -124,6 +179,11 @@ struct Events<'a, 't, W> {
 }
 
 impl<W: Write> Events<'_, '_, W> {
+    fn open_frame(&mut self, at: Moment, frame: usize) {
+        self.open.push(frame);
+        self.event("O", at, frame);
+    }
+
     fn event(&mut self, kind: &str, at: Moment, frame: usize) {
         if self.error.is_ok() {
             let comma = if self.bounds.is_some() { "," } else { "" };
@@ -141,8 +201,7 @@ impl<W: Write> Events<'_, '_, W> {
 impl<W: Write> Watch for Events<'_, '_, W> {
     fn open(&mut self, at: Moment, frame: Frame) {
         let frame = self.frames.of(frame);
-        self.open.push(frame);
-        self.event("O", at, frame);
+        self.open_frame(at, frame);
     }
 
     fn close(&mut self, at: Moment) {

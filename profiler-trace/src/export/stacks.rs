@@ -118,7 +118,7 @@ impl Scale {
 }
 
 /// A cast from floating point saturates, and makes 0 of what is not a number.
-fn moment(ns: f64) -> Moment {
+pub(super) fn moment(ns: f64) -> Moment {
     (ns * PER_NS as f64).round() as i64 as Moment
 }
 

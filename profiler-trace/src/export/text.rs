@@ -160,19 +160,25 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     lines.push(match trace.record_cost {
         Some(cost) => {
             let of = |costs: &FormCosts, form| {
-                format!(
-                    "{} ticks inside, {} in all (back to back {} and {})",
-                    digits(costs.inside_ticks(form)),
-                    digits(costs.total_ticks(form)),
-                    digits(costs.adjacent_inside_ticks(form)),
-                    digits(costs.adjacent_total_ticks(form)),
-                )
+                [
+                    costs.total_ticks(form),
+                    costs.inside_ticks(form),
+                    costs.adjacent_total_ticks(form),
+                    costs.adjacent_inside_ticks(form),
+                ]
+                .map(digits)
             };
+            let short = |[total, inside, adjacent_total, adjacent_inside]: [String; 4]| {
+                format!("{total} and {inside} ({adjacent_total} and {adjacent_inside})")
+            };
+            let [total, inside, adjacent_total, adjacent_inside] =
+                of(&cost.one_lane, RegionForm::Block);
             format!(
-                "cost of a record: a region {}, by a token {}, by an elected lane {}; {}",
-                of(&cost.one_lane, RegionForm::Block),
-                of(&cost.one_lane, RegionForm::Token),
-                of(&cost.elected, RegionForm::Block),
+                "cost of a record: a region takes {total} ticks, {inside} of them in its own time \
+                 ({adjacent_total} and {adjacent_inside} back to back), by a token {}, by an elected \
+                 lane {}; {}",
+                short(of(&cost.one_lane, RegionForm::Token)),
+                short(of(&cost.elected, RegionForm::Block)),
                 if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
             )
         }

@@ -544,7 +544,7 @@ fn where_lost(warp: &Warp, end: f64) -> f64 {
 }
 
 /// An item with times that can be ordered.
-fn item<What>(start: f64, end: f64, depth: i32, what: What) -> Item<What> {
+pub(super) fn item<What>(start: f64, end: f64, depth: i32, what: What) -> Item<What> {
     let start = if start.is_finite() { start } else { 0.0 };
     let end = if end.is_finite() { end.max(start) } else { start };
     Item { start, end, depth, what }

@@ -60,10 +60,10 @@ impl Trace {
         buffered(writer, |writer| hatchet::write(self, writer))
     }
 
-    /// Writes a file for <https://www.speedscope.app>: for every lane that recorded a profile of
-    /// frames that open and close, as [`Trace::write_folded_to`] describes them. Times are
-    /// nanoseconds on the trace's axis with three decimals. Marks are not shown. The writer need not
-    /// be buffered.
+    /// Writes a file for <https://www.speedscope.app>: for every thread of the host, and for every
+    /// lane that recorded, a profile of frames that open and close, the latter as
+    /// [`Trace::write_folded_to`] describes them. Times are nanoseconds on the trace's axis with
+    /// three decimals. Marks are not shown. The writer need not be buffered.
     ///
     /// The viewer reads the file at once and lists all profiles, so that `options` bound how many
     /// warps are written; the file's name says how many of how many they are.
@@ -79,10 +79,10 @@ impl Trace {
         buffered(writer, |writer| speedscope::write(self, options, writer))
     }
 
-    /// Writes a row for every kernel of a warp, every region and every mark, as CSV (RFC 4180, lines
-    /// end as on Unix) with a line of column names first. What a row does not have is empty. Floating
-    /// point numbers have as many digits as it takes to read the same number again. The writer need
-    /// not be buffered.
+    /// Writes a row for every kernel of a warp, every region, every mark, and everything that the
+    /// host did, as CSV (RFC 4180, lines end as on Unix) with a line of column names first. What a row
+    /// does not have is empty. Floating point numbers have as many digits as it takes to read the same
+    /// number again. The writer need not be buffered.
     ///
     /// `docs/formats.md` lists the columns; the first, `schema`, is 1 in every row.
     ///

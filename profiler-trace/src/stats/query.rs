@@ -4,10 +4,11 @@ use std::fmt;
 use std::ops::Range;
 
 use profiler_wire::header::Dim3;
+use profiler_wire::symbol::CALIBRATION;
 
 use super::pattern::Pattern;
 use super::{GroupBy, Stats, collect};
-use crate::model::{SiteIndex, Trace, Warp};
+use crate::model::{Site, SiteIndex, Trace, Warp};
 
 /// What the rows of the statistics are about, and which launches, warps and regions are in them.
 ///
@@ -192,7 +193,10 @@ impl StatsQuery {
                 unmet.push(format!("no kernel is called {}: {}", pattern.text(), list(kernels())));
             }
         }
-        let sites = || trace.sites.iter().map(|site| site.name.as_str());
+        // Not those by which the profiler measures what a record costs.
+        let own = trace.sites.iter().find(|site| site.symbol.as_deref() == Some(CALIBRATION));
+        let is_users = |site: &&Site| own.is_none_or(|own| own.module != site.module);
+        let sites = || trace.sites.iter().filter(is_users).map(|site| site.name.as_str());
         for pattern in &self.names {
             if !sites().any(|name| pattern.matches(name)) {
                 unmet.push(format!("no region is called {}: {}", pattern.text(), list(sites())));

@@ -1,6 +1,10 @@
-//! A trace with something of everything that a kernel can record.
+//! A trace with something of everything that a kernel can record, and a host beside it.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
-use profiler_trace::{Diagnostic, DiagnosticKind, Region, RegionForm, SiteIndex, Trace, Value};
+use profiler_trace::{
+    Diagnostic, DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, RegionForm,
+    SiteIndex, Trace, Value,
+};
 use profiler_wire::{SiteKind, Strategy};
 
 use crate::support::{gpu, last, launch, mark, region, site, time, warp};
@@ -95,5 +99,26 @@ fn fill(trace: &mut Trace, warp: usize, entry: f64, sites: &Sites) {
     if trace.warps[warp].warp == 1 {
         region(trace, warp, sites.load, 0, at(16_000.0), 0.0);
         last(trace, warp).end = None;
+    }
+}
+
+/// What two threads of the host did meanwhile; two spans of one of them cross.
+pub(crate) fn host() -> HostTrace {
+    let span = |name: &str, start_ns, end_ns, kind| HostSpan {
+        name: name.to_owned(),
+        start_ns,
+        end_ns,
+        kind,
+    };
+    let main = vec![
+        span("all", -3000.5, 9000.25, HostSpanKind::Span),
+        span(KERNEL, 100.0, 200.0, HostSpanKind::Launch(Some(1))),
+        span("late", 8000.0, 10_000.0, HostSpanKind::Span),
+    ];
+    let loader = vec![span("a call", 50.0, 60.0, HostSpanKind::Launch(None))];
+    let thread = |name: &str, spans| HostThread { name: name.to_owned(), spans };
+    HostTrace {
+        threads: vec![thread("main", main), thread("a, \"loader\"", loader)],
+        uncertainty_ns: 12.5,
     }
 }

@@ -1,13 +1,14 @@
 //! Catapult's trace viewer, which was chrome://tracing, and Chrome JSON.
 
 use libtest_mimic::Failed;
+use profiler_test_tools::Tool;
 use profiler_trace::{ExportOptions, Grouping, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
 use crate::Test;
-use crate::find::{self, Tool};
 use crate::support::{edge, gpu, launch, mark, site, warp};
+use crate::tools;
 use crate::zoo::{KERNEL, zoo};
 
 const NEEDS: &[Tool] = &[Tool::Catapult, Tool::NodeModules, Tool::Chromium];
@@ -41,8 +42,8 @@ fn import(trace: &Trace, options: &ExportOptions, name: &str) -> Result<Value, F
             ...new TextEncoder().encode(JSON.stringify(out))));";
     let mut bytes = Vec::new();
     trace.write_chrome_to(&mut bytes, options)?;
-    let viewer = std::fs::read_to_string(Tool::Catapult.path())?;
-    let polyfill = Tool::NodeModules.path().join("webcomponents.js/webcomponents.min.js");
+    let viewer = std::fs::read_to_string(Tool::Catapult.find()?)?;
+    let polyfill = Tool::NodeModules.find()?.join("webcomponents.js/webcomponents.min.js");
     let polyfill = std::fs::read_to_string(polyfill)?;
     // A script may hold any text but its own end.
     let text = Value::from(String::from_utf8(bytes)?).to_string().replace("</", "<\\/");
@@ -52,8 +53,8 @@ fn import(trace: &Trace, options: &ExportOptions, name: &str) -> Result<Value, F
          window.__hideTraceViewerPolyfillWarning = true;</script><script>{polyfill}</script>\
          {viewer}<pre id=\"out\"></pre><script>const text = {text};\n{PROGRAM}</script>"
     );
-    let path = find::file(&format!("{name}.html"), page.as_bytes())?;
-    let page = find::page(name, &format!("file://{}", path.display()))?;
+    let path = tools::file(&format!("{name}.html"), page.as_bytes())?;
+    let page = tools::page(name, &format!("file://{}", path.display()))?;
     let (_, out) = page.split_once("<pre id=\"out\">").ok_or("the page shows nothing")?;
     let out = out.split('<').next().unwrap_or_default();
     Ok(serde_json::from_slice(&decode(out)).map_err(|error| format!("{error} in {page}"))?)

@@ -3,13 +3,14 @@
 use std::process::Command;
 
 use libtest_mimic::Failed;
+use profiler_test_tools::Tool;
 use profiler_trace::{GroupBy, Stats, Summary, Trace};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
 use crate::Test;
-use crate::find::{self, Tool};
 use crate::support::{gpu, launch, region, site, warp};
+use crate::tools;
 use crate::zoo::{COMPUTE, KERNEL, STORE, zoo};
 
 const NEEDS: &[Tool] = &[Tool::ProtonViewer];
@@ -25,10 +26,10 @@ pub(crate) const TESTS: &[Test] = &[
 fn view(trace: &Trace, file: &str, arguments: &[&str]) -> Result<String, Failed> {
     let mut bytes = Vec::new();
     trace.write_hatchet_to(&mut bytes)?;
-    let path = find::file(file, &bytes)?;
-    let mut command = Command::new(Tool::ProtonViewer.path());
+    let path = tools::file(file, &bytes)?;
+    let mut command = Command::new(Tool::ProtonViewer.find()?);
     // Whatever the machine's language is, names are UTF-8.
-    Ok(find::output(command.args(arguments).arg(&path).env("PYTHONUTF8", "1"))?)
+    Ok(tools::output(command.args(arguments).arg(&path).env("PYTHONUTF8", "1"))?)
 }
 
 /// What a viewer's tree says of frames of this name, in order.

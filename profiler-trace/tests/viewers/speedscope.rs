@@ -3,14 +3,15 @@
 use std::process::Command;
 
 use libtest_mimic::Failed;
+use profiler_test_tools::Tool;
 use profiler_trace::{SpeedscopeOptions, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
 use crate::Test;
-use crate::find::{self, Tool};
 use crate::support::{gpu, last, launch, region, site, warp};
-use crate::zoo::{KERNEL, zoo};
+use crate::tools;
+use crate::zoo::{KERNEL, host, zoo};
 
 const SCHEMA: &[Tool] = &[Tool::NodeModules];
 const PAGE: &[Tool] = &[Tool::NodeModules, Tool::Chromium];
@@ -19,6 +20,11 @@ pub(crate) const TESTS: &[Test] = &[
     Test { name: "speedscope::files_are_valid", needs: SCHEMA, run: files_are_valid },
     Test { name: "speedscope::frames_nest", needs: &[], run: frames_nest },
     Test { name: "speedscope::warps_are_bounded", needs: &[], run: warps_are_bounded },
+    Test {
+        name: "speedscope::threads_of_the_host",
+        needs: &[],
+        run: threads_of_the_host_are_profiles,
+    },
     Test { name: "speedscope::the_page_lists_profiles", needs: PAGE, run: page_lists_profiles },
     Test { name: "speedscope::the_page_shows_times", needs: PAGE, run: page_shows_times },
 ];
@@ -44,15 +50,16 @@ fn files_are_valid() -> Result<(), Failed> {
             console.log(ok ? 'valid' : JSON.stringify(check.errors));\n\
         }";
     let options = SpeedscopeOptions::default();
-    let full = find::file("valid.speedscope.json", &written(&zoo().0, &options)?)?;
-    let empty = find::file("empty.speedscope.json", &written(&gpu(), &options)?)?;
+    let with_host = Trace { host: host(), ..zoo().0 };
+    let full = tools::file("valid.speedscope.json", &written(&with_host, &options)?)?;
+    let empty = tools::file("empty.speedscope.json", &written(&gpu(), &options)?)?;
     // The check itself is checked: a frame that is no number is not valid.
     let broken = String::from_utf8(written(&zoo().0, &options)?)?;
     let broken = broken.replacen("\"frame\":0", "\"frame\":\"0\"", 1);
-    let broken = find::file("broken.speedscope.json", broken.as_bytes())?;
+    let broken = tools::file("broken.speedscope.json", broken.as_bytes())?;
     let mut command = Command::new("node");
-    command.args(["-e", PROGRAM]).arg(Tool::NodeModules.path()).args([full, empty, broken]);
-    let text = find::output(&mut command)?;
+    command.args(["-e", PROGRAM]).arg(Tool::NodeModules.find()?).args([full, empty, broken]);
+    let text = tools::output(&mut command)?;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[..2], ["valid", "valid"]);
     assert!(lines[2].contains("must be number"), "{text}");
@@ -80,6 +87,40 @@ fn frames_nest() -> Result<(), Failed> {
         }
         assert!(open.is_empty() && profile["endValue"].as_f64() == Some(last), "{profile}");
     }
+    Ok(())
+}
+
+/// Threads come before warps; what crosses within one has a profile of its own.
+fn threads_of_the_host_are_profiles() -> Result<(), Failed> {
+    let trace = Trace { host: host(), ..zoo().0 };
+    let options = SpeedscopeOptions { first_warp: 0, most_warps: 1 };
+    let file: Value = serde_json::from_slice(&written(&trace, &options)?)?;
+    let profiles = file["profiles"].as_array().expect("profiles");
+    let frames = &file["shared"]["frames"];
+    let events = |profile: &Value| -> Vec<(String, String, f64)> {
+        let events = profile["events"].as_array().into_iter().flatten();
+        let event = |event: &Value| {
+            let frame = event["frame"].as_u64().expect("a frame") as usize;
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let at = event["at"].as_f64().expect("a time");
+            (text(&event["type"]), text(&frames[frame]["name"]), at)
+        };
+        events.map(event).collect()
+    };
+    let names: Vec<&str> = profiles.iter().filter_map(|profile| profile["name"].as_str()).collect();
+    let [main, crossing, loader] = ["main", "main, crossing 1", "a, \"loader\""];
+    assert_eq!(names[..3], [main, crossing, loader].map(|name| format!("host, thread {name}")));
+    assert!(names[3].starts_with(KERNEL), "{names:?}");
+    let at = |sign: &str, name: &str, at: f64| (sign.to_owned(), name.to_owned(), at);
+    let expected = [
+        at("O", "all", -3000.5),
+        at("O", KERNEL, 100.0),
+        at("C", KERNEL, 200.0),
+        at("C", "all", 9000.25),
+    ];
+    assert_eq!(events(&profiles[0]), expected);
+    assert_eq!(profiles[0]["startValue"], -3000.5);
+    assert_eq!(events(&profiles[1]), [at("O", "late", 8000.0), at("C", "late", 10_000.0)]);
     Ok(())
 }
 
@@ -115,15 +156,15 @@ fn page(trace: &Trace, name: &str, view: &str) -> Result<String, Failed> {
         "speedscope.loadFileFromBase64('{name}', \
          btoa(String.fromCharCode(...new TextEncoder().encode({text}))))"
     );
-    let script = find::file(&format!("{name}.js"), script.as_bytes())?;
-    let page = Tool::NodeModules.path().join("speedscope/dist/release/index.html");
+    let script = tools::file(&format!("{name}.js"), script.as_bytes())?;
+    let page = Tool::NodeModules.find()?.join("speedscope/dist/release/index.html");
     let page = std::fs::canonicalize(page)?;
     let address = format!(
         "file://{}#localProfilePath={}&view={view}",
         page.display(),
         script.to_string_lossy().trim_start_matches('/')
     );
-    find::page(name, &address)
+    tools::page(name, &address)
 }
 
 fn page_lists_profiles() -> Result<(), Failed> {

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
-use profiler_trace::{GroupBy, SiteIndex, Stats, Trace, Value};
+use profiler_test_tools::Tool;
+use profiler_trace::{GroupBy, HostSpanKind, SiteIndex, Stats, Trace, Value};
 use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json};
 
 use crate::Test;
-use crate::find::{self, Tool};
 use crate::support::{gpu, last};
-use crate::zoo::{KERNEL, STORE, zoo};
+use crate::tools;
+use crate::zoo::{KERNEL, STORE, host, zoo};
 
-const NEEDS: &[Tool] = &[Tool::Python];
+const NEEDS: &[Tool] = &[Tool::Python(&[])];
 
 pub(crate) const TESTS: &[Test] = &[
     Test { name: "tables::events_are_read_back", needs: NEEDS, run: events_are_read_back },
@@ -37,8 +38,8 @@ fn read_csv(file: &Path) -> Result<Vec<Row>, Failed> {
         \x20   for row in csv.DictReader(file, strict=True):\n\
         \x20       assert None not in row and None not in row.values(), row\n\
         \x20       print(json.dumps(row))";
-    let mut command = Command::new(Tool::Python.path());
-    rows(&find::output(command.args(["-c", PROGRAM]).arg(file))?)
+    let mut command = Command::new(Tool::Python(&[]).find()?);
+    rows(&tools::output(command.args(["-c", PROGRAM]).arg(file))?)
 }
 
 /// The rows of a file of lines of JSON, as `json.loads` has them.
@@ -47,8 +48,8 @@ fn read_lines(file: &Path) -> Result<Vec<Row>, Failed> {
         for line in open(sys.argv[1], encoding='utf-8'):\n\
         \x20   row = json.loads(line, parse_float=lambda text: repr(float(text)))\n\
         \x20   print(json.dumps(row))";
-    let mut command = Command::new(Tool::Python.path());
-    rows(&find::output(command.args(["-c", PROGRAM]).arg(file))?)
+    let mut command = Command::new(Tool::Python(&[]).find()?);
+    rows(&tools::output(command.args(["-c", PROGRAM]).arg(file))?)
 }
 
 fn write(
@@ -57,7 +58,7 @@ fn write(
 ) -> Result<PathBuf, Failed> {
     let mut bytes = Vec::new();
     write(&mut bytes)?;
-    Ok(find::file(name, &bytes)?)
+    Ok(tools::file(name, &bytes)?)
 }
 
 /// A number of CSV or JSON, exactly.
@@ -86,6 +87,7 @@ fn events_are_read_back() -> Result<(), Failed> {
     trace.warps[2].cluster_rank = Some(1);
     last(&mut trace, 2).value = Some(Value::Signed(-5));
     last(&mut trace, 3).value = Some(Value::Float(f64::INFINITY));
+    trace.host = host();
     let csv = read_csv(&write("events.csv", |bytes| trace.write_events_csv_to(bytes))?)?;
     let json = read_lines(&write("events.jsonl", |bytes| trace.write_events_json_to(bytes))?)?;
     for rows in [&csv, &json] {
@@ -162,6 +164,28 @@ fn check_events(trace: &Trace, signal: SiteIndex, rows: &[Row]) {
             assert_eq!(number(row, "end_ns").to_bits(), mark.time.ns.to_bits());
         }
     }
+    for thread in &trace.host.threads {
+        for span in &thread.spans {
+            let row = rows.next().expect("a row of the host");
+            let (kind, kernel) = match span.kind {
+                HostSpanKind::Span => ("host_span", None),
+                HostSpanKind::Launch(launch) => ("host_launch", launch),
+            };
+            let texts = ["kind", "name", "thread"].map(|column| row[column].as_str());
+            let expected = [kind, span.name.as_str(), thread.name.as_str()].map(Some);
+            assert_eq!(texts, expected);
+            assert_eq!(number(row, "start_ns").to_bits(), span.start_ns.to_bits());
+            assert_eq!(number(row, "duration_ns"), span.end_ns - span.start_ns);
+            assert_eq!(is_empty(row, "launch"), kernel.is_none());
+            if let Some(launch) = kernel {
+                assert_eq!(whole(row, "launch"), launch as u64);
+                assert_eq!(row["kernel"], trace.site(trace.launches[launch].kernel).name);
+            }
+            for column in ["warp", "sm", "slot", "start_ticks", "clock", "file"] {
+                assert!(is_empty(row, column), "{column}");
+            }
+        }
+    }
     assert!(rows.next().is_none());
 }
 
@@ -180,8 +204,8 @@ fn statistics_are_read_back() -> Result<(), Failed> {
         let csv = write(&format!("stats-{by:?}.csv"), |bytes| stats.write_csv_to(bytes))?;
         check_statistics(&stats, &read_csv(&csv)?);
         let json = write(&format!("stats-{by:?}.json"), |bytes| stats.write_json_to(bytes))?;
-        let mut command = Command::new(Tool::Python.path());
-        let mut json = rows(&find::output(command.args(["-c", PROGRAM]).arg(json))?)?;
+        let mut command = Command::new(Tool::Python(&[]).find()?);
+        let mut json = rows(&tools::output(command.args(["-c", PROGRAM]).arg(json))?)?;
         let document = json.remove(0);
         check_statistics(&stats, &json);
         assert_eq!((whole(&document, "schema"), &document["notes"]), (1, &stats.notes.into()));

@@ -1,7 +1,9 @@
 //! ptxas and nvdisasm.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
+
+use profiler_test_tools::{Missing, Tool};
 
 use crate::sass::{self, Kernels};
 
@@ -13,11 +15,9 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Finds each tool: the one that its variable names, that of `cargo xtask tools`, or the one in
-    /// `PATH`.
-    pub(crate) fn find() -> Result<Self, String> {
-        let ptxas = find("ptxas", "PROFILER_PTXAS")?;
-        Ok(Self { ptxas, nvdisasm: find("nvdisasm", "PROFILER_NVDISASM")? })
+    /// Finds each tool.
+    pub(crate) fn find() -> Result<Self, Missing> {
+        Ok(Self { ptxas: Tool::Ptxas.find()?, nvdisasm: Tool::Nvdisasm.find()? })
     }
 
     /// Assembles PTX for a target and reads the machine code.
@@ -43,28 +43,5 @@ fn run(command: &mut Command) -> Result<String, String> {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
         Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-}
-
-fn find(tool: &str, variable: &str) -> Result<PathBuf, String> {
-    if let Some(named) = std::env::var_os(variable) {
-        let named = PathBuf::from(named);
-        return if named.is_file() {
-            Ok(named)
-        } else {
-            Err(format!("{variable}={} is no file", named.display()))
-        };
-    }
-    let lib = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/python/lib");
-    let pythons = std::fs::read_dir(lib).into_iter().flatten().filter_map(Result::ok);
-    let installed = pythons
-        .map(|python| python.path().join("site-packages/nvidia/cu13/bin").join(tool))
-        .find(|path| path.is_file());
-    if let Some(path) = installed {
-        return Ok(path);
-    }
-    match Command::new(tool).arg("--version").output() {
-        Ok(output) if output.status.success() => Ok(PathBuf::from(tool)),
-        _ => Err(format!("{tool} is missing: run `cargo xtask tools`, or let {variable} name it")),
     }
 }

@@ -23,14 +23,14 @@ pub(super) enum Format {
     Folded,
     /// For www.speedscope.app (.speedscope.json)
     Speedscope,
-    /// A row for each kernel of a warp, region and mark, as CSV (.csv)
+    /// A row for each kernel of a warp, region, mark and span of the host, as CSV (.csv)
     EventsCsv,
     /// The same as JSON, an object a line (.jsonl)
     EventsJson,
-    /// The same as a table for DuckDB, Polars, DataFusion or Spark (.parquet)
+    /// The same without the host's spans, as a table for DuckDB, Polars or Spark (.parquet)
     #[cfg(feature = "parquet")]
     Parquet,
-    /// The same as Arrow's IPC file, also called Feather (.arrow)
+    /// That table as Arrow's IPC file, also called Feather (.arrow)
     #[cfg(feature = "parquet")]
     Arrow,
     /// A flame graph of regions by their own time (.svg)
@@ -71,6 +71,20 @@ impl Format {
     /// Whether it is one that shows tracks over time, and takes options for them.
     pub(super) fn is_timeline(self) -> bool {
         matches!(self, Self::Perfetto | Self::Chrome)
+    }
+
+    /// Whether it has room for what the host did.
+    pub(super) fn shows_host(self) -> bool {
+        match self {
+            Self::Perfetto
+            | Self::Chrome
+            | Self::Speedscope
+            | Self::EventsCsv
+            | Self::EventsJson => true,
+            Self::Hatchet | Self::Folded | Self::Flamegraph => false,
+            #[cfg(feature = "parquet")]
+            Self::Parquet | Self::Arrow => false,
+        }
     }
 
     /// Whether compressing it once more gains nothing.

@@ -85,7 +85,7 @@ impl View {
         in_region: &mut [f64],
         by_site: &mut HashMap<SiteIndex, Vec<f64>>,
     ) {
-        let mut stacks: HashMap<(u8, Option<u32>), Stack> = HashMap::new();
+        let mut stacks: HashMap<(u8, Option<u32>), Stack<SiteIndex>> = HashMap::new();
         // Regions are in order of their start: those that touch make one stretch.
         let mut stretch: Option<(f64, f64)> = None;
         for region in warp.regions.iter().filter(|region| region.depth < self.depth) {
@@ -129,6 +129,11 @@ impl View {
 
     /// Adds a stretch of time to the columns that it touches.
     fn add(&self, columns: &mut [f64], from: f64, to: f64) {
+        self.each_column(from, to, |column, ns| columns[column] += ns);
+    }
+
+    /// Tells how much of a stretch of time lies in each column that it touches, in nanoseconds.
+    pub(super) fn each_column(&self, from: f64, to: f64, mut tell: impl FnMut(usize, f64)) {
         let (from, to) = (from.max(self.start_ns), to.min(self.end_ns));
         // Not where one is no number, either.
         if from.partial_cmp(&to) != Some(Ordering::Less) {
@@ -137,9 +142,8 @@ impl View {
         let width = (self.end_ns - self.start_ns) / self.columns as f64;
         let edge = |column: usize| self.start_ns + width * column as f64;
         let first = (((from - self.start_ns) / width) as usize).min(self.columns - 1);
-        for (offset, sum) in columns[first..].iter_mut().enumerate() {
-            let column = first + offset;
-            *sum += (to.min(edge(column + 1)) - from.max(edge(column))).max(0.0);
+        for column in first..self.columns {
+            tell(column, (to.min(edge(column + 1)) - from.max(edge(column))).max(0.0));
             if edge(column + 1) >= to {
                 break;
             }
@@ -161,23 +165,28 @@ fn end_ns(region: &Region, last_ns: f64) -> f64 {
     region.end.map_or(last_ns, |end| end.ns).max(region.start.ns)
 }
 
-/// The regions that a lane is in on one track.
-#[derive(Default)]
-struct Stack {
+/// The regions that a lane is in on one track, or what a thread of the host is in.
+pub(super) struct Stack<T> {
     /// Those that were begun and not left yet, with their ends.
-    open: Vec<(SiteIndex, f64)>,
+    open: Vec<(T, f64)>,
     /// Up to where all was told.
     at: f64,
 }
 
-impl Stack {
+impl<T> Default for Stack<T> {
+    fn default() -> Self {
+        Self { open: Vec::new(), at: 0.0 }
+    }
+}
+
+impl<T: Copy> Stack<T> {
     /// A region begins; `tell` hears which regions were the innermost up to then.
-    fn begin(
+    pub(super) fn begin(
         &mut self,
-        site: SiteIndex,
+        site: T,
         start: f64,
         end: f64,
-        tell: &mut impl FnMut(SiteIndex, f64, f64),
+        tell: &mut impl FnMut(T, f64, f64),
     ) {
         self.leave_until(start, tell);
         if let Some((around, _)) = self.open.last() {
@@ -188,7 +197,7 @@ impl Stack {
     }
 
     /// Leaves the regions that end by this time.
-    fn leave_until(&mut self, time: f64, tell: &mut impl FnMut(SiteIndex, f64, f64)) {
+    pub(super) fn leave_until(&mut self, time: f64, tell: &mut impl FnMut(T, f64, f64)) {
         while let Some(&(site, end)) = self.open.last().filter(|(_, end)| *end <= time) {
             // One that crosses the region behind it may have ended while that was innermost.
             if end > self.at {

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use anstyle::{Ansi256Color, Style};
+use anstyle::{Ansi256Color, Color, Style};
 use profiler_trace::{Launch, SiteIndex, Trace};
 
 use super::cells::{Cell, Filled};
+use super::host::{self, Host};
 use super::rows::{ACTIVE, RowKind};
 use crate::units::{counted, digits, duration};
 
@@ -23,6 +24,10 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 const COLORS: [u8; 8] = [74, 214, 36, 228, 32, 166, 175, 250];
 /// Black on any of them.
 const INK: u8 = 16;
+/// What the host did, in light letters on dark grey, which is none of [`COLORS`].
+const HOST_STYLE: Style = Style::new()
+    .fg_color(Some(Color::Ansi256(Ansi256Color(255))))
+    .bg_color(Some(Color::Ansi256(Ansi256Color(239))));
 /// Columns from one time along the top to the next, at least.
 const LABEL_WIDTH: usize = 12;
 /// A name in the legend is cut where it would push all else away.
@@ -38,6 +43,9 @@ pub(super) struct Drawing<'t> {
     pub(super) kind: RowKind,
     pub(super) columns: usize,
     pub(super) label_width: usize,
+    /// How many warps the row with the most of them shows.
+    pub(super) warps_a_row: usize,
+    pub(super) host: Host<'t>,
     /// Labels, and what filled the cells.
     pub(super) rows: Vec<(String, Filled)>,
 }
@@ -59,16 +67,18 @@ impl Drawing<'_> {
     /// The drawing: title, axis, rows, how many warps were active, legend.
     pub(super) fn text(&self) -> String {
         let regions = self.regions();
-        let looks = self.looks(&regions);
+        let (looks, host_letters) = self.looks(&regions);
         let mut text = String::new();
         self.title(&mut text);
         self.axis(&mut text);
+        self.host(&mut text, &host_letters);
         for (label, filled) in &self.rows {
             let _ = write!(text, "{label:<width$} ", width = self.label_width);
             self.cells(&mut text, &filled.cells, &looks);
         }
         self.active(&mut text);
         self.legend(&mut text, &regions, &looks);
+        self.host_legend(&mut text, &host_letters);
         text
     }
 
@@ -85,12 +95,11 @@ impl Drawing<'_> {
         regions
     }
 
-    /// A letter for each region: one of its name if that is free.
-    fn looks(&self, regions: &[(SiteIndex, f64)]) -> HashMap<SiteIndex, Look> {
+    /// A look for each region, and a letter for each name of the host's: one of its name if that is
+    /// free.
+    fn looks(&self, regions: &[(SiteIndex, f64)]) -> (HashMap<SiteIndex, Look>, Vec<char>) {
         let mut free: Vec<char> = LETTERS.chars().collect();
-        let mut looks = HashMap::new();
-        for (index, (site, _)) in regions.iter().enumerate() {
-            let name = &self.trace.site(*site).name;
+        let mut take = |name: &str| {
             let own = name.chars().flat_map(|c| [c, c.to_ascii_uppercase()]);
             let letter = own
                 .filter(|letter| free.contains(letter))
@@ -98,11 +107,15 @@ impl Drawing<'_> {
                 .next()
                 .unwrap_or(OTHERS);
             free.retain(|&other| other != letter);
+            letter
+        };
+        let looks = regions.iter().enumerate().map(|(index, (site, _))| {
+            let letter = take(&self.trace.site(*site).name);
             let color = Ansi256Color(COLORS[index % COLORS.len()]);
-            let style = Ansi256Color(INK).on(color);
-            looks.insert(*site, Look { letter, style });
-        }
-        looks
+            (*site, Look { letter, style: Ansi256Color(INK).on(color) })
+        });
+        let looks = looks.collect();
+        (looks, self.host.names.iter().map(|(name, _)| take(name.text)).collect())
     }
 
     fn title(&self, text: &mut String) {
@@ -116,7 +129,7 @@ impl Drawing<'_> {
             text,
             "launch {}{of}: {}, {}, {}",
             self.launch_index,
-            one_line(&self.trace.site(launch.kernel).name),
+            one_line(&self.trace.site(launch.kernel).name, LONGEST_NAME),
             duration(launch.end_ns - launch.start_ns),
             counted(launch.warps.len(), "warp"),
         );
@@ -135,7 +148,12 @@ impl Drawing<'_> {
             RowKind::Sm => "SMs",
         };
         let column = (end - start) / self.columns as f64;
-        let _ = writeln!(text, "{kind} from top to bottom; a column is {}", duration(column));
+        let together = match self.warps_a_row {
+            0 | 1 => String::new(),
+            warps => format!(", up to {warps} warps a row"),
+        };
+        let column = duration(column);
+        let _ = writeln!(text, "{kind} from top to bottom{together}; a column is {column}");
     }
 
     /// Round times along the top, each beginning at the column that it falls into.
@@ -162,6 +180,25 @@ impl Drawing<'_> {
         let _ = writeln!(text, "{}", line.trim_end());
     }
 
+    /// The rows of the host's threads, and what is not in them.
+    fn host(&self, text: &mut String, letters: &[char]) {
+        for (label, cells) in &self.host.rows {
+            let _ = write!(text, "{label:<width$} ", width = self.label_width);
+            for run in cells.chunk_by(|left, right| left == right) {
+                let Some(name) = run[0] else {
+                    text.extend(run.iter().map(|_| ' '));
+                    continue;
+                };
+                let letters: String = run.iter().map(|_| letters[name]).collect();
+                let _ = write!(text, "{HOST_STYLE}{letters}{HOST_STYLE:#}");
+            }
+            end_line(text);
+        }
+        if let Some(missing) = &self.host.missing {
+            let _ = writeln!(text, "{missing}");
+        }
+    }
+
     fn cells(&self, text: &mut String, cells: &[Cell], looks: &HashMap<SiteIndex, Look>) {
         for run in cells.chunk_by(|left, right| left == right) {
             match run[0] {
@@ -174,8 +211,7 @@ impl Drawing<'_> {
                 }
             }
         }
-        text.truncate(text.trim_end_matches(' ').len());
-        text.push('\n');
+        end_line(text);
     }
 
     /// How many warps were in the kernel, over time.
@@ -216,7 +252,8 @@ impl Drawing<'_> {
         looks: &HashMap<SiteIndex, Look>,
     ) {
         let kernel: f64 = self.rows.iter().flat_map(|(_, filled)| &filled.kernel_ns).sum();
-        let names = regions.iter().map(|(site, _)| one_line(&self.trace.site(*site).name));
+        let name = |site: &SiteIndex| one_line(&self.trace.site(*site).name, LONGEST_NAME);
+        let names = regions.iter().map(|(site, _)| name(site));
         let names: Vec<String> = names.collect();
         let width = names.iter().map(|name| name.chars().count()).fold(NONE.len(), usize::max);
         let none: f64 = self.rows.iter().map(|(_, filled)| filled.no_region_ns).sum();
@@ -238,6 +275,31 @@ impl Drawing<'_> {
         }
         line(Look { letter: NO_REGION, style: Style::new() }, NONE, none);
     }
+
+    fn host_legend(&self, text: &mut String, letters: &[char]) {
+        let Host { names, .. } = &self.host;
+        if names.is_empty() {
+            return;
+        }
+        let line = |name: &host::Name<'_>| {
+            let text = one_line(name.text, LONGEST_NAME);
+            if name.is_launch { format!("{text} (launch)") } else { text }
+        };
+        let lines: Vec<String> = names.iter().map(|(name, _)| line(name)).collect();
+        let width = lines.iter().map(|name| name.chars().count()).fold(NONE.len(), usize::max);
+        let within = match self.trace.host.uncertainty_ns {
+            0.0 => String::new(),
+            ns => format!("; times within {} of the device's", duration(ns)),
+        };
+        let _ = writeln!(
+            text,
+            "\nwhat the host did, the time of each span without those within it{within}:"
+        );
+        for ((name, (_, ns)), letter) in lines.iter().zip(names).zip(letters) {
+            let ns = duration(*ns);
+            let _ = writeln!(text, "  {HOST_STYLE}{letter}{HOST_STYLE:#} {name:<width$}  {ns:>10}");
+        }
+    }
 }
 
 /// The smallest of 1, 2, 5, 10, 20, 50, .. nanoseconds (and of their decimal parts) that is at least
@@ -251,11 +313,17 @@ fn round_step(at_least_ns: f64) -> f64 {
         .unwrap_or(at_least_ns)
 }
 
-/// A name on one line, cut where it is very long.
-fn one_line(name: &str) -> String {
+/// Ends a line of cells, without the blanks at its end.
+fn end_line(text: &mut String) {
+    text.truncate(text.trim_end_matches(' ').len());
+    text.push('\n');
+}
+
+/// A name on one line, cut where it has more characters than `longest`.
+pub(super) fn one_line(name: &str, longest: usize) -> String {
     let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let mut text: String = name.chars().take(LONGEST_NAME).map(visible).collect();
-    if name.chars().nth(LONGEST_NAME).is_some() {
+    let mut text: String = name.chars().take(longest).map(visible).collect();
+    if name.chars().nth(longest).is_some() {
         text.push('…');
     }
     text

@@ -123,6 +123,6 @@ fn shorter<'l>(label: &'l str, behind: &str) -> &'l str {
 }
 
 /// The width of the longest label, [`ACTIVE`] among them.
-pub(super) fn label_width(rows: &[Row]) -> usize {
-    rows.iter().map(|row| row.label.chars().count()).fold(ACTIVE.len(), usize::max)
+pub(super) fn label_width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
+    labels.map(|label| label.chars().count()).fold(ACTIVE.len(), usize::max)
 }
