@@ -335,6 +335,26 @@ fn another_lane_may_record_behind_the_exit_of_lane_0() {
 }
 
 #[test]
+fn both_ways_take_a_begin_with_a_track_for_certain_up_to_2_40_ticks_after_the_entry() {
+    for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
+        let mut module = SyntheticModule::new(Keep::First, 4);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        let region = module.site(SiteKind::Region, "a");
+        let mark = module.site(SiteKind::Mark, "mark");
+        let start = ENTRY + after_entry;
+        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+        warp.mark(mark, None, ENTRY + (1 << 39)).range(region, Some(3), start, start + 10);
+        warp.leave(start + 20, 64_000 + after_entry / 2);
+        module.warps.push(warp);
+        let capture = module.into_capture().expect("the sites are whole");
+        assert_eq!(direct_lane(&capture).is_some(), is_certain);
+        let trace = carefully(&capture);
+        assert_eq!(trace.diagnostics.get(Kind::AmbiguousWrap).is_none(), is_certain);
+        assert_eq!(trace, Decoder::new(&capture).trace());
+    }
+}
+
+#[test]
 fn lanes_beside_each_other_are_not_mixed_up() {
     let mut module = SyntheticModule::new(Keep::First, 4);
     module.lane_capacity = Some(4);
