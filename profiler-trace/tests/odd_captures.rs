@@ -203,6 +203,38 @@ fn the_reading_that_is_not_of_its_warp_is_named() {
     assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
 }
 
+/// In a lane whose records hold the timer, a reading of both clocks says its time itself.
+#[test]
+fn a_reading_outside_of_a_warp_by_the_timer_is_named() {
+    for (globaltimer, is_odd) in [(64_100, true), (64_400, false), (70_000, true)] {
+        let mut module = module();
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_256);
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.range(REGION, None, 64_300, 64_350).anchor(1_200, globaltimer).leave(2_000, 64_500);
+        module.warps.push(warp);
+        let trace = decode(&capture(module));
+        let said = trace.diagnostics.get(Kind::DamagedUnit);
+        assert_eq!(said.map(|said| said.count), is_odd.then_some(1), "{}", trace.diagnostics);
+        let place = said.and_then(|said| said.place);
+        assert!(place.is_none_or(|place| place.unit == Some(1)), "{place:?}");
+        assert_eq!(trace.warps[0].regions.len(), 1);
+    }
+}
+
+#[test]
+fn of_a_warp_of_no_known_kernel_the_missing_counts_are_said() {
+    let mut module = module();
+    module.warps.push(warp(9));
+    module.warps[0].header.kernel = REGION;
+    let mut capture = capture(module);
+    assert_eq!(decode(&capture).lost_unplaced, 3);
+    capture.modules[0].lane_counts.truncate(8 * 30);
+    let trace = decode(&capture);
+    assert_eq!(trace.diagnostics.count(Kind::UnknownKernel), 1);
+    assert_eq!(trace.diagnostics.count(Kind::TruncatedCapture), 1);
+    assert_eq!(trace.lost_unplaced, 3);
+}
+
 /// The frequency is told where cycles were recorded, and where it is known.
 #[test]
 fn the_frequency_is_told() {
