@@ -2,8 +2,9 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, DiagnosticKind as Kind, Place, Trace, Value, decode};
-use profiler_wire::SiteKind;
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
+use profiler_wire::record::{stamp, tag};
+use profiler_wire::{RecordKind, SiteKind};
 
 const REGION: u32 = 1;
 const KERNEL: u32 = 2;
@@ -201,6 +202,18 @@ fn the_reading_that_is_not_of_its_warp_is_named() {
     let said =
         trace.diagnostics.get(Kind::DamagedUnit).expect("the timer said so before the entry");
     assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
+}
+
+#[test]
+fn a_reading_of_both_clocks_has_no_site() {
+    let mut module = module();
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.unit([64_100, stamp(tag(RecordKind::Anchor, REGION), 1_200)]).leave(2_000, 64_500);
+    module.warps.push(warp);
+    let trace = decode(&capture(module));
+    let said = trace.diagnostics.get(Kind::DamagedUnit).expect("it names a site");
+    assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(0)));
+    assert!(trace.warps[0].anchors.is_empty());
 }
 
 /// In a lane whose records hold the timer, a reading of both clocks says its time itself.

@@ -199,6 +199,30 @@ fn ends_whose_begins_were_overwritten_in_a_ring() {
     assert_eq!(trace.diagnostics.count(Kind::UnmatchedEnd), 2);
 }
 
+/// Where the capture ends within a ring of a warp that never left, too.
+#[test]
+fn the_unit_without_a_begin_is_named_in_both_ways() {
+    let mut module = SyntheticModule::new(Keep::Last, 4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "a");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    for ticks in 6_000..6_004 {
+        warp.mark(mark, None, ticks);
+    }
+    warp.end(region, None, 6_004).mark(mark, None, 6_005);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    for held in [4, 3] {
+        capture.modules[0].records.truncate(16 * held);
+        assert!(direct_lane(&capture).is_some());
+        let trace = Decoder::new(&capture).trace();
+        let said = trace.diagnostics.get(Kind::UnmatchedEnd).expect("its begin was overwritten");
+        assert_eq!(said.place.and_then(|place| place.unit), Some(0), "{held} of 4");
+        assert_eq!(trace, carefully(&capture));
+    }
+}
+
 #[test]
 fn crossing_tokens_on_and_off_tracks() {
     let capture = one(Keep::First, 16, |warp| {
