@@ -147,6 +147,11 @@ fn a_lost_part_is_named_with_its_slots_and_costs_no_others() {
                 (count(Kind::UnreadableSlot), count(Kind::UnreadableRecords)),
                 (headers, records)
             );
+            let said = [Kind::UnreadableSlot, Kind::UnreadableRecords]
+                .into_iter()
+                .find_map(|kind| trace.diagnostics.get(kind));
+            let first = said.and_then(|said| said.place).and_then(|place| place.slot);
+            assert_eq!(first, expected.as_ref().map(|(_, slots)| slots.start));
             // Of a lost room the header still says what it held.
             assert_eq!(trace.lost(), 3 * records);
             assert_eq!(trace.recorded() + trace.lost() + 3 * headers, whole.recorded());

@@ -2,8 +2,9 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, DiagnosticKind as Kind, Place, Trace, Value, decode};
-use profiler_wire::SiteKind;
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
+use profiler_wire::record::{stamp, tag};
+use profiler_wire::{RecordKind, SiteKind};
 
 const REGION: u32 = 1;
 const KERNEL: u32 = 2;
@@ -201,6 +202,50 @@ fn the_reading_that_is_not_of_its_warp_is_named() {
     let said =
         trace.diagnostics.get(Kind::DamagedUnit).expect("the timer said so before the entry");
     assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(1)));
+}
+
+#[test]
+fn a_reading_of_both_clocks_has_no_site() {
+    let mut module = module();
+    let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+    warp.unit([64_100, stamp(tag(RecordKind::Anchor, REGION), 1_200)]).leave(2_000, 64_500);
+    module.warps.push(warp);
+    let trace = decode(&capture(module));
+    let said = trace.diagnostics.get(Kind::DamagedUnit).expect("it names a site");
+    assert_eq!((said.count, said.place.and_then(|place| place.unit)), (1, Some(0)));
+    assert!(trace.warps[0].anchors.is_empty());
+}
+
+/// In a lane whose records hold the timer, a reading of both clocks says its time itself.
+#[test]
+fn a_reading_outside_of_a_warp_by_the_timer_is_named() {
+    for (globaltimer, is_odd) in [(64_100, true), (64_400, false), (70_000, true)] {
+        let mut module = module();
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_256);
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.range(REGION, None, 64_300, 64_350).anchor(1_200, globaltimer).leave(2_000, 64_500);
+        module.warps.push(warp);
+        let trace = decode(&capture(module));
+        let said = trace.diagnostics.get(Kind::DamagedUnit);
+        assert_eq!(said.map(|said| said.count), is_odd.then_some(1), "{}", trace.diagnostics);
+        let place = said.and_then(|said| said.place);
+        assert!(place.is_none_or(|place| place.unit == Some(1)), "{place:?}");
+        assert_eq!(trace.warps[0].regions.len(), 1);
+    }
+}
+
+#[test]
+fn of_a_warp_of_no_known_kernel_the_missing_counts_are_said() {
+    let mut module = module();
+    module.warps.push(warp(9));
+    module.warps[0].header.kernel = REGION;
+    let mut capture = capture(module);
+    assert_eq!(decode(&capture).lost_unplaced, 3);
+    capture.modules[0].lane_counts.truncate(8 * 30);
+    let trace = decode(&capture);
+    assert_eq!(trace.diagnostics.count(Kind::UnknownKernel), 1);
+    assert_eq!(trace.diagnostics.count(Kind::TruncatedCapture), 1);
+    assert_eq!(trace.lost_unplaced, 3);
 }
 
 /// The frequency is told where cycles were recorded, and where it is known.

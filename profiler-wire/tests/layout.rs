@@ -160,6 +160,27 @@ fn fields_of_a_header_stay_apart() {
     assert_eq!((header::COUNT_MAX, header::LANE_COUNT_MAX), (CURSOR_MAX / 16, CURSOR_MAX / 512));
 }
 
+/// A header is stored in units of two words, each of which is there or is not yet.
+#[test]
+fn a_header_is_whole_when_all_its_units_are_there() {
+    // What may be 0 of each unit is.
+    let entry = SlotHeader { clock: 0, grid_id: 0, block: [0; 3], ..slot_header() };
+    let entry = SlotHeader { track: 0, strategy: 0, ..entry };
+    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0 };
+    let mut whole = [0; header::WORDS];
+    whole[..header::ENTRY_WORDS].copy_from_slice(&entry.pack());
+    assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has not left");
+    whole[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
+    assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has left");
+    for unit in 0..(header::EXIT_START + header::EXIT_WORDS) / 2 {
+        let mut words = whole;
+        words[2 * unit..][..2].fill(0);
+        let is_of_entry = unit < header::ENTRY_WORDS / 2;
+        assert_eq!(SlotHeader::is_whole(&words), !is_of_entry, "unit {unit}");
+        assert_eq!(ExitHeader::is_whole(&words), is_of_entry, "unit {unit}");
+    }
+}
+
 #[test]
 fn a_descriptor_has_its_bytes() {
     let descriptor = Descriptor {

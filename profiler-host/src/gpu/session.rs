@@ -264,9 +264,11 @@ impl<'m> ModuleSession<'m> {
         self.salvaging(launched)
     }
 
+    /// [`launch`](Self::launch), but for what is added to its error.
+    ///
     /// # Safety
     ///
-    /// See [`launch`](Self::launch).
+    /// That of [`launch`](Self::launch).
     unsafe fn announce_and_launch(
         &mut self,
         function: &Function<'_>,

@@ -95,6 +95,7 @@ impl Survivors {
     /// Indices into the room, oldest first, of those that are in the capture. Headers and descriptor
     /// may claim far more than that.
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
+<<<<<<< HEAD
         let until_end = self.capacity.saturating_sub(self.first).min(self.count);
         let wrapped = self.count - until_end;
         (self.first..self.first_end()).chain(0..wrapped.min(self.held))
@@ -113,6 +114,26 @@ impl Survivors {
             None => self.first + number,
             Some(wrapped) => wrapped % self.capacity.max(1),
         }
+=======
+        let wrapped = self.count - self.until_end();
+        (self.first..self.end()).chain(0..wrapped.min(self.held))
+    }
+
+    /// The index into the room of a survivor by its number among [`Self::indices`].
+    pub(super) fn index(self, number: u32) -> u32 {
+        let before_end = self.end().saturating_sub(self.first);
+        if number < before_end { self.first + number } else { number - before_end }
+    }
+
+    /// How many of them lie from the oldest to the room's end.
+    fn until_end(self) -> u32 {
+        self.capacity.saturating_sub(self.first).min(self.count)
+    }
+
+    /// Where those in the capture end that lie from the oldest to the room's end.
+    fn end(self) -> u32 {
+        (self.first + self.until_end()).min(self.held)
+>>>>>>> lost
     }
 }
 
@@ -133,7 +154,7 @@ impl Room<'_> {
         }
         let (units, _) = self.bytes.as_chunks();
         let first = survivors.first as usize;
-        let until_end = survivors.capacity.saturating_sub(survivors.first).min(survivors.count);
+        let until_end = survivors.until_end();
         let wrapped = survivors.count - until_end;
         let from_first = units.get(first..first + until_end as usize)?;
         Some([from_first, units.get(..wrapped as usize)?])

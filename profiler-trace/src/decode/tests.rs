@@ -213,6 +213,30 @@ fn ends_whose_begins_were_overwritten_in_a_ring() {
     assert_eq!(trace.diagnostics.count(Kind::UnmatchedEnd), 2);
 }
 
+/// Where the capture ends within a ring of a warp that never left, too.
+#[test]
+fn the_unit_without_a_begin_is_named_in_both_ways() {
+    let mut module = SyntheticModule::new(Keep::Last, 4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "a");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    for ticks in 6_000..6_004 {
+        warp.mark(mark, None, ticks);
+    }
+    warp.end(region, None, 6_004).mark(mark, None, 6_005);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    for held in [4, 3] {
+        capture.modules[0].records.truncate(16 * held);
+        assert!(direct_lane(&capture).is_some());
+        let trace = Decoder::new(&capture).trace();
+        let said = trace.diagnostics.get(Kind::UnmatchedEnd).expect("its begin was overwritten");
+        assert_eq!(said.place.and_then(|place| place.unit), Some(0), "{held} of 4");
+        assert_eq!(trace, carefully(&capture));
+    }
+}
+
 #[test]
 fn crossing_tokens_on_and_off_tracks() {
     let capture = one(Keep::First, 16, |warp| {
@@ -346,6 +370,26 @@ fn another_lane_may_record_behind_the_exit_of_lane_0() {
     let exit = ENTRY + (1 << 40) + 1_000;
     let marks = [ENTRY + 1, exit + 5, exit + 9];
     assert_eq!(marks_of(ENTRY, exit, Keep::Last, 9, &marks), [&marks[1..]; 2]);
+}
+
+#[test]
+fn both_ways_take_a_begin_with_a_track_for_certain_up_to_2_40_ticks_after_the_entry() {
+    for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
+        let mut module = SyntheticModule::new(Keep::First, 4);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        let region = module.site(SiteKind::Region, "a");
+        let mark = module.site(SiteKind::Mark, "mark");
+        let start = ENTRY + after_entry;
+        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+        warp.mark(mark, None, ENTRY + (1 << 39)).range(region, Some(3), start, start + 10);
+        warp.leave(start + 20, 64_000 + after_entry / 2);
+        module.warps.push(warp);
+        let capture = module.into_capture().expect("the sites are whole");
+        assert_eq!(direct_lane(&capture).is_some(), is_certain);
+        let trace = carefully(&capture);
+        assert_eq!(trace.diagnostics.get(Kind::AmbiguousWrap).is_none(), is_certain);
+        assert_eq!(trace, Decoder::new(&capture).trace());
+    }
 }
 
 #[test]

@@ -72,6 +72,7 @@ mod tests {
             for threads in [1, 2, 3, 40] {
                 let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
                 let ranges = in_ranges(threads, count, || (), |(), range| range);
+                assert!(!ranges.is_empty(), "nothing is a range, too");
                 let numbers: Vec<usize> = ranges.into_iter().flatten().collect();
                 assert!(numbers.into_iter().eq(0..count));
             }
