@@ -97,22 +97,14 @@ impl Survivors {
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
         let until_end = self.capacity.saturating_sub(self.first).min(self.count);
         let wrapped = self.count - until_end;
-        (self.first..self.first_end()).chain(0..wrapped.min(self.held))
+        let end = (self.first + until_end).min(self.held);
+        (self.first..end).chain(0..wrapped.min(self.held))
     }
 
-    /// Behind the last survivor before the room's end that is in the capture.
-    fn first_end(self) -> u32 {
-        let until_end = self.capacity.saturating_sub(self.first).min(self.count);
-        (self.first + until_end).min(self.held).max(self.first)
-    }
-
-    /// The index into the room of one of [`Self::indices`] by its number, from the oldest.
+    /// The index into the room of a survivor by its number, from the oldest.
     pub(super) fn index(self, number: u32) -> u32 {
-        let until_end = self.first_end() - self.first;
-        match number.checked_sub(until_end) {
-            None => self.first + number,
-            Some(wrapped) => wrapped % self.capacity.max(1),
-        }
+        let capacity = u64::from(self.capacity.max(1));
+        ((u64::from(self.first) + u64::from(number)) % capacity) as u32
     }
 }
 
