@@ -90,23 +90,20 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
             .with_cure("choose others by --sm, --block and --warp"));
     }
     let (kind, rows) = rows::arrange(&trace, launch, &selected, arguments.by, arguments.rows);
-    let mut view = cells::View {
-        start_ns: launch.start_ns + window.0,
-        end_ns: launch.start_ns + window.1,
-        columns: 0,
-        depth: arguments.depth.unwrap_or(u16::MAX),
-    };
-    let busy = host::busy(&trace, &view, arguments.rows as usize);
+    let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
+    let busy = host::busy(&trace, start_ns..end_ns, arguments.rows as usize);
     let labels = rows.iter().map(|row| row.label.as_str());
     let label_width = rows::label_width(labels.chain(busy.labels()));
-    view.columns = width(arguments).saturating_sub(label_width + 1).max(1);
+    let columns = width(arguments).saturating_sub(label_width + 1).max(1);
+    let depth = arguments.depth.unwrap_or(u16::MAX);
+    let view = cells::View { start_ns, end_ns, columns, depth };
     let drawing = draw::Drawing {
         trace: &trace,
         launch_index: arguments.launch,
         launch,
         window,
         kind,
-        columns: view.columns,
+        columns,
         label_width,
         warps_a_row: rows.iter().map(|row| row.warps.len()).max().unwrap_or(0),
         host: busy.draw(&trace, &view, launch.start_ns),

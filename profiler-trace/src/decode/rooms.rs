@@ -95,26 +95,6 @@ impl Survivors {
     /// Indices into the room, oldest first, of those that are in the capture. Headers and descriptor
     /// may claim far more than that.
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
-<<<<<<< HEAD
-        let until_end = self.capacity.saturating_sub(self.first).min(self.count);
-        let wrapped = self.count - until_end;
-        (self.first..self.first_end()).chain(0..wrapped.min(self.held))
-    }
-
-    /// Behind the last survivor before the room's end that is in the capture.
-    fn first_end(self) -> u32 {
-        let until_end = self.capacity.saturating_sub(self.first).min(self.count);
-        (self.first + until_end).min(self.held).max(self.first)
-    }
-
-    /// The index into the room of one of [`Self::indices`] by its number, from the oldest.
-    pub(super) fn index(self, number: u32) -> u32 {
-        let until_end = self.first_end() - self.first;
-        match number.checked_sub(until_end) {
-            None => self.first + number,
-            Some(wrapped) => wrapped % self.capacity.max(1),
-        }
-=======
         let wrapped = self.count - self.until_end();
         (self.first..self.end()).chain(0..wrapped.min(self.held))
     }
@@ -133,7 +113,6 @@ impl Survivors {
     /// Where those in the capture end that lie from the oldest to the room's end.
     fn end(self) -> u32 {
         (self.first + self.until_end()).min(self.held)
->>>>>>> lost
     }
 }
 

@@ -188,20 +188,6 @@ fn recursion_and_nested_same_names() {
     check(&capture, &expected, &[]);
 }
 
-/// Of a ring that has turned, the end of its room is not in the capture: the unit behind the last that
-/// is there lies at the room's begin.
-#[test]
-fn places_in_a_ring_that_is_cut_short() {
-    let mut units = vec![(0, 2, 10, 0); 4];
-    units.push((10, 2, 1, 0));
-    let mut capture = capture(Keep::Last, 4, Clock::Cycles, [&units, &[]], false);
-    capture.modules[0].records.truncate(2 * 16);
-    let trace = Decoder::new(&capture).trace();
-    assert_eq!(trace, carefully(&capture));
-    let unmatched = trace.diagnostics.list.iter().find(|said| said.kind == Kind::UnmatchedEnd);
-    assert_eq!(unmatched.and_then(|said| said.place?.unit), Some(0));
-}
-
 #[test]
 fn ends_whose_begins_were_overwritten_in_a_ring() {
     let capture = one(Keep::Last, 4, |warp| {

@@ -1,6 +1,7 @@
 //! What the host did meanwhile, a row for each of its threads.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use profiler_trace::{HostSpan, HostSpanKind, HostThread, Trace};
 
@@ -27,10 +28,10 @@ pub(super) struct Busy<'t> {
     left_out: usize,
 }
 
-/// The threads that did something within the view; at most so many of them.
-pub(super) fn busy<'t>(trace: &'t Trace, view: &View, most: usize) -> Busy<'t> {
+/// The threads that did something within this stretch of time; at most so many of them.
+pub(super) fn busy(trace: &Trace, window: Range<f64>, most: usize) -> Busy<'_> {
     let threads = trace.host.threads.iter();
-    let busy = threads.filter(|thread| thread.spans.iter().any(|span| is_in(span, view)));
+    let busy = threads.filter(|thread| thread.spans.iter().any(|span| is_in(span, &window)));
     let label = |thread: &HostThread| one_line(&format!("host {}", thread.name), LONGEST_LABEL);
     let mut threads: Vec<_> = busy.map(|thread| (label(thread), thread)).collect();
     let left_out = threads.len().saturating_sub(most);
@@ -64,8 +65,8 @@ impl<'t> Busy<'t> {
     }
 }
 
-fn is_in(span: &HostSpan, view: &View) -> bool {
-    span.start_ns < view.end_ns && span.end_ns > view.start_ns
+fn is_in(span: &HostSpan, window: &Range<f64>) -> bool {
+    span.start_ns < window.end && span.end_ns > window.start
 }
 
 /// Where the host's spans are, if none of them is in the window.
@@ -125,7 +126,8 @@ fn fill<'t>(thread: &'t HostThread, view: &View, names: &mut Names<'t>) -> Vec<O
     let mut innermost: Vec<(usize, f64, f64)> = Vec::new();
     let mut stack = Stack::default();
     let mut tell = |name, from, to| innermost.push((name, from, to));
-    for span in thread.spans.iter().filter(|span| is_in(span, view)) {
+    let window = view.start_ns..view.end_ns;
+    for span in thread.spans.iter().filter(|span| is_in(span, &window)) {
         let end = span.end_ns.max(span.start_ns);
         stack.begin(names.of(span), span.start_ns, end, &mut tell);
     }
