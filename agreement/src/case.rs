@@ -92,10 +92,17 @@ impl Case {
     /// Whether the session records a warp of a block, by their numbers.
     #[must_use]
     pub fn is_selected(&self, block: u32, warp: u32) -> bool {
-        let Options { block_first, block_count, block_stride, warp_mask, .. } = self.session;
+        self.is_block_selected(block) && self.session.warp_mask >> warp & 1 != 0
+    }
+
+    /// Whether the session records a block; one that it does not runs the copy of the kernel without
+    /// profiling.
+    #[must_use]
+    pub fn is_block_selected(&self, block: u32) -> bool {
+        let Options { block_first, block_count, block_stride, .. } = self.session;
         let Some(behind) = block.checked_sub(block_first) else { return false };
         let in_count = block_count.is_none_or(|count| behind / block_stride < count);
-        behind.is_multiple_of(block_stride) && in_count && warp_mask >> warp & 1 != 0
+        behind.is_multiple_of(block_stride) && in_count
     }
 
     /// Blocks and warps that the session records, in the order of their slots.

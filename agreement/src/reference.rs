@@ -218,6 +218,20 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
     WarpRun { lanes, entry, exit: exit.unwrap_or(end), end }
 }
 
+/// A warp of a block without profiling: only what the program does itself takes time.
+fn idle_warp(scripts: Vec<Script>, start: u64) -> WarpRun {
+    let work = |script: &Script| -> u64 {
+        let reads = script.steps.iter().map(|step| match step {
+            Step::Work(reads) => u64::from(*reads),
+            _ => 0,
+        });
+        reads.sum::<u64>() * CLOCK_READ
+    };
+    let end = start + scripts.iter().map(work).max().unwrap_or(0);
+    let lanes = scripts.into_iter().map(|script| Runner::new(script, start, false).done());
+    WarpRun { lanes: lanes.collect(), entry: start, exit: end, end }
+}
+
 /// Runs the whole case; `has_slot` says of launch, block and warp, all selected, whether it found a
 /// slot. Gives the warps by launch, block and warp.
 pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<Vec<Vec<WarpRun>>> {
@@ -232,6 +246,9 @@ pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<
             let begin = *sm_end;
             let warps: Vec<WarpRun> = (0..case.warps())
                 .map(|warp| {
+                    if !case.is_block_selected(block) {
+                        return idle_warp(scripts(case, warp), begin);
+                    }
                     let selected = case.is_selected(block, warp);
                     let has_slot = selected && has_slot(launch, block, warp);
                     let together = selected && case.session.lane_rooms;
