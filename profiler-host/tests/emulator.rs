@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use profiler_device::__private::{BufferChoice, Config, Recorder, State};
+use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::{HostSpanKind, RegionForm};
 use profiler_host::{
@@ -45,11 +45,22 @@ mod kernels {
         block * width + thread
     }
 
+    /// # Safety
+    ///
+    /// It is the first thing that the kernel does, and `block` is what the state said of the block.
+    unsafe fn enter(kernel: SiteId, config: Config, block: Option<u64>) -> State {
+        match block {
+            // SAFETY: the caller's.
+            Some(block) => unsafe { State::enter_block(kernel, config, block) },
+            None => State::silent(config),
+        }
+    }
+
     /// `repeats` regions in every warp, and one addition a thread.
     pub(crate) unsafe fn add_one(values: *mut u32, repeats: u32) {
         let (kernel, config) = (site!(Kernel, "add_one"), config(Strategy::Warp));
         // SAFETY: the first thing that the kernel does.
-        let state = unsafe { State::enter(kernel, config) };
+        let state = unsafe { enter(kernel, config, State::recorded_block(config)) };
         let recorder = Recorder::new(&state);
         for _ in 0..repeats {
             recorder.leader().region(site!(Region, "work"), 0, ()).end();
@@ -63,7 +74,12 @@ mod kernels {
         let (kernel, config) = (site!(Kernel, "apart"), config(Strategy::Warp));
         // SAFETY: the first thing that the kernel does; the caller gives what a session gave, or
         // null.
-        let state = unsafe { State::enter_with(kernel, config, descriptor) };
+        let state = unsafe {
+            match State::recorded_block_with(config, descriptor) {
+                Some(block) => State::enter_block_with(kernel, config, block, descriptor),
+                None => State::silent(config),
+            }
+        };
         let recorder = Recorder::new(&state);
         recorder.leader().region(site!(Region, "apart"), 0, ()).end();
     }
@@ -72,7 +88,7 @@ mod kernels {
     pub(crate) fn every_thread(repeats: u32) {
         let (kernel, config) = (site!(Kernel, "every_thread"), config(Strategy::Thread));
         // SAFETY: the first thing that the kernel does.
-        let state = unsafe { State::enter(kernel, config) };
+        let state = unsafe { enter(kernel, config, State::recorded_block(config)) };
         let recorder = Recorder::new(&state);
         for _ in 0..repeats {
             recorder.leader().region(site!(Region, "thread work"), 0, ()).end();

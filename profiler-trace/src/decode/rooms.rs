@@ -180,22 +180,26 @@ impl Room<'_> {
     /// cleared before a session. Units between them that are not there yet count among them, where
     /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
     /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
-    /// longest run of units that are there.
+    /// longest run of units that are there, each later than those before it.
     ///
     /// In a ring that has turned, the newest unit lies before the oldest, and perhaps between the two
     /// some that were being written: it is the one from which the longest step in time leads to the
     /// next that is there, as that step leads back. A ring of which only the end is not there has hardly
     /// turned; it has only if that step is short.
     pub(super) fn scan(&self) -> Survivors {
-        let survivors = self.scan_all();
         if !self.layout.running {
-            return survivors;
+            return self.scan_all();
         }
+        let survivors = if self.layout.ring { self.scan_turning() } else { self.scan_all() };
         // Numbers of survivors: where the current run and the longest one begin, and their lengths.
         let (mut run, mut longest) = ((0, 0), (0, 0));
+        let mut latest = i64::MIN;
         for (number, index) in (0..).zip(survivors.indices()) {
-            if self.unit(index) != [0; 2] {
+            let time = self.time_since(survivors.first, index);
+            let is_of_turn_before = time.is_some_and(|time| time < latest);
+            if self.unit(index) != [0; 2] && !(self.layout.ring && is_of_turn_before) {
                 run.1 += 1;
+                latest = time.map_or(latest, |time| latest.max(time));
             } else if !self.layout.ring {
                 break;
             } else {
@@ -208,6 +212,31 @@ impl Room<'_> {
         let (begin, count) = longest;
         let oldest_lost = survivors.oldest_lost || begin > 0;
         Survivors { first: survivors.index(begin), count, oldest_lost, ..survivors }
+    }
+
+    /// By how much a unit was written after another one; neither lies more than half of the stamps'
+    /// range from the other, as a ring in which units are missing turns in less.
+    fn time_since(&self, other: u32, index: u32) -> Option<i64> {
+        let difference =
+            write_ticks(self.unit(index))?.wrapping_sub(write_ticks(self.unit(other))?) & TICK_MASK;
+        let bits = TICK_MASK.count_ones();
+        Some(((difference << (64 - bits)) as i64) >> (64 - bits))
+    }
+
+    /// The units of a ring that turns, from the oldest to the newest. The newest is the one with the
+    /// latest time, not the one before a step back: a unit whose store is still on its way leaves that
+    /// of the turn before in its place, and a step back on either side.
+    fn scan_turning(&self) -> Survivors {
+        let all = self.scan_all();
+        let is_there = |index: &u32| self.unit(*index) != [0; 2];
+        let units = || (0..self.held).filter(is_there);
+        let time = |index: &u32| self.time_since(all.first, *index).unwrap_or(i64::MIN);
+        let Some(newest) = units().max_by_key(time) else { return all };
+        let first = units().find(|&index| index > newest).or_else(|| units().next());
+        let first = first.unwrap_or(0);
+        let Survivors { capacity, .. } = all;
+        let count = if newest < first { newest + capacity - first } else { newest - first } + 1;
+        Survivors { first, count, oldest_lost: first != 0, ..all }
     }
 
     fn scan_all(&self) -> Survivors {

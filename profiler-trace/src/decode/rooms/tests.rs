@@ -136,6 +136,36 @@ fn units_on_their_way_are_told_from_those_that_are_there() {
 }
 
 #[test]
+fn units_of_the_turn_before_are_not_taken_for_new_ones() {
+    const CAPACITY: u32 = 8;
+    for emitted in CAPACITY + 1..=3 * CAPACITY {
+        let (layout, whole) = filled(true, CAPACITY, emitted, UNIT_BYTES, 0);
+        let place = |number: u64| 16 * ((number - 1) % u64::from(CAPACITY)) as usize;
+        // Which of the last four are still on their way.
+        for late in 0..1_u32 << 4 {
+            let is_late = |number: &u64| {
+                let age = u64::from(emitted) - number;
+                age < 4 && late >> age & 1 != 0
+            };
+            let all: Vec<u64> = (1..=u64::from(emitted)).collect();
+            let mut bytes = whole.clone();
+            for &number in all.iter().filter(|number| is_late(number)) {
+                let (_, before) = filled(true, CAPACITY, number as u32 - 1, UNIT_BYTES, 0);
+                let at = place(number);
+                bytes[at..at + 16].copy_from_slice(&before[at..at + 16]);
+            }
+            let room = layout.running(true).room(&bytes, 0, 0);
+            let running = order(&room, room.scan());
+            let what = format!("{emitted} emitted, {late:b} on their way: {running:?}");
+            assert!(running.windows(2).all(|pair| pair[1] == pair[0] + 1), "{what}");
+            let kept = &all[all.len() - CAPACITY as usize..];
+            let longest = kept.split(is_late).map(<[u64]>::len).max().unwrap_or(0);
+            assert!(running.len() >= longest, "{what}");
+        }
+    }
+}
+
+#[test]
 fn a_saturated_count_finds_the_newest_by_its_time() {
     // Exactly as many as can be counted: the place where the next one belongs, the first, holds the
     // oldest unit. One more, and it holds the newest.
