@@ -321,7 +321,7 @@ pub(crate) unsafe fn store_unit_if(
 ///
 /// Nothing of `kept` comes into it (0xf0 is the truth table of the first of three operands), but
 /// ptxas leaves the instruction as it stands: the register of `kept` is taken up to here, and the
-/// address is made in this place, low half first.
+/// upper half is made in this place.
 #[cfg(feature = "enabled")]
 #[inline(always)]
 pub(crate) fn unit_address(room: u64, low: u32, kept: u32) -> u64 {
@@ -331,7 +331,7 @@ pub(crate) fn unit_address(room: u64, low: u32, kept: u32) -> u64 {
         asm!(
             "{{ .reg .b32 %r_half<3>;",
             "mov.b64 {{%r_half0, %r_half1}}, {room};",
-            "lop3.b32 %r_half2, %r_half1, {kept}, {low}, 0xf0;",
+            "lop3.b32 %r_half2, %r_half1, {kept}, {kept}, 0xf0;",
             "mov.b64 {address}, {{{low}, %r_half2}}; }}",
             room = in(reg64) room,
             low = in(reg32) low,
