@@ -132,10 +132,11 @@ fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
         let around = "f".repeat(truth_kernels::FILLING as usize / 2);
         let plain = format!("{around}{body}{around}");
         let found = &steps[first..=last];
-        // The stamps around the loops stand between the two.
+        // The stamps around the loops stand between the two, and what enters the kernel.
+        let between = ['|', 's'];
         let loops = [
-            found.strip_suffix(&plain).and_then(|rest| rest.strip_suffix("||")),
-            found.strip_prefix(&plain).and_then(|rest| rest.strip_prefix("||")),
+            found.strip_suffix(&plain).map(|rest| rest.trim_end_matches(between)),
+            found.strip_prefix(&plain).map(|rest| rest.trim_start_matches(between)),
         ];
         let is_profiled = |found: &str| match found.split('|').collect::<Vec<_>>()[..] {
             // The record is stored somewhere behind the end stamp.
