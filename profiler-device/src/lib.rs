@@ -67,6 +67,8 @@ mod recorder;
 mod recorder;
 
 #[cfg(feature = "enabled")]
+mod room;
+#[cfg(feature = "enabled")]
 mod state;
 
 #[cfg(feature = "enabled")]

@@ -8,8 +8,8 @@ use profiler_wire::site::Buffer;
 pub use crate::state::State;
 
 use crate::hardware;
+use crate::room::Share;
 use crate::site::SiteId;
-use crate::state::Share;
 use crate::value::{Attachment, Value, Wait};
 
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device

@@ -3,19 +3,18 @@
 use core::cell::Cell;
 
 use profiler_wire::descriptor::{
-    self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, SHARES_PER_SM, offset,
+    self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, SHARES_PER_SM, offset,
 };
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
-use profiler_wire::record::{RecordKind, UNIT_BYTES, tag};
+use profiler_wire::record::{RecordKind, tag};
 use profiler_wire::site::Buffer;
 use profiler_wire::{Strategy, WIRE_VERSION};
 
 use crate::config::Config;
 use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
+use crate::room::{NO_SLOT, Room, Share, step_of};
 use crate::site::SiteId;
 
-/// A slot that a warp has not found.
-const NO_SLOT: u32 = u32::MAX;
 /// The slot of a warp that does not record.
 const SILENT: u32 = u32::MAX - 1;
 
@@ -103,7 +102,7 @@ impl State {
         Self {
             config,
             slot: SILENT,
-            room: Room { address: 0, mask: 0, share: Share::NONE },
+            room: Room::SILENT,
             leader: Share::NONE,
             cursor: Cell::new(0),
             last: Cell::new([0; 3]),
@@ -364,93 +363,6 @@ impl Drop for State {
         match self.explicit {
             None => self.exit_through(Constant),
             Some(descriptor) => self.exit_through(descriptor),
-        }
-    }
-}
-
-/// Bytes from one unit of a lane to its next.
-#[inline(always)]
-const fn step_of(lane: u32) -> u32 {
-    if lane == 0 { UNIT_BYTES } else { LANE_STEP }
-}
-
-/// What a lane may do with its room.
-#[derive(Clone, Copy)]
-pub(crate) struct Share {
-    /// Units whose cursor is not below it are counted and not stored.
-    limit: u32,
-    /// What a unit adds to the cursor: [`step_of`] the lane, or 0 where its units are not even
-    /// counted, as it does not record.
-    step: u32,
-}
-
-impl Share {
-    /// No units.
-    const NONE: Self = Self { limit: 0, step: 0 };
-
-    /// The same, of which the compilers know nothing.
-    #[inline(always)]
-    fn held(self) -> Self {
-        Self { limit: hardware::hold(self.limit), step: hardware::hold(self.step) }
-    }
-
-    #[inline(always)]
-    fn step_if(self, leads: bool) -> u32 {
-        self.step & u32::from(leads).wrapping_neg()
-    }
-
-    /// Whether units are recorded, stored or lost.
-    #[inline(always)]
-    pub(crate) fn is_any(self) -> bool {
-        self.step != 0
-    }
-}
-
-/// A lane's room: see "Slots" in [`profiler_wire::descriptor`].
-#[derive(Clone, Copy)]
-struct Room {
-    /// It is aligned to its size, so that the upper half holds for all of it.
-    address: u64,
-    mask: u32,
-    share: Share,
-}
-
-impl Room {
-    /// No room. The units of the lane are counted.
-    #[inline(always)]
-    fn none(lane: u32) -> Self {
-        Self { address: 0, mask: 0, share: Share { limit: 0, step: step_of(lane) } }
-    }
-
-    #[inline(always)]
-    fn low(&self) -> u32 {
-        self.address as u32
-    }
-
-    #[inline(always)]
-    fn of_leader(descriptor: impl Descriptor, slot: u32) -> Self {
-        if slot == NO_SLOT {
-            return Self::none(0);
-        }
-        Self {
-            address: descriptor.u64::<{ offset::RECORDS }>()
-                + (u64::from(slot) << descriptor.u32::<{ offset::RECORD_SHIFT }>()),
-            mask: descriptor.u32::<{ offset::RECORD_MASK }>(),
-            share: Share { limit: descriptor.u32::<{ offset::RECORD_LIMIT }>(), step: step_of(0) },
-        }
-    }
-
-    #[inline(always)]
-    fn of_lane(descriptor: impl Descriptor, flags: u32, slot: u32, lane: u32) -> Self {
-        if slot == NO_SLOT || flags & FLAG_LANES == 0 {
-            return Self::none(lane);
-        }
-        Self {
-            address: descriptor.u64::<{ offset::LANES }>()
-                + (u64::from(slot) << descriptor.u32::<{ offset::LANE_SHIFT }>())
-                + u64::from(lane * UNIT_BYTES),
-            mask: descriptor.u32::<{ offset::LANE_MASK }>(),
-            share: Share { limit: descriptor.u32::<{ offset::LANE_LIMIT }>(), step: step_of(lane) },
         }
     }
 }

@@ -391,23 +391,24 @@ fn enter(
         buffer: #private::BufferChoice::new(#private::wire::site::Buffer::#buffer),
         track: #track,
     });
-    // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as only a
-    // twin can be, it runs on the emulator, where a collective that not all lanes reach is an error
-    // that is reported, and threads that share a room run one at a time.) The caller of an
-    // `unsafe fn` vouches for its parameters, of which a descriptor of its own is one.
     let (launch, block, enter) = match descriptor(signature, arguments, errors) {
         None => (
             None,
             emit!(#private::State::recorded_block(__profiler_config)),
+            // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as
+            // only a twin can be, it runs on the emulator, where a collective that not all lanes
+            // reach is an error that is reported, and threads that share a room run one at a time.)
             emit!(unsafe {
                 #private::State::enter_block(__profiler_site, __profiler_config, __profiler_block)
             }),
         ),
         Some(descriptor) => (
             Some(emit!(let __profiler_launch = #descriptor;)),
+            // SAFETY: the caller of this `unsafe fn` vouches for its parameters.
             emit!(unsafe {
                 #private::State::recorded_block_with(__profiler_config, __profiler_launch)
             }),
+            // SAFETY: as of both.
             emit!(unsafe {
                 #private::State::enter_block_with(
                     __profiler_site, __profiler_config, __profiler_block, __profiler_launch,
