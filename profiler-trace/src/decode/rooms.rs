@@ -181,11 +181,6 @@ impl Room<'_> {
     /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
     /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
     /// longest run of units that are there, each later than those before it.
-    ///
-    /// In a ring that has turned, the newest unit lies before the oldest, and perhaps between the two
-    /// some that were being written: it is the one from which the longest step in time leads to the
-    /// next that is there, as that step leads back. A ring of which only the end is not there has hardly
-    /// turned; it has only if that step is short.
     pub(super) fn scan(&self) -> Survivors {
         if !self.layout.running {
             return self.scan_all();
@@ -232,13 +227,19 @@ impl Room<'_> {
         let units = || (0..self.held).filter(is_there);
         let time = |index: &u32| self.time_since(all.first, *index).unwrap_or(i64::MIN);
         let Some(newest) = units().max_by_key(time) else { return all };
+        // Behind the newest, and round the end.
         let first = units().find(|&index| index > newest).or_else(|| units().next());
-        let first = first.unwrap_or(0);
-        let Survivors { capacity, .. } = all;
-        let count = if newest < first { newest + capacity - first } else { newest - first } + 1;
+        let first = first.unwrap_or(newest);
+        let count = if newest < first { newest + all.capacity - first } else { newest - first } + 1;
         Survivors { first, count, oldest_lost: first != 0, ..all }
     }
 
+    /// All from the oldest to the newest unit.
+    ///
+    /// In a ring that has turned, the newest unit lies before the oldest, and perhaps between the two
+    /// some that were being written: it is the one from which the longest step in time leads to the
+    /// next that is there, as that step leads back. A ring of which only the end is not there has hardly
+    /// turned; it has only if that step is short.
     fn scan_all(&self) -> Survivors {
         let Layout { capacity, ring, .. } = self.layout;
         let is_there = |index: &u32| self.unit(*index) != [0; 2];
