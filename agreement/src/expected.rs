@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use profiler_host::Keep;
-use profiler_trace::{RegionForm, Value};
+use profiler_trace::Value;
 use profiler_wire::SiteKind;
 
 use crate::reference::{LaneRun, Unit, What};
@@ -30,8 +30,6 @@ pub(crate) struct Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Region,
-    Token,
-    OpenToken,
     Mark,
     Signal,
     Wait,
@@ -44,14 +42,6 @@ impl Kind {
             SiteKind::Signal => Self::Signal,
             SiteKind::Wait => Self::Wait,
             _ => Self::Mark,
-        }
-    }
-
-    pub(crate) fn of_region(form: RegionForm, is_open: bool) -> Self {
-        match (form, is_open) {
-            (RegionForm::Block, _) => Self::Region,
-            (RegionForm::Token, false) => Self::Token,
-            (RegionForm::Token, true) => Self::OpenToken,
         }
     }
 }
@@ -77,8 +67,6 @@ pub(crate) struct Kept {
     pub emitted: [u64; 2],
     pub survived: [u64; 2],
     pub open: u64,
-    /// Ends whose begin is lost.
-    pub unmatched: u64,
     /// Values whose region is lost.
     pub orphaned: u64,
 }
@@ -151,19 +139,10 @@ impl LaneRun {
                     let item = item(Kind::Region, None, ticks(begin), Some(now));
                     regions.push(Region { item, instance: unit.instance, ended_by: number });
                 }
-                What::Open => {
-                    places.insert(unit.instance, regions.len());
-                    let item = item(Kind::OpenToken, None, now, None);
+                What::Open(begin) => {
+                    let item = item(Kind::Region, None, ticks(begin), None);
                     regions.push(Region { item, instance: unit.instance, ended_by: number });
                 }
-                What::Close => match places.get(&unit.instance) {
-                    None => kept.unmatched += 1,
-                    Some(&at) => {
-                        let region = &mut regions[at];
-                        (region.item.kind, region.item.end) = (Kind::Token, Some(now));
-                        region.ended_by = number;
-                    }
-                },
                 What::Attached(value) => match places.get(&unit.instance) {
                     None => kept.orphaned += 1,
                     Some(&at) => regions[at].item.value = Some(bits(value)),

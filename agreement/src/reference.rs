@@ -24,9 +24,9 @@ pub(crate) const TIMER_STEP: u64 = 32;
 pub(crate) enum What {
     /// A whole region, which began at that time.
     Range(u64),
-    Open,
-    Close,
-    /// The value of the region whose `Range` or `Close` is the unit before.
+    /// A region that began at that time and whose token was dropped.
+    Open(u64),
+    /// The value of the region whose `Range` is the unit before.
     Attached(Value),
     Mark,
     Anchor,
@@ -138,23 +138,16 @@ impl Runner {
             self.next += 1;
             match step {
                 Step::Begin(region) => self.begins[region] = self.stamp(),
-                Step::Finish(region) => {
+                Step::Finish(region, value) => {
                     let end = self.stamp();
                     self.emit(region, What::Range(self.begins[region]), end);
-                    if let Some(value) = self.script.instances[region].value {
+                    if let Some(value) = value {
                         self.emit(region, What::Attached(value), end);
                     }
                 }
-                Step::Open(token) => {
+                Step::Drop(token) => {
                     let now = self.stamp();
-                    self.emit(token, What::Open, now);
-                }
-                Step::Close(token, value) => {
-                    let end = self.stamp();
-                    self.emit(token, What::Close, end);
-                    if let Some(value) = value {
-                        self.emit(token, What::Attached(value), end);
-                    }
+                    self.emit(token, What::Open(self.begins[token]), now);
                 }
                 Step::Mark(mark) => {
                     let now = self.stamp();

@@ -39,11 +39,10 @@ pub(crate) struct Instance {
 pub(crate) enum Step {
     Elect(Place, usize),
     Begin(usize),
-    /// The end of a region that one record holds.
-    Finish(usize),
-    /// A region that a token opens, and its end.
-    Open(usize),
-    Close(usize, Option<Value>),
+    /// The end of a region, with a value or without.
+    Finish(usize, Option<Value>),
+    /// A token goes out of scope whose region has not ended.
+    Drop(usize),
     Mark(usize),
     Anchor(usize),
     Work(u32),
@@ -81,6 +80,7 @@ impl Lane {
         let script = Script::default();
         let mut machine = Machine { lane: self, script, tokens: [None; TOKENS], fuel: self.fuel };
         machine.run(program);
+        machine.script.steps.extend(machine.tokens.into_iter().flatten().map(Step::Drop));
         machine.script
     }
 
@@ -174,13 +174,14 @@ impl Machine {
             Op::Start => {
                 let (name, track) = TOKEN_SITES[token];
                 let opened = self.instance((operation, argument), name, track, None, None);
-                self.script.steps.push(Step::Open(opened));
-                self.tokens[token] = Some(opened);
+                self.script.steps.push(Step::Begin(opened));
+                let held = self.tokens[token].replace(opened);
+                self.script.steps.extend(held.map(Step::Drop));
             }
             Op::End | Op::EndValue => {
                 if let Some(opened) = self.tokens[token].take() {
                     let value = unsigned.filter(|_| operation == Op::EndValue);
-                    self.script.steps.push(Step::Close(opened, value));
+                    self.script.steps.push(Step::Finish(opened, value));
                 }
             }
             Op::Mark => self.mark(operation, "mark", None, None),
@@ -284,7 +285,7 @@ impl Machine {
         let region = self.instance((node.operation, 0), name, track, value, Some(lead));
         self.script.steps.push(Step::Begin(region));
         let flow = self.run(&node.body);
-        self.script.steps.push(Step::Finish(region));
+        self.script.steps.push(Step::Finish(region, value));
         flow
     }
 

@@ -115,8 +115,8 @@ impl Recorded {
     #[must_use]
     pub fn words(self) -> u32 {
         match self {
-            Self::Region | Self::Mark => 2,
-            Self::RegionWithValue | Self::Token => 4,
+            Self::Region | Self::Token | Self::Mark => 2,
+            Self::RegionWithValue => 4,
         }
     }
 }

@@ -43,11 +43,6 @@ macro_rules! record {
     ($election:literal, region, $leader:expr, $value:ident, $inner:expr) => {
         region!($leader, concat!($election, " region"), (), $inner)
     };
-    ($election:literal, token, $leader:expr, $value:ident, $inner:expr) => {{
-        let token = $leader.start(site!(Region, concat!($election, " token"), ""), 0);
-        $inner;
-        token.end();
-    }};
     ($election:literal, value, $leader:expr, $value:ident, $inner:expr) => {
         region!($leader, concat!($election, " value"), Payload($value.get()), $inner)
     };
@@ -178,15 +173,15 @@ fn calibrate(rounds: u32) {
     for _ in 0..rounds {
         patterns!(
             "one-lane", recorder.leader(), value,
-            rows: region token value mark,
-            nests: region token value,
-            apart: region token value mark anchor
+            rows: region value mark,
+            nests: region value,
+            apart: region value mark anchor
         );
         patterns!(
             "elected", recorder.leader_elected(), value,
-            rows: region token value mark,
-            nests: region token value,
-            apart: region token value mark anchor
+            rows: region value mark,
+            nests: region value,
+            apart: region value mark anchor
         );
     }
 }

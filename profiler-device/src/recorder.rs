@@ -2,7 +2,7 @@
 
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
-use profiler_wire::record::{range_data, range_kind, tag};
+use profiler_wire::record::{self, range_data, range_kind, tag};
 use profiler_wire::site::Buffer;
 
 pub use crate::state::State;
@@ -10,7 +10,7 @@ pub use crate::state::State;
 use crate::hardware;
 use crate::room::Share;
 use crate::site::SiteId;
-use crate::value::{Attachment, Value, Wait};
+use crate::value::{Attachment, Payload, Value, Wait};
 
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
 /// function takes to record into its caller's rooms.
@@ -187,25 +187,28 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
     pub fn region<P: Attachment>(self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
-        let start = if !self.state.config.enabled {
+        Region { leader: self, site, track, payload, start: self.begin(site, track) }
+    }
+
+    /// Begins a region; gives when.
+    #[inline(always)]
+    fn begin(self, site: SiteId, track: u32) -> u64 {
+        if !self.state.config.enabled {
             0
         } else if self.state.config.buffer() == Buffer::Host {
             // Whoever watches sees that it is open.
             self.append_now(u64::from(track), tag(RecordKind::Begin, site.0))
         } else {
             self.state.stamp()
-        };
-        Region { leader: self, site, track, payload, start }
+        }
     }
 
     /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
-    /// and iterations. A token that is never ended is an open region in the trace.
+    /// and iterations. It is recorded when it ends, as any other, or, as one that is open, when its
+    /// token goes out of scope.
     #[inline(always)]
     pub fn start(self, site: SiteId, track: u32) -> RegionToken<'a> {
-        if self.state.config.enabled {
-            self.append_now(u64::from(track), tag(RecordKind::Begin, site.0));
-        }
-        RegionToken { leader: self, site, track }
+        RegionToken { leader: self, site, track, start: self.begin(site, track) }
     }
 
     /// Records an instant.
@@ -298,34 +301,47 @@ impl<P: Attachment> Drop for Region<'_, P> {
 }
 
 /// A region opened by `region_start!`, to be ended by `region_end!`.
+///
+/// One that goes out of scope is recorded as a region without an end. One that is kept from that, by
+/// `core::mem::forget`, is not recorded at all.
 #[must_use = "a region that is never ended stays open in the trace; end it with region_end!"]
 pub struct RegionToken<'a> {
     leader: Leader<'a>,
     site: SiteId,
     track: u32,
+    start: u64,
 }
 
-impl RegionToken<'_> {
+impl<'a> RegionToken<'a> {
     /// Ends the region.
     #[inline(always)]
     pub fn end(self) {
-        self.record();
+        self.region(()).end();
     }
 
     /// Ends the region and gives it a value.
     #[inline(always)]
     pub fn end_with<V: Value>(self, value: V) {
-        if let Some(end) = self.record() {
-            self.leader.append_attachment(value.bits(), tag(V::KIND, self.site.0), end);
-        }
+        self.region(Payload(value)).end();
     }
 
+    /// The region as one that ends when it is dropped.
     #[inline(always)]
-    fn record(&self) -> Option<u64> {
-        let state = self.leader.state;
-        if !state.config.enabled {
-            return None;
+    fn region<P: Attachment>(self, payload: P) -> Region<'a, P> {
+        let Self { leader, site, track, start } = *core::mem::ManuallyDrop::new(self);
+        Region { leader, site, track, payload, start }
+    }
+}
+
+impl Drop for RegionToken<'_> {
+    /// Records a region that nobody ended.
+    #[inline(always)]
+    fn drop(&mut self) {
+        let config = self.leader.state.config;
+        // Where the host reads meanwhile it is there already.
+        if config.enabled && config.buffer() == Buffer::Global && !hardware::is_unwinding() {
+            let data = record::stamp(self.track, self.start);
+            self.leader.append_now(data, tag(RecordKind::Open, self.site.0));
         }
-        Some(self.leader.append_now(u64::from(self.track), tag(RecordKind::End, self.site.0)))
     }
 }

@@ -7,7 +7,7 @@
 //! waited for the first one's store. [`RecordCost`] says what follows from what.
 
 use profiler_trace::{
-    FormCosts, RecordCost, Region, RegionForm, StampCost, StampWait, StampWaits, Trace, Warp,
+    FormCosts, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
     CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
@@ -21,7 +21,7 @@ pub(crate) const ROUNDS: u32 = 128;
 /// Threads of the calibration kernel's only block.
 pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
 /// Units of a record of each of [`CALIBRATION_FORMS`].
-const UNITS_OF_FORM: [u32; CALIBRATION_FORMS.len()] = [1, 2, 2, 1, 1];
+const UNITS_OF_FORM: [u32; CALIBRATION_FORMS.len()] = [1, 2, 1, 1];
 /// Units of a round.
 const UNITS_OF_ROUND: u32 = {
     // The region around pauses alone.
@@ -89,8 +89,6 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
 enum Kind {
     Begin,
     End,
-    TokenBegin,
-    TokenEnd,
     /// The end of a region with a value.
     ValueEnd,
     Mark,
@@ -101,7 +99,6 @@ impl Kind {
     /// The stamps of a record of one of [`CALIBRATION_FORMS`].
     fn of_form(form: &str) -> &'static [Self] {
         match form {
-            "token" => &[Self::TokenBegin, Self::TokenEnd],
             "value" => &[Self::Begin, Self::ValueEnd],
             "mark" => &[Self::Mark],
             "anchor" => &[Self::Anchor],
@@ -118,8 +115,6 @@ impl Kind {
                 after_ticks: costs.region_end.after_ticks + costs.value.total_ticks(),
                 ..costs.region_end
             },
-            Self::TokenBegin => costs.token_begin,
-            Self::TokenEnd => costs.token_end,
             Self::Mark => costs.mark,
             Self::Anchor => costs.anchor,
         }
@@ -146,12 +141,8 @@ fn pattern(form: &str, count: u32, nested: bool) -> Vec<Kind> {
 fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
     let mut stamps = Vec::new();
     for region in &warp.regions {
-        let (begin, end) = match region.form {
-            RegionForm::Token => (Kind::TokenBegin, Kind::TokenEnd),
-            RegionForm::Block if region.value.is_some() => (Kind::Begin, Kind::ValueEnd),
-            RegionForm::Block => (Kind::Begin, Kind::End),
-        };
-        stamps.push((region.start.ticks, begin));
+        let end = if region.value.is_some() { Kind::ValueEnd } else { Kind::End };
+        stamps.push((region.start.ticks, Kind::Begin));
         stamps.extend(region.end.map(|time| (time.ticks, end)));
     }
     stamps.extend(warp.marks.iter().map(|mark| (mark.time.ticks, Kind::Mark)));
@@ -170,7 +161,7 @@ struct Run<'t> {
 impl Run<'_> {
     /// What each form costs where the lane is chosen so.
     fn costs(&self, election: &str) -> Result<FormCosts, CalibrationError> {
-        let [region, token, value, mark, anchor] = CALIBRATION_FORMS;
+        let [region, value, mark, anchor] = CALIBRATION_FORMS;
         let apart = |form: &str| {
             self.places(
                 &format!("{election} {form} apart"),
@@ -198,7 +189,6 @@ impl Run<'_> {
             Ok((begin, StampCost::after(after.max(0.0))))
         };
         let (region_begin, region_end) = pair(&of_regions)?;
-        let (token_begin, token_end) = pair(&apart(token)?)?;
         let single = |places: &Places| {
             let total = total(places)?;
             let before = ahead(places).min(total);
@@ -208,8 +198,6 @@ impl Run<'_> {
         let mut costs = FormCosts {
             region_begin,
             region_end,
-            token_begin,
-            token_end,
             mark: single(&apart(mark)?)?,
             value: StampCost::after(beyond),
             anchor: single(&apart(anchor)?)?,

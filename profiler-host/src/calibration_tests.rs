@@ -57,6 +57,10 @@ struct Machine<T> {
     election: usize,
 }
 
+/// Places in [`CALIBRATION_FORMS`].
+const VALUE: usize = 1;
+const MARK: usize = 2;
+const ANCHOR: usize = 3;
 const OUTER: usize = usize::MAX;
 
 impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
@@ -67,7 +71,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 
     fn name(&mut self, form: usize, around: &str) -> SiteIndex {
         let election = CALIBRATION_ELECTIONS[self.election];
-        let kind = if form == 3 { SiteKind::Mark } else { SiteKind::Region };
+        let kind = if form == MARK { SiteKind::Mark } else { SiteKind::Region };
         let name = match CALIBRATION_FORMS.get(form) {
             Some(form) => format!("{election} {form}"),
             None => format!("{election} {around}"),
@@ -99,30 +103,28 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         let Ticks { before, inside, after } = self.ticks(form);
         let site = self.name(form, around);
         match form {
-            3 => {
+            MARK => {
                 let time = self.stamp(before, after, true);
                 self.warp.marks.push(Mark { site, track: None, lane: 0, time, value: None });
                 inner(self);
             }
-            4 => {
+            ANCHOR => {
                 let time = self.stamp(before, after, true);
                 self.warp.anchors.push(ClockReading { lane: 0, time });
                 inner(self);
             }
             _ => {
-                let start = self.stamp(before, inside, form == 1);
+                let start = self.stamp(before, inside, false);
                 inner(self);
                 let end = Some(self.stamp(0, after, true));
-                let token = form == 1;
                 self.warp.regions.push(Region {
                     site,
-                    form: if token { RegionForm::Token } else { RegionForm::Block },
                     track: None,
                     lane: 0,
                     depth: u16::from(form != OUTER),
                     start,
                     end,
-                    value: (form == 2).then_some(Value::Unsigned(1)),
+                    value: (form == VALUE).then_some(Value::Unsigned(1)),
                 });
             }
         }
@@ -213,9 +215,9 @@ fn index_of(trace: &mut Trace, kind: SiteKind, name: String) -> SiteIndex {
 /// Distinct figures for every election and form; a region with a value differs from one without by
 /// what passes behind its end.
 fn distinct(e: usize, f: usize) -> Ticks {
-    let (e, f) = (e as u64, f as u64);
-    let of_begin = if f == 2 { 0 } else { f };
-    Ticks { before: 10 * e + u64::from(f == 3), inside: 2 + of_begin, after: 20 + 7 * f + e }
+    let of_begin = if f == VALUE { 0 } else { f as u64 };
+    let (e, mark) = (e as u64, u64::from(f == MARK));
+    Ticks { before: 10 * e + mark, inside: 2 + of_begin, after: 20 + 7 * f as u64 + e }
 }
 
 const HELD: Held = Held { nested: 3, begin: 5, end: 12, record: 31 };
@@ -230,15 +232,11 @@ fn close(cost: StampCost, before: u64, after: u64) {
 fn check(cost: &RecordCost, held: Held) {
     for (e, costs) in [cost.one_lane, cost.elected].into_iter().enumerate() {
         let of = |f| distinct(e, f);
-        for (f, begin, end) in
-            [(0, costs.region_begin, costs.region_end), (1, costs.token_begin, costs.token_end)]
-        {
-            close(begin, of(f).before, of(f).inside);
-            close(end, 0, of(f).after);
-        }
-        close(costs.value, 0, of(2).after - of(0).after);
-        close(costs.mark, of(3).before, of(3).after);
-        close(costs.anchor, of(4).before, of(4).after);
+        close(costs.region_begin, of(0).before, of(0).inside);
+        close(costs.region_end, 0, of(0).after);
+        close(costs.value, 0, of(VALUE).after - of(0).after);
+        close(costs.mark, of(MARK).before, of(MARK).after);
+        close(costs.anchor, of(ANCHOR).before, of(ANCHOR).after);
         let StampWaits { nested, begin, end, record } = costs.waits;
         for (wait, held) in
             [(nested, held.nested), (begin, held.begin), (end, held.end), (record, held.record)]

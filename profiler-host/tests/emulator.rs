@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};
 use profiler_emulator::{Emulator, LaunchConfig};
-use profiler_host::trace::{HostSpanKind, RegionForm};
+use profiler_host::trace::HostSpanKind;
 use profiler_host::{
     Backend, BackendChoice, CapacityError, Error, HostRecorder, Keep, LaneRooms, Profiler, Session,
     Slots, Trace, launch, set_export, write_trace,
@@ -236,10 +236,8 @@ fn the_cost_of_a_record_is_measured_and_subtracted() {
     add_one(&mut session, 1, 4);
     let cost = session.record_cost().expect("it was measured");
     for costs in [cost.one_lane, cost.elected] {
-        for form in [RegionForm::Block, RegionForm::Token] {
-            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
-            assert!(total >= inside && inside > 0.0, "{cost:?}");
-        }
+        let (inside, total) = (costs.inside_ticks(), costs.total_ticks());
+        assert!(total >= inside && inside > 0.0, "{cost:?}");
     }
     let trace = session.finish().expect("a trace");
     assert!(trace.cost_subtracted);

@@ -360,7 +360,7 @@ pub fn profile_region(tokens: TokenStream) -> TokenStream {
 /// Starts a region that [`region_end!`] ends, for work that spans iterations or crosses other
 /// regions. Gives a token.
 ///
-/// A token that is dropped leaves the region open, and the trace says so. Arguments are `by`,
+/// A token that goes out of scope leaves the region open, and the trace says so. Arguments are `by`,
 /// `track`, `recorder` and `crate`, as in [`profile_region!`].
 ///
 /// ```

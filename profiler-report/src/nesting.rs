@@ -120,7 +120,7 @@ pub(crate) fn gaps(
 
 #[cfg(test)]
 mod tests {
-    use profiler_trace::{RegionForm, SiteIndex, Time};
+    use profiler_trace::{SiteIndex, Time};
 
     use super::*;
 
@@ -128,7 +128,6 @@ mod tests {
         let time = |ns: f64| Time { ticks: ns as u64, ns };
         Region {
             site: SiteIndex(site),
-            form: RegionForm::Token,
             track: None,
             lane: 0,
             depth,

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::{
-    Edge, GroupBy, Launch, Mark, MarkIndex, Region, RegionForm, Site, SiteIndex, StatsQuery, Time,
+    Edge, GroupBy, Launch, Mark, MarkIndex, Region, Site, SiteIndex, StatsQuery, Time,
     Trace, Value, Warp,
 };
 use profiler_wire::header::Clock;
@@ -92,7 +92,6 @@ fn trace(regions: usize) -> Trace {
                 let end = at + if site == 1 { 0.0 } else { 200.0 + 200.0 * random() };
                 warp.regions.push(Region {
                     site: SiteIndex(site),
-                    form: RegionForm::Block,
                     track: None,
                     lane: 0,
                     depth: u16::from(site != 1),

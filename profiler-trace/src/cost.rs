@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Buffer, RegionForm, Site, SiteIndex, Time, Trace, Warp};
+use crate::model::{Buffer, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait};
 
 impl Trace {
@@ -144,7 +144,7 @@ impl Holder {
 /// What a stamp stores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stores {
-    /// As the begin of a block's region does, which is stored with its end.
+    /// As the begin of a region does, which is stored with its end.
     Nothing,
     Record,
 }
@@ -277,17 +277,13 @@ fn compress(
                 What::Start(index) => {
                     let region = &mut warp.regions[index];
                     let costs = costs_at(region.site)?;
-                    let (begin, _) = costs.of_region(region.form);
-                    let stores = match region.form {
-                        RegionForm::Block => Stores::Nothing,
-                        RegionForm::Token => Stores::Record,
-                    };
-                    region.start = axis.stamp(begin, stores, costs, region.start);
+                    let begin = costs.region_begin;
+                    region.start = axis.stamp(begin, Stores::Nothing, costs, region.start);
                 }
                 What::End(index) => {
                     let region = &mut warp.regions[index];
                     let costs = costs_at(region.site)?;
-                    let (_, mut end) = costs.of_region(region.form);
+                    let mut end = costs.region_end;
                     if region.value.is_some() {
                         end.after_ticks += costs.value.total_ticks();
                     }

@@ -76,23 +76,11 @@ impl Value {
     }
 }
 
-/// How a region was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RegionForm {
-    /// By one record when it ended, as `profile_region!` does.
-    Block,
-    /// By a record for its begin and one for its end, as `region_start!` and `region_end!` do, and
-    /// `profile_region!` where the kernel's records go to [`Buffer::Host`].
-    Token,
-}
-
 /// A region as one lane recorded it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Region {
     /// Which region.
     pub site: SiteIndex,
-    /// How it was recorded.
-    pub form: RegionForm,
     /// The user's track, if not the warp's own.
     pub track: Option<u32>,
     /// The lane that recorded it.

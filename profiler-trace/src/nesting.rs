@@ -106,7 +106,7 @@ fn leave<What>(running: &mut Vec<Running<What>>, ticks: u64) {
 #[cfg(test)]
 mod tests {
     use super::Nesting;
-    use crate::model::{Mark, Region, RegionForm, SiteIndex, Time};
+    use crate::model::{Mark, Region, SiteIndex, Time};
 
     fn time(ticks: u64) -> Time {
         Time { ticks, ns: ticks as f64 }
@@ -115,7 +115,6 @@ mod tests {
     fn region(lane: u8, track: Option<u32>, start: u64, end: Option<u64>, depth: u16) -> Region {
         Region {
             site: SiteIndex(0),
-            form: RegionForm::Block,
             track,
             lane,
             depth,

@@ -2,8 +2,6 @@
 
 use profiler_wire::Strategy;
 
-use crate::model::RegionForm;
-
 /// What one stamp costs its warp, by where the ticks pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampCost {
@@ -72,14 +70,10 @@ pub struct StampWaits {
 /// them where records stand close together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FormCosts {
-    /// The begin of a region that becomes one record.
+    /// The begin of a region.
     pub region_begin: StampCost,
     /// Its end, which stores the record.
     pub region_end: StampCost,
-    /// The begin of a token's region, a record of its own.
-    pub token_begin: StampCost,
-    /// Its end, another one.
-    pub token_end: StampCost,
     /// A mark, with or without a value.
     pub mark: StampCost,
     /// What a region's value adds behind its end: its stamp is that of the end.
@@ -101,8 +95,6 @@ impl FormCosts {
         Self {
             region_begin: begin,
             region_end: end,
-            token_begin: begin,
-            token_end: end,
             mark: StampCost::after(total_ticks),
             value: StampCost::after(0.0),
             anchor: StampCost::after(0.0),
@@ -115,61 +107,39 @@ impl FormCosts {
         }
     }
 
-    /// Begin and end of a region of this form.
+    /// What the duration of a region is too long by, in ticks, where no record was stored just
+    /// before its end.
     #[must_use]
-    pub const fn of_region(&self, form: RegionForm) -> (StampCost, StampCost) {
-        match form {
-            RegionForm::Block => (self.region_begin, self.region_end),
-            RegionForm::Token => (self.token_begin, self.token_end),
-        }
+    pub fn inside_ticks(&self) -> f64 {
+        self.region_begin.after_ticks + self.region_end.before_ticks
     }
 
-    /// What the duration of a region of this form is too long by, in ticks, where no record was
-    /// stored just before its end.
+    /// Ticks by which a region lengthens one around it, where it stands apart from other records.
     #[must_use]
-    pub fn inside_ticks(&self, form: RegionForm) -> f64 {
-        let (begin, end) = self.of_region(form);
-        begin.after_ticks + end.before_ticks
+    pub fn total_ticks(&self) -> f64 {
+        self.region_begin.total_ticks() + self.region_end.total_ticks()
     }
 
-    /// Ticks by which a region of this form lengthens one around it, where it stands apart from
-    /// other records.
+    /// Ticks that an empty region lasts right behind another record, on average.
     #[must_use]
-    pub fn total_ticks(&self, form: RegionForm) -> f64 {
-        let (begin, end) = self.of_region(form);
-        begin.total_ticks() + end.total_ticks()
+    pub fn adjacent_inside_ticks(&self) -> f64 {
+        let StampWaits { begin, end, .. } = self.waits;
+        self.inside_ticks() + (end.mean_ticks - begin.mean_ticks).max(0.0)
     }
 
-    /// Ticks that an empty region of this form lasts right behind another record, on average.
+    /// Ticks by which each of many empty regions, one right behind the other, lengthens one around
+    /// them, on average.
     #[must_use]
-    pub fn adjacent_inside_ticks(&self, form: RegionForm) -> f64 {
-        let StampWaits { begin, end, record, .. } = self.waits;
-        let waited = match form {
-            RegionForm::Block => (end.mean_ticks - begin.mean_ticks).max(0.0),
-            RegionForm::Token => record.mean_ticks,
-        };
-        self.inside_ticks(form) + waited
-    }
-
-    /// Ticks by which each of many empty regions of this form, one right behind the other, lengthens
-    /// one around them, on average.
-    #[must_use]
-    pub fn adjacent_total_ticks(&self, form: RegionForm) -> f64 {
-        let waited = match form {
-            RegionForm::Block => self.waits.end.mean_ticks,
-            RegionForm::Token => 2.0 * self.waits.record.mean_ticks,
-        };
-        self.total_ticks(form) + waited
+    pub fn adjacent_total_ticks(&self) -> f64 {
+        self.total_ticks() + self.waits.end.mean_ticks
     }
 
     /// Each stamp, under a name for programs.
     #[must_use]
-    pub const fn stamps(&self) -> [(&'static str, StampCost); 7] {
+    pub const fn stamps(&self) -> [(&'static str, StampCost); 5] {
         [
             ("region_begin", self.region_begin),
             ("region_end", self.region_end),
-            ("token_begin", self.token_begin),
-            ("token_end", self.token_end),
             ("mark", self.mark),
             ("value", self.value),
             ("anchor", self.anchor),
@@ -233,6 +203,8 @@ impl From<Strategy> for Election {
 ///   record at once; where more do, or where the memory does not keep up, they are longer.
 /// * The kernel's own instructions may wait for a record's registers as well: up to as long as a
 ///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
+/// * The record of a region that nobody ended is written when its token is dropped, which no time of the
+///   trace tells: it is not subtracted.
 /// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
 ///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
 ///   cycles more.
@@ -243,7 +215,7 @@ impl From<Strategy> for Election {
 /// [`CALIBRATION`](profiler_wire::symbol::CALIBRATION)) and in regions around several such:
 ///
 /// * `region_begin.after_ticks`: what a region around one pause lasts less `a`, all of it taken to
-///   pass behind its begin, so that `region_end.before_ticks` is 0; likewise for tokens;
+///   pass behind its begin, so that `region_end.before_ticks` is 0;
 /// * `before_ticks` of a begin, a mark or an anchor: from the begin of the region around it to it,
 ///   less the pause and what passes behind that begin;
 /// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
@@ -291,8 +263,6 @@ impl RecordCost {
         let costs = |costs: &FormCosts| FormCosts {
             region_begin: stamp(costs.region_begin),
             region_end: stamp(costs.region_end),
-            token_begin: stamp(costs.token_begin),
-            token_end: stamp(costs.token_end),
             mark: stamp(costs.mark),
             value: stamp(costs.value),
             anchor: stamp(costs.anchor),

@@ -329,6 +329,12 @@ impl SyntheticWarp {
         self.plain(RecordKind::End, site, track, ticks)
     }
 
+    /// A region that was never ended, whose token went out of scope at `dropped`.
+    pub fn open(&mut self, site: u32, track: Option<u32>, start: u64, dropped: u64) -> &mut Self {
+        let track = track.map_or(0, track_field);
+        self.unit([stamp(track, start), stamp(tag(RecordKind::Open, site), dropped)])
+    }
+
     /// A mark without a value.
     pub fn mark(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
         self.plain(RecordKind::Mark, site, track, ticks)

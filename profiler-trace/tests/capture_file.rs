@@ -12,7 +12,7 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, ModuleCapture,
-    ObserverEffect, RecordCost, RegionForm, SiteIndex, StampCost, StampWait, StampWaits, Trace,
+    ObserverEffect, RecordCost, SiteIndex, StampCost, StampWait, StampWaits, Trace,
     Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
@@ -77,7 +77,7 @@ fn a_file_of_format_version_1_is_read() {
 /// What a capture holds, in lines that hardly any change of the library touches.
 fn summary(capture: &Capture, trace: &Trace) -> String {
     let DeviceInfo { name, emulated, sm_count, clock_mhz, .. } = &trace.device;
-    let cost = trace.record_cost.map(|cost| cost.one_lane.total_ticks(RegionForm::Block));
+    let cost = trace.record_cost.map(|cost| cost.one_lane.total_ticks());
     let mut lines = vec![
         format!("{name}, emulated: {emulated}, {sm_count} SMs, {clock_mhz:?} MHz"),
         format!("a region costs {cost:?} ticks, {} sites", trace.sites.len()),
@@ -130,14 +130,12 @@ fn costs() -> impl Strategy<Value = FormCosts> {
     };
     let waits = [wait(), wait(), wait(), wait()]
         .prop_map(|[nested, begin, end, record]| StampWaits { nested, begin, end, record });
-    (prop::collection::vec(stamp, 7), waits).prop_map(|(stamps, waits)| FormCosts {
+    (prop::collection::vec(stamp, 5), waits).prop_map(|(stamps, waits)| FormCosts {
         region_begin: stamps[0],
         region_end: stamps[1],
-        token_begin: stamps[2],
-        token_end: stamps[3],
-        mark: stamps[4],
-        value: stamps[5],
-        anchor: stamps[6],
+        mark: stamps[2],
+        value: stamps[3],
+        anchor: stamps[4],
         waits,
     })
 }

@@ -1,7 +1,7 @@
 //! Whatever a trace holds, also what no decoder would put there, exports are whole.
 
 use profiler_trace::{
-    Launch, Mark, Region, RegionForm, Site, SiteIndex, SpeedscopeOptions, StackGroup, Time, Trace,
+    Launch, Mark, Region, Site, SiteIndex, SpeedscopeOptions, StackGroup, Time, Trace,
     Value, Warp,
 };
 use profiler_wire::header::Clock;
@@ -33,10 +33,9 @@ fn site() -> impl Strategy<Value = SiteIndex> {
 
 fn region() -> impl Strategy<Value = Region> {
     (site(), any::<bool>(), 0u8..3, 0u16..4, time(), prop::option::of(time()), value()).prop_map(
-        |(site, token, lane, depth, start, end, value)| Region {
+        |(site, is_tracked, lane, depth, start, end, value)| Region {
             site,
-            form: if token { RegionForm::Token } else { RegionForm::Block },
-            track: token.then_some(lane.into()),
+            track: is_tracked.then_some(lane.into()),
             lane,
             depth,
             start,

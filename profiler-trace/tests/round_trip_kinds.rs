@@ -2,7 +2,7 @@
 //! and decoded is what a plain model says.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, DiagnosticKind as Kind, RegionForm, Trace, Value, decode};
+use profiler_trace::{Capture, DiagnosticKind as Kind, Trace, Value, decode};
 use profiler_wire::header::Clock;
 use profiler_wire::record::{RecordKind, TRACK_MAX, track_field};
 use profiler_wire::{SiteKind, Strategy as Recorder};
@@ -32,6 +32,8 @@ fn module(keep: Keep, capacity: u32) -> SyntheticModule {
 enum Step {
     /// A region that began so many ticks before, but not before the kernel.
     Range(u32, Option<u32>, u64, Option<Value>),
+    /// The same, and it was never ended.
+    Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     End(u32, Option<u32>, Option<Value>),
     Mark(u32, Option<u32>),
@@ -49,6 +51,7 @@ struct Unit {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Range(u32, Option<u32>, u64),
+    Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     End(u32, Option<u32>),
     Attachment(Value),
@@ -67,8 +70,8 @@ fn number(value: Option<Value>) -> Number {
     })
 }
 
-/// Site, whether it is a token's, track, start, end, value.
-type Region = (u32, bool, Option<u32>, u64, Option<u64>, Number);
+/// Site, track, start, end, value.
+type Region = (u32, Option<u32>, u64, Option<u64>, Number);
 
 /// What is known of a lane, in some order.
 #[derive(Debug, Default, PartialEq)]
@@ -90,6 +93,8 @@ impl Lane {
     /// The plain model of what units say.
     fn expected(units: &[Unit]) -> Self {
         let mut lane = Self::default();
+        // Regions whose end is a record of its own and has not come yet.
+        let mut begun = Vec::new();
         // The region that the unit before ended.
         let mut ended = None;
         for unit in units {
@@ -97,22 +102,27 @@ impl Lane {
             match unit.what {
                 What::Range(site, track, start) => {
                     ended = Some(lane.regions.len());
-                    lane.regions.push((site, false, track, start, Some(unit.at), None));
+                    lane.regions.push((site, track, start, Some(unit.at), None));
+                }
+                What::Open(site, track, start) => {
+                    lane.regions.push((site, track, start, None, None));
                 }
                 What::Begin(site, track) => {
-                    lane.regions.push((site, true, track, unit.at, None, None));
+                    begun.push(lane.regions.len());
+                    lane.regions.push((site, track, unit.at, None, None));
                 }
                 What::End(site, track) => {
-                    ended = lane.regions.iter().rposition(|region| {
-                        (region.0, region.1, region.2, region.4) == (site, true, track, None)
-                    });
+                    let of_end = |index: &usize| {
+                        (lane.regions[*index].0, lane.regions[*index].1) == (site, track)
+                    };
+                    ended = begun.iter().rposition(of_end).map(|place| begun.remove(place));
                     if let Some(index) = ended {
-                        lane.regions[index].4 = Some(unit.at);
+                        lane.regions[index].3 = Some(unit.at);
                     }
                 }
                 What::Attachment(value) => {
                     if let Some(index) = before {
-                        lane.regions[index].5 = number(Some(value));
+                        lane.regions[index].4 = number(Some(value));
                     }
                 }
                 What::Mark(site, track, value) => {
@@ -129,10 +139,9 @@ impl Lane {
         let warp = &trace.warps[0];
         let id = |site| trace.site(site).id;
         let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
-            let is_token = region.form == RegionForm::Token;
             let end = region.end.map(|end| end.ticks);
             let value = number(region.value);
-            (id(region.site), is_token, region.track, region.start.ticks, end, value)
+            (id(region.site), region.track, region.start.ticks, end, value)
         });
         let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
         let marks =
@@ -185,6 +194,11 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.range(site, track, start, at);
                 (What::Range(site, track, start), value.map(|value| (site, value)))
             }
+            Step::Open(site, track, length) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.open(site, track, start, at);
+                (What::Open(site, track, start), None)
+            }
             Step::Begin(site, track) => {
                 warp.begin(site, track, at);
                 (What::Begin(site, track), None)
@@ -229,8 +243,10 @@ fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let instant = || prop::sample::select(INSTANTS.to_vec());
     let length = prop_oneof![4 => 0_u64..300, 1 => 0_u64..1 << 34];
     let step = prop_oneof![
-        4 => (region(), track.clone(), length, maybe.clone())
+        4 => (region(), track.clone(), length.clone(), maybe.clone())
             .prop_map(|(site, track, length, value)| Step::Range(site, track, length, value)),
+        1 => (region(), track.clone(), length)
+            .prop_map(|(site, track, length)| Step::Open(site, track, length)),
         2 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
         2 => (region(), track.clone(), maybe)
             .prop_map(|(site, track, value)| Step::End(site, track, value)),

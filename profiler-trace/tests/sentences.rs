@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use profiler_trace::{
     CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
-    FormCosts, ObserverEffect, RecordCost, RegionForm, StampCost, StampWait, StampWaits, Trace,
+    FormCosts, ObserverEffect, RecordCost, StampCost, StampWait, StampWaits, Trace,
 };
 
 #[test]
@@ -97,8 +97,6 @@ fn costs() -> FormCosts {
     FormCosts {
         region_begin: stamp(1.0, 2.0),
         region_end: stamp(4.0, 8.0),
-        token_begin: stamp(16.0, 32.0),
-        token_end: stamp(64.0, 128.0),
         mark: stamp(256.0, 512.0),
         value: stamp(1024.0, 2048.0),
         anchor: stamp(4096.0, 8192.0),
@@ -114,21 +112,13 @@ fn costs() -> FormCosts {
 #[test]
 fn regions_back_to_back_wait_for_each_others_records() {
     let costs = costs();
-    let of = |form| {
-        [
-            costs.inside_ticks(form),
-            costs.total_ticks(form),
-            costs.adjacent_inside_ticks(form),
-            costs.adjacent_total_ticks(form),
-        ]
-    };
     // Inside: behind the begin's stamp, before the end's.
-    assert_eq!(of(RegionForm::Block), [6.0, 15.0, 6.5, 15.75]);
-    assert_eq!(of(RegionForm::Token), [96.0, 240.0, 96.375, 240.75]);
+    assert_eq!((costs.inside_ticks(), costs.total_ticks()), (6.0, 15.0));
+    assert_eq!((costs.adjacent_inside_ticks(), costs.adjacent_total_ticks()), (6.5, 15.75));
     // An end that waits less than the begin waits for nothing.
     let mut waits = costs;
     waits.waits.begin.mean_ticks = 5.0;
-    assert_eq!(waits.adjacent_inside_ticks(RegionForm::Block), 6.0);
+    assert_eq!(waits.adjacent_inside_ticks(), 6.0);
 }
 
 #[test]
@@ -145,7 +135,7 @@ fn timelines_say_what_recording_costs() {
     assert_eq!(data["record_cost_inside_ticks"], 6.0);
     assert_eq!(data["record_cost_total_ticks"], 15.0);
     let one_lane = &data["record_cost"]["one_lane"];
-    assert_eq!(one_lane["token_end"]["after_ticks"], 128.0);
+    assert_eq!(one_lane["region_end"]["after_ticks"], 8.0);
     assert_eq!(one_lane["waits"]["record"]["most_ticks"], 0.75);
     assert_eq!(data["record_cost"]["elected"]["region_begin"]["after_ticks"], 0.5);
     assert_eq!(data["observer_effect"]["with_ns"], 1250.0);
@@ -155,8 +145,7 @@ fn timelines_say_what_recording_costs() {
     let text = String::from_utf8_lossy(&bytes);
     for part in [
         "a region takes 15 ticks, 6 of them in its own time (15.75 and 6.5 back to back)",
-        "by a token 240 and 96 (240.8 and 96.38)",
-        " and 0.5 (",
+        "by an elected lane 0.75 and 0.5 (0.75 and 0.5)",
         "not subtracted",
         "1 µs without a session and 1.25 µs with it, +25.0 %",
     ] {

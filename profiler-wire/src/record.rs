@@ -15,7 +15,8 @@
 //! |---|---|---|
 //! | `Range` | the begin's clock, all 64 bits | a whole region, written when it ends |
 //! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
-//! | `Begin` | the track | a region opened by a token, or recorded for a reader who watches |
+//! | `Open` | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
+//! | `Begin` | the track | a region begins, for a reader who watches |
 //! | `End` | the track | that region's end |
 //! | `Mark` | the track | an instant |
 //! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the range or `End` just before it (an *attachment*); otherwise an instant with a value |
@@ -62,9 +63,9 @@ pub enum RecordKind {
     Range = 1,
     /// The same, with a track.
     RangeTracked = 2,
-    /// A region opened by a token.
+    /// A region begins that is recorded for a reader who watches.
     Begin = 3,
-    /// The end of a region opened by a token.
+    /// That region's end.
     End = 4,
     /// An instant without a value.
     Mark = 5,
@@ -76,6 +77,8 @@ pub enum RecordKind {
     ValueFloat = 8,
     /// Both clocks at one moment.
     Anchor = 9,
+    /// A region that was never ended.
+    Open = 10,
 }
 
 impl RecordKind {
@@ -93,6 +96,7 @@ impl RecordKind {
             7 => Self::ValueSigned,
             8 => Self::ValueFloat,
             9 => Self::Anchor,
+            10 => Self::Open,
             _ => return None,
         })
     }
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn stamps_come_apart_as_they_were_put_together() {
-        for kind in 1..=9 {
+        for kind in 1..=10 {
             let kind = RecordKind::from_bits(kind).expect("a kind");
             for site in [0, 1, 77, SITE_MAX] {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
@@ -219,7 +223,7 @@ mod tests {
             }
         }
         assert_eq!((Stamp::unpack(0), unpack_range(0)), (None, None));
-        assert_eq!(Stamp::unpack(stamp(10 << SITE_BITS, 5)), None);
+        assert_eq!(Stamp::unpack(stamp(11 << SITE_BITS, 5)), None);
         assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
     }
 

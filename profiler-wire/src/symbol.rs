@@ -50,7 +50,7 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   [`CALIBRATION_APART`] records of that form: a pause ahead of each, one in it (or behind it,
 ///   where nothing can be in it), and one behind the last.
 ///
-/// The records in them are named "election form", as in "elected token"; an anchor has no name.
+/// The records in them are named "election form", as in "elected value"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v2";
 
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
@@ -59,15 +59,15 @@ pub const CALIBRATION_WARPS: u32 = 4;
 /// How the lane that records is chosen in the calibration kernel: known beforehand, or elected.
 pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 
-/// What the calibration kernel records: a region, a region opened by a token, a region with a value,
-/// a mark, a reading of both clocks (which has no name).
-pub const CALIBRATION_FORMS: [&str; 5] = ["region", "token", "value", "mark", "anchor"];
+/// What the calibration kernel records: a region, a region with a value, a mark, a reading of
+/// both clocks (which has no name).
+pub const CALIBRATION_FORMS: [&str; 4] = ["region", "value", "mark", "anchor"];
 
 /// Those of [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.
-pub const CALIBRATION_ROW_FORMS: [&str; 4] = ["region", "token", "value", "mark"];
+pub const CALIBRATION_ROW_FORMS: [&str; 3] = ["region", "value", "mark"];
 
 /// Those of [`CALIBRATION_FORMS`] that can be nested; the first ones.
-pub const CALIBRATION_NESTED_FORMS: [&str; 3] = ["region", "token", "value"];
+pub const CALIBRATION_NESTED_FORMS: [&str; 2] = ["region", "value"];
 
 /// Records of a row.
 pub const CALIBRATION_ROW: u32 = 3;

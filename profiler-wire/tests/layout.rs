@@ -18,12 +18,13 @@ fn kinds_have_their_numbers() {
         RecordKind::ValueSigned,
         RecordKind::ValueFloat,
         RecordKind::Anchor,
+        RecordKind::Open,
     ];
     for (number, kind) in (1..).zip(kinds) {
         assert_eq!((RecordKind::from_bits(number), kind as u8), (Some(kind), number));
         assert_eq!(kind.is_value(), (6..=8).contains(&number), "{kind:?}");
     }
-    for number in [0].into_iter().chain(10..=255) {
+    for number in [0].into_iter().chain(11..=255) {
         assert_eq!(RecordKind::from_bits(number), None, "{number}");
     }
 }

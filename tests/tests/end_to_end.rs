@@ -5,7 +5,7 @@
 use profiler_host::{
     Backend, BackendChoice, Keep, Profiler, ProfilerBuilder, Session, Trace, launch,
 };
-use profiler_trace::{Diagnostic, DiagnosticKind, Region, RegionForm, Value, Warp};
+use profiler_trace::{Diagnostic, DiagnosticKind, Region, Value, Warp};
 use test_kernels_strategies as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("strategies");
@@ -403,9 +403,7 @@ fn stamps_by_the_global_timer(bench: &Bench) {
     }
     let cost = trace.record_cost.expect("it was measured");
     for costs in [cost.one_lane, cost.elected] {
-        for form in [RegionForm::Block, RegionForm::Token] {
-            let (inside, total) = (costs.inside_ticks(form), costs.total_ticks(form));
-            assert!(inside >= 0.0 && total > 0.0 && total >= inside, "{cost:?}");
-        }
+        let (inside, total) = (costs.inside_ticks(), costs.total_ticks());
+        assert!(inside >= 0.0 && total > 0.0 && total >= inside, "{cost:?}");
     }
 }

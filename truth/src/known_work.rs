@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use profiler_host::trace::{DiagnosticKind, RegionForm, StampWait, StampWaits, Warp};
+use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits, Warp};
 use profiler_host::{Profiler, Shape, Trace};
 use serde_json::json;
 use truth_kernels::{KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WHEN_THREAD};
@@ -273,18 +273,16 @@ fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
         "elected" => cost.elected,
         _ => cost.one_lane,
     };
-    let form = if subject.form == "token" { RegionForm::Token } else { RegionForm::Block };
     let value = if subject.form == "value" { costs.value.total_ticks() } else { 0.0 };
     let per_tick = match (subject.kernel.clock, trace.clock_mhz) {
         ("globaltimer", Some(mhz)) => 1000.0 / mhz,
         _ => 1.0,
     };
-    // The ends stand back to back, and so do the begins, of which only those of tokens are stored.
-    let stored = if form == RegionForm::Token { 2.0 } else { 1.0 };
-    let waited = stored * costs.waits.record.mean_ticks;
+    // The ends stand back to back.
+    let waited = costs.waits.record.mean_ticks;
     Some(Calibrated {
-        inside: costs.inside_ticks(form) * per_tick,
-        total: (costs.total_ticks(form) + value + waited) * per_tick,
+        inside: costs.inside_ticks() * per_tick,
+        total: (costs.total_ticks() + value + waited) * per_tick,
         waits: costs.waits,
     })
 }
@@ -323,7 +321,7 @@ fn launch(
     cases: &[Case],
 ) -> Result<(Trace, Vec<Vec<u64>>), Failure> {
     let regions = |case: &Case| (case.repeats + 1) * case.depth;
-    // A region takes at most two records or a record and its value, of at most 16 bytes each.
+    // A region takes at most a record and its value, of 16 bytes each.
     let words = cases.iter().map(|case| 4 * regions(case)).max().unwrap_or(0) + 8;
     let profiler = Profiler::builder()
         .words_per_warp(words)

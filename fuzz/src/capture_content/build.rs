@@ -90,6 +90,11 @@ enum Step {
         length: u32,
         value: Option<Number>,
     },
+    Open {
+        site: Site,
+        track: Option<u32>,
+        length: u32,
+    },
     Begin {
         site: Site,
         track: Option<u32>,
@@ -368,6 +373,10 @@ impl Warp {
                     warp.range(sites.id(site), track, begin, *now);
                     attach(&mut warp, sites.id(site), *now, value);
                 }
+                Step::Open { site, track, length } => {
+                    let begin = now.saturating_sub(length.into()).max(start);
+                    warp.open(sites.id(site), track, begin, *now);
+                }
                 Step::Begin { site, track } => drop(warp.begin(sites.id(site), track, *now)),
                 Step::End { site, track, value } => {
                     warp.end(sites.id(site), track, *now);
@@ -411,6 +420,7 @@ impl Warp {
             matches!(
                 step,
                 Step::Range { site: Site::Second | Site::Beyond, .. }
+                    | Step::Open { site: Site::Second | Site::Beyond, .. }
                     | Step::Begin { site: Site::Second | Site::Beyond, .. }
                     | Step::End { site: Site::Second | Site::Beyond, .. }
             )

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use profiler_trace::{
     Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
-    RegionForm, Severity, Site, Trace,
+    Severity, Site, Trace,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -248,13 +248,10 @@ fn record_cost(trace: &Trace) -> Vec<String> {
             .to_owned(),
     ];
     for (who, costs) in forms(cost) {
-        let of = |form| [costs.total_ticks(form), costs.inside_ticks(form)].map(digits);
-        let [total, inside] = of(RegionForm::Block);
-        let [token_total, token_inside] = of(RegionForm::Token);
-        let mark = digits(costs.mark.total_ticks());
+        let [total, inside, mark] =
+            [costs.total_ticks(), costs.inside_ticks(), costs.mark.total_ticks()].map(digits);
         lines.push(format!(
-            "{who}: a region takes {total} ticks, {inside} of them in its own time; by a token \
-             {token_total} and {token_inside}; a mark {mark}",
+            "{who}: a region takes {total} ticks, {inside} of them in its own time; a mark {mark}",
         ));
     }
     lines

@@ -4,7 +4,7 @@
 pub(crate) mod zoo;
 
 use profiler_trace::{
-    DeviceInfo, Launch, Region, RegionForm, Site, SiteIndex, Time, Trace, Value, Warp,
+    DeviceInfo, Launch, Region, Site, SiteIndex, Time, Trace, Value, Warp,
 };
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
@@ -80,7 +80,6 @@ pub(crate) fn many_regions(regions: u64) -> Trace {
                 let mut list = Vec::with_capacity(count as usize);
                 let region = |site, depth, start, end| Region {
                     site,
-                    form: RegionForm::Block,
                     track: None,
                     lane: 0,
                     depth,

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each user of the module uses a part of it")]
 
 use profiler_trace::{
-    DeviceInfo, HostSpan, HostSpanKind, HostThread, HostTrace, Launch, Mark, Region, RegionForm,
+    DeviceInfo, HostSpan, HostSpanKind, HostThread, HostTrace, Launch, Mark, Region, 
     Site, SiteIndex, Time, Trace, Value, Warp,
 };
 use profiler_wire::header::{Clock, Dim3};
@@ -94,7 +94,6 @@ pub(crate) fn region(trace: &mut Trace, site: SiteIndex, span: (f64, f64), depth
     warp.recorded += 1;
     warp.regions.push(Region {
         site,
-        form: RegionForm::Block,
         track: None,
         lane: 0,
         depth,

@@ -244,8 +244,6 @@ fn decode_costs(costs: &Member<'_>) -> Result<FormCosts, String> {
     Ok(FormCosts {
         region_begin: stamp("region_begin")?,
         region_end: stamp("region_end")?,
-        token_begin: stamp("token_begin")?,
-        token_end: stamp("token_end")?,
         mark: stamp("mark")?,
         value: stamp("value")?,
         anchor: stamp("anchor")?,

@@ -1,12 +1,12 @@
 use profiler_wire::SiteKind;
 
 use profiler_wire::{SiteEntry, Strategy};
-use proptest::prelude::{Just, any, prop_oneof};
+use proptest::prelude::{any, prop_oneof};
 use proptest::strategy::Strategy as _;
 
 use super::*;
 use crate::diagnostic::DiagnosticKind;
-use crate::model::{Region, RegionForm, Value};
+use crate::model::{Region, Value};
 use crate::record_cost::StampWaits;
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
@@ -90,8 +90,6 @@ fn table() -> RecordCost {
     let forms = |before| FormCosts {
         region_begin: stamp(before, 2),
         region_end: stamp(0, 38),
-        token_begin: stamp(before + 1, 39),
-        token_end: stamp(3, 41),
         mark: stamp(before + 2, 37),
         value: stamp(0, 29),
         anchor: stamp(4, 90),
@@ -104,8 +102,8 @@ fn table() -> RecordCost {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Work(u64),
-    /// A region of a form, recorded by lane 0 or by an elected one.
-    Open(RegionForm, bool),
+    /// A region that is recorded by lane 0 or by an elected one.
+    Open(bool),
     /// Ends the innermost region, with a value or without.
     Close(bool),
     Mark(bool),
@@ -121,7 +119,7 @@ struct Machine {
     ns_per_tick: f64,
     now: f64,
     real: f64,
-    open: Vec<(RegionForm, bool, f64, u64)>,
+    open: Vec<(bool, f64, u64)>,
     holds: Holds,
     /// `(start, end)` of the regions as they would be without records.
     regions: Vec<(u64, u64)>,
@@ -149,29 +147,20 @@ impl Machine {
                 self.now += ticks as f64;
                 self.real += ticks as f64;
             }
-            Step::Open(form, elected) => {
-                let begin = Self::costs(elected).of_region(form).0;
-                let (now, real) = self.stamp(begin, form == RegionForm::Token);
-                if form == RegionForm::Token {
-                    let site = self.sites[usize::from(elected)][0];
-                    self.warp.lane(lane(elected)).begin(site, None, now as u64);
-                }
-                self.open.push((form, elected, now, real));
+            Step::Open(elected) => {
+                let (now, real) = self.stamp(Self::costs(elected).region_begin, false);
+                self.open.push((elected, now, real));
             }
             Step::Close(with_value) => {
-                let Some((form, elected, start, real_start)) = self.open.pop() else { return };
+                let Some((elected, start, real_start)) = self.open.pop() else { return };
                 let costs = Self::costs(elected);
-                let (_, mut end) = costs.of_region(form);
+                let mut end = costs.region_end;
                 if with_value {
                     end.after_ticks += costs.value.total_ticks();
                 }
                 let (now, real) = self.stamp(end, true);
                 let site = self.sites[usize::from(elected)][0];
-                self.warp.lane(lane(elected));
-                match form {
-                    RegionForm::Block => self.warp.range(site, None, start as u64, now as u64),
-                    RegionForm::Token => self.warp.end(site, None, now as u64),
-                };
+                self.warp.lane(lane(elected)).range(site, None, start as u64, now as u64);
                 if with_value {
                     self.warp.attach(site, now as u64, Value::Unsigned(7));
                 }
@@ -253,38 +242,35 @@ fn simulate_holding(steps: &[Step], clock: Clock, thread: bool, holds: Holds) ->
 }
 
 fn step() -> impl proptest::strategy::Strategy<Value = Step> {
-    let form = prop_oneof![Just(RegionForm::Block), Just(RegionForm::Token)];
     prop_oneof![
         3 => (0_u64..500).prop_map(Step::Work),
-        3 => (form, any::<bool>()).prop_map(|(form, elected)| Step::Open(form, elected)),
+        3 => any::<bool>().prop_map(Step::Open),
         3 => any::<bool>().prop_map(Step::Close),
         1 => any::<bool>().prop_map(Step::Mark),
     ]
 }
 
 #[test]
-fn each_form_is_right_at_each_depth() {
+fn regions_are_right_at_each_depth() {
     for elected in [false, true] {
-        for form in [RegionForm::Block, RegionForm::Token] {
-            for (depth, with_value) in [(1, false), (2, true), (4, false), (8, true)] {
-                let mut steps = vec![Step::Open(form, elected); depth];
-                steps.push(Step::Work(1_000));
-                steps.extend(vec![Step::Close(with_value); depth]);
-                let (trace, _) = simulate(&steps, Clock::Cycles, false);
-                for region in &trace.warps[0].regions {
-                    assert_eq!(length(region), 1_000, "{form:?}, {elected}, depth {depth}");
-                    let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
-                    assert!((ns - 500.0).abs() < 0.01, "{ns}");
-                }
-                assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+        for (depth, with_value) in [(1, false), (2, true), (4, false), (8, true)] {
+            let mut steps = vec![Step::Open(elected); depth];
+            steps.push(Step::Work(1_000));
+            steps.extend(vec![Step::Close(with_value); depth]);
+            let (trace, _) = simulate(&steps, Clock::Cycles, false);
+            for region in &trace.warps[0].regions {
+                assert_eq!(length(region), 1_000, "{elected}, depth {depth}");
+                let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
+                assert!((ns - 500.0).abs() < 0.01, "{ns}");
             }
+            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
         }
     }
 }
 
 #[test]
 fn an_anchor_costs_the_region_around_it() {
-    let open = Step::Open(RegionForm::Block, false);
+    let open = Step::Open(false);
     let steps = [open, Step::Work(700), Step::Anchor, Step::Work(300), Step::Close(false)];
     let (trace, _) = simulate(&steps, Clock::Cycles, false);
     assert_eq!(length(&trace.warps[0].regions[0]), 1_000);
@@ -293,7 +279,7 @@ fn an_anchor_costs_the_region_around_it() {
 
 #[test]
 fn the_cost_in_cycles_is_taken_from_the_timer_as_nanoseconds() {
-    let steps: Vec<Step> = std::iter::repeat_n(Step::Open(RegionForm::Token, false), 4)
+    let steps: Vec<Step> = std::iter::repeat_n(Step::Open(false), 4)
         .chain([Step::Work(9_000)])
         .chain(std::iter::repeat_n(Step::Close(true), 4))
         .collect();
@@ -334,10 +320,10 @@ fn what_the_steps_of_the_timer_hide_is_cut_later() {
 
 #[test]
 fn lanes_that_record_together_are_left_alone_and_said() {
-    let steps = [Step::Open(RegionForm::Block, true), Step::Work(100), Step::Close(false)];
+    let steps = [Step::Open(true), Step::Work(100), Step::Close(false)];
     let (trace, machine) = simulate(&steps, Clock::Cycles, true);
     assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
-    let recorded = 100 + table().elected.inside_ticks(RegionForm::Block) as u64;
+    let recorded = 100 + table().elected.inside_ticks() as u64;
     assert_eq!(length(&trace.warps[0].regions[0]), recorded);
     assert_eq!(machine.regions.len(), 1);
     // The strategy says one lane, the stamps say several.
@@ -381,8 +367,8 @@ fn a_table_of_figures_that_are_none_is_refused() {
     }
     let uniform = RecordCost::uniform(9.0, 22.0);
     for costs in [uniform.one_lane, uniform.elected] {
-        assert_eq!(costs.inside_ticks(RegionForm::Block), 9.0);
-        assert_eq!(costs.total_ticks(RegionForm::Token), 22.0);
+        assert_eq!(costs.inside_ticks(), 9.0);
+        assert_eq!(costs.total_ticks(), 22.0);
     }
     assert!(uniform.of(Election::AllLanes).is_none());
 }

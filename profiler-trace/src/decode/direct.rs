@@ -219,7 +219,6 @@ impl Ranges {
                 size,
                 depth: 0,
                 lane: number,
-                is_token: false,
             });
             self.number += 1;
         }
@@ -362,7 +361,7 @@ impl DirectLane<'_> {
                         let track = data as u32;
                         recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
                     }
-                    RecordKind::RangeTracked if is_region => {
+                    RecordKind::RangeTracked | RecordKind::Open if is_region => {
                         let (track, begin) = record::unpack(data);
                         let length = ticks.wrapping_sub(begin) & TICK_MASK;
                         let start = now.checked_sub(length).filter(|start| *start >= entry)?;
@@ -370,8 +369,7 @@ impl DirectLane<'_> {
                             return None;
                         }
                         counted.is_plain = false;
-                        (owner_site, owner) = (site, recorded.regions.len() as u32);
-                        recorded.regions.push(Raw {
+                        let mut region = Raw {
                             start,
                             end: now,
                             site,
@@ -380,7 +378,14 @@ impl DirectLane<'_> {
                             value: NONE,
                             lane,
                             ..Raw::default()
-                        });
+                        };
+                        (owner_site, owner) = (site, recorded.regions.len() as u32);
+                        if kind == RecordKind::Open {
+                            region.open();
+                            owner_site = NONE;
+                            counted.open += 1;
+                        }
+                        recorded.regions.push(region);
                     }
                     RecordKind::Begin if is_region => {
                         let track = data as u32;
@@ -398,7 +403,6 @@ impl DirectLane<'_> {
                             end_unit: NONE,
                             value: before,
                             lane,
-                            is_token: true,
                             ..Raw::default()
                         });
                     }

@@ -215,8 +215,8 @@ impl Decoder<'_> {
             let site = of_site as u32;
             let mark = |track, value| RawMark { ticks, site, track, lane, value };
             match unit.kind {
-                RecordKind::Range | RecordKind::RangeTracked => {
-                    let tracked = unit.kind == RecordKind::RangeTracked;
+                RecordKind::Range | RecordKind::RangeTracked | RecordKind::Open => {
+                    let tracked = unit.kind != RecordKind::Range;
                     let (track, start) = if tracked {
                         let (field, begin) = record::unpack(unit.data);
                         let length = ticks.wrapping_sub(begin) & TICK_MASK;
@@ -238,8 +238,7 @@ impl Decoder<'_> {
                         self.diagnostics.note(kind, place);
                         bounds.entry
                     });
-                    owner = Some(Owner { site: of_site, region: Some(regions.len()) });
-                    regions.push(Raw {
+                    let mut region = Raw {
                         start: start.min(ticks),
                         end: ticks,
                         site,
@@ -248,7 +247,13 @@ impl Decoder<'_> {
                         value: NONE,
                         lane,
                         ..Raw::default()
-                    });
+                    };
+                    owner = Some(Owner { site: of_site, region: Some(regions.len()) });
+                    if unit.kind == RecordKind::Open {
+                        region.open();
+                        owner = None;
+                    }
+                    regions.push(region);
                 }
                 RecordKind::Begin => {
                     let track = unit.data as u32;
@@ -262,7 +267,6 @@ impl Decoder<'_> {
                         end_unit: NONE,
                         value: NONE,
                         lane,
-                        is_token: true,
                         ..Raw::default()
                     });
                 }

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{Region, RegionForm, SiteIndex, Time, Value};
+use crate::model::{Region, SiteIndex, Time, Value};
 use profiler_wire::record::track_number;
 
 /// What stands for "none" in the columns of a [`Raw`].
@@ -28,12 +28,16 @@ pub(super) struct Raw {
     pub size: u32,
     pub depth: u16,
     pub lane: u8,
-    pub is_token: bool,
 }
 
 impl Raw {
     pub(super) fn is_open(&self) -> bool {
         self.end_unit == NONE
+    }
+
+    /// Takes the end away.
+    pub(super) fn open(&mut self) {
+        (self.end, self.end_unit) = (u64::MAX, NONE);
     }
 
     fn ending(&self) -> (u64, u32) {
@@ -51,7 +55,6 @@ impl Raw {
     ) -> Region {
         Region {
             site: SiteIndex(first_site + self.site),
-            form: if self.is_token { RegionForm::Token } else { RegionForm::Block },
             track: track_number(self.track),
             lane: self.lane,
             depth: self.depth,
@@ -211,7 +214,7 @@ fn make_plain(regions: &mut [Raw]) -> bool {
     if !regions.iter().all(|region| region.track == 0 && !region.is_open()) {
         return false;
     }
-    // Tokens stand where they began. A stable sort takes little time over what is sorted.
+    // What has a record for its begin stands where it began. A stable sort takes little time over what is sorted.
     regions.sort_by_key(|region| region.end_unit);
     let mut sizes = Sizes::default();
     if !regions.is_sorted_by_key(|region| region.end) {
@@ -260,25 +263,23 @@ mod tests {
     use super::{NONE, Raw, Sorter, sort_any};
 
     /// Regions of one lane in the order of their records, from the begin and length of each, whether
-    /// it is a token's, and its track.
+    /// its begin is a record of its own, and its track.
     fn regions(spans: &[(u64, u64, bool, u32)]) -> Vec<Raw> {
-        let mut regions: Vec<Raw> = spans
+        let mut regions: Vec<(Raw, bool)> = spans
             .iter()
-            .map(|&(start, length, is_token, track)| Raw {
-                start,
-                end: start + length,
-                track,
-                is_token,
-                value: NONE,
-                ..Raw::default()
+            .map(|&(start, length, has_begin, track)| {
+                let end = start + length;
+                (Raw { start, end, track, value: NONE, ..Raw::default() }, has_begin)
             })
             .collect();
-        regions.sort_by_key(|region| region.end);
-        for (unit, region) in (0..).zip(&mut regions) {
+        regions.sort_by_key(|(region, _)| region.end);
+        for (unit, (region, _)) in (0..).zip(&mut regions) {
             region.end_unit = unit;
         }
-        regions.sort_by_key(|region| if region.is_token { region.start } else { region.end });
-        regions
+        regions.sort_by_key(|(region, has_begin)| {
+            if *has_begin { region.start } else { region.end }
+        });
+        regions.into_iter().map(|(region, _)| region).collect()
     }
 
     fn sorted(regions: &[Raw], is_alone: bool) -> Vec<Raw> {
@@ -307,13 +308,13 @@ mod tests {
         #[test]
         fn both_ways_sort_alike(
             spans in prop::collection::vec((0_u64..30, 0_u64..12, any::<bool>(), 0_u32..8), 0..60),
-            with_tokens: bool,
+            with_begins: bool,
             is_alone: bool,
         ) {
             let spans: Vec<_> = spans
                 .into_iter()
-                .map(|(start, length, is_token, track)| {
-                    (start, length, is_token && with_tokens, track.saturating_sub(5))
+                .map(|(start, length, has_begin, track)| {
+                    (start, length, has_begin && with_begins, track.saturating_sub(5))
                 })
                 .collect();
             let all = regions(&spans);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
-use crate::model::{RegionForm, Trace};
+use crate::model::Trace;
 use crate::record_cost::{FormCosts, StampWait, StampWaits};
 
 pub(super) struct Chrome<'t, W> {
@@ -46,8 +46,8 @@ impl<'t, W: Write> Chrome<'t, W> {
             "resolution_ns": trace.resolution_ns,
             "alignment_ns": trace.alignment_ns,
             "clock_mhz": trace.clock_mhz,
-            "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks(RegionForm::Block)),
-            "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks(RegionForm::Block)),
+            "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks()),
+            "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks()),
             "record_cost": cost.map(|cost| json!({
                 "one_lane": costs(&cost.one_lane),
                 "elected": costs(&cost.elected),

@@ -12,9 +12,9 @@ use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
-const SCHEMA: u64 = 1;
+const SCHEMA: u64 = 2;
 
-const COLUMNS: [&str; 34] = [
+const COLUMNS: [&str; 33] = [
     "schema",
     "kind",
     "launch",
@@ -33,7 +33,6 @@ const COLUMNS: [&str; 34] = [
     "lane",
     "track",
     "depth",
-    "form",
     "clock",
     "start_ticks",
     "end_ticks",
@@ -122,7 +121,6 @@ struct Record {
     lane: Option<u8>,
     track: Option<u32>,
     depth: Option<u16>,
-    form: Option<&'static str>,
     start: Time,
     end: Option<Time>,
     value: Option<Value>,
@@ -137,7 +135,6 @@ impl<'t> Of<'t> {
             lane: None,
             track: self.warp.track,
             depth: None,
-            form: None,
             start: self.warp.entry,
             end: self.warp.exit,
             value: None,
@@ -152,7 +149,6 @@ impl<'t> Of<'t> {
             lane: Some(region.lane),
             track: region.track.or(self.warp.track),
             depth: Some(region.depth),
-            form: Some(text::form(region.form)),
             start: region.start,
             end: region.end,
             value: region.value,
@@ -172,7 +168,6 @@ impl<'t> Of<'t> {
             lane: Some(mark.lane),
             track: mark.track.or(self.warp.track),
             depth: None,
-            form: None,
             start: mark.time,
             end: Some(mark.time),
             value: mark.value,
@@ -206,7 +201,6 @@ impl<'t> Of<'t> {
             record.lane.map(u32::from).into(),
             record.track.into(),
             record.depth.map(u32::from).into(),
-            record.form.into(),
             text::clock_name(warp.clock).into(),
             start.ticks.into(),
             end.map(|end| end.ticks).into(),

@@ -4,7 +4,7 @@ use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
 use super::timeline::Source as _;
-use crate::model::{DeviceInfo, Launch, RegionForm, Trace, Warp};
+use crate::model::{DeviceInfo, Launch, Trace, Warp};
 use crate::record_cost::FormCosts;
 
 /// An extent as people write it: `4`, `4x2`, `4x2x3`.
@@ -73,14 +73,6 @@ pub(super) fn clock_name(clock: Clock) -> &'static str {
     match clock {
         Clock::Cycles => "cycles",
         Clock::GlobalTimer => "globaltimer",
-    }
-}
-
-/// How a region was recorded, for programs.
-pub(super) fn form(form: RegionForm) -> &'static str {
-    match form {
-        RegionForm::Block => "block",
-        RegionForm::Token => "token",
     }
 }
 
@@ -159,26 +151,23 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
     }
     lines.push(match trace.record_cost {
         Some(cost) => {
-            let of = |costs: &FormCosts, form| {
+            let of = |costs: &FormCosts| {
                 [
-                    costs.total_ticks(form),
-                    costs.inside_ticks(form),
-                    costs.adjacent_total_ticks(form),
-                    costs.adjacent_inside_ticks(form),
+                    costs.total_ticks(),
+                    costs.inside_ticks(),
+                    costs.adjacent_total_ticks(),
+                    costs.adjacent_inside_ticks(),
                 ]
                 .map(digits)
             };
-            let short = |[total, inside, adjacent_total, adjacent_inside]: [String; 4]| {
-                format!("{total} and {inside} ({adjacent_total} and {adjacent_inside})")
-            };
-            let [total, inside, adjacent_total, adjacent_inside] =
-                of(&cost.one_lane, RegionForm::Block);
+            let [total, inside, adjacent_total, adjacent_inside] = of(&cost.one_lane);
+            let [by_elected, inside_elected, adjacent_elected, adjacent_inside_elected] =
+                of(&cost.elected);
             format!(
                 "cost of a record: a region takes {total} ticks, {inside} of them in its own time \
-                 ({adjacent_total} and {adjacent_inside} back to back), by a token {}, by an elected \
-                 lane {}; {}",
-                short(of(&cost.one_lane, RegionForm::Token)),
-                short(of(&cost.elected, RegionForm::Block)),
+                 ({adjacent_total} and {adjacent_inside} back to back), by an elected lane \
+                 {by_elected} and {inside_elected} ({adjacent_elected} and \
+                 {adjacent_inside_elected}); {}",
                 if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
             )
         }

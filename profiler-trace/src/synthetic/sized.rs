@@ -164,7 +164,7 @@ const TILE: u32 = 10;
 impl Sites {
     fn records_of_slot(&self, content: Content) -> u64 {
         let tile = match content {
-            // A value, and the begin of a token beside its end.
+            // A value, and the begin of a region beside its end.
             Content::Mixed => TILE + 2,
             Content::Regions | Content::Marks => TILE,
         };

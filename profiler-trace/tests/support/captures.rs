@@ -154,7 +154,7 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
                 time(left.start, right.start);
                 assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
                 let rest = |region: &profiler_trace::Region| {
-                    (region.form, region.track, region.depth, region.value)
+                    (region.track, region.depth, region.value)
                 };
                 assert_eq!(rest(left), rest(right));
                 assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use profiler_trace::{
-    DeviceInfo, Edge, Launch, Mark, MarkIndex, Region, RegionForm, Site, SiteIndex, Time, Trace,
+    DeviceInfo, Edge, Launch, Mark, MarkIndex, Region, Site, SiteIndex, Time, Trace,
     Value, Warp,
 };
 use profiler_wire::header::{Clock, Dim3};
@@ -104,7 +104,6 @@ pub(crate) fn region(
     let warp = &mut trace.warps[warp];
     warp.regions.push(Region {
         site,
-        form: RegionForm::Block,
         track: None,
         lane: 0,
         depth,

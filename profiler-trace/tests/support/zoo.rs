@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use profiler_trace::{
-    Diagnostic, DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, RegionForm,
+    Diagnostic, DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, 
     SiteIndex, Trace, Value,
 };
 use profiler_wire::{SiteKind, Strategy};
@@ -80,13 +80,10 @@ fn fill(trace: &mut Trace, warp: usize, entry: f64, sites: &Sites) {
     }
     // Tokens that cross each other.
     region(trace, warp, sites.load, 0, at(12_000.0), at(13_000.5));
-    last(trace, warp).form = RegionForm::Token;
     region(trace, warp, sites.store, 0, at(12_500.0), at(14_000.5));
-    last(trace, warp).form = RegionForm::Token;
     // Another lane, at the same time as lane 0.
     let other_lane = |start: f64, end: f64| Region {
         site: sites.store,
-        form: RegionForm::Block,
         track: None,
         lane: 9,
         depth: 0,

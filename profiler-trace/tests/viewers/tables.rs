@@ -121,7 +121,7 @@ fn check_events(trace: &Trace, signal: SiteIndex, rows: &[Row]) {
             let row = rows.next().expect("a row");
             assert_eq!((row["kind"].as_str(), row["name"].as_str()), (Some(kind), Some(name)));
             assert_eq!(row["kernel"], trace.site(launch.kernel).name);
-            assert_eq!((whole(row, "schema"), whole(row, "warp")), (1, warp.warp.into()));
+            assert_eq!((whole(row, "schema"), whole(row, "warp")), (2, warp.warp.into()));
             assert_eq!(whole(row, "launch"), warp.launch as u64);
             assert_eq!(whole(row, "block_x"), u64::from(warp.block[0]));
             row

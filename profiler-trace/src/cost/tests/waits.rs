@@ -97,23 +97,21 @@ fn stamps(trace: &Trace) -> Vec<u64> {
 #[test]
 fn what_stands_back_to_back_takes_no_time_whatever_was_waited() {
     for eighths in [&[][..], &[0], &[8, 3], &[1, 7, 5]] {
-        for form in [RegionForm::Block, RegionForm::Token] {
-            for (elected, with_value) in [(false, false), (true, true)] {
-                let mut steps = vec![Step::Open(form, elected); 8];
-                steps.push(Step::Work(1_000));
-                steps.extend(vec![Step::Close(with_value); 8]);
-                // Beside each other, around each other.
-                let pair = [Step::Open(form, elected), Step::Close(with_value)];
-                steps.extend(pair.repeat(8));
-                let holds = Holds::new(waits(), eighths);
-                let (trace, machine) = simulate_holding(&steps, Clock::Cycles, false, holds);
-                let mut lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-                lengths.sort_unstable();
-                assert_eq!(lengths, [[0; 8], [1_000; 8]].concat(), "{form:?}, {elected}");
-                assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
-                let waited = machine.now - 640_000.0 - 1_000.0;
-                assert!(waited > 100.0, "the machine records for nothing: {waited}");
-            }
+        for (elected, with_value) in [(false, false), (true, true)] {
+            let mut steps = vec![Step::Open(elected); 8];
+            steps.push(Step::Work(1_000));
+            steps.extend(vec![Step::Close(with_value); 8]);
+            // Beside each other, around each other.
+            let pair = [Step::Open(elected), Step::Close(with_value)];
+            steps.extend(pair.repeat(8));
+            let holds = Holds::new(waits(), eighths);
+            let (trace, machine) = simulate_holding(&steps, Clock::Cycles, false, holds);
+            let mut lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
+            lengths.sort_unstable();
+            assert_eq!(lengths, [[0; 8], [1_000; 8]].concat(), "{elected}");
+            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+            let waited = machine.now - 640_000.0 - 1_000.0;
+            assert!(waited > 100.0, "the machine records for nothing: {waited}");
         }
     }
 }
@@ -124,7 +122,7 @@ fn the_reach_of_a_record_is_the_longest_wait() {
     let limit = waits().record.reach_ticks().expect("there is a wait") as u64;
     for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
         let steps = [
-            Step::Open(RegionForm::Block, false),
+            Step::Open(false),
             Step::Work(500),
             Step::Close(false),
             Step::Work(work),
@@ -143,7 +141,7 @@ fn the_reach_of_a_record_is_the_longest_wait() {
 fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
     // An end that waited only for its region's begin would be 25 later.
     for work in [40, 60, 200] {
-        let region = [Step::Open(RegionForm::Block, false), Step::Work(work), Step::Close(false)];
+        let region = [Step::Open(false), Step::Work(work), Step::Close(false)];
         let holds = Holds::new(waits(), &[]);
         let (trace, _) = simulate_holding(&region.repeat(3), Clock::Cycles, false, holds);
         for region in &trace.warps[0].regions {
