@@ -270,6 +270,7 @@ fn scripts(case: &Case, warp: u32) -> Vec<Script> {
     let lane = |lane| Lane {
         strategy: case.kernel.strategy,
         clock: case.kernel.clock,
+        buffer: case.kernel.buffer,
         warp,
         lane,
         when: case.when,

@@ -5,6 +5,7 @@
 
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
+use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
 use test_kernels_programs::{self as kernels, Operation, TASK, TOKENS, WARP_INDEX};
 
@@ -41,7 +42,8 @@ pub(crate) enum Step {
     Begin(usize),
     /// The end of a region that one record holds.
     Finish(usize),
-    /// A region that a token opens, and its end.
+    /// A region whose begin is a record of its own, and its end: one that a token opens, and each that
+    /// is to be seen while it is open.
     Open(usize),
     Close(usize, Option<Value>),
     Mark(usize),
@@ -63,6 +65,7 @@ pub(crate) struct Script {
 pub(crate) struct Lane {
     pub strategy: Strategy,
     pub clock: Clock,
+    pub buffer: Buffer,
     pub warp: u32,
     pub lane: u32,
     pub when: u32,
@@ -282,9 +285,13 @@ impl Machine {
         lead: Lead,
     ) -> Flow {
         let region = self.instance((node.operation, 0), name, track, value, Some(lead));
-        self.script.steps.push(Step::Begin(region));
+        let (begin, end) = match self.lane.buffer {
+            Buffer::Global => (Step::Begin(region), Step::Finish(region)),
+            Buffer::Host => (Step::Open(region), Step::Close(region, value)),
+        };
+        self.script.steps.push(begin);
         let flow = self.run(&node.body);
-        self.script.steps.push(Step::Finish(region));
+        self.script.steps.push(end);
         flow
     }
 
