@@ -4,7 +4,7 @@ use profiler_host::{Backend, Capture, Error, Keep, LaneRooms, Profiler, Profiler
 use profiler_wire::header::Dim3;
 use proptest::prelude::*;
 
-use crate::kernels::{KERNELS, Kernel, Launch};
+use crate::kernels::{Kernel, Launch};
 use crate::program::{Node, elects, encode, programs};
 
 /// All that decides what is recorded.
@@ -228,11 +228,11 @@ fn options() -> impl Strategy<Value = Options> {
         )
 }
 
-/// Random cases.
-pub fn cases() -> impl Strategy<Value = Case> {
+/// Random cases of these kernels.
+pub fn cases(kernels: &'static [Kernel]) -> impl Strategy<Value = Case> {
     (
         programs(),
-        prop::sample::select(KERNELS),
+        prop::sample::select(kernels),
         grids(),
         blocks(),
         (1..3_u32, any::<u32>(), prop_oneof![4 => Just(300), 1 => 0..30_u32], 1..5_u32),

@@ -65,6 +65,7 @@ struct Totals {
     emitted: [[u64; 2]; 2],
     unplaced: u64,
     open: u64,
+    unmatched: u64,
     orphaned: u64,
     /// Of lane 0, and of the other lanes.
     too_small: [u64; 2],
@@ -237,6 +238,7 @@ impl Totals {
     /// Adds what a lane with a room loses.
     fn lose(&mut self, kept: &Kept, is_leader: bool) {
         self.open += kept.open;
+        self.unmatched += kept.unmatched;
         self.orphaned += kept.orphaned;
         self.too_small[usize::from(!is_leader)] += kept.records() - kept.recorded();
         self.values_lost += kept.emitted[1] - kept.survived[1];
@@ -494,6 +496,7 @@ fn check_diagnostics(
         (Of::LaneRoomTooSmall, totals.too_small[1]),
         (Of::ValuesLost, totals.values_lost),
         (Of::OpenRegion, totals.open),
+        (Of::UnmatchedEnd, totals.unmatched),
         (Of::OrphanedValue, totals.orphaned),
         (if no_slot == 0 { Of::LanesWithoutRoom } else { Of::RecordsWithoutRoom }, totals.unplaced),
     ];

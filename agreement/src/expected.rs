@@ -67,6 +67,8 @@ pub(crate) struct Kept {
     pub emitted: [u64; 2],
     pub survived: [u64; 2],
     pub open: u64,
+    /// Ends whose begin is lost.
+    pub unmatched: u64,
     /// Values whose region is lost.
     pub orphaned: u64,
 }
@@ -139,6 +141,18 @@ impl LaneRun {
                     let item = item(Kind::Region, None, ticks(begin), Some(now));
                     regions.push(Region { item, instance: unit.instance, ended_by: number });
                 }
+                What::Begin => {
+                    places.insert(unit.instance, regions.len());
+                    let item = item(Kind::Region, None, now, None);
+                    regions.push(Region { item, instance: unit.instance, ended_by: number });
+                }
+                What::End => match places.get(&unit.instance) {
+                    None => kept.unmatched += 1,
+                    Some(&at) => {
+                        let region = &mut regions[at];
+                        (region.item.end, region.ended_by) = (Some(now), number);
+                    }
+                },
                 What::Open(begin) => {
                     let item = item(Kind::Region, None, ticks(begin), None);
                     regions.push(Region { item, instance: unit.instance, ended_by: number });

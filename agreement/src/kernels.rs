@@ -3,6 +3,7 @@
 use profiler_host::{Error, Session, launch};
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
+use profiler_wire::site::Buffer;
 use test_kernels_programs as kernels;
 use test_kernels_programs::Instruction;
 
@@ -15,6 +16,8 @@ pub struct Kernel {
     pub strategy: Strategy,
     /// The clock of its records.
     pub clock: Clock,
+    /// Where its records go.
+    pub buffer: Buffer,
     launch: unsafe fn(&mut Session<'_>, &Launch) -> Result<(), Error>,
 }
 
@@ -53,12 +56,13 @@ impl std::fmt::Debug for Kernel {
 }
 
 macro_rules! kernels {
-    ($($name:ident: $strategy:expr, $clock:ident;)*) => {
-        /// All of them.
-        pub const KERNELS: &[Kernel] = &[$(Kernel {
+    ($(#[$doc:meta])* $kernels:ident, $buffer:ident: $($name:ident: $strategy:expr, $clock:ident;)*) => {
+        $(#[$doc])*
+        pub const $kernels: &[Kernel] = &[$(Kernel {
             name: stringify!($name),
             strategy: $strategy,
             clock: Clock::$clock,
+            buffer: Buffer::$buffer,
             launch: |session, launch| {
                 let &Launch { grid, block, program, length, when, fuel, output } = launch;
                 // SAFETY: the caller's.
@@ -74,6 +78,8 @@ macro_rules! kernels {
 }
 
 kernels! {
+    /// Those that a GPU runs, too.
+    KERNELS, Global:
     by_block: Strategy::Block, Cycles;
     by_warp: Strategy::Warp, Cycles;
     by_warp_index: Strategy::WarpIndex(kernels::WARP_INDEX as u8), Cycles;
@@ -88,4 +94,19 @@ kernels! {
     timed_by_elected: Strategy::Elected, GlobalTimer;
     timed_by_thread: Strategy::Thread, GlobalTimer;
     timed_by_when: Strategy::When, GlobalTimer;
+}
+
+kernels! {
+    /// Those that write to memory of the host, which run on the emulator.
+    HOSTED, Host:
+    hosted_by_block: Strategy::Block, Cycles;
+    hosted_by_warp: Strategy::Warp, Cycles;
+    hosted_by_warp_index: Strategy::WarpIndex(kernels::WARP_INDEX as u8), Cycles;
+    hosted_by_warp_group: Strategy::WarpGroup, Cycles;
+    hosted_by_elected: Strategy::Elected, Cycles;
+    hosted_by_thread: Strategy::Thread, Cycles;
+    hosted_by_when: Strategy::When, Cycles;
+    hosted_timed_by_warp: Strategy::Warp, GlobalTimer;
+    hosted_timed_by_elected: Strategy::Elected, GlobalTimer;
+    hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
 }

@@ -26,7 +26,10 @@ pub(crate) enum What {
     Range(u64),
     /// A region that began at that time and whose token was dropped.
     Open(u64),
-    /// The value of the region whose `Range` is the unit before.
+    /// Begin and end of a region, each by itself.
+    Begin,
+    End,
+    /// The value of the region whose `Range` or `End` is the unit before.
     Attached(Value),
     Mark,
     Anchor,
@@ -141,6 +144,17 @@ impl Runner {
                 Step::Finish(region, value) => {
                     let end = self.stamp();
                     self.emit(region, What::Range(self.begins[region]), end);
+                    if let Some(value) = value {
+                        self.emit(region, What::Attached(value), end);
+                    }
+                }
+                Step::Open(region) => {
+                    let now = self.stamp();
+                    self.emit(region, What::Begin, now);
+                }
+                Step::Close(region, value) => {
+                    let end = self.stamp();
+                    self.emit(region, What::End, end);
                     if let Some(value) = value {
                         self.emit(region, What::Attached(value), end);
                     }
@@ -263,6 +277,7 @@ fn scripts(case: &Case, warp: u32) -> Vec<Script> {
     let lane = |lane| Lane {
         strategy: case.kernel.strategy,
         clock: case.kernel.clock,
+        buffer: case.kernel.buffer,
         warp,
         lane,
         when: case.when,

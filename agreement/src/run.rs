@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::case::{Case, Outcome, cases};
 use crate::check::{Compared, Times, check};
+use crate::kernels::KERNELS;
 use crate::plant::Plant;
 
 /// Anything that ends a run early; its text is shown to the user.
@@ -118,7 +119,7 @@ fn case_of(seed: u64, number: u64) -> Result<impl ValueTree<Value = Case>, Failu
     bytes[8..16].copy_from_slice(&number.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    cases().new_tree(&mut runner).map_err(|reason| format!("no case: {reason}").into())
+    cases(KERNELS).new_tree(&mut runner).map_err(|reason| format!("no case: {reason}").into())
 }
 
 /// Where cases run.

@@ -5,6 +5,7 @@
 
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
+use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
 use test_kernels_programs::{self as kernels, Operation, TASK, TOKENS, WARP_INDEX};
 
@@ -39,8 +40,11 @@ pub(crate) struct Instance {
 pub(crate) enum Step {
     Elect(Place, usize),
     Begin(usize),
-    /// The end of a region, with a value or without.
+    /// The end of a region that one record holds, with a value or without.
     Finish(usize, Option<Value>),
+    /// The begin and the end of a region that are records of their own, to be seen while it is open.
+    Open(usize),
+    Close(usize, Option<Value>),
     /// A token goes out of scope whose region has not ended.
     Drop(usize),
     Mark(usize),
@@ -62,6 +66,7 @@ pub(crate) struct Script {
 pub(crate) struct Lane {
     pub strategy: Strategy,
     pub clock: Clock,
+    pub buffer: Buffer,
     pub warp: u32,
     pub lane: u32,
     pub when: u32,
@@ -80,7 +85,7 @@ impl Lane {
         let script = Script::default();
         let mut machine = Machine { lane: self, script, tokens: [None; TOKENS], fuel: self.fuel };
         machine.run(program);
-        machine.script.steps.extend(machine.tokens.into_iter().flatten().map(Step::Drop));
+        machine.drop_tokens(machine.tokens.into_iter().flatten());
         machine.script
     }
 
@@ -174,14 +179,14 @@ impl Machine {
             Op::Start => {
                 let (name, track) = TOKEN_SITES[token];
                 let opened = self.instance((operation, argument), name, track, None, None);
-                self.script.steps.push(Step::Begin(opened));
+                self.begin(opened);
                 let held = self.tokens[token].replace(opened);
-                self.script.steps.extend(held.map(Step::Drop));
+                self.drop_tokens(held);
             }
             Op::End | Op::EndValue => {
                 if let Some(opened) = self.tokens[token].take() {
                     let value = unsigned.filter(|_| operation == Op::EndValue);
-                    self.script.steps.push(Step::Finish(opened, value));
+                    self.end(opened, value);
                 }
             }
             Op::Mark => self.mark(operation, "mark", None, None),
@@ -283,10 +288,31 @@ impl Machine {
         lead: Lead,
     ) -> Flow {
         let region = self.instance((node.operation, 0), name, track, value, Some(lead));
-        self.script.steps.push(Step::Begin(region));
+        self.begin(region);
         let flow = self.run(&node.body);
-        self.script.steps.push(Step::Finish(region, value));
+        self.end(region, value);
         flow
+    }
+
+    fn begin(&mut self, region: usize) {
+        self.script.steps.push(match self.lane.buffer {
+            Buffer::Global => Step::Begin(region),
+            Buffer::Host => Step::Open(region),
+        });
+    }
+
+    fn end(&mut self, region: usize, value: Option<Value>) {
+        self.script.steps.push(match self.lane.buffer {
+            Buffer::Global => Step::Finish(region, value),
+            Buffer::Host => Step::Close(region, value),
+        });
+    }
+
+    /// Lets go of what tokens held: where the begin is a record, nothing more is.
+    fn drop_tokens(&mut self, held: impl IntoIterator<Item = usize>) {
+        if self.lane.buffer == Buffer::Global {
+            self.script.steps.extend(held.into_iter().map(Step::Drop));
+        }
     }
 
     fn branch(&mut self, node: &Node, condition: bool) -> Flow {

@@ -1,10 +1,10 @@
-//! Random programs on the emulator: every strategy and clock, capacity and selection, with times to
-//! the tick.
+//! Random programs on the emulator: every strategy, clock and buffer, capacity and selection, with times
+//! to the tick.
 //!
 //! `PROPTEST_CASES` says how many; the default takes some seconds.
 
 use profiler_agreement::{
-    Case, KERNELS, Node, Operation, Options, Outcome, Plant, Times, cases, check, emulator,
+    Case, HOSTED, KERNELS, Node, Operation, Options, Outcome, Plant, Times, cases, check, emulator,
 };
 use profiler_host::{Keep, Slots};
 use proptest::prelude::*;
@@ -26,34 +26,51 @@ fn config() -> ProptestConfig {
     }
 }
 
-proptest! {
-    #![proptest_config(config())]
-
-    /// What is recorded is what the reference says, and what is not is counted.
-    #[test]
-    fn records_are_those_of_the_reference(case in cases()) {
-        let outcome = case.run(&emulator(&case)).expect("the launches");
-        for times in [Times::Virtual, Times::Hardware] {
-            if let Err(difference) = check(&case, &outcome, times) {
-                return Err(TestCaseError::fail(format!("{times:?}: {difference}")));
-            }
+/// What is recorded is what the reference says, and what is not is counted.
+fn is_as_the_reference_says(case: &Case) -> Result<(), TestCaseError> {
+    let outcome = case.run(&emulator(case)).expect("the launches");
+    for times in [Times::Virtual, Times::Hardware] {
+        if let Err(difference) = check(case, &outcome, times) {
+            return Err(TestCaseError::fail(format!("{times:?}: {difference}")));
         }
     }
+    Ok(())
+}
+
+/// Also where only the order of records is known, as on a GPU.
+fn is_found(plant: Plant, case: &Case) -> Result<(), TestCaseError> {
+    let mut outcome = case.run(&emulator(case)).expect("the launches");
+    if plant.alter(case, &mut outcome) {
+        prop_assert!(check(case, &outcome, Times::Hardware).is_err());
+    }
+    Ok(())
+}
+
+fn plants() -> impl Strategy<Value = Plant> {
+    prop::sample::select(&[Plant::Record, Plant::Count][..])
 }
 
 proptest! {
     #![proptest_config(config())]
 
-    /// Also where only the order of records is known, as on a GPU.
     #[test]
-    fn what_is_planted_is_found(
-        case in cases(),
-        plant in prop::sample::select(&[Plant::Record, Plant::Count][..]),
-    ) {
-        let mut outcome = case.run(&emulator(&case)).expect("the launches");
-        if plant.alter(&case, &mut outcome) {
-            prop_assert!(check(&case, &outcome, Times::Hardware).is_err());
-        }
+    fn records_are_those_of_the_reference(case in cases(KERNELS)) {
+        is_as_the_reference_says(&case)?;
+    }
+
+    #[test]
+    fn records_in_memory_of_the_host_are_those_of_the_reference(case in cases(HOSTED)) {
+        is_as_the_reference_says(&case)?;
+    }
+
+    #[test]
+    fn what_is_planted_is_found(case in cases(KERNELS), plant in plants()) {
+        is_found(plant, &case)?;
+    }
+
+    #[test]
+    fn what_is_planted_in_memory_of_the_host_is_found(case in cases(HOSTED), plant in plants()) {
+        is_found(plant, &case)?;
     }
 }
 

@@ -1,5 +1,5 @@
 //! Files on their way to their names. Whatever ends the program before one has its name, an error,
-//! Ctrl-C or a polite kill, leaves nothing of it.
+//! Ctrl-C, a polite kill or a closed terminal, leaves nothing of it.
 
 use std::fs::File;
 use std::io;
@@ -57,7 +57,7 @@ mod signals {
     use std::sync::Once;
     use std::thread;
 
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
@@ -68,8 +68,10 @@ mod signals {
     pub(super) fn watch() {
         static WATCH: Once = Once::new();
         WATCH.call_once(|| {
+            let heeded =
+                [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
             // Where there can be no handler, a signal leaves the file behind, and that is all.
-            let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+            let Ok(mut signals) = Signals::new(heeded) else { return };
             thread::spawn(move || {
                 let Some(signal) = signals.forever().next() else { return };
                 // It is held to the end, so that no other file is begun.
@@ -82,5 +84,17 @@ mod signals {
                 process::exit(128 + signal);
             });
         });
+    }
+
+    /// Whether the program was begun to outlive the signal, as `nohup` does with `SIGHUP` and a shell
+    /// with the `SIGINT` of what runs in its background: a handler would take that away. Where it is
+    /// not known, `nohup` is the one that must be right.
+    fn is_ignored(signal: i32) -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        match mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()) {
+            Some(mask) => mask >> (signal - 1) & 1 != 0,
+            None => signal == SIGHUP,
+        }
     }
 }

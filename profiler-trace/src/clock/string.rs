@@ -126,6 +126,9 @@ mod tests {
         // Up and down again, around both corners.
         let hill = gates(&[(0.0, 1.0), (5.0, 6.0), (5.0, 6.0), (0.0, 1.0)]);
         assert_eq!(taut(&hill), [(0.0, 1.0), (1.0, 5.0), (2.0, 5.0), (3.0, 1.0)]);
+        // It passes the end of a gate without a turn.
+        let straight = gates(&[(0.0, 0.0), (1.0, 9.0), (2.0, 2.0)]);
+        assert_eq!(taut(&straight), [(0.0, 0.0), (2.0, 2.0)]);
     }
 
     proptest::proptest! {

@@ -209,29 +209,33 @@ impl Room<'_> {
         Survivors { first: survivors.index(begin), count, oldest_lost, ..survivors }
     }
 
-    /// By how much a unit was written after another one; neither lies more than half of the stamps'
-    /// range from the other, as a ring in which units are missing turns in less.
-    fn time_since(&self, other: u32, index: u32) -> Option<i64> {
-        let difference =
-            write_ticks(self.unit(index))?.wrapping_sub(write_ticks(self.unit(other))?) & TICK_MASK;
-        let bits = TICK_MASK.count_ones();
-        Some(((difference << (64 - bits)) as i64) >> (64 - bits))
+    /// When a unit was written, to be compared with the same of others: how long after the unit `since`,
+    /// negative if before it, in parts of a tick. Neither lies more than half of the stamps' range from
+    /// the other, as a ring in which units are missing turns in less.
+    fn time_since(&self, since: u32, index: u32) -> Option<i64> {
+        let ticks = write_ticks(self.unit(index))?.wrapping_sub(write_ticks(self.unit(since))?);
+        // The upper bits of a number are those that its order hangs on, and its sign.
+        Some((ticks << TICK_MASK.leading_zeros()).cast_signed())
     }
 
-    /// The units of a ring that turns, from the oldest to the newest. The newest is the one with the
-    /// latest time, not the one before a step back: a unit whose store is still on its way leaves that
-    /// of the turn before in its place, and a step back on either side.
+    /// All of a ring that turns, beginning behind the newest unit. That is the one with the latest time,
+    /// not the one before a step back: a unit whose store is still on its way leaves that of the turn
+    /// before in its place, and a step back on either side.
     fn scan_turning(&self) -> Survivors {
         let all = self.scan_all();
-        let is_there = |index: &u32| self.unit(*index) != [0; 2];
-        let units = || (0..self.held).filter(is_there);
-        let time = |index: &u32| self.time_since(all.first, *index).unwrap_or(i64::MIN);
-        let Some(newest) = units().max_by_key(time) else { return all };
-        // Behind the newest, and round the end.
+        let units = || (0..self.held).filter(|index| self.unit(*index) != [0; 2]);
+        let time = |index| self.time_since(all.first, index);
+        let latest = units().map(time).max();
+        let latest_ones = || units().filter(|index| Some(time(*index)) == latest);
+        // Several units may have the latest time, as a value has that of its region. They lie near each
+        // other, perhaps round the end, so that the way from the newest to the next one is the longest.
+        let round = latest_ones().map(|index| index + all.capacity);
+        let next_ones = latest_ones().chain(round).skip(1);
+        let newest = latest_ones().zip(next_ones).max_by_key(|(index, next)| next - index);
+        let Some((newest, _)) = newest else { return all };
         let first = units().find(|&index| index > newest).or_else(|| units().next());
         let first = first.unwrap_or(newest);
-        let count = if newest < first { newest + all.capacity - first } else { newest - first } + 1;
-        Survivors { first, count, oldest_lost: first != 0, ..all }
+        Survivors { first, count: all.capacity, oldest_lost: first != 0, ..all }
     }
 
     /// All from the oldest to the newest unit.

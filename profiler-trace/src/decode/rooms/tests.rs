@@ -135,32 +135,46 @@ fn units_on_their_way_are_told_from_those_that_are_there() {
     }
 }
 
+/// Of a ring that is read while it turns: what is there of the units that the lane wrote last, of which
+/// some are still on their way. Values have the time of their region's end, timers go in steps, and a
+/// turn may take long and wrap the stamps.
 #[test]
 fn units_of_the_turn_before_are_not_taken_for_new_ones() {
-    const CAPACITY: u32 = 8;
-    for emitted in CAPACITY + 1..=3 * CAPACITY {
-        let (layout, whole) = filled(true, CAPACITY, emitted, UNIT_BYTES, 0);
-        let place = |number: u64| 16 * ((number - 1) % u64::from(CAPACITY)) as usize;
-        // Which of the last four are still on their way.
-        for late in 0..1_u32 << 4 {
-            let is_late = |number: &u64| {
-                let age = u64::from(emitted) - number;
-                age < 4 && late >> age & 1 != 0
-            };
-            let all: Vec<u64> = (1..=u64::from(emitted)).collect();
-            let mut bytes = whole.clone();
-            for &number in all.iter().filter(|number| is_late(number)) {
-                let (_, before) = filled(true, CAPACITY, number as u32 - 1, UNIT_BYTES, 0);
-                let at = place(number);
-                bytes[at..at + 16].copy_from_slice(&before[at..at + 16]);
+    const CAPACITY: u64 = 8;
+    for (at_once, step) in [(1, 2), (2, 2), (3, 2), (1, 1 << 33), (2, 1 << 20), (3, 1 << 15)] {
+        // All times are odd: none is the 0 that stands for no unit.
+        for begin in [1, TICK_MASK - 4 * step] {
+            for emitted in CAPACITY + 1..=3 * CAPACITY {
+                for late in 0..1_u32 << 4 {
+                    let is_late = |number: &u64| {
+                        let age = emitted - 1 - number;
+                        age < 4 && late >> age & 1 != 0
+                    };
+                    let mut numbers = [u64::MAX; CAPACITY as usize];
+                    for number in (0..emitted).filter(|number| !is_late(number)) {
+                        numbers[(number % CAPACITY) as usize] = number;
+                    }
+                    let time = |number: u64| (begin + number / at_once * step) & TICK_MASK;
+                    let times =
+                        numbers.map(|number| if number < emitted { time(number) } else { 0 });
+                    let (layout, bytes) = ring_of(&times);
+                    let room = layout.running(true).room(&bytes, 0, 0);
+                    let survivors = room.scan();
+                    let running: Vec<u64> =
+                        survivors.indices().map(|index| numbers[index as usize]).collect();
+                    let what = format!(
+                        "{emitted} emitted, {at_once} every {step} ticks from {begin} on, {late:b} on \
+                         their way: {running:?}"
+                    );
+                    assert!(running.windows(2).all(|pair| pair[1] == pair[0] + 1), "{what}");
+                    let kept: Vec<u64> = (emitted - CAPACITY..emitted).collect();
+                    let longest = kept.split(is_late).map(<[u64]>::len).max().unwrap_or(0);
+                    assert!(running.len() >= longest, "{what}");
+                    let is_lost = running.first().is_some_and(|number| *number > 0);
+                    let says = survivors.oldest_lost;
+                    assert!(says == is_lost || !says && survivors.index(0) == 0, "{what}");
+                }
             }
-            let room = layout.running(true).room(&bytes, 0, 0);
-            let running = order(&room, room.scan());
-            let what = format!("{emitted} emitted, {late:b} on their way: {running:?}");
-            assert!(running.windows(2).all(|pair| pair[1] == pair[0] + 1), "{what}");
-            let kept = &all[all.len() - CAPACITY as usize..];
-            let longest = kept.split(is_late).map(<[u64]>::len).max().unwrap_or(0);
-            assert!(running.len() >= longest, "{what}");
         }
     }
 }

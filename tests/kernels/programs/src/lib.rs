@@ -1,4 +1,4 @@
-//! A kernel for each strategy and clock that runs a program from memory: what it records is then
+//! A kernel for each strategy, clock and buffer that runs a program from memory: what it records is then
 //! data, and random programs need no compiler.
 //!
 //! A program is an array of [`Instruction`]s. Those that enclose others are followed by them. Every
@@ -412,6 +412,31 @@ kernels! { |when|
     timed_by_thread: by = thread, clock = globaltimer;
     /// By some lanes, by the global timer.
     timed_by_when: by = when(when >> lane_id() & 1 != 0), clock = globaltimer;
+}
+
+// On the emulator alone: on a GPU all rooms of a module that has one of these lie in the host's memory.
+#[cfg(not(target_arch = "nvptx64"))]
+kernels! { |when|
+    /// [`by_block`] into the host's memory.
+    hosted_by_block: by = block, buffer = host;
+    /// [`by_warp`] into the host's memory.
+    hosted_by_warp: by = warp, buffer = host;
+    /// [`by_warp_index`] into the host's memory.
+    hosted_by_warp_index: by = warp(WARP_INDEX), buffer = host;
+    /// [`by_warp_group`] into the host's memory.
+    hosted_by_warp_group: by = warp_group, buffer = host;
+    /// [`by_elected`] into the host's memory.
+    hosted_by_elected: by = elected, buffer = host;
+    /// [`by_thread`] into the host's memory.
+    hosted_by_thread: by = thread, buffer = host;
+    /// [`by_when`] into the host's memory.
+    hosted_by_when: by = when(when >> lane_id() & 1 != 0), buffer = host;
+    /// [`timed_by_warp`] into the host's memory.
+    hosted_timed_by_warp: by = warp, clock = globaltimer, buffer = host;
+    /// [`timed_by_elected`] into the host's memory.
+    hosted_timed_by_elected: by = elected, clock = globaltimer, buffer = host;
+    /// [`timed_by_thread`] into the host's memory.
+    hosted_timed_by_thread: by = thread, clock = globaltimer, buffer = host;
 }
 
 /// The thread's number in the grid: blocks count x first, and so do the threads of a block.
