@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         .with_ignored_flag(ignored);
     let bodies = Trial::test("bodies_lie_between_the_stamps", bodies_lie_between_the_stamps)
         .with_ignored_flag(ignored);
+    let load = Trial::test("the_load_keeps_the_tensor_cores_busy", load_keeps_tensor_cores_busy)
+        .with_ignored_flag(ignored);
     let python = Tool::Python(&["triton"]).find();
     if let Err(missing) = &python {
         announce("tests with Proton", missing);
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
     let is_missing = python.is_err();
     let proton = Trial::test("so_do_those_of_proton", move || so_do_those_of_proton(&python?))
         .with_ignored_flag(is_missing && !are_required());
-    let trials = spills.chain([loads, bodies, proton]).collect();
+    let trials = spills.chain([loads, bodies, load, proton]).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -147,6 +149,38 @@ fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
         };
         if !loops.into_iter().flatten().any(is_profiled) {
             return Err(format!("{}: {found}, not the loops of {body}", kernel.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// The warps that are to draw power multiply matrices between two looks at the time, and read 16
+/// bytes at once; both bodies of the kernel do.
+fn load_keeps_tensor_cores_busy() -> Result<(), Failed> {
+    const BODIES: usize = 2;
+    let folder = tempfile::tempdir()?;
+    let (cubin, _) = assemble("sm_90", folder.path())?;
+    let sass = output(Command::new(Tool::Nvdisasm.find()?).arg("-c").arg(&cubin))?;
+    for kernel in ["loaded_cycles", "loaded_timer"] {
+        let code = code_of(&sass, kernel);
+        let mut rounds = Vec::new();
+        let (mut products, mut reads) = (0, 0);
+        for line in code {
+            if line.contains("HMMA.16816.F32.BF16") {
+                products += 1;
+            } else if line.contains("LDG.E.128") {
+                reads += 1;
+            } else if line.contains("SR_GLOBALTIMER") {
+                rounds.push((products, reads));
+                (products, reads) = (0, 0);
+            }
+        }
+        let expected =
+            [(truth_kernels::ROUND_PRODUCTS as usize, 0), (0, truth_kernels::ROUND_READS as usize)];
+        for round in expected {
+            if rounds.iter().filter(|&&found| found == round).count() != BODIES {
+                return Err(format!("{kernel}: products and reads of rounds: {rounds:?}").into());
+            }
         }
     }
     Ok(())
