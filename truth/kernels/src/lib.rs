@@ -11,7 +11,7 @@ mod releases;
 mod schedule;
 
 pub use cross_check::{
-    COPIED_BYTES, COPIES, FILLING, Line, cross_check_8, cross_check_32, cross_check_128,
+    COPIED_BYTES, COPIES, FILLING, Line, STRAIGHT, cross_check_8, cross_check_32, cross_check_128,
     cross_check_512, cross_check_2048, cross_check_copy, cross_check_nothing,
 };
 #[cfg(not(target_arch = "nvptx64"))]
