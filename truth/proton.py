@@ -53,11 +53,28 @@ MODES = {
 }
 
 FMA = "fma.rn.f32 $0, $0, 0fC0000000, $0;\n"
+# A body of more FMAs is a loop over so many, which it is a multiple of.
+STRAIGHT = 128
 
 
 def fmas(count):
     """Inline PTX of so many dependent FMAs."""
-    return "mov.f32 $0, $1;\n" + FMA * count
+    if count <= STRAIGHT:
+        return "mov.f32 $0, $1;\n" + FMA * count
+    # Names within braces are local.
+    return (
+        "{\n"
+        ".reg .b32 left; .reg .pred more;\n"
+        "mov.f32 $0, $1;\n"
+        f"mov.u32 left, {count // STRAIGHT};\n"
+        "again:\n"
+        '.pragma "nounroll";\n'
+        + FMA * STRAIGHT
+        + "sub.u32 left, left, 1;\n"
+        "setp.ne.u32 more, left, 0;\n"
+        "@more bra again;\n"
+        "}\n"
+    )
 
 
 def copy():
@@ -269,14 +286,25 @@ def check_code(sass, body, recorded):
     >>> loop = ["FFMA R4, R4, -2, R4 ;"] * 8
     >>> stamp = ["CS2R.32 R5, SR_CLOCKLO ;"]
     >>> check_code("\\n".join(loop + stamp + loop + stamp + loop), 8, True)
+    >>> block = ["again:"] + loop * 16 + ["@P0 BRA again ;"]
+    >>> check_code("\\n".join(loop + stamp + block + stamp + loop), 512, True)
+    >>> check_code("\\n".join(loop + block + loop), 2048, False)
     >>> check_code("\\n".join(loop + stamp + loop[1:] + stamp + loop + loop[:1]), 8, True)
     Traceback (most recent call last):
     ...
     RuntimeError: between the readings of the clock the loop has ffffffff|fffffff|fffffffff
     """
     steps = ""
+    labels = {}
     for text in sass.splitlines():
-        if "FFMA" in text and ", -2, " in text:
+        if text.endswith(":"):
+            labels[text[:-1].strip()] = len(steps)
+        elif "BRA" in text:
+            begin = labels.get(text.split("BRA")[1].strip(" `();"), len(steps))
+            # A loop within a body; the loop around it has more.
+            if steps[begin:] == "f" * STRAIGHT:
+                steps = f"{steps[:begin]}[{steps[begin:]}]"
+        elif "FFMA" in text and ", -2, " in text:
             steps += "f"
         elif "SR_CLOCKLO" in text:
             steps += "|"
@@ -286,7 +314,7 @@ def check_code(sass, body, recorded):
             steps += "s"
     # The readings around the whole loop stand before the first FMA and behind the last.
     loop = steps[steps.index("f") : steps.rindex("f") + 1]
-    inside = "ls" * COPIES if body == COPY else "f" * body
+    inside = "ls" * COPIES if body == COPY else "f" * body if body <= STRAIGHT else f"[{'f' * STRAIGHT}]"
     if loop != (f"ffffffff|{inside}|ffffffff" if recorded else f"ffffffff{inside}ffffffff"):
         raise RuntimeError(f"between the readings of the clock the loop has {loop}")
 

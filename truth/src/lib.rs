@@ -8,6 +8,7 @@
 mod arguments;
 mod cross_check;
 mod density;
+mod frequency;
 mod known_work;
 mod latency;
 mod plot;
@@ -62,8 +63,8 @@ pub const TESTS: [Test; 8] = [
     },
     Test {
         name: "frequency",
-        purpose: "regions of 1 ms from idle to boost",
-        run: schedule::frequency,
+        purpose: "regions of 1 ms while the GPU's clock falls under load and rises again",
+        run: frequency::run,
     },
     Test {
         name: "density",

@@ -122,8 +122,8 @@ mod tests {
                 "since_entry_ns": 5e5 * f64::from(step), "error_ns": summary(3.0),
             }));
             lines.push(json!({
-                "test": "frequency", "kind": "millisecond", "round": 0, "millisecond": step,
-                "mhz": summary(1980.0),
+                "test": "frequency", "kind": "millisecond", "variant": "globaltimer",
+                "millisecond": step, "mhz": summary(1980.0), "error_part": 1e-4,
             }));
             lines.push(json!({
                 "test": "long", "kind": "step", "clock": "cycles", "begin_ns": 4e7 * f64::from(step),

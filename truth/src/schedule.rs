@@ -1,7 +1,4 @@
-//! Regions at known times of long kernels, and while the GPU's frequency changes.
-
-use std::thread::sleep;
-use std::time::Duration;
+//! Regions at known times of long kernels.
 
 use profiler_host::trace::{Time, Warp};
 use profiler_host::{Profiler, Trace, launch};
@@ -19,31 +16,29 @@ const PART_MAX: f64 = 0.01;
 const CYCLES_MAX: f64 = 8.0;
 /// How far a begin or an end may lie from where `%globaltimer` says.
 const POSITION_NS_MAX: f64 = 64.0;
-/// By which part a length in nanoseconds may be wrong while the frequency changes.
-const FREQUENCY_PART_MAX: f64 = 0.005;
 
 /// When a region begins, in nanoseconds since its warp entered the kernel, and how long it lasts.
 type Step = (u64, u64);
 
 /// A region "step" as recorded, and as the kernel read its clocks in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Found {
+pub(crate) struct Found {
     /// Recorded length less the length by the clock of the records, in its ticks.
-    error_ticks: f64,
+    pub(crate) error_ticks: f64,
     truth_ticks: f64,
     /// Recorded length less the length by `%globaltimer`, in nanoseconds.
-    error_ns: f64,
-    truth_ns: f64,
+    pub(crate) error_ns: f64,
+    pub(crate) truth_ns: f64,
     /// Begin and end less the middle of the step that `%globaltimer` shows there.
-    begin_error_ns: f64,
+    pub(crate) begin_error_ns: f64,
     end_error_ns: f64,
     /// Cycles of the SM in a nanosecond, by the kernel's own readings.
-    gigahertz: f64,
+    pub(crate) gigahertz: f64,
 }
 
 /// The clock of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Clock {
+pub(crate) enum Clock {
     Cycles,
     Timer,
 }
@@ -124,75 +119,6 @@ pub(crate) fn long(run: &Run, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// From idle to boost within a kernel of 200 ms, each millisecond of which is a region.
-pub(crate) fn frequency(run: &Run, report: &mut Report) -> Result<(), Failure> {
-    let (pause, count) = run.pick((Duration::ZERO, 10), (Duration::from_secs(2), 200));
-    let length_ns = run.pick(8_000, 1_000_000);
-    let steps: Vec<Step> = (0..count).map(|step| (step * length_ns, length_ns)).collect();
-    let mut rows = Vec::new();
-    for round in 0..run.pick(1, 2) {
-        run.backend.synchronize()?;
-        sleep(pause);
-        let (trace, readings) = measure(run, Clock::Cycles, &steps, false)?;
-        report.diagnostics(&format!("round {round}"), &trace)?;
-        let warps = evaluate(&trace, Clock::Cycles, &readings, steps.len())?;
-        for index in 0..steps.len() {
-            let found = || warps.iter().map(|steps| steps[index]);
-            let none = || "the trace has no warps";
-            let frequency =
-                Summary::of(found().map(|step| 1e3 * step.gigahertz)).ok_or_else(none)?;
-            let error = Summary::of(found().map(|step| step.error_ns)).ok_or_else(none)?;
-            let begin = Summary::of(found().map(|step| step.begin_error_ns)).ok_or_else(none)?;
-            let part = found().map(|step| (step.error_ns / step.truth_ns).abs());
-            let part = part.fold(0.0, f64::max);
-            report.line(
-                "millisecond",
-                json!({
-                    "round": round,
-                    "millisecond": index,
-                    "mhz": frequency.json(),
-                    "error_ns": error.json(),
-                    "begin_error_ns": begin.json(),
-                    "error_part": part,
-                }),
-            )?;
-            report.require(part <= FREQUENCY_PART_MAX, || {
-                format!(
-                    "round {round}, region {index}: its length in ns is {:.3} % off (limit {} %)",
-                    part * 1e2,
-                    FREQUENCY_PART_MAX * 1e2
-                )
-            });
-            if index % (steps.len() / 10) == 0 {
-                let mut row = vec![format!("{round}, {index}")];
-                row.extend(
-                    [frequency.min, frequency.median, frequency.max].map(|mhz| format!("{mhz:.1}")),
-                );
-                row.push(format!("{:.0}", error.worst()));
-                row.push(format!("{:.4}", part * 1e2));
-                row.push(format!("{:.0}", begin.worst()));
-                rows.push(row);
-            }
-        }
-        if let Some(mhz) = trace.clock_mhz {
-            report.say(&format!("round {round}: the trace says {mhz:.1} MHz"));
-        }
-    }
-    report.table(
-        &[
-            "round, ms",
-            "min MHz",
-            "median",
-            "max",
-            "length off by ns",
-            "off by %",
-            "begin off by ns",
-        ],
-        &rows,
-    );
-    Ok(())
-}
-
 /// One launch over all SMs, with or without `profile_anchor!` around each step; the trace and what
 /// the warps read.
 fn measure(
@@ -232,8 +158,8 @@ fn measure(
     Ok((session.finish()?, readings.read()?))
 }
 
-/// The steps of each warp.
-fn evaluate(
+/// The steps of each warp; one warp of each block records.
+pub(crate) fn evaluate(
     trace: &Trace,
     clock: Clock,
     readings: &[u64],

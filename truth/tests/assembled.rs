@@ -14,6 +14,9 @@ const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/truth_kernels.ptx"));
 const NO_PTX: &str = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
 /// Targets that the PTX, which is for sm_80, is assembled for.
 const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
+/// Operations that are steps of the loops of the cross-check; see [`steps`].
+const STEPS: [(&str, char); 4] =
+    [("FFMA", 'f'), ("LDG.E.128", 'l'), ("STG.E.128", 's'), ("SR_CLOCKLO", '|')];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -33,6 +36,8 @@ fn main() -> ExitCode {
         .with_ignored_flag(ignored);
     let bodies = Trial::test("bodies_lie_between_the_stamps", bodies_lie_between_the_stamps)
         .with_ignored_flag(ignored);
+    let load = Trial::test("the_load_keeps_the_tensor_cores_busy", load_keeps_tensor_cores_busy)
+        .with_ignored_flag(ignored);
     let python = Tool::Python(&["triton"]).find();
     if let Err(missing) = &python {
         announce("tests with Proton", missing);
@@ -40,7 +45,7 @@ fn main() -> ExitCode {
     let is_missing = python.is_err();
     let proton = Trial::test("so_do_those_of_proton", move || so_do_those_of_proton(&python?))
         .with_ignored_flag(is_missing && !are_required());
-    let trials = spills.chain([loads, bodies, proton]).collect();
+    let trials = spills.chain([loads, bodies, load, proton]).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -122,13 +127,13 @@ fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
     let (cubin, _) = assemble("sm_90", folder.path())?;
     let sass = output(Command::new(Tool::Nvdisasm.find()?).arg("-c").arg(&cubin))?;
     for kernel in truth_kernels::CROSS_CHECK {
-        let steps: String = code_of(&sass, kernel.name).into_iter().filter_map(step).collect();
+        let steps = steps(&code_of(&sass, kernel.name));
         // What stands before the first FMA and behind the last is not of a loop.
         let (Some(first), Some(last)) = (steps.find('f'), steps.rfind('f')) else {
             return Err(format!("{} has no FMA", kernel.name).into());
         };
         let copies = kernel.bytes / size_of::<truth_kernels::Line>();
-        let body = "f".repeat(kernel.fmas as usize) + &"ls".repeat(copies);
+        let body = body(kernel.fmas) + &"ls".repeat(copies);
         let around = "f".repeat(truth_kernels::FILLING as usize / 2);
         let plain = format!("{around}{body}{around}");
         let found = &steps[first..=last];
@@ -152,14 +157,73 @@ fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a line of machine code is to the loops: a multiply-add of theirs, a load or store of 16
-/// bytes, a reading of the clock.
-fn step(line: &str) -> Option<char> {
-    [("FFMA", 'f'), ("LDG.E.128", 'l'), ("STG.E.128", 's'), ("SR_CLOCKLO", '|')]
-        .into_iter()
-        .find(|&(operation, _)| line.contains(operation))
-        .filter(|&(_, step)| step != 'f' || line.contains(", -2, "))
-        .map(|(_, step)| step)
+/// The warps that are to draw power multiply matrices between two looks at the time, and read 16
+/// bytes at once; both bodies of the kernel do.
+fn load_keeps_tensor_cores_busy() -> Result<(), Failed> {
+    const BODIES: usize = 2;
+    let folder = tempfile::tempdir()?;
+    let (cubin, _) = assemble("sm_90", folder.path())?;
+    let sass = output(Command::new(Tool::Nvdisasm.find()?).arg("-c").arg(&cubin))?;
+    for kernel in ["loaded_cycles", "loaded_timer"] {
+        let code = code_of(&sass, kernel);
+        let mut rounds = Vec::new();
+        let (mut products, mut reads) = (0, 0);
+        for line in code {
+            if line.contains("HMMA.16816.F32.BF16") {
+                products += 1;
+            } else if line.contains("LDG.E.128") {
+                reads += 1;
+            } else if line.contains("SR_GLOBALTIMER") {
+                rounds.push((products, reads));
+                (products, reads) = (0, 0);
+            }
+        }
+        let expected =
+            [(truth_kernels::ROUND_PRODUCTS as usize, 0), (0, truth_kernels::ROUND_READS as usize)];
+        for round in expected {
+            if rounds.iter().filter(|&&found| found == round).count() != BODIES {
+                return Err(format!("{kernel}: products and reads of rounds: {rounds:?}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The machine code of so many FMAs.
+fn body(fmas: u32) -> String {
+    let straight = |fmas: u32| "f".repeat(fmas as usize);
+    if fmas > truth_kernels::STRAIGHT {
+        format!("[{}]", straight(truth_kernels::STRAIGHT))
+    } else {
+        straight(fmas)
+    }
+}
+
+/// What machine code is to the loops of the kernels: `f` for a multiply-add of theirs, `l` and `s` for
+/// a load and a store of 16 bytes, `|` for a reading of the clock, and brackets around a loop within a
+/// body.
+fn steps(code: &[&str]) -> String {
+    let mut steps = String::new();
+    let mut labels: Vec<(&str, usize)> = Vec::new();
+    for line in code {
+        if let Some(label) = line.strip_suffix(':') {
+            labels.push((label, steps.len()));
+        } else if let Some((_, target)) = line.split_once("BRA `(") {
+            let target = target.split(')').next();
+            let begin = labels.iter().find(|&&(label, _)| Some(label) == target);
+            let begin = begin.map(|&(_, begin)| begin);
+            let is_body = |begin: &usize| steps[*begin..] == body(truth_kernels::STRAIGHT);
+            if let Some(begin) = begin.filter(is_body) {
+                steps.insert(begin, '[');
+                steps.push(']');
+            }
+        } else {
+            let found = STEPS.into_iter().find(|&(operation, _)| line.contains(operation));
+            let found = found.filter(|&(_, step)| step != 'f' || line.contains(", -2, "));
+            steps.extend(found.map(|(_, step)| step));
+        }
+    }
+    steps
 }
 
 /// The same of the kernels that Proton instruments, and the examples in proton.py's documentation.

@@ -28,6 +28,8 @@ pub const COPIES: usize = 8;
 pub const COPIED_BYTES: usize = COPIES * size_of::<Line>();
 /// FMAs of an iteration outside of the body.
 pub const FILLING: u32 = 16;
+/// A body of more FMAs is a loop over so many, which it is a multiple of.
+pub const STRAIGHT: u32 = 128;
 
 const LANES: usize = 32;
 
@@ -46,10 +48,29 @@ macro_rules! fma {
         concat!(fma!(32), fma!(32), fma!(32), fma!(32))
     };
     (512) => {
-        concat!(fma!(128), fma!(128), fma!(128), fma!(128))
+        repeat!("4")
     };
     (2048) => {
-        concat!(fma!(512), fma!(512), fma!(512), fma!(512))
+        repeat!("16")
+    };
+}
+
+/// So many times [`STRAIGHT`] FMAs, as a loop that ptxas is told not to unroll: straight code of many
+/// KiB would leave the instruction cache, and the way back to the begin of the kernel's loop, outside
+/// of the region, would wait for it. Names within braces are local.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! repeat {
+    ($times:literal) => {
+        concat!(
+            "{{ .reg .b32 left; .reg .pred more;\n",
+            concat!("mov.u32 left, ", $times, ";\n"),
+            "again:\n",
+            ".pragma \"nounroll\";\n",
+            fma!(128),
+            "sub.u32 left, left, 1;\n",
+            "setp.ne.u32 more, left, 0;\n",
+            "@more bra again; }}\n",
+        )
     };
 }
 
@@ -60,6 +81,7 @@ macro_rules! fmas {
     ($count:tt, $x:ident) => {
         // SAFETY: arithmetic on a register. Not `nomem`: it stays between the stamps.
         #[cfg(target_arch = "nvptx64")]
+        #[allow(named_asm_labels, reason = "PTX has no others; within braces they are local")]
         unsafe {
             core::arch::asm!(
                 fma!($count),

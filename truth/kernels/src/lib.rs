@@ -4,13 +4,14 @@
 
 mod cross_check;
 mod density;
+mod frequency;
 mod known_work;
 mod latency;
 mod releases;
 mod schedule;
 
 pub use cross_check::{
-    COPIED_BYTES, COPIES, FILLING, Line, cross_check_8, cross_check_32, cross_check_128,
+    COPIED_BYTES, COPIES, FILLING, Line, STRAIGHT, cross_check_8, cross_check_32, cross_check_128,
     cross_check_512, cross_check_2048, cross_check_copy, cross_check_nothing,
 };
 #[cfg(not(target_arch = "nvptx64"))]
@@ -18,6 +19,10 @@ pub use cross_check::{CROSS_CHECK, CrossCheckKernel};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use density::DENSITY;
 pub use density::{PARTS, THREADS, density_all, density_half, density_off};
+pub use frequency::{
+    LOADED_THREADS, PRODUCT_FLOPS, ROUND_PRODUCTS, ROUND_READS, TIME_WORDS, fill, loaded_cycles,
+    loaded_timer,
+};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use known_work::{KNOWN_WORK, KnownWorkKernel};
 pub use known_work::{

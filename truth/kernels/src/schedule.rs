@@ -12,13 +12,28 @@ pub const STEP_WORDS: usize = 2;
 /// at the end.
 pub const READING_WORDS: usize = 4;
 
+/// A region "step" of so many nanoseconds, in which a warp reads the clocks, spins by
+/// `%globaltimer` and reads the clocks again; gives the readings.
+macro_rules! step {
+    ($recorder:ident, $length_ns:ident) => {
+        profile_region!("step", recorder = $recorder, {
+            let timer_begin = globaltimer();
+            let clock_begin = clock64();
+            while globaltimer() - timer_begin < $length_ns {}
+            let clock_end = clock64();
+            let timer_end = globaltimer();
+            [timer_begin, clock_begin, clock_end, timer_end]
+        })
+    };
+}
+pub(crate) use step;
+
 macro_rules! scheduled {
     ($($name:ident: $clock:ident;)*) => {
         $(
-            /// Region "step" for each step of the schedule, all in a region "schedule". In it, a
-            /// warp reads the clocks, spins by `%globaltimer` and reads the clocks again; the
-            /// readings of warp `w` in step `s` go to `readings[(w * count + s) * READING_WORDS]`
-            /// and behind. Where `anchors` is not 0, both clocks are recorded before and behind each
+            /// Region "step" for each step of the schedule, all in a region "schedule". What warp
+            /// `w` reads in step `s` goes to `readings[(w * count + s) * READING_WORDS]` and
+            /// behind. Where `anchors` is not 0, both clocks are recorded before and behind each
             /// step.
             ///
             /// # Safety
@@ -47,14 +62,7 @@ macro_rules! scheduled {
                         if anchors != 0 {
                             profile_anchor!(recorder = recorder);
                         }
-                        let reading = profile_region!("step", recorder = recorder, {
-                            let timer_begin = globaltimer();
-                            let clock_begin = clock64();
-                            while globaltimer() - timer_begin < length_ns {}
-                            let clock_end = clock64();
-                            let timer_end = globaltimer();
-                            [timer_begin, clock_begin, clock_end, timer_end]
-                        });
+                        let reading = step!(recorder, length_ns);
                         if anchors != 0 {
                             profile_anchor!(recorder = recorder);
                         }

@@ -8,45 +8,59 @@ use serde_json::Value;
 use super::{number, panels, range, text};
 use crate::Failure;
 
-const COLOURS: [RGBColor; 2] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0)];
+const COLOURS: [RGBColor; 4] =
+    [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115), RGBColor(204, 121, 167)];
 
+/// The frequency of the SMs, and below it by how much lengths are off, in one colour a variant.
 pub(super) fn draw_frequency(file: &Path, lines: &[Value]) -> Result<(), Failure> {
+    let mut names: Vec<&str> = Vec::new();
     let mut points = Vec::new();
     for line in lines {
-        let mhz = |name| number(line, &["mhz", name]);
+        let name = text(line, "variant")?;
+        let variant = names.iter().position(|&known| known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        });
         points.push((
-            number(line, &["round"])?,
+            variant,
             number(line, &["millisecond"])?,
-            [mhz("min")?, mhz("median")?, mhz("max")?],
+            [number(line, &["mhz", "median"])?, 1e2 * number(line, &["error_part"])?],
         ));
     }
-    let frequencies = range(points.iter().flat_map(|&(_, _, mhz)| mhz));
     let times = range(points.iter().map(|&(_, at, _)| at));
-    panels(file, 1, |areas| {
-        let mut chart = ChartBuilder::on(&areas[0])
-            .caption(
-                "Frequency of the SMs, from idle: slowest, median, fastest",
-                ("sans-serif", 18),
-            )
-            .margin(12)
-            .x_label_area_size(42)
-            .y_label_area_size(64)
-            .build_cartesian_2d(times.clone(), frequencies.clone())?;
-        chart
-            .configure_mesh()
-            .x_desc("ms since the first entry")
-            .y_desc("MHz")
-            .light_line_style(WHITE)
-            .draw()?;
-        for (round, colour) in COLOURS.into_iter().enumerate() {
-            for which in 0..3 {
+    let captions = [
+        ("Frequency of the SMs while others draw power: the median SM", "MHz"),
+        ("Lengths in ns: the SM whose region of 1 ms is wrong most", "% off"),
+    ];
+    panels(file, captions.len(), |areas| {
+        for (which, (caption, unit)) in captions.into_iter().enumerate() {
+            let values = range(points.iter().map(|&(_, _, values)| values[which]));
+            let mut chart = ChartBuilder::on(&areas[which])
+                .caption(caption, ("sans-serif", 18))
+                .margin(12)
+                .x_label_area_size(42)
+                .y_label_area_size(64)
+                .build_cartesian_2d(times.clone(), values)?;
+            chart
+                .configure_mesh()
+                .x_desc("ms since the first entry")
+                .y_desc(unit)
+                .light_line_style(WHITE)
+                .draw()?;
+            for (variant, &name) in names.iter().enumerate() {
+                let colour = COLOURS[variant % COLOURS.len()];
                 let line = points
                     .iter()
-                    .filter(|&&(of, _, _)| of == round as f64)
-                    .map(|&(_, at, mhz)| (at, mhz[which]));
-                let style = if which == 1 { colour.mix(1.0) } else { colour.mix(0.4) };
-                chart.draw_series(LineSeries::new(line, style.stroke_width(1)))?;
+                    .filter(|&&(of, _, _)| of == variant)
+                    .map(|&(_, at, values)| (at, values[which]));
+                chart
+                    .draw_series(LineSeries::new(line, colour.stroke_width(1)))?
+                    .label(name)
+                    .legend(move |(x, y)| {
+                        PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2))
+                    });
             }
+            chart.configure_series_labels().border_style(BLACK).background_style(WHITE).draw()?;
         }
         Ok(())
     })
