@@ -96,7 +96,7 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
 fn records(warp: &Warp, lane: u8) -> Vec<String> {
     let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
         let end = region.end.map(|end| end.ticks);
-        let of = (region.site, region.form, region.track, region.depth);
+        let of = (region.site, region.track, region.depth);
         format!("{of:?} {} {end:?} {:?}", region.start.ticks, region.value)
     });
     let marks = warp.marks.iter().filter(|mark| mark.lane == lane).map(|mark| {
