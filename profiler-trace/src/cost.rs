@@ -10,6 +10,9 @@ use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait};
 
 /// Lanes of a warp.
 const LANES: usize = 32;
+/// A warp takes fewer stamps within a step of the timer, of 1 µs at most, so that a damaged capture
+/// in which all times are one is not searched for more.
+const STAMPS_MAX: usize = 256;
 
 impl Trace {
     /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
@@ -171,7 +174,7 @@ impl Together {
         }
         let behind = self.behind.get_mut(usize::from(lane))?;
         let ahead = &self.stamps[*behind..];
-        let place = ahead.iter().position(|stamp| stamp.0 == stamped)?;
+        let place = ahead.iter().take(STAMPS_MAX).position(|stamp| stamp.0 == stamped)?;
         let moved = ahead[place].1;
         *behind += place + 1;
         self.seen = true;
