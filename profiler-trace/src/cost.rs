@@ -5,8 +5,14 @@ use std::cmp::Reverse;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Buffer, Site, SiteIndex, Time, Trace, Warp};
+use crate::model::{Buffer, Region, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait};
+
+/// Lanes of a warp.
+const LANES: usize = 32;
+/// A warp takes fewer stamps within a step of the timer, of 1 µs at most, so that a damaged capture
+/// in which all times are one is not searched for more.
+const STAMPS_MAX: usize = 256;
 
 impl Trace {
     /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
@@ -21,11 +27,14 @@ impl Trace {
     /// compared, but two warps drift apart by what each recorded. A warp's exit moves with the rest;
     /// launches keep their extent.
     ///
+    /// What lanes stamp at one time at one place they stamp by one instruction, which costs what it
+    /// costs one lane: that is subtracted, once for all of them. How long their stores follow each
+    /// other in the memory is not known, and stays in the times; [`DiagnosticKind::CostOfLanes`]
+    /// counts the warps.
+    ///
     /// Times never cross: where less time passed than recording costs, they fall together, and
-    /// [`DiagnosticKind::CostExceedsDuration`] counts it. Of warps in which several lanes recorded
-    /// at once the cost is not known; their times stay as they were recorded, which
-    /// [`DiagnosticKind::CostOfLanes`] counts. A second call does nothing, and so does one without
-    /// [`Trace::record_cost`], which is noted.
+    /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing, and so does one
+    /// without [`Trace::record_cost`], which is noted.
     pub fn subtract_record_cost(&mut self) {
         if self.cost_subtracted {
             return;
@@ -52,7 +61,12 @@ impl Trace {
                 continue;
             }
             match compress(warp, &self.sites, &cost, &device) {
-                Ok(crossed) => clamped += crossed,
+                Ok(outcome) => {
+                    clamped += outcome.crossed;
+                    if outcome.of_lanes {
+                        self.diagnostics.note(DiagnosticKind::CostOfLanes, place);
+                    }
+                }
                 Err(kind) => self.diagnostics.note(kind, place),
             }
         }
@@ -104,6 +118,84 @@ enum What {
     Mark(usize),
     /// Index into the warp's anchors.
     Anchor(usize),
+}
+
+/// What instruction stamped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stamped {
+    Start(SiteIndex),
+    /// Whether with a value, too.
+    End(SiteIndex, bool),
+    Mark(SiteIndex),
+    Anchor,
+}
+
+impl Stamped {
+    fn cost(self, costs: &FormCosts) -> StampCost {
+        match self {
+            Self::Start(_) => costs.region_begin,
+            Self::End(_, has_value) => {
+                let mut end = costs.region_end;
+                if has_value {
+                    end.after_ticks += costs.value.total_ticks();
+                }
+                end
+            }
+            Self::Mark(_) => costs.mark,
+            Self::Anchor => costs.anchor,
+        }
+    }
+
+    fn stores(self) -> Stores {
+        match self {
+            Self::Start(_) => Stores::Nothing,
+            _ => Stores::Record,
+        }
+    }
+}
+
+/// The stamps of several lanes at one time, in the order in which the first lane took each.
+#[derive(Default)]
+struct Together {
+    ticks: u64,
+    stamps: Vec<(Stamped, Time)>,
+    /// Of each lane, how many of them its next one lies behind.
+    behind: [usize; LANES],
+    /// Whether lanes took one together, at any time.
+    seen: bool,
+}
+
+impl Together {
+    /// Where a lane's stamp was moved to, if another lane has taken it.
+    fn find(&mut self, ticks: u64, stamped: Stamped, lane: u8) -> Option<Time> {
+        if ticks != self.ticks {
+            (self.ticks, self.behind) = (ticks, [0; LANES]);
+            self.stamps.clear();
+        }
+        let behind = self.behind.get_mut(usize::from(lane))?;
+        let ahead = &self.stamps[*behind..];
+        let place = ahead.iter().take(STAMPS_MAX).position(|stamp| stamp.0 == stamped)?;
+        let moved = ahead[place].1;
+        *behind += place + 1;
+        self.seen = true;
+        Some(moved)
+    }
+
+    /// Adds a lane's stamp that was not found.
+    fn add(&mut self, stamped: Stamped, lane: u8, moved: Time) {
+        self.stamps.push((stamped, moved));
+        if let Some(behind) = self.behind.get_mut(usize::from(lane)) {
+            *behind = self.stamps.len();
+        }
+    }
+}
+
+/// What came of the subtraction from a warp.
+struct Outcome {
+    /// How often times would have crossed.
+    crossed: u64,
+    /// Whether lanes recorded at once.
+    of_lanes: bool,
 }
 
 /// How far a time axis has been compressed.
@@ -223,13 +315,13 @@ impl Axis {
     }
 }
 
-/// Moves the times of a warp; returns how often they would have crossed, or why it cannot be done.
+/// Moves the times of a warp, or says why it cannot be done.
 fn compress(
     warp: &mut Warp,
     sites: &[Site],
     cost: &RecordCost,
     device: &Device,
-) -> Result<u64, DiagnosticKind> {
+) -> Result<Outcome, DiagnosticKind> {
     // The cost is known in cycles.
     let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
         (Clock::GlobalTimer, _) => {
@@ -244,22 +336,14 @@ fn compress(
     };
     let cost = cost.scaled(ticks_per_cycle);
     let strategy = warp.strategy;
-    let costs_at = |site: SiteIndex| -> Result<&FormCosts, DiagnosticKind> {
+    let election_at = |site: SiteIndex| {
         let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
-        cost.of(Election::from(of_site.unwrap_or(strategy))).ok_or(DiagnosticKind::CostOfLanes)
+        Election::from(of_site.unwrap_or(strategy))
     };
-    let recorded = warp.regions.iter().map(|region| region.site);
-    for site in recorded.chain(warp.marks.iter().map(|mark| mark.site)) {
-        costs_at(site)?;
-    }
     let moments = moments(warp, device.emulated);
-    // What lanes stamp in the same cycle they stamp by the same instruction.
-    let together = |pair: &[Moment]| pair[0].ticks == pair[1].ticks && pair[0].lane != pair[1].lane;
-    if !device.emulated && warp.clock == Clock::Cycles && moments.windows(2).any(together) {
-        return Err(DiagnosticKind::CostOfLanes);
-    }
     let original = warp.exit;
     let mut clamped = 0;
+    let mut together = Together::default();
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let mut axis = Axis {
             entry: warp.entry,
@@ -272,36 +356,38 @@ fn compress(
             stored: None,
             begun: None,
         };
-        for moment in moments {
-            match moment.what {
+        let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
+        for &Moment { ticks, what, lane, .. } in moments {
+            let (stamped, election, time) = match what {
                 What::Start(index) => {
-                    let region = &mut warp.regions[index];
-                    let costs = costs_at(region.site)?;
-                    let begin = costs.region_begin;
-                    region.start = axis.stamp(begin, Stores::Nothing, costs, region.start);
+                    let Region { site, start, .. } = &mut warp.regions[index];
+                    (Stamped::Start(*site), election_at(*site), start)
                 }
                 What::End(index) => {
-                    let region = &mut warp.regions[index];
-                    let costs = costs_at(region.site)?;
-                    let mut end = costs.region_end;
-                    if region.value.is_some() {
-                        end.after_ticks += costs.value.total_ticks();
-                    }
-                    let stamp = |time| axis.stamp(end, Stores::Record, costs, time);
-                    region.end = region.end.map(stamp);
+                    let Region { site, value, end, .. } = &mut warp.regions[index];
+                    let Some(end) = end else { continue };
+                    (Stamped::End(*site, value.is_some()), election_at(*site), end)
                 }
                 What::Mark(index) => {
                     let mark = &mut warp.marks[index];
-                    let costs = costs_at(mark.site)?;
-                    mark.time = axis.stamp(costs.mark, Stores::Record, costs, mark.time);
+                    (Stamped::Mark(mark.site), election_at(mark.site), &mut mark.time)
                 }
                 What::Anchor(index) => {
-                    let anchor = &mut warp.anchors[index];
                     // An anchor has no site that would say who was to take it: by the kernel's way.
-                    let costs = cost.of(Election::from(warp.strategy)).unwrap_or(&cost.one_lane);
-                    anchor.time = axis.stamp(costs.anchor, Stores::Record, costs, anchor.time);
+                    (Stamped::Anchor, Election::from(strategy), &mut warp.anchors[index].time)
                 }
-            }
+            };
+            // Of lanes that are elected, each stamps by itself.
+            let may_share = has_lanes && election != Election::Elected;
+            let taken = if may_share { together.find(ticks, stamped, lane) } else { None };
+            *time = taken.unwrap_or_else(|| {
+                let costs = cost.of(election);
+                let moved = axis.stamp(stamped.cost(costs), stamped.stores(), costs, *time);
+                if may_share {
+                    together.add(stamped, lane, moved);
+                }
+                moved
+            });
         }
         let last = axis.last_time;
         clamped += axis.clamped;
@@ -316,7 +402,7 @@ fn compress(
             }
         }
     }
-    Ok(clamped)
+    Ok(Outcome { crossed: clamped, of_lanes: together.seen })
 }
 
 /// All moments of a warp's records, axis by axis, in order.

@@ -157,9 +157,11 @@ kinds! {
     WaitWithoutSignal "wait-without-signal" Info,
     /// Regions whose recording cost exceeds what they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
-    /// Warps in which several lanes recorded at once, so that no cost was subtracted from their times.
+    /// Warps in which several lanes recorded at once, so that the cost of one lane's records was
+    /// subtracted from their times, and not what the memory took for all of them.
     CostOfLanes "cost-of-lanes" Warning,
-    /// Warps whose records went to the memory of the host, likewise.
+    /// Warps whose records went to the memory of the host, so that no cost was subtracted from their
+    /// times.
     CostOfHostBuffer "cost-of-host-buffer" Warning,
     /// The cost of a record was to be subtracted but is not known.
     CostUnknown "cost-unknown" Warning,

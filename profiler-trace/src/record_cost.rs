@@ -154,7 +154,8 @@ pub enum Election {
     OneLane,
     /// The active lanes elect one at every record.
     Elected,
-    /// Every lane records, which takes as long as it takes the memory.
+    /// Every lane records: the same instructions as for one lane that is known beforehand, and a
+    /// store for each lane, which takes as long as it takes the memory.
     AllLanes,
 }
 
@@ -205,6 +206,10 @@ impl From<Strategy> for Election {
 ///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
 /// * The record of a region that nobody ended is written when its token is dropped, which no time of the
 ///   trace tells: it is not subtracted.
+/// * Lanes that record at once store to rooms of their own, and the memory takes their stores one after
+///   the other. Such a record counts as one of a lane that is known beforehand, of which it has the
+///   instructions; what the memory takes beyond that depends on how much it has to do, is none where
+///   records are rare, and stays in the times.
 /// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
 ///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
 ///   cycles more.
@@ -226,7 +231,8 @@ impl From<Strategy> for Election {
 /// No figure may be negative: a difference below zero is noise, and 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
-    /// Records of one lane that is known beforehand: all strategies but `elected` and `thread`.
+    /// Records of one lane that is known beforehand: all strategies but `elected`, of `thread` the
+    /// least that they cost.
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
@@ -240,13 +246,13 @@ impl RecordCost {
         Self { one_lane: costs, elected: costs }
     }
 
-    /// The costs of records whose lane is chosen so; `None` where they are not known.
+    /// The costs of records whose lane is chosen so; where every lane records, the least that they
+    /// cost.
     #[must_use]
-    pub const fn of(&self, election: Election) -> Option<&FormCosts> {
+    pub const fn of(&self, election: Election) -> &FormCosts {
         match election {
-            Election::OneLane => Some(&self.one_lane),
-            Election::Elected => Some(&self.elected),
-            Election::AllLanes => None,
+            Election::OneLane | Election::AllLanes => &self.one_lane,
+            Election::Elected => &self.elected,
         }
     }
 

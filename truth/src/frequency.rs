@@ -216,6 +216,10 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
             part * 1e2,
             ticks.worst()
         ));
+        match &trace.diagnostics.list[..] {
+            [] => report.say("the trace has no diagnostics"),
+            notes => notes.iter().for_each(|note| report.say(&format!("the trace says: {note}"))),
+        }
         let rows: Vec<Vec<String>> = moments
             .iter()
             .enumerate()

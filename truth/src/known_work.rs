@@ -175,8 +175,8 @@ fn compare(
             all.entry(case.depth).or_default().add(&level);
             seen.add(case.depth as usize - 1 - index, level.raw.median);
             let limit = subject.limit(level.truth);
-            // What other lanes' records cost within a region is not known where every lane records,
-            // and nothing is subtracted for it.
+            // Where every lane records, how long the stores within a region follow each other is not
+            // known; what a record of one lane costs is subtracted.
             let innermost = index + 1 == case.depth as usize;
             let judged = subject.kernel.strategy != "thread" || innermost;
             report.require(!judged || level.subtracted.median.abs() <= limit, || {
@@ -264,12 +264,10 @@ struct Calibrated {
     waits: StampWaits,
 }
 
-/// `None` where every lane records: what that costs is the memory's affair, and no calibration
-/// knows it.
+/// Where every lane records, the least that it costs.
 fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
     let cost = trace.record_cost?;
     let costs = match subject.kernel.strategy {
-        "thread" => return None,
         "elected" => cost.elected,
         _ => cost.one_lane,
     };

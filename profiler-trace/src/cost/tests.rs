@@ -77,6 +77,7 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
     assert!(!unknown.cost_subtracted);
 }
 
+mod lanes;
 mod waits;
 
 use waits::Holds;
@@ -181,12 +182,13 @@ impl Machine {
 }
 
 /// Records the steps; the trace with costs subtracted, and what it should hold.
-fn simulate(steps: &[Step], clock: Clock, thread: bool) -> (Trace, Machine) {
-    simulate_holding(steps, clock, thread, Holds::default())
+fn simulate(steps: &[Step], clock: Clock) -> (Trace, Machine) {
+    simulate_holding(steps, clock, 1, Holds::default())
 }
 
-/// The same, where records hold up stamps.
-fn simulate_holding(steps: &[Step], clock: Clock, thread: bool, holds: Holds) -> (Trace, Machine) {
+/// The same, where records hold up stamps, and where so many lanes record at once what the steps say
+/// of lane 0.
+fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (Trace, Machine) {
     let waits = holds.waits;
     let mut module = SyntheticModule::new(Keep::First, 1 << 10);
     module.lane_capacity = Some(1 << 8);
@@ -196,8 +198,7 @@ fn simulate_holding(steps: &[Step], clock: Clock, thread: bool, holds: Holds) ->
         for (site, kind) in sites.iter_mut().zip([SiteKind::Region, SiteKind::Mark]) {
             let mut entry = SiteEntry::new(kind, "s", "k.rs", "k", elected as u32 + 1, 1);
             if elected == 1 {
-                let strategy = if thread { Strategy::Thread } else { Strategy::Elected };
-                entry.strategy = strategy.code();
+                entry.strategy = Strategy::Elected.code();
             }
             *site = module.site_entry(&entry, &[]);
         }
@@ -230,6 +231,11 @@ fn simulate_holding(steps: &[Step], clock: Clock, thread: bool, holds: Holds) ->
         Clock::GlobalTimer => (2 * after, after),
     };
     machine.warp.leave(640_000 + cycles, 640_000 + ns);
+    if lanes > 1 {
+        machine.warp.header.strategy = u32::from(Strategy::Thread.code());
+        let of_lane_0 = machine.warp.lanes.get(&0).cloned().unwrap_or_default();
+        machine.warp.lanes.extend((1..lanes).map(|lane| (lane, of_lane_0.clone())));
+    }
     module.warps.push(machine.warp.clone());
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(2000.0);
@@ -257,7 +263,7 @@ fn regions_are_right_at_each_depth() {
             let mut steps = vec![Step::Open(elected); depth];
             steps.push(Step::Work(1_000));
             steps.extend(vec![Step::Close(with_value); depth]);
-            let (trace, _) = simulate(&steps, Clock::Cycles, false);
+            let (trace, _) = simulate(&steps, Clock::Cycles);
             for region in &trace.warps[0].regions {
                 assert_eq!(length(region), 1_000, "{elected}, depth {depth}");
                 let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
@@ -272,7 +278,7 @@ fn regions_are_right_at_each_depth() {
 fn an_anchor_costs_the_region_around_it() {
     let open = Step::Open(false);
     let steps = [open, Step::Work(700), Step::Anchor, Step::Work(300), Step::Close(false)];
-    let (trace, _) = simulate(&steps, Clock::Cycles, false);
+    let (trace, _) = simulate(&steps, Clock::Cycles);
     assert_eq!(length(&trace.warps[0].regions[0]), 1_000);
     assert_eq!(trace.warps[0].anchors[0].time.ticks, 640_000 + 700);
 }
@@ -283,7 +289,7 @@ fn the_cost_in_cycles_is_taken_from_the_timer_as_nanoseconds() {
         .chain([Step::Work(9_000)])
         .chain(std::iter::repeat_n(Step::Close(true), 4))
         .collect();
-    let (trace, _) = simulate(&steps, Clock::GlobalTimer, false);
+    let (trace, _) = simulate(&steps, Clock::GlobalTimer);
     for region in &trace.warps[0].regions {
         assert!(length(region).abs_diff(9_000) <= 1, "{}", length(region));
     }
@@ -319,40 +325,6 @@ fn what_the_steps_of_the_timer_hide_is_cut_later() {
 }
 
 #[test]
-fn lanes_that_record_together_are_left_alone_and_said() {
-    let steps = [Step::Open(true), Step::Work(100), Step::Close(false)];
-    let (trace, machine) = simulate(&steps, Clock::Cycles, true);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
-    let recorded = 100 + table().elected.inside_ticks() as u64;
-    assert_eq!(length(&trace.warps[0].regions[0]), recorded);
-    assert_eq!(machine.regions.len(), 1);
-    // The strategy says one lane, the stamps say several.
-    let trace = trace_of(|warp, region| {
-        for lane in [0, 1] {
-            warp.lane(lane).range(region, None, 2_000, 2_100);
-        }
-    });
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
-    assert!(trace.warps[0].regions.iter().all(|region| length(region) == 100));
-}
-
-fn trace_of(record: impl Fn(&mut SyntheticWarp, u32)) -> Trace {
-    let mut module = SyntheticModule::new(Keep::First, 64);
-    module.lane_capacity = Some(8);
-    let kernel = module.site(SiteKind::Kernel, "k");
-    let region = module.site(SiteKind::Region, "r");
-    let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
-    record(&mut warp, region);
-    warp.leave(65_000, 128_000);
-    module.warps.push(warp);
-    let mut capture = module.into_capture().expect("the sites are whole");
-    capture.record_cost = Some(table());
-    let mut trace = crate::decode(&capture);
-    trace.subtract_record_cost();
-    trace
-}
-
-#[test]
 fn a_table_of_figures_that_are_none_is_refused() {
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         let mut cost = table();
@@ -370,14 +342,35 @@ fn a_table_of_figures_that_are_none_is_refused() {
         assert_eq!(costs.inside_ticks(), 9.0);
         assert_eq!(costs.total_ticks(), 22.0);
     }
-    assert!(uniform.of(Election::AllLanes).is_none());
+    assert_eq!(uniform.of(Election::AllLanes), &uniform.one_lane);
+}
+
+/// Whether regions still end behind their begins, and times of different ticks are in order.
+fn order_stays(before: &Trace, after: &Trace) -> Result<(), proptest::test_runner::TestCaseError> {
+    let times = |region: &Region| [region.start, region.end.unwrap_or(region.start)];
+    let regions = || before.warps[0].regions.iter().zip(&after.warps[0].regions);
+    for (old, new) in regions() {
+        let [start, end] = times(new);
+        proptest::prop_assert!(end.ticks >= start.ticks && end.ns >= start.ns);
+        for (other_old, other_new) in regions() {
+            for (left, left_new) in times(old).into_iter().zip(times(new)) {
+                for (right, right_new) in times(other_old).into_iter().zip(times(other_new)) {
+                    if left.ticks < right.ticks {
+                        proptest::prop_assert!(left_new.ticks <= right_new.ticks);
+                        proptest::prop_assert!(left_new.ns <= right_new.ns);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 proptest::proptest! {
     /// Whatever a warp records, the times become those of a warp that records nothing.
     #[test]
     fn the_table_explains_all_times(steps in proptest::collection::vec(step(), 0..60)) {
-        let (trace, machine) = simulate(&steps, Clock::Cycles, false);
+        let (trace, machine) = simulate(&steps, Clock::Cycles);
         let warp = &trace.warps[0];
         let mut seen: Vec<(u64, u64)> = warp
             .regions
@@ -409,23 +402,6 @@ proptest::proptest! {
         };
         let after = trace(inside, inside + extra, record);
         let before = trace(0.0, 0.0, record);
-        let regions = |trace: &Trace| trace.warps[0].regions.clone();
-        let pairs: Vec<(Region, Region)> =
-            regions(&before).into_iter().zip(regions(&after)).collect();
-        let times = |region: &Region| [region.start, region.end.unwrap_or(region.start)];
-        for (old, new) in &pairs {
-            let [start, end] = times(new);
-            proptest::prop_assert!(end.ticks >= start.ticks && end.ns >= start.ns);
-            for (other_old, other_new) in &pairs {
-                for (left, left_new) in times(old).into_iter().zip(times(new)) {
-                    for (right, right_new) in times(other_old).into_iter().zip(times(other_new)) {
-                        if left.ticks < right.ticks {
-                            proptest::prop_assert!(left_new.ticks <= right_new.ticks);
-                            proptest::prop_assert!(left_new.ns <= right_new.ns);
-                        }
-                    }
-                }
-            }
-        }
+        order_stays(&before, &after)?;
     }
 }

@@ -323,8 +323,9 @@ impl fmt::Display for Diagnostic {
             Kind::CostOfLanes => write!(
                 f,
                 "in {count} {} several lanes recorded at once, whose stores follow each other as \
-                 the memory takes them: what that cost is not known, and nothing was subtracted \
-                 {}; record by = warp or by = elected to have it subtracted",
+                 the memory takes them: how long is not known, so that only what a record of one \
+                 lane costs was subtracted {}, which may be too long; record by = warp or by = \
+                 elected to have all of it subtracted",
                 p("warp", "warps"),
                 p("from its times", "from their times")
             ),

@@ -34,7 +34,11 @@ pub(super) fn draw_frequency(file: &Path, lines: &[Value]) -> Result<(), Failure
     ];
     panels(file, captions.len(), |areas| {
         for (which, (caption, unit)) in captions.into_iter().enumerate() {
-            let values = range(points.iter().map(|&(_, _, values)| values[which]));
+            let mut values = range(points.iter().map(|&(_, _, values)| values[which]));
+            if which == 0 {
+                // Room for the names.
+                values.start -= 0.4 * (values.end - values.start);
+            }
             let mut chart = ChartBuilder::on(&areas[which])
                 .caption(caption, ("sans-serif", 18))
                 .margin(12)
@@ -60,7 +64,14 @@ pub(super) fn draw_frequency(file: &Path, lines: &[Value]) -> Result<(), Failure
                         PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2))
                     });
             }
-            chart.configure_series_labels().border_style(BLACK).background_style(WHITE).draw()?;
+            if which == 0 {
+                chart
+                    .configure_series_labels()
+                    .position(SeriesLabelPosition::LowerRight)
+                    .border_style(BLACK)
+                    .background_style(WHITE)
+                    .draw()?;
+            }
         }
         Ok(())
     })

@@ -105,7 +105,7 @@ fn what_stands_back_to_back_takes_no_time_whatever_was_waited() {
             let pair = [Step::Open(elected), Step::Close(with_value)];
             steps.extend(pair.repeat(8));
             let holds = Holds::new(waits(), eighths);
-            let (trace, machine) = simulate_holding(&steps, Clock::Cycles, false, holds);
+            let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
             let mut lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
             lengths.sort_unstable();
             assert_eq!(lengths, [[0; 8], [1_000; 8]].concat(), "{elected}");
@@ -129,7 +129,7 @@ fn the_reach_of_a_record_is_the_longest_wait() {
             Step::Mark(false),
         ];
         let holds = Holds::new(waits(), &[0]);
-        let (trace, _) = simulate_holding(&steps, Clock::Cycles, false, holds);
+        let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
         let warp = &trace.warps[0];
         let end = warp.regions[0].end.map_or(0, |end| end.ticks);
         assert_eq!(warp.marks[0].time.ticks - end, seen);
@@ -143,7 +143,7 @@ fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
     for work in [40, 60, 200] {
         let region = [Step::Open(false), Step::Work(work), Step::Close(false)];
         let holds = Holds::new(waits(), &[]);
-        let (trace, _) = simulate_holding(&region.repeat(3), Clock::Cycles, false, holds);
+        let (trace, _) = simulate_holding(&region.repeat(3), Clock::Cycles, 1, holds);
         for region in &trace.warps[0].regions {
             assert_eq!(length(region), work);
         }
@@ -199,7 +199,7 @@ proptest::proptest! {
         eighths in proptest::collection::vec(0_u8..=8, 1..20),
     ) {
         let holds = Holds::new(waits(), &eighths);
-        let (trace, machine) = simulate_holding(&steps, Clock::Cycles, false, holds);
+        let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
         let seen = stamps(&trace);
         proptest::prop_assert_eq!(seen.len(), machine.holds.stamps.len());
         for (seen, stamps) in seen.windows(2).zip(machine.holds.stamps.windows(2)) {

@@ -1,0 +1,154 @@
+//! Warps of which several lanes record.
+
+use super::*;
+
+/// Decodes one warp of 1 cycle per nanosecond with rooms for lanes, and subtracts the cost.
+fn trace_of(
+    cost: RecordCost,
+    emulated: bool,
+    record: impl Fn(&mut SyntheticWarp, u32, u32),
+) -> Trace {
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    module.lane_capacity = Some(64);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let [region, other] = ["r", "s"].map(|name| module.site(SiteKind::Region, name));
+    let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+    record(&mut warp, region, other);
+    warp.leave(65_000, 128_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.device.emulated = emulated;
+    capture.device.clock_mhz = Some(1000.0);
+    capture.record_cost = Some(cost);
+    let mut trace = crate::decode(&capture);
+    trace.subtract_record_cost();
+    trace
+}
+
+fn lengths(trace: &Trace) -> Vec<u64> {
+    trace.warps[0].regions.iter().map(length).collect()
+}
+
+#[test]
+fn what_all_lanes_record_at_once_is_cut_once_and_the_rest_is_said() {
+    for clock in [Clock::Cycles, Clock::GlobalTimer] {
+        let mut steps = vec![Step::Open(false); 4];
+        steps.extend([Step::Work(1_000), Step::Mark(false)]);
+        steps.extend((clock == Clock::Cycles).then_some(Step::Anchor));
+        steps.extend([Step::Work(500)]);
+        steps.extend([Step::Close(false); 4]);
+        let (trace, _) = simulate_holding(&steps, clock, 32, Holds::default());
+        assert_eq!(trace.warps[0].regions.len(), 4 * 32);
+        for length in lengths(&trace) {
+            assert!(length.abs_diff(1_500) <= u64::from(clock == Clock::GlobalTimer), "{length}");
+        }
+        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
+    }
+}
+
+#[test]
+fn lanes_of_a_strategy_for_one_lane_share_their_stamps_too() {
+    let trace = trace_of(table(), false, |warp, region, _| {
+        for lane in [0, 1] {
+            warp.lane(lane).range(region, None, 2_000, 2_100);
+        }
+    });
+    assert_eq!(lengths(&trace), [98, 98]);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+}
+
+#[test]
+fn lanes_that_take_turns_cost_each_for_itself() {
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp, region, other| {
+        warp.lane(0).range(region, None, 2_100, 2_200).range(other, None, 2_000, 3_000);
+        warp.lane(1).range(region, None, 2_400, 2_500);
+    });
+    assert_eq!(lengths(&trace), [1_000 - 10 - 2 * 30, 90, 90]);
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+}
+
+#[test]
+fn stamps_of_different_regions_at_one_time_are_not_one() {
+    // By a timer that stands still meanwhile: lane 0 is in the region when lane 1 is in the other
+    // one.
+    let trace = trace_of(RecordCost::uniform(2.0, 8.0), false, |warp, region, other| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.lane(0).range(region, None, 66_000, 66_000).range(region, None, 65_000, 67_000);
+        warp.lane(1).range(other, None, 66_000, 66_000);
+    });
+    assert_eq!(lengths(&trace), [2_000 - 2 - 2 * 8, 0, 0]);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+}
+
+#[test]
+fn lanes_of_the_emulator_have_clocks_of_their_own() {
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, other| {
+        for lane in [0, 1] {
+            warp.lane(lane).range(region, None, 2_100, 2_200).range(other, None, 2_000, 3_000);
+        }
+    });
+    assert_eq!(lengths(&trace), [960, 960, 90, 90]);
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+}
+
+proptest::proptest! {
+    /// Whatever all lanes record at once, it becomes what one lane's would.
+    #[test]
+    fn lanes_agree_with_one_lane(
+        steps in proptest::collection::vec(step(), 0..40),
+        lanes in 2_u8..32,
+    ) {
+        let of_lane_0 = |step: Step| match step {
+            Step::Open(_) => Step::Open(false),
+            Step::Mark(_) => Step::Mark(false),
+            other => other,
+        };
+        let steps: Vec<Step> = steps.into_iter().map(of_lane_0).collect();
+        let (one, _) = simulate(&steps, Clock::Cycles);
+        let (all, _) = simulate_holding(&steps, Clock::Cycles, lanes, Holds::default());
+        let of = |trace: &Trace, lane: u8| {
+            let warp = &trace.warps[0];
+            let regions = warp.regions.iter().filter(|region| region.lane == lane);
+            let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
+            let mut times: Vec<[u64; 2]> = regions
+                .map(|region| [region.start.ticks, region.end.map_or(0, |end| end.ticks)])
+                .chain(marks.map(|mark| [mark.time.ticks; 2]))
+                .collect();
+            times.sort_unstable();
+            times
+        };
+        for lane in 0..lanes {
+            proptest::prop_assert_eq!(of(&all, lane), of(&one, 0));
+        }
+        let seen = u64::from(!of(&one, 0).is_empty());
+        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostOfLanes), seen);
+        proptest::prop_assert_eq!(all.warps[0].exit, one.warps[0].exit);
+    }
+
+    /// Whatever lanes record by a timer of few steps, order and nesting stay.
+    #[test]
+    fn times_of_lanes_never_cross(
+        lanes in proptest::collection::vec(
+            proptest::collection::vec((0_u64..12, 0_u64..4, proptest::bool::ANY), 1..8),
+            1..5,
+        ),
+        inside in 0.0..40.0_f64,
+        extra in 0.0..40.0_f64,
+    ) {
+        let subtract = |cost: RecordCost| trace_of(cost, false, |warp, region, other| {
+            warp.header.record_clock = Clock::GlobalTimer;
+            for (lane, regions) in (0..).zip(&lanes) {
+                let mut sorted = regions.clone();
+                sorted.sort_by_key(|(start, length, _)| start + length);
+                warp.lane(lane);
+                for (start, length, is_other) in sorted {
+                    let [start, end] = [start, start + length].map(|step| 66_000 + 32 * step);
+                    warp.range(if is_other { other } else { region }, None, start, end);
+                }
+            }
+        });
+        let before = subtract(RecordCost::uniform(0.0, 0.0));
+        order_stays(&before, &subtract(RecordCost::uniform(inside, inside + extra)))?;
+    }
+}
