@@ -201,7 +201,7 @@ macro_rules! __launch {
     (@call [$target:expr] [$($path:tt)+] $last:ident [$grid:expr] [$block:expr] [$shared:expr]
         ($($argument:expr),* $(,)?)) => {
         $target.launch_kernel(
-            ::core::stringify!($last),
+            $crate::plain_name(::core::stringify!($last)),
             $crate::Shape::new($grid, $block, $shared),
             {
                 // A coercion rather than a cast: it makes the arguments' types those of the kernel.
@@ -211,6 +211,17 @@ macro_rules! __launch {
             ($($argument,)*),
         )
     };
+}
+
+/// A kernel's name as its module has it, without what makes an identifier of a keyword.
+///
+/// ```
+/// assert_eq!(profiler_host::plain_name("r#match"), "match");
+/// ```
+#[doc(hidden)]
+#[must_use]
+pub fn plain_name(name: &str) -> &str {
+    name.strip_prefix("r#").unwrap_or(name)
 }
 
 /// The type of an argument, left to the compiler.

@@ -128,7 +128,7 @@ pub use export::{export_enabled, set_export, write_trace};
 #[cfg(feature = "cuda")]
 pub use gpu::ModuleSession;
 pub use host_spans::{HostRecorder, HostSpan};
-pub use launch::{Extent, Kernel, Shape, non_empty};
+pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;
 pub use options::{
     DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots,

@@ -21,4 +21,5 @@ in_edition_2021! {
     MacroRules: "macro_rules.rs",
     MarksAndTokens: "marks_and_tokens.rs",
     Regions: "regions.rs",
+    SafeCrate: "safe_crate.rs",
 }

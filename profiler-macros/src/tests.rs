@@ -272,7 +272,7 @@ fn a_kernel_exports_its_name_unless_it_cannot_or_already_does() {
 /// The region macros inside must still find a recorder, so that a mistake leads to one message.
 #[test]
 fn an_annotation_with_mistakes_still_expands() {
-    let mistakes: [(TokenStream, TokenStream, &[&str]); 4] = [
+    let mistakes: [(TokenStream, TokenStream, &[&str]); 5] = [
         (
             quote!(nmae = "x", by = quad, by = warp, track),
             quote!(
@@ -301,6 +301,15 @@ fn an_annotation_with_mistakes_still_expands() {
                 fn f(prof: Recorder, n: u32) {}
             ),
             &["`f` has no parameter `pfor`; it has `prof` or `n`"],
+        ),
+        (
+            quote!(name = "größe"),
+            quote!(
+                extern "ptx-kernel" fn größe() {}
+            ),
+            &["the symbol of a kernel in the PTX is ASCII: give it another name, or a symbol by \
+               `#[unsafe(export_name = \"..\")]`; `#[profiled(name = \"..\")]` is what a trace \
+               calls it, and may be any text"],
         ),
         (
             quote!(clock = cycles max_threads = 1),

@@ -89,11 +89,16 @@ fn records_of_the_timer_need_no_map() {
     warp.header.record_clock = Clock::GlobalTimer;
     // The stamp of an anchor is of the cycle counter all the same.
     warp.anchor(88, (1 << 41) + 32).range(ids.region, None, (1 << 41) + 32, (1 << 41) + 96);
+    // Within one step of the timer.
+    warp.range(ids.region, None, (1 << 41) + 96, (1 << 41) + 96);
+    warp.begin(ids.region, Some(1), (1 << 41) + 96).end(ids.region, Some(1), (1 << 41) + 96);
     warp.leave(99, (1 << 41) + 128);
     module.warps.push(warp);
     let trace = decode(&capture(module));
-    let region = &trace.warps[0].regions[0];
-    assert_eq!((region.start.ns, region.end.map(|end| end.ns)), (32.0, Some(96.0)));
+    let regions = trace.warps[0].regions.iter();
+    let times: Vec<_> =
+        regions.map(|region| (region.start.ns, region.end.map(|end| end.ns))).collect();
+    assert_eq!(times, [(32.0, Some(96.0)), (96.0, Some(96.0)), (96.0, Some(96.0))]);
     assert_eq!((trace.resolution_ns, trace.clock_mhz), (128.0, None));
     assert_eq!(kinds(&trace), []);
 }

@@ -2,6 +2,8 @@
 //!
 //! Each check takes a back end, so that both run the same.
 
+use std::collections::BTreeSet;
+
 use profiler_host::{
     Backend, BackendChoice, Keep, Profiler, ProfilerBuilder, Session, Trace, launch,
 };
@@ -323,9 +325,14 @@ fn odd_shapes(bench: &Bench) {
         nothing_lost(&trace);
         assert_eq!(trace.warps.len(), 8 * warps, "{block:?}");
         assert_eq!(trace.recorded(), 8 * 3 * warps as u64, "{block:?}");
-        let mut places: Vec<_> = trace.warps.iter().map(|warp| (warp.block, warp.warp)).collect();
-        places.dedup();
-        assert_eq!(places.len(), 8 * warps, "{block:?}");
+        let places: BTreeSet<_> = trace
+            .warps
+            .iter()
+            .map(|warp| (warp.block, warp.warp as usize, warp.recorded))
+            .collect();
+        let expected = (0..8)
+            .flat_map(|at| (0..warps).map(move |warp| ([at & 1, at >> 1 & 1, at >> 2], warp, 3)));
+        assert_eq!(places, expected.collect(), "{block:?}");
     }
 }
 

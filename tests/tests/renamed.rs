@@ -1,5 +1,5 @@
-//! Kernels that know `profiler-device` under another name, in edition 2021: what they record, and
-//! that nothing of it is left when profiling is off.
+//! Kernels that know `profiler-device` under another name, in edition 2021, and names that are no words:
+//! what they record, and that nothing of it is left when profiling is off.
 
 #[path = "support/back_ends.rs"]
 mod back_ends;
@@ -7,6 +7,7 @@ mod support;
 
 use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, Trace, launch};
+use profiler_trace::SiteTable;
 use support::{code, count, entry, ptx_test};
 use test_kernels_renamed as kernels;
 
@@ -51,6 +52,18 @@ fn each_kernel_records(choice: BackendChoice) {
     // Each thread records the mark.
     check!([kernels::by_extern_crate::shadowed], 3_u32, shadowed, 32);
     check!([kernels::of_a_macro], 4_u32, ["region of the macro"], 0);
+    check!([kernels::any_name::r#match], 4_u32, kernels::any_name::NAMES, 0);
+}
+
+ptx_test! {
+    fn names_of_any_text_are_read_back() {
+        let sites = SiteTable::from_ptx(PTX.expect("compiled")).expect("a site table");
+        let kernel = sites.sites().iter().find(|site| site.symbol.as_deref() == Some("match")).expect("by its symbol");
+        assert_eq!(kernel.name, "r#match \"{}\" \0 ✓");
+        for name in kernels::any_name::NAMES {
+            assert!(sites.sites().iter().any(|site| site.name == name), "{name:?}");
+        }
+    }
 }
 
 ptx_test! {

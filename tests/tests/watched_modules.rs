@@ -11,7 +11,9 @@ mod modules;
 mod watching;
 
 use std::collections::BTreeSet;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 
+use cust::event::{Event, EventFlags, EventStatus};
 use flag::Flag;
 use graph::Graph;
 use modules::State::{Left, Within};
@@ -19,7 +21,50 @@ use modules::{BLOCKS, Gpu, WARPS, builder, launches, new_stream};
 use profiler_emulator::{Emulator, LaunchConfig, Stop};
 use profiler_host::trace::DiagnosticKind as Kind;
 use profiler_host::{Backend, BackendChoice, Slots, launch};
-use watching::wait_for;
+use watching::{LIMIT, wait_for};
+
+/// What announces and launches waits for no kernel: many stand behind one that ends when it is told to.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn launches_wait_for_no_kernel() {
+    /// Fewer than a stream holds.
+    const LAUNCHES: u32 = 100;
+    let gpu = Gpu::new();
+    let ([first, _], stream) = (&gpu.watched, &gpu.stream);
+    let flag = Flag::new(BackendChoice::Gpu);
+    for slots in [Slots::Claimed, Slots::Linear] {
+        let most = (LAUNCHES + 1) * WARPS;
+        let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(most));
+        let ended = Event::new(EventFlags::DISABLE_TIMING).expect("an event");
+        flag.lower();
+        let (done, is_done) = channel();
+        std::thread::scope(|scope| {
+            let flag = &flag;
+            scope.spawn(move || {
+                // Without this a launch that waits would wait for ever.
+                let late = is_done.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
+                flag.raise();
+                assert!(!late, "the launches were not through in {LIMIT:?}");
+            });
+            session.prepare_module(first, stream, BLOCKS, modules::THREADS).expect("announced");
+            gpu.waits(first, stream, flag);
+            ended.record(stream).expect("recorded");
+            for _ in 0..LAUNCHES {
+                let module = &gpu.other;
+                session
+                    .prepare_module(module, stream, BLOCKS, modules::THREADS)
+                    .expect("announced");
+                gpu.by_warp(stream);
+            }
+            let status = ended.query().expect("the kernel has not failed");
+            done.send(()).expect("who waits is there");
+            assert!(status == EventStatus::NotReady, "{slots:?}: the first kernel has ended");
+        });
+        let trace = session.finish(stream).expect("a trace");
+        assert_eq!(trace.launches.len() as u32, LAUNCHES + 1, "{}", trace.diagnostics);
+        assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+    }
+}
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]

@@ -1,6 +1,7 @@
 //! What the project takes from others, and what it would publish: licences, duplicates, sources,
 //! features, oldest versions, contents of packages.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -64,7 +65,7 @@ fn tool(programs: &Path, name: &str) -> Run {
 fn published_packages() -> Result<(), Error> {
     let metadata = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output()?;
     let metadata: Value = serde_json::from_str(&metadata)?;
-    let mut offences = Vec::new();
+    let mut offences = version_offences(&metadata);
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
         if package["rust_version"].as_str() != Some(env!("CARGO_PKG_RUST_VERSION")) {
@@ -84,6 +85,29 @@ fn published_packages() -> Result<(), Error> {
         return Ok(());
     }
     Err(format!("packages:\n{}", offences.join("\n")).into())
+}
+
+/// Dependencies of which packages of the workspace name several versions that are compatible: the
+/// oldest of one is then not enough for another.
+fn version_offences(metadata: &Value) -> Vec<String> {
+    let mut named = BTreeMap::<(&str, String), BTreeMap<&str, Vec<&str>>>::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let [name, version] =
+                ["name", "req"].map(|field| dependency[field].as_str().unwrap_or_default());
+            // Versions are compatible up to the first number that is not 0.
+            let numbers = version.trim_start_matches(['^', '=']).split_inclusive('.');
+            let mut is_zero = true;
+            let compatible = numbers
+                .take_while(|number| std::mem::replace(&mut is_zero, number.starts_with("0.")));
+            let user = package["name"].as_str().unwrap_or_default();
+            let of_name = named.entry((name, compatible.collect())).or_default();
+            of_name.entry(version).or_default().push(user);
+        }
+    }
+    named.retain(|_, versions| versions.len() > 1);
+    let offence = |((name, _), versions)| format!("{name}: {versions:?}");
+    named.into_iter().map(offence).collect()
 }
 
 /// What the manifest of a published package lacks.
@@ -249,7 +273,7 @@ fn link(_: &Path, link: &Path) -> std::io::Result<()> {
 mod tests {
     use serde_json::json;
 
-    use super::{content_offences, manifest_offences, mirror};
+    use super::*;
 
     #[test]
     fn what_a_manifest_lacks_is_named() {
@@ -271,6 +295,34 @@ mod tests {
         package["metadata"] = json!(null);
         package["targets"] = json!([{ "kind": ["bin"] }]);
         assert!(manifest_offences(&package).is_empty());
+    }
+
+    #[test]
+    fn versions_that_differ_are_named() {
+        let package = |name: &str, versions: &[(&str, &str)]| {
+            let of = |(name, version): &(&str, &str)| json!({ "name": name, "req": version });
+            json!({ "name": name, "dependencies": versions.iter().map(of).collect::<Vec<_>>() })
+        };
+        let first = package("first", &[("a", "^1.2.0"), ("b", "=0.3.1"), ("c", "^2.0.0")]);
+        let same = package("same", &[("a", "^1.2.0"), ("b", "^0.4.0"), ("c", "^1.9.0")]);
+        assert_eq!(version_offences(&json!({ "packages": [first, same] })), [""; 0]);
+        let other = package("other", &[("a", "^1.3"), ("b", "^0.3.0"), ("c", "^2.0.0")]);
+        let offences = version_offences(&json!({ "packages": [first, same, other] }));
+        assert_eq!(
+            offences,
+            [
+                r#"a: {"^1.2.0": ["first", "same"], "^1.3": ["other"]}"#,
+                r#"b: {"=0.3.1": ["first"], "^0.3.0": ["other"]}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn packages_of_the_workspace_name_the_same_versions() {
+        let metadata = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output();
+        let metadata: Value =
+            serde_json::from_str(&metadata.expect("cargo knows")).expect("what it says is JSON");
+        assert_eq!(version_offences(&metadata), [""; 0]);
     }
 
     #[test]

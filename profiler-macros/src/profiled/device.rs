@@ -46,7 +46,12 @@ pub(super) fn expand(
     // copies of its body, so that LLVM may not inline by itself what it otherwise would.
     let has = |name| attributes.iter().any(|attribute| attribute.path().is_ident(name));
     // A function with features of its own cannot be inlined always.
-    let inline = (!has("inline") && !has("target_feature")).then(|| emit!(#[inline(always)]));
+    let inline = (!has("inline") && !has("target_feature")).then(|| {
+        emit! {
+            #[inline(always)]
+            #[allow(clippy::inline_always, reason = "it is the macro's, which has a reason")]
+        }
+    });
     emit!(#inline #item)
 }
 

@@ -353,6 +353,14 @@ fn enter(
     site.bounds = [&arguments.max_threads, &arguments.min_blocks, &arguments.max_registers]
         .map(|bound| given(bound.as_ref()));
     site.symbol = symbol(function, kind, name);
+    if site.symbol.as_ref().is_some_and(|symbol| !symbol.is_ascii()) {
+        errors.on(
+            &function.signature.ident,
+            "the symbol of a kernel in the PTX is ASCII: give it another name, or a symbol by \
+             `#[unsafe(export_name = \"..\")]`; `#[profiled(name = \"..\")]` is what a trace calls it, \
+             and may be any text",
+        );
+    }
     let buffer = given(arguments.buffer.as_ref()).copied().unwrap_or(Buffer::Global);
     site.buffer = buffer;
     let site = site.tokens(runtime);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use profiler_host::{Trace, Watch};
 
 /// Longer than any of this takes; what would wait for ever fails then.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// Takes snapshots until one is as asked for; where none is, gives up.
 pub(crate) fn wait_for(

@@ -1,4 +1,5 @@
 #[inline(always)]
+#[allow(clippy::inline_always, reason = "it is the macro's, which has a reason")]
 pub(crate) fn tile<'a, T: Copy, const N: usize>(
     &self,
     prof: &mut Recorder<'a>,

@@ -138,3 +138,42 @@ macro_rules! kernel {
     };
 }
 kernel!(of_a_macro, "region of the macro");
+
+/// Names that are no words.
+pub mod any_name {
+    use ::profiler_device::{profile_names, profile_region, profiled};
+
+    /// Names of regions: what PTX, JSON, formats and terminals have a meaning for, and other scripts.
+    pub const NAMES: [&str; 6] = [
+        "\"quotes\" 'single' {braces} {{}} \0 nul \u{1F600} \\ \t",
+        r#"raw "string" // .b8 /* .visible"#,
+        "};\n.visible .entry x() { ret; }",
+        "größe ✓ 大きさ",
+        "%s%n <script>",
+        " ",
+    ];
+
+    profile_names!(r#loop = ["größe ✓ 大きさ", "%s%n <script>", " "]);
+
+    /// A region for each name. Writes each thread's `rounds`.
+    ///
+    /// # Safety
+    ///
+    /// `output` must be valid for one number a thread of the grid.
+    #[profiled(name = "r#match \"{}\" \0 ✓")]
+    pub unsafe extern "ptx-kernel" fn r#match(r#type: *mut u32, rounds: u32) {
+        profile_region!("\"quotes\" 'single' {braces} {{}} \0 nul \u{1F600} \\ \t", {});
+        profile_region!(r#"raw "string" // .b8 /* .visible"#, {});
+        profile_region!("};\n.visible .entry x() { ret; }", {});
+        let mut r#fn = 0;
+        while r#fn < r#loop::LEN {
+            profile_region!(r#loop[r#fn], {});
+            r#fn += 1;
+        }
+        let index = ::profiler_kernel::thread::block_idx_x()
+            * ::profiler_kernel::thread::block_dim_x()
+            + ::profiler_kernel::thread::thread_idx_x();
+        // SAFETY: the caller's promise.
+        unsafe { *r#type.add(index as usize) = rounds };
+    }
+}
