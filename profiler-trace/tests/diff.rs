@@ -187,6 +187,8 @@ fn what_is_wrong_with_a_side_is_said() {
     b.device.name = "NVIDIA H100".to_owned();
     b.warps[0].lost = 30;
     b.warps[0].regions[3].end = None;
+    b.warps[1].exit = None;
+    b.warps[2].exit = None;
     b.clock_mhz = Some(1500.0);
     b.cost_subtracted = true;
     b.diagnostics.add(Diagnostic {
@@ -203,7 +205,8 @@ fn what_is_wrong_with_a_side_is_said() {
         "the devices are not the same",
         "side B LOST 30 of 350 records",
         "3 units are no records",
-        "side B: 1 open regions have no end",
+        "side B: 1 region has no end and is in no figure",
+        "side B: 2 warps never left and are in no figure",
         "subtracted on one side only",
         "1980 MHz on side A and at 1500 MHz on side B",
     ] {

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::{CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace};
+use profiler_trace::{
+    CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace, printable,
+};
 use serde_json::{Value, json};
 
 use crate::arguments::{File, ReadingArguments};
@@ -199,7 +201,7 @@ impl Check {
         let verdict = if self.is_denied() { "FAILED" } else { "passed" };
         let mut text = format!(
             "{}: {verdict}: {}; {}, {} lost\n",
-            self.name,
+            printable(&self.name),
             self.counts(),
             counted(self.recorded as usize, "record"),
             self.lost
@@ -212,7 +214,7 @@ impl Check {
             let _ = writeln!(text, "  {style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
         }
         for damage in &self.damage {
-            let _ = writeln!(text, "  damaged: {damage}");
+            let _ = writeln!(text, "  damaged: {}", printable(damage));
         }
         text
     }

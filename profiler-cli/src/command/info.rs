@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use profiler_trace::{
     Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
-    RegionForm, Severity, Site, Trace,
+    RegionForm, Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -117,7 +117,7 @@ struct Lines(String);
 impl Lines {
     fn add(&mut self, label: &str, text: &str) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{label:<10}{text}");
+        let _ = writeln!(self.0, "{label:<10}{}", printable(text));
     }
 }
 

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 
 use super::{Change, Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
 use crate::export::text::digits;
+use crate::printable::printable;
 use crate::stats::table::{duration, one_line};
 
 /// Notes, then one row a region: what A and B have, how it changed. A star stands behind what is
@@ -13,7 +14,7 @@ use crate::stats::table::{duration, one_line};
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
-            writeln!(f, "{note}")?;
+            writeln!(f, "{}", printable(note))?;
         }
         if self.rows.is_empty() {
             return Ok(());
