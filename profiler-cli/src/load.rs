@@ -20,6 +20,18 @@ pub(crate) struct Loaded {
     pub(crate) file_bytes: u64,
 }
 
+/// Refuses captures of which more than one is to come from standard input.
+pub(crate) fn check<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<(), Error> {
+    let piped = files.into_iter().filter(|file| **file == File::Standard).count();
+    if piped > 1 {
+        return Err(Error::new(format!(
+            "standard input is named {piped} times, and can be read once"
+        ))
+        .with_cure("name files; `-` may stand for one of the captures"));
+    }
+    Ok(())
+}
+
 /// Reads a capture.
 pub(crate) fn capture(
     file: &File,

@@ -127,6 +127,7 @@ fn classes() -> impl TypedValueParser<Value = Class> {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    load::check(&arguments.captures)?;
     let mut checks = Vec::new();
     let mut unreadable = 0;
     for file in &arguments.captures {
