@@ -134,8 +134,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         let name = file.input_name().to_string();
         match load::capture(file, arguments.reading, console) {
             Ok(loaded) => {
-                let trace = load::decoded(loaded.capture, arguments.reading, console);
-                checks.push(Check::new(arguments, name, &trace, &loaded.damage));
+                let outline = load::outlined(loaded.capture, arguments.reading, console);
+                checks.push(Check::new(arguments, name, &outline.trace, &loaded.damage));
             }
             Err(error) if arguments.captures.len() == 1 => return Err(error),
             Err(error) => {
