@@ -4,7 +4,9 @@
 //
 // FOLDER holds trace_processor.wasm and engine_bundle.js. The statements are a JSON array of strings;
 // the answer is { "load": null | "why not", "answers": [{ "columns": [..], "rows": [[..]] } |
-// { "error": ".." }] }. Integers beyond 2^53, and blobs, come as strings.
+// { "error": ".." }], "loaded_ms": .., "answered_ms": .., "peak_bytes": .. }: the times that loading
+// and all statements took, and the largest resident set of this process. Integers beyond 2^53, and
+// blobs, come as strings.
 //
 // The engine is built for a browser's worker thread: its bundle takes the engine's messages through
 // a port. Here it gets stand-ins for the few things of a worker that it uses.
@@ -214,6 +216,17 @@ const worker = start();
 await new Promise(setImmediate); // The bundle gets ready in a promise.
 const port = { postMessage: (bytes) => receive(bytes) };
 worker.onmessage({ data: port });
+const times = [performance.now()];
 const failure = load(port);
+times.push(performance.now());
 const answers = failure ? [] : statements.map((statement) => query(port, statement));
-process.stdout.write(JSON.stringify({ load: failure, answers }));
+times.push(performance.now());
+process.stdout.write(
+  JSON.stringify({
+    load: failure,
+    answers,
+    loaded_ms: times[1] - times[0],
+    answered_ms: times[2] - times[1],
+    peak_bytes: process.resourceUsage().maxRSS * 1024,
+  }),
+);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use profiler_trace::{Diagnostics, Progress as Steps, Severity};
+use profiler_trace::{Diagnostics, Progress as Steps, Severity, printable};
 
 use crate::exit::Error;
 
@@ -56,17 +56,17 @@ impl Console {
     /// Says why the program ends.
     pub(crate) fn error(&self, error: &Error) {
         let (name, style) = severity(Severity::Error);
-        say(&format!("{style}{name}{style:#}: {error}"));
+        say(&format!("{style}{name}{style:#}: {}", clean(&error.to_string())));
         if let Some(cure) = error.cure() {
             let style = AnsiColor::Green.on_default().bold();
-            say(&format!("  {style}help{style:#}: {cure}"));
+            say(&format!("  {style}help{style:#}: {}", clean(cure)));
         }
     }
 
     /// Says something that is good to know.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            say(text);
+            say(&clean(text));
         }
     }
 
@@ -84,7 +84,7 @@ impl Console {
     pub(crate) fn reading(&self, doing: &str, total: Option<u64>) -> Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         bar.set_style(style(if total.is_some() { BYTES_OF } else { BYTES }));
-        bar.set_message(doing.to_owned());
+        bar.set_message(clean(doing));
         let waiting = self.shows_progress().then(|| Waiting::start(&bar, ProgressBar::tick));
         Progress { bar, waiting }
     }
@@ -99,7 +99,7 @@ impl Console {
         let (steps, written) = (Steps::default(), Written::default());
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let show = {
-            let (steps, written, doing) = (steps.clone(), written.clone(), doing.to_owned());
+            let (steps, written, doing) = (steps.clone(), written.clone(), clean(doing));
             let mut is_counting = false;
             bar.set_style(style(ELAPSED));
             move |bar: &ProgressBar| {
@@ -169,6 +169,11 @@ impl<W: Write> Write for Counted<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
+}
+
+/// Text that may hold names from captures and of files, fit for a terminal line by line.
+fn clean(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }
 
 /// Writes a line. Where standard error is closed, there is nobody to tell.

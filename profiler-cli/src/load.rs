@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufReader, Read};
 
-use profiler_trace::{Capture, CaptureDamage, CaptureError, Trace, decode};
+use profiler_trace::{Capture, CaptureDamage, CaptureError, Decoder, Trace, decode};
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
@@ -18,6 +18,18 @@ pub(crate) struct Loaded {
     pub(crate) damage: Vec<CaptureDamage>,
     /// How long the file is.
     pub(crate) file_bytes: u64,
+}
+
+/// Refuses captures of which more than one is to come from standard input.
+pub(crate) fn check<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<(), Error> {
+    let piped = files.into_iter().filter(|file| **file == File::Standard).count();
+    if piped > 1 {
+        return Err(Error::new(format!(
+            "standard input is named {piped} times, and can be read once"
+        ))
+        .with_cure("name files; `-` may stand for one of the captures"));
+    }
+    Ok(())
 }
 
 /// Reads a capture.
@@ -71,6 +83,33 @@ pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &C
             trace.subtract_record_cost();
         }
         trace
+    })
+}
+
+/// A decoded capture without its regions, which take most of the memory of a trace.
+pub(crate) struct Outline {
+    /// All else of it.
+    pub(crate) trace: Trace,
+    /// How many regions there are.
+    pub(crate) regions: usize,
+}
+
+/// Decodes a capture, which is gone then, for what needs no single region.
+pub(crate) fn outlined(
+    capture: Capture,
+    arguments: ReadingArguments,
+    console: &Console,
+) -> Outline {
+    // What is subtracted, and whether it can be, is known of each region.
+    if arguments.subtract_cost {
+        let trace = decoded(capture, arguments, console);
+        let regions = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+        return Outline { trace, regions };
+    }
+    console.work("decoding", "warps", |_| {
+        let decoder = Decoder::new(&capture);
+        let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());
+        Outline { trace: decoder.outline(), regions: counts.into_iter().sum() }
     })
 }
 

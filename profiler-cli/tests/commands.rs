@@ -231,7 +231,7 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
             cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
-            the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns
+            the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns on the trace's axis
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
             ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════

@@ -32,6 +32,20 @@ fn standard_input_is_read_as_a_file_is() {
     }
 }
 
+#[test]
+fn standard_input_stands_for_one_capture_only() {
+    let folder = Folder::with_captures();
+    let bytes = folder.bytes("gemm.capture");
+    for words in ["diff - -", "diff --before - --after gemm.capture -", "check - gemm.capture -"] {
+        let ran = folder.run_with(words, &bytes, &[]);
+        let wanted = "error: standard input is named 2 times, and can be read once";
+        assert!(ran.stderr.starts_with(wanted), "{words}: {}", ran.stderr);
+        assert_eq!((ran.text().as_str(), ran.code), ("", Some(2)), "{words}");
+    }
+    let ran = folder.run_with("diff - gemm.capture", &bytes, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
 /// The arrays of the capture have 18 432 bytes, its metadata some thousand.
 #[test]
 fn a_capture_beyond_the_memory_limit_is_refused_by_every_command() {

@@ -54,7 +54,7 @@
         + `${duration(stats.p50)}, 95 % at most ${duration(stats.p95)}, 99 % at most ${duration(stats.p99)}.`
         + (histogram.zeros > 0 ? ` ${count(histogram.zeros)} lasted less than the clock's step (0 ns).` : ""),
     );
-    const [wide, high, left, top] = [Math.max(320, figure.clientWidth), 230, 56, 34];
+    const [wide, high, left, top] = [Math.max(320, figure.clientWidth), 242, 56, 46];
     const inner = { wide: wide - left - 12, high: high - top - 26 };
     const most = Math.max(...histogram.counts, 1);
     const scale = logarithmic.checked ? (number) => Math.log10(number + 1) : (number) => number;
@@ -82,7 +82,9 @@
     plot.append(svg("line", { class: "axis", x1: 0, x2: inner.wide, y1: inner.high, y2: inner.high }));
     const every = Math.max(1, Math.ceil(90 / step));
     for (let bin = 0; bin <= bins; bin += every) {
-      plot.append(svg("text", { x: bin * step, y: inner.high + 16, "text-anchor": bin === 0 ? "start" : "middle" }, duration(edge(histogram, bin))));
+      const x = bin * step;
+      const anchor = bin === 0 ? "start" : inner.wide - x < 30 ? "end" : "middle";
+      plot.append(svg("text", { x, y: inner.high + 16, "text-anchor": anchor }, duration(edge(histogram, bin))));
     }
     // Names of quantiles that lie close together stand above each other.
     let lastX = -100;

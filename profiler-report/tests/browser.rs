@@ -3,6 +3,8 @@
 //! Where no browser is installed, every test is listed as ignored, with a line that says how to
 //! install one; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
+#[path = "browser/fit.rs"]
+mod fit;
 #[path = "browser/host.rs"]
 mod host;
 mod support;
@@ -36,7 +38,8 @@ const TESTS: &[(&str, Test)] = &[
     ("a_trace_without_anything_is_a_page", empty),
     ("frames_of_the_flame_graph_are_regions", flamegraph),
     ("the_flame_graph_zooms_and_finds_in_light_and_dark", flamegraph_zooms),
-    ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fits),
+    ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fit::page_fits),
+    ("labels_of_a_distribution_are_whole", fit::labels_fit),
 ];
 
 fn main() -> ExitCode {
@@ -444,19 +447,6 @@ fn empty(browser: &Browser) -> Result<(), Failed> {
         let answer = ask(browser, &page, Scheme::Light, probe)?;
         assert_eq!(answer, "Nothing was recorded that has a length.");
     }
-    Ok(())
-}
-
-fn fits(browser: &Browser) -> Result<(), Failed> {
-    let trace = support::large(2000);
-    let probe = "
-        const root = document.documentElement;
-        const named = [...document.querySelectorAll('button, select, input, canvas, [tabindex]')].filter((element) =>
-          !(element.getAttribute('aria-hidden') || element.textContent.trim() || element.getAttribute('aria-label') || document.querySelector(`label[for=${element.id}]`)));
-        return { wide: root.scrollWidth, window: innerWidth, unnamed: named.map((element) => element.outerHTML) };";
-    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, probe)?;
-    assert_eq!(answer["wide"], answer["window"], "only tables scroll sideways");
-    assert_eq!(answer["unnamed"], serde_json::json!([]), "all that takes the focus has a name");
     Ok(())
 }
 

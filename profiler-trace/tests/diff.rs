@@ -187,6 +187,8 @@ fn what_is_wrong_with_a_side_is_said() {
     b.device.name = "NVIDIA H100".to_owned();
     b.warps[0].lost = 30;
     b.warps[0].regions[3].end = None;
+    b.warps[1].exit = None;
+    b.warps[2].exit = None;
     b.clock_mhz = Some(1500.0);
     b.cost_subtracted = true;
     b.diagnostics.add(Diagnostic {
@@ -203,7 +205,8 @@ fn what_is_wrong_with_a_side_is_said() {
         "the devices are not the same",
         "side B LOST 30 of 350 records",
         "3 units are no records",
-        "side B: 1 open regions have no end",
+        "side B: 1 region has no end and is in no figure",
+        "side B: 2 warps never left and are in no figure",
         "subtracted on one side only",
         "1980 MHz on side A and at 1500 MHz on side B",
     ] {
@@ -303,4 +306,65 @@ fn json_has_what_the_result_has() {
     assert_eq!(gone.expect("a row")["b"], serde_json::Value::Null);
     let report = result.check(&Threshold::default()).to_json();
     assert_eq!(report["outcome"], "fail");
+}
+
+/// Launches as [`even`] has them, of which each has so many regions more.
+fn with_more(launches: usize, more: impl Fn(usize) -> usize) -> Trace {
+    let mut trace = even(launches, &[("load", |_| 100.0)]);
+    for number in 0..launches {
+        let warp = &mut trace.warps[4 * number];
+        let last = warp.regions.last().expect("ten regions").clone();
+        warp.regions.extend((0..more(number)).map(|_| last.clone()));
+    }
+    trace
+}
+
+#[test]
+fn a_count_is_compared_between_whole_launches() {
+    let of = |a: &[Trace], b: &[Trace], options: &DiffOptions| {
+        let result = diff(a, b, options).expect("usable options");
+        let text = result.to_string();
+        (result.get("gemm › load").expect("a row").clone(), text)
+    };
+    let options = DiffOptions::default();
+    // 40 a launch and 42, always.
+    let (a, b) = (with_more(8, |_| 0), with_more(8, |_| 2));
+    let (row, text) = of(from_ref(&a), from_ref(&b), &options);
+    assert!(row.count.is_change && row.count.p < Some(0.001), "{:?}", row.count);
+    assert_eq!((row.count.absolute, row.verdict), (2.0, Verdict::NoChange));
+    assert!(text.contains("42 *") && text.contains("no change, more often (8 + 8"), "{text}");
+    assert!(text.contains("\n1 of 3 rows changed"), "{text}");
+    let (_, turned) = of(from_ref(&b), from_ref(&a), &options);
+    assert!(turned.contains("no change, less often"), "{turned}");
+    // What varies by itself is no change, and what never varies is no question.
+    let vary = |shift: usize| with_more(12, move |number| (number * 7 + shift) % 5);
+    let (row, _) = of(&[vary(0)], &[vary(2)], &options);
+    assert!(row.count.p > Some(0.1) && !row.count.is_change, "{:?}", row.count);
+    let (row, _) = of(from_ref(&a), from_ref(&a), &options);
+    assert_eq!(row.count.p, None);
+    // A launch in which the region never was counts as well: 40 or 0 a launch, as often.
+    let some = |from: usize| {
+        let mut trace = with_more(12, |_| 0);
+        for number in (0..12).filter(|number| (number + from) % 2 == 0) {
+            (0..4).for_each(|warp| trace.warps[4 * number + warp].regions.clear());
+        }
+        trace
+    };
+    let (row, _) = of(&[some(0)], &[some(1)], &options);
+    assert_eq!(row.count.absolute, 0.0);
+    assert!(row.count.p > Some(0.5), "{:?}", row.count);
+    // SMs and blocks hold parts of a launch, and what was lost cannot be counted.
+    let by_sm = DiffOptions { unit: Some(Unit::Sm), ..options.clone() };
+    assert_eq!(of(from_ref(&a), from_ref(&b), &by_sm).0.count.p, None);
+    let mut lossy = b.clone();
+    lossy.warps[0].lost = 1;
+    assert_eq!(of(from_ref(&a), &[lossy], &options).0.count.p, None);
+    // Six captures a side are held against each other; two only must not contradict, as these do.
+    let captures = |more: usize| vec![with_more(2, move |_| more); 6];
+    assert!(of(&captures(0), &captures(2), &options).0.count.is_change);
+    let turns = |more: usize| with_more(12, move |number| more + number % 2 * 4);
+    let (row, _) = of(&[turns(0), turns(2)], &[turns(2), turns(6)], &options);
+    assert!(row.count.q < Some(0.01) && !row.count.is_change, "{:?}", row.count);
+    let (row, _) = of(&[turns(0), turns(2)], &[turns(3), turns(6)], &options);
+    assert!(row.count.is_change, "{:?}", row.count);
 }

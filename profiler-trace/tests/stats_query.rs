@@ -133,6 +133,21 @@ fn side_by_side_windows_add_up() {
 }
 
 #[test]
+fn a_window_is_named_in_figures_that_can_be_read() {
+    let trace = nested();
+    for (window, wanted) in [
+        (60.0..170.0 + 1.0 / 3.0, "what begins from 60 ns to before 170.3 ns on the trace's axis"),
+        (60.04..f64::INFINITY, "what begins from 60 ns on, on the trace's axis"),
+        (f64::NEG_INFINITY..170.0, "what begins before 170 ns on the trace's axis"),
+        (f64::NEG_INFINITY..f64::INFINITY, "what begins at any time"),
+    ] {
+        let stats = trace.stats_of(&StatsQuery::new().window_ns(window));
+        let note = format!("the figures below are only of: {wanted}");
+        assert!(stats.notes.contains(&note), "{:?}", stats.notes);
+    }
+}
+
+#[test]
 fn a_window_cuts_shares_and_nothing_else() {
     let trace = nested();
     // In the middle of the first mma (50 to 100) of launch 0, to the middle of the second tile.

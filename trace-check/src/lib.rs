@@ -11,6 +11,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -32,6 +33,17 @@ pub struct Rows {
     pub columns: Vec<String>,
     /// Rows of cells: null, number (string, beyond 2^53), or string.
     pub rows: Vec<Vec<Value>>,
+}
+
+/// What it cost to load a trace and to ask about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Time from the file's first byte to the trace processor's word that the trace is complete.
+    pub loaded_in: Duration,
+    /// Time of all statements.
+    pub answered_in: Duration,
+    /// The largest resident set of the process, bytes: engine, `node` and trace.
+    pub peak_bytes: u64,
 }
 
 /// What a trace holds.
@@ -111,12 +123,26 @@ impl TraceProcessor {
     ///
     /// If the trace does not load without errors, or a statement is not valid.
     pub fn query(&self, trace: &Path, statements: &[&str]) -> Result<Vec<Rows>, CheckError> {
+        Ok(self.query_with_cost(trace, statements)?.0)
+    }
+
+    /// [`query`](Self::query), and what it cost.
+    ///
+    /// # Errors
+    ///
+    /// If the trace does not load without errors, or a statement is not valid.
+    pub fn query_with_cost(
+        &self,
+        trace: &Path,
+        statements: &[&str],
+    ) -> Result<(Vec<Rows>, Cost), CheckError> {
         let all = std::iter::once(IMPORT_ERRORS).chain(statements.iter().copied());
         let all: Vec<&str> = all.collect();
-        let mut answers = self.run(trace, &all)?.into_iter();
+        let (answers, cost) = self.run(trace, &all)?;
+        let mut answers = answers.into_iter();
         let errors = answers.next().map(|answer| answer.rows).unwrap_or_default();
         if errors.is_empty() {
-            return Ok(answers.collect());
+            return Ok((answers.collect(), cost));
         }
         let error = |row: &Vec<Value>| {
             let name = row.first().and_then(Value::as_str).unwrap_or_default();
@@ -148,7 +174,7 @@ impl TraceProcessor {
         })
     }
 
-    fn run(&self, trace: &Path, statements: &[&str]) -> Result<Vec<Rows>, CheckError> {
+    fn run(&self, trace: &Path, statements: &[&str]) -> Result<(Vec<Rows>, Cost), CheckError> {
         let failed = |error: &dyn fmt::Display| CheckError::Engine(error.to_string());
         let mut node = Command::new("node")
             .arg(&self.script)
@@ -175,7 +201,19 @@ impl TraceProcessor {
             return Err(CheckError::Load(message.to_owned()));
         }
         let answers = reply["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
-        statements.iter().zip(answers).map(|(statement, answer)| rows(statement, answer)).collect()
+        let answers = statements.iter().zip(answers);
+        let answers: Result<_, _> =
+            answers.map(|(statement, answer)| rows(statement, answer)).collect();
+        let time = |name: &str| {
+            let milliseconds = reply[name].as_f64().ok_or_else(|| failed(&"no times came"))?;
+            Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|error| failed(&error))
+        };
+        let cost = Cost {
+            loaded_in: time("loaded_ms")?,
+            answered_in: time("answered_ms")?,
+            peak_bytes: reply["peak_bytes"].as_u64().ok_or_else(|| failed(&"no memory came"))?,
+        };
+        Ok((answers?, cost))
     }
 }
 

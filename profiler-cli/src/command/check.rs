@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::{CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace};
+use profiler_trace::{
+    CaptureDamage, Diagnostic, DiagnosticKind as Kind, Severity, Trace, printable,
+};
 use serde_json::{Value, json};
 
 use crate::arguments::{File, ReadingArguments};
@@ -35,7 +37,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     reading: ReadingArguments,
     /// Fail also on these: `warnings`, `notes` (and warnings), `losses` (any record or value that
-    /// was emitted and not kept), or a diagnostic, named as in --help
+    /// was emitted and not kept), `empty` (no kernel was recorded), or a diagnostic, named as in
+    /// --help
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes())]
     deny: Vec<Class>,
     /// Do not fail on these diagnostics, named as in --help, not even on errors and damage
@@ -62,11 +65,16 @@ enum Class {
     Warnings,
     Notes,
     Losses,
+    Empty,
     Kind(Kind),
 }
 
-const CLASSES: [(&str, Class); 3] =
-    [("warnings", Class::Warnings), ("notes", Class::Notes), ("losses", Class::Losses)];
+const CLASSES: [(&str, Class); 4] = [
+    ("warnings", Class::Warnings),
+    ("notes", Class::Notes),
+    ("losses", Class::Losses),
+    ("empty", Class::Empty),
+];
 
 /// Diagnostics that say that something was recorded and is not here.
 const LOSSES: [Kind; 11] = [
@@ -119,14 +127,15 @@ fn classes() -> impl TypedValueParser<Value = Class> {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    load::check(&arguments.captures)?;
     let mut checks = Vec::new();
     let mut unreadable = 0;
     for file in &arguments.captures {
         let name = file.input_name().to_string();
         match load::capture(file, arguments.reading, console) {
             Ok(loaded) => {
-                let trace = load::decoded(loaded.capture, arguments.reading, console);
-                checks.push(Check::new(arguments, name, &trace, &loaded.damage));
+                let outline = load::outlined(loaded.capture, arguments.reading, console);
+                checks.push(Check::new(arguments, name, &outline.trace, &loaded.damage));
             }
             Err(error) if arguments.captures.len() == 1 => return Err(error),
             Err(error) => {
@@ -159,6 +168,9 @@ struct Check {
     recorded: u64,
     lost: u64,
     lost_denied: bool,
+    /// No kernel was recorded, which is no fault of the capture.
+    is_empty: bool,
+    empty_denied: bool,
 }
 
 impl Check {
@@ -168,6 +180,7 @@ impl Check {
                 Class::Warnings => diagnostic.severity() >= Severity::Warning,
                 Class::Notes => diagnostic.severity() >= Severity::Info,
                 Class::Losses => LOSSES.contains(&diagnostic.kind),
+                Class::Empty => false,
                 Class::Kind(kind) => diagnostic.kind == kind,
             };
             // A damaged file is a reason to doubt, also where what is damaged was there twice.
@@ -181,6 +194,7 @@ impl Check {
         // A loss may be known by its number alone.
         let explained = diagnostics.iter().any(|(found, _)| LOSSES.contains(&found.kind));
         let lost = trace.lost();
+        let is_empty = trace.launches.is_empty();
         Self {
             name,
             diagnostics,
@@ -188,18 +202,20 @@ impl Check {
             recorded: trace.recorded(),
             lost,
             lost_denied: lost > 0 && !explained && arguments.deny.contains(&Class::Losses),
+            is_empty,
+            empty_denied: is_empty && arguments.deny.contains(&Class::Empty),
         }
     }
 
     fn is_denied(&self) -> bool {
-        self.lost_denied || self.diagnostics.iter().any(|(_, denied)| *denied)
+        self.lost_denied || self.empty_denied || self.diagnostics.iter().any(|(_, denied)| *denied)
     }
 
     fn text(&self) -> String {
         let verdict = if self.is_denied() { "FAILED" } else { "passed" };
         let mut text = format!(
             "{}: {verdict}: {}; {}, {} lost\n",
-            self.name,
+            printable(&self.name),
             self.counts(),
             counted(self.recorded as usize, "record"),
             self.lost
@@ -212,7 +228,7 @@ impl Check {
             let _ = writeln!(text, "  {style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
         }
         for damage in &self.damage {
-            let _ = writeln!(text, "  damaged: {damage}");
+            let _ = writeln!(text, "  damaged: {}", printable(damage));
         }
         text
     }
@@ -223,6 +239,7 @@ impl Check {
             (count > 0).then(|| counted(count, one))
         };
         let counts: Vec<String> = [
+            self.is_empty.then(|| "no kernel was recorded".to_owned()),
             of(Severity::Error, "error"),
             of(Severity::Warning, "warning"),
             of(Severity::Info, "note"),
@@ -255,6 +272,7 @@ impl Check {
             "denied": self.is_denied(),
             "recorded": self.recorded,
             "lost": self.lost,
+            "empty": self.is_empty,
             "diagnostics": diagnostics.collect::<Vec<_>>(),
             "damage": self.damage,
         })

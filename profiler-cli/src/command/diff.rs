@@ -198,6 +198,8 @@ impl ThresholdArguments {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
+    let sides = [(&arguments.a, &arguments.before), (&arguments.b, &arguments.after)];
+    load::check(sides.into_iter().flat_map(|(one, several)| one.iter().chain(several)))?;
     let options = arguments.comparison.options();
     let side = |one: &Option<File>, several: &[File]| {
         let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;

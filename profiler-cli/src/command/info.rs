@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use profiler_trace::{
     Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
-    Severity, Site, Trace,
+    Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::arguments::CaptureArguments;
 use crate::console::{Console, severity};
 use crate::exit::{Error, Verdict};
+use crate::load::Outline;
 use crate::units::{bytes, counted, digits, duration};
 use crate::{load, output};
 
@@ -60,10 +61,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         damage: loaded.damage,
     };
     let modules = module_facts(&loaded.capture);
-    let trace = load::decoded(loaded.capture, input.reading, console);
+    let outline = load::outlined(loaded.capture, input.reading, console);
     output::print(&match arguments.format {
-        Format::Text => text(&file, &modules, &trace, arguments.all),
-        Format::Json => format!("{:#}\n", to_json(&file, &modules, &trace)),
+        Format::Text => text(&file, &modules, &outline, arguments.all),
+        Format::Json => format!("{:#}\n", to_json(&file, &modules, &outline.trace)),
     })?;
     Ok(Verdict::Clean)
 }
@@ -117,11 +118,12 @@ struct Lines(String);
 impl Lines {
     fn add(&mut self, label: &str, text: &str) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "{label:<10}{text}");
+        let _ = writeln!(self.0, "{label:<10}{}", printable(text));
     }
 }
 
-fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> String {
+fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool) -> String {
+    let Outline { trace, regions } = outline;
     let mut lines = Lines(String::new());
     lines.add("file", &file_line(file));
     for damage in &file.damage {
@@ -141,13 +143,12 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace, all: bool) -> 
         lines.add("cost", &format!("{line}, {more:+.1} %"));
     }
     let (recorded, lost) = (trace.recorded(), trace.lost());
-    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
     let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
     lines.add(
         "records",
         &format!(
             "{recorded} ({}, {}), {}; {}, {}",
-            counted(regions, "region"),
+            counted(*regions, "region"),
             counted(marks, "mark"),
             if lost == 0 { "none lost".to_owned() } else { format!("{lost} LOST") },
             counted(trace.warps.len(), "warp"),

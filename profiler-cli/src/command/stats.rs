@@ -145,7 +145,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     }
     let launches = match arguments.filters.launch {
         Some(_) => arguments.filters.launches(&trace)?,
-        None => vec![0],
+        None => (0..trace.launches.len()).take(1).collect(),
     };
     output::write(output, Content::Text, &[capture], console, |writer| {
         for (index, show) in arguments.show.iter().enumerate() {
@@ -186,6 +186,9 @@ fn tables<T: fmt::Display>(
     of: impl Fn(usize) -> Option<T>,
     writer: &mut (dyn Write + Send),
 ) -> io::Result<()> {
+    if launches.is_empty() {
+        writeln!(writer, "no kernel was recorded")?;
+    }
     for (index, &launch) in launches.iter().enumerate() {
         if index > 0 {
             writeln!(writer)?;

@@ -337,12 +337,19 @@ impl fmt::Display for Diagnostic {
                 p("warp recorded", "warps recorded"),
                 p("from its times", "from their times")
             ),
-            Kind::CostUnknown => write!(
-                f,
-                "the cost of a record is not known in the units of the clock, so nothing was \
-                 subtracted ({count} times asked); calibrate the session first, and where records \
-                 are stamped by the timer, let it run for longer"
-            ),
+            Kind::CostUnknown => {
+                f.write_str(
+                    "the cost of a record is not known in the units of the clock, so nothing was \
+                     subtracted",
+                )?;
+                if count > 1 {
+                    write!(f, " ({count} times asked)")?;
+                }
+                f.write_str(
+                    "; calibrate the session first, and where records are stamped by the timer, \
+                     let it run for longer",
+                )
+            }
             Kind::DevicesDiffer => write!(
                 f,
                 "{count} {} from another device, whose timer does not go \

@@ -1,7 +1,7 @@
 //! The comparison itself.
 
 use super::options::{DiffError, DiffOptions, Unit};
-use super::permutation::{self, Moments};
+use super::permutation::{self, Moments, UnitSums};
 use super::random::Random;
 use super::side::{DiffSide, Durations};
 use super::units::{self, FIGURES, Units};
@@ -35,7 +35,9 @@ pub(super) fn compare(a: &DiffSide, b: &DiffSide) -> Result<Diff, DiffError> {
     };
     subjects.sort_by_key(|subject| (kernel(subject), rank(subject)));
     let both = subjects.iter().filter(|subject| b.durations.contains_key(**subject)).count();
-    let comparison = Comparison { a, b, permutations: permutations(options, both * FIGURES) };
+    // Beside the figures of time the count is tested.
+    let tests = both * (FIGURES + 1);
+    let comparison = Comparison { a, b, permutations: permutations(options, tests) };
     let mut rows: Vec<Tested> = Vec::with_capacity(subjects.len());
     Progress::expect(subjects.len());
     for (stream, subject) in Progress::each(subjects).enumerate() {
@@ -72,8 +74,10 @@ fn permutations(options: &DiffOptions, tests: usize) -> u32 {
 /// A row before all p-values are known.
 struct Tested {
     row: DiffRow,
-    /// Whether coarser units, which are too few for a test, contradict a change.
+    /// Whether coarser units, which are too few for a test, contradict a change of times.
     is_contradicted: bool,
+    /// The same of the count.
+    is_count_contradicted: bool,
 }
 
 struct Comparison<'s> {
@@ -108,6 +112,7 @@ impl Comparison<'_> {
             verdict: Verdict::TooFew,
         };
         let mut is_contradicted = false;
+        let mut is_count_contradicted = false;
         row.verdict = match (a, b) {
             (Some(_), None) => Verdict::OnlyA,
             (None, Some(_)) => Verdict::OnlyB,
@@ -116,11 +121,12 @@ impl Comparison<'_> {
             }
             (Some(a), Some(b)) if !a.values.is_empty() && !b.values.is_empty() => {
                 is_contradicted = self.test(&mut row, a, b, &mut scratch, &mut random);
+                is_count_contradicted = self.test_count(&mut row, a, b, &mut random);
                 if row.mean.p.is_some() { Verdict::NoChange } else { Verdict::TooFew }
             }
             _ => Verdict::TooFew,
         };
-        Tested { row, is_contradicted }
+        Tested { row, is_contradicted, is_count_contradicted }
     }
 
     /// Sets the changes and their p-values; gives whether coarser units contradict them.
@@ -178,6 +184,52 @@ impl Comparison<'_> {
     }
 }
 
+impl Comparison<'_> {
+    /// Sets the p-value of the change of the count; gives whether captures, where launches were
+    /// tested, contradict it. Only whole launches and captures hold all regions of theirs.
+    fn test_count(
+        &self,
+        row: &mut DiffRow,
+        a: &Durations,
+        b: &Durations,
+        random: &mut Random,
+    ) -> bool {
+        let kernel = row.subject.kernel();
+        // A launch is there once, and what was lost cannot be counted.
+        let lost = self.a.facts.lost > 0 || self.b.facts.lost > 0;
+        if lost || matches!(row.subject, Subject::Launch { .. }) {
+            return false;
+        }
+        let gather = |side: &DiffSide, of: &Durations, unit: Unit| {
+            let launches = side.launches.get(kernel).map(Vec::as_slice).unwrap_or_default();
+            units::counts(of, &side.warps, launches, unit)
+        };
+        let both = |unit: Unit| (gather(self.a, a, unit), gather(self.b, b, unit));
+        let fewest = |(a, b): &(Units, Units)| a.len().min(b.len());
+        let kinds = [Unit::Capture, Unit::Launch];
+        let tested = match self.a.options.unit {
+            Some(unit) if !kinds.contains(&unit) => None,
+            Some(unit) => Some((unit, both(unit))).filter(|(_, units)| fewest(units) >= 2),
+            None => kinds
+                .map(|unit| (unit, both(unit)))
+                .into_iter()
+                .find(|(_, units)| fewest(units) >= ENOUGH_UNITS),
+        };
+        let Some((unit, (mut of_a, mut of_b))) = tested else { return false };
+        let mean = |units: &UnitSums<FIGURES>| units.sums[0] / units.count;
+        let first = mean(&of_a[0]);
+        // What the program alone decides is no question for a test.
+        if of_a.iter().chain(&of_b).all(|units| mean(units) == first) {
+            return false;
+        }
+        units::batch(&mut of_a, &mut of_b, unit);
+        let [p, ..] = permutation::test(&of_a, &of_b, self.permutations, random);
+        row.count.p = Some(p);
+        let captures = both(Unit::Capture);
+        unit == Unit::Launch && fewest(&captures) >= 2 && overlap(&captures.0, &captures.1)
+    }
+}
+
 /// Whether the means of the units of the two sides lie among each other.
 fn overlap(a: &Units, b: &Units) -> bool {
     let bounds = |units: &Units| {
@@ -192,7 +244,7 @@ fn overlap(a: &Units, b: &Units) -> bool {
 
 fn figures(side: &DiffSide, subject: &Subject, of: &Durations, scratch: &mut Vec<f64>) -> Figures {
     let count = of.values.len() as u64;
-    let launches = side.launches.get(subject.kernel()).copied().unwrap_or_default();
+    let launches = side.launches.get(subject.kernel()).map_or(0, Vec::len);
     let mut figures = Figures {
         count,
         open: of.open,
@@ -222,16 +274,26 @@ fn change(a: f64, b: f64) -> Change {
 fn discover(rows: &mut [Tested], a: &DiffSide, b: &DiffSide) {
     let options = &a.options;
     let p: Vec<f64> = (rows.iter())
-        .flat_map(|tested| tested.row.tested().map(|(_, change)| change.p))
+        .flat_map(|Tested { row, .. }| {
+            std::iter::once(row.count.p).chain(row.tested().map(|(_, change)| change.p))
+        })
         .flatten()
         .collect();
     let mut rates = discovery::rates(&p).into_iter();
-    for Tested { row, is_contradicted } in rows {
+    for Tested { row, is_contradicted, is_count_contradicted } in rows {
         // A quantile is a duration that was measured, so it moves by steps of the clock.
         let step = match row.unit {
             TimeUnit::Cycles => 1.0,
             TimeUnit::Nanoseconds => a.resolution_ns.max(b.resolution_ns),
         };
+        let mut judge = |change: &mut Change, step: f64, is_contradicted: bool| {
+            change.q = change.p.and_then(|_| rates.next());
+            let is_found = change.q.is_some_and(|rate| rate <= options.false_discovery_rate);
+            let is_large = change.absolute.abs() > step
+                && change.relative.is_none_or(|relative| relative.abs() >= options.min_effect);
+            change.is_change = is_found && is_large && !is_contradicted;
+        };
+        judge(&mut row.count, 0.0, *is_count_contradicted);
         let mut grew = false;
         let mut fell = false;
         let changes = [
@@ -241,11 +303,7 @@ fn discover(rows: &mut [Tested], a: &DiffSide, b: &DiffSide) {
             (&mut row.p99, step),
         ];
         for (change, step) in changes {
-            change.q = change.p.and_then(|_| rates.next());
-            let is_found = change.q.is_some_and(|rate| rate <= options.false_discovery_rate);
-            let is_large = change.absolute.abs() > step
-                && change.relative.is_none_or(|relative| relative.abs() >= options.min_effect);
-            change.is_change = is_found && is_large && !*is_contradicted;
+            judge(change, step, *is_contradicted);
             grew |= change.is_change && change.absolute > 0.0;
             fell |= change.is_change && change.absolute < 0.0;
         }

@@ -32,6 +32,10 @@
 //!   (a median test, A. M. Mood, *Introduction to the Theory of Statistics*, 1950, with units for
 //!   samples). Of a tail there is little to go by, so a change of the 99th percentile is found later
 //!   than one of the mean.
+//! - **Counts.** The same test of the count per launch, where there are [`ENOUGH_UNITS`] captures or
+//!   launches a side (within a launch, which block or warp has how many is no sample of anything). It
+//!   is left out where every unit has the same count, which the program alone decides then, and where
+//!   records were lost.
 //! - **Many regions.** The false discovery rate over all tests of a comparison is held at
 //!   [`DiffOptions::false_discovery_rate`] (Y. Benjamini and Y. Hochberg, *Controlling the False
 //!   Discovery Rate*, 1995; right also under the positive dependence that figures of one region
@@ -182,7 +186,7 @@ pub struct Change {
     pub is_change: bool,
 }
 
-/// What is said of a row.
+/// What is said of the times of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// No change was found: what difference there is may be noise, or is too small to care. How well
@@ -233,8 +237,8 @@ pub struct DiffRow {
     pub a: Option<Figures>,
     /// Side B.
     pub b: Option<Figures>,
-    /// Change of the count per launch. It is stated and not tested: most counts follow from the
-    /// program alone.
+    /// Change of the count per launch; it says nothing of times, and [`DiffRow::verdict`] nothing of
+    /// it.
     pub count: Change,
     /// Change of the mean.
     pub mean: Change,
@@ -258,7 +262,7 @@ pub struct DiffRow {
 }
 
 impl DiffRow {
-    /// The changes that are tested, by their names.
+    /// The changes of times, which are tested, by their names.
     #[must_use]
     pub fn tested(&self) -> [(&'static str, &Change); 4] {
         [("mean", &self.mean), ("p50", &self.p50), ("p95", &self.p95), ("p99", &self.p99)]
@@ -294,11 +298,12 @@ impl Diff {
         compare::compare(a, b)
     }
 
-    /// The rows that changed.
+    /// The rows whose times or count changed.
     pub fn changed(&self) -> impl Iterator<Item = &DiffRow> {
-        self.rows
-            .iter()
-            .filter(|row| matches!(row.verdict, Verdict::Slower | Verdict::Faster | Verdict::Mixed))
+        self.rows.iter().filter(|row| {
+            row.count.is_change
+                || matches!(row.verdict, Verdict::Slower | Verdict::Faster | Verdict::Mixed)
+        })
     }
 
     /// The row of a region (or kernel) as [`Subject`]'s `Display` calls it.

@@ -2,7 +2,7 @@
 
 use super::options::{Measure, Unit};
 use super::side::{DiffSide, SideFacts};
-use super::{DiffRow, ENOUGH_UNITS, Figures, Verdict};
+use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
 use crate::export::text::{counted, digits};
 
 pub(super) fn notes(
@@ -63,10 +63,20 @@ pub(super) fn notes(
     for (name, figures) in [("A", &|row: &DiffRow| row.a), ("B", &|row: &DiffRow| row.b)]
         as [(&str, &dyn Fn(&DiffRow) -> Option<Figures>); 2]
     {
-        let open: u64 = rows.iter().filter_map(figures).map(|of| of.open).sum();
-        if open > 0 {
-            notes
-                .push(format!("side {name}: {open} open regions have no end and are in no figure"));
+        let open = |is_counted: fn(&Subject) -> bool| -> u64 {
+            let rows = rows.iter().filter(|row| is_counted(&row.subject));
+            rows.filter_map(figures).map(|of| of.open).sum()
+        };
+        let regions = open(|of| matches!(of, Subject::Region { .. }));
+        let warps = open(|of| matches!(of, Subject::Kernel { .. }));
+        for (open, one, lack) in
+            [(regions, "region", ["has no end", "have no end"]), (warps, "warp", ["never left"; 2])]
+        {
+            let (lack, are) = if open == 1 { (lack[0], "is") } else { (lack[1], "are") };
+            if open > 0 {
+                let open = counted(open, one);
+                notes.push(format!("side {name}: {open} {lack} and {are} in no figure"));
+            }
         }
     }
     notes.extend(scope(a, b, rows));

@@ -23,8 +23,8 @@ pub struct DiffSide {
     /// Subjects in the order in which they were seen first.
     pub(super) subjects: Vec<Subject>,
     pub(super) durations: HashMap<Subject, Durations>,
-    /// Launches of each kernel that are in.
-    pub(super) launches: HashMap<String, u64>,
+    /// Launches of each kernel that are in: their numbers on this side, and their captures.
+    pub(super) launches: HashMap<String, Vec<(u32, u32)>>,
     pub(super) warps: Vec<Place>,
     blocks: u32,
     /// The finest step of the clocks, in nanoseconds.
@@ -163,7 +163,8 @@ impl DiffSide {
             }
             let kernel = trace.sites.get(launch.kernel.0 as usize);
             let kernel = kernel.map_or("unknown site", |site| &site.name).to_owned();
-            *self.launches.entry(kernel.clone()).or_default() += 1;
+            let place = (self.facts.launches as u32, self.facts.captures as u32);
+            self.launches.entry(kernel.clone()).or_default().push(place);
             let first = self.warps.len() as u32;
             let mut last_block = None;
             for index in launch.warps.clone() {

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 
 use super::{Change, Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
 use crate::export::text::digits;
+use crate::printable::printable;
 use crate::stats::table::{duration, one_line};
 
 /// Notes, then one row a region: what A and B have, how it changed. A star stands behind what is
@@ -13,7 +14,7 @@ use crate::stats::table::{duration, one_line};
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
-            writeln!(f, "{note}")?;
+            writeln!(f, "{}", printable(note))?;
         }
         if self.rows.is_empty() {
             return Ok(());
@@ -67,7 +68,9 @@ fn cells(row: &DiffRow) -> Vec<String> {
     let has = |of: &Option<Figures>, figure: &dyn Fn(&Figures) -> String| {
         of.as_ref().map_or_else(|| "-".to_owned(), figure)
     };
+    let star = |change: &Change| if change.is_change { " *" } else { "" };
     let per_launch = |of: &Figures| digits(of.count_per_launch);
+    let per_launch_after = |of: &Figures| per_launch(of) + star(&row.count);
     let mean = |of: &Figures| match row.unit {
         _ if of.count == 0 => "-".to_owned(),
         TimeUnit::Cycles => format!("{} cy", digits(of.mean)),
@@ -77,8 +80,7 @@ fn cells(row: &DiffRow) -> Vec<String> {
         !matches!(row.verdict, Verdict::OnlyA | Verdict::OnlyB | Verdict::OtherClock)
     });
     let changed = |change: &Change| {
-        let star = if change.is_change { " *" } else { "" };
-        if is_compared { format!("{}{star}", signed(change.relative)) } else { "-".to_owned() }
+        if is_compared { signed(change.relative) + star(change) } else { "-".to_owned() }
     };
     let interval = row.interval.map_or_else(
         || "-".to_owned(),
@@ -87,7 +89,7 @@ fn cells(row: &DiffRow) -> Vec<String> {
     vec![
         name,
         has(&row.a, &per_launch),
-        has(&row.b, &per_launch),
+        has(&row.b, &per_launch_after),
         has(&row.a, &mean),
         has(&row.b, &mean),
         changed(&row.mean),
@@ -113,7 +115,12 @@ fn verdict(row: &DiffRow) -> String {
             let (a, b) = row.unit_counts;
             let units = row.units.map_or("units", |unit| unit.plural());
             let batch = if row.batch > 1 { format!(", {} each", row.batch) } else { String::new() };
-            format!("{word} ({a} + {b} {units}{batch})")
+            let often = match row.count.is_change.then_some(row.count.absolute > 0.0) {
+                Some(true) => ", more often",
+                Some(false) => ", less often",
+                None => "",
+            };
+            format!("{word}{often} ({a} + {b} {units}{batch})")
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Diff, DiffRow, Verdict};
 use crate::export::text::digits;
+use crate::printable::printable;
 
 /// What is tolerated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +62,7 @@ impl fmt::Display for ThresholdReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.outcome.name())?;
         for (outcome, reason) in &self.reasons {
-            write!(f, "\n  {}: {reason}", outcome.name())?;
+            write!(f, "\n  {}: {}", outcome.name(), printable(reason))?;
         }
         Ok(())
     }

@@ -76,6 +76,27 @@ pub(super) fn gather(
     units.into_iter().map(|(_, _, sums)| sums).collect()
 }
 
+/// Captures or launches as units of which the mean is a count per launch: of each the launches of a
+/// kernel, those without any of these durations too, and how many durations there are.
+pub(super) fn counts(
+    durations: &Durations,
+    places: &[Place],
+    launches: &[(u32, u32)],
+    unit: Unit,
+) -> Units {
+    let key = |launch: u32, capture: u32| if unit == Unit::Capture { capture } else { launch };
+    let mut units: BTreeMap<u32, UnitSums<FIGURES>> = BTreeMap::new();
+    for &(launch, capture) in launches {
+        units.entry(key(launch, capture)).or_default().count += 1.0;
+    }
+    for &(warp, count) in &durations.runs {
+        let place = &places[warp as usize];
+        let unit = units.entry(key(place.launch, place.capture)).or_default();
+        unit.sums = unit.sums.map(|sum| sum + f64::from(count));
+    }
+    units.into_values().collect()
+}
+
 /// Puts neighbours in time together, on both sides alike, until they are few enough and no longer
 /// depend on each other as far as can be seen; gives how many were put together.
 pub(super) fn batch(a: &mut Units, b: &mut Units, unit: Unit) -> usize {

@@ -240,7 +240,16 @@ impl fmt::Display for StatsQuery {
         part("warp", self.warps.iter().map(ToString::to_string).collect());
         part("SM", self.sms.iter().map(ToString::to_string).collect());
         if let Some(Range { start, end }) = &self.window {
-            parts.push(format!("what begins from {start} ns to before {end} ns"));
+            // A tenth of a nanosecond is finer than any clock here.
+            let tenths = |ns: f64| (ns * 10.0).round() / 10.0;
+            let (start, end) = (tenths(*start), tenths(*end));
+            let of = "on the trace's axis";
+            parts.push(match (start.is_finite(), end.is_finite()) {
+                (true, true) => format!("what begins from {start} ns to before {end} ns {of}"),
+                (true, false) => format!("what begins from {start} ns on, {of}"),
+                (false, true) => format!("what begins before {end} ns {of}"),
+                (false, false) => "what begins at any time".to_owned(),
+            });
         }
         f.write_str(&parts.join("; "))
     }

@@ -6,11 +6,12 @@ use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 
 use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
+use crate::printable::printable;
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
-            writeln!(f, "{note}")?;
+            writeln!(f, "{}", printable(note))?;
         }
         write!(f, "{}", self.diagnostics)?;
         if self.rows.is_empty() {
@@ -139,8 +140,7 @@ impl Stats {
 /// A name in a table stands on one line, and is cut where it would push all else away.
 pub(crate) fn one_line(name: &str) -> String {
     const LONGEST: usize = 48;
-    let visible = |character: char| if character.is_control() { ' ' } else { character };
-    let mut text: String = name.chars().take(LONGEST).map(visible).collect();
+    let mut text: String = printable(name).chars().take(LONGEST).collect();
     if name.chars().nth(LONGEST).is_some() {
         text.push('…');
     }

@@ -1,8 +1,11 @@
 //! The numbers of a native timeline: counters, and SQL against the statistics.
+#![allow(clippy::print_stdout, reason = "what was measured is for who runs it")]
 
 use libtest_mimic::Failed;
 use profiler_trace::synthetic::{Content, sized};
-use profiler_trace::{ExportOptions, decode};
+use profiler_trace::{ExportOptions, Trace, decode};
+use profiler_trace_check::Rows;
+use serde_json::json;
 
 use crate::perfetto::{ask, ask_with, one_warp};
 use crate::support::{last, region, warp};
@@ -52,22 +55,16 @@ fn counters_of_warps_and_regions(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Count, sum, least, most and median (by nearest rank) of the durations of each name.
+const BY_NAME: &str = "WITH ranked AS (SELECT s.name AS name, s.dur AS dur, \
+    row_number() OVER (PARTITION BY s.name ORDER BY s.dur) AS place, \
+    count(*) OVER (PARTITION BY s.name) AS n FROM slice s JOIN track t ON t.id = s.track_id \
+    WHERE t.name != 'about this trace') \
+    SELECT name, n, sum(dur), min(dur), max(dur), \
+    max(CASE WHEN place = (n + 1) / 2 THEN dur END) FROM ranked GROUP BY name ORDER BY name";
+
 fn made_up(regions: u64) -> Result<profiler_trace::Capture, Failed> {
     Ok(sized(regions, Content::Regions).map_err(|error| error.to_string())?)
-}
-
-/// Counts what is written.
-struct Count<'c>(&'c mut u64);
-
-impl std::io::Write for Count<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        *self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// The bytes of a slice, counters and all, and that nothing is lost for it.
@@ -90,8 +87,8 @@ fn small_at_any_size(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Count, sum, extremes and median by name are those of the statistics: the timeline has whole nanoseconds of both ends of a
-/// slice, so that a duration may be one off, and a sum is that of the rounded ends.
+/// The timeline has whole nanoseconds of both ends of a slice, so that a duration may be one off, and
+/// a sum is that of the rounded ends.
 fn sql_says_what_statistics_say(context: &Context) -> Result<(), Failed> {
     compare(context, 100_000)
 }
@@ -102,28 +99,37 @@ fn sql_at_ten_million_regions(context: &Context) -> Result<(), Failed> {
 
 fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
     let trace = decode(&made_up(regions)?);
-    let sql = "WITH ranked AS (SELECT s.name AS name, s.dur AS dur, \
-        row_number() OVER (PARTITION BY s.name ORDER BY s.dur) AS place, \
-        count(*) OVER (PARTITION BY s.name) AS n FROM slice s JOIN track t ON t.id = s.track_id \
-        WHERE t.name != 'about this trace') \
-        SELECT name, n, sum(dur), min(dur), max(dur), \
-        max(CASE WHEN place = (n + 1) / 2 THEN dur END) FROM ranked GROUP BY name ORDER BY name";
-    let mut plain = 0;
-    trace.write_perfetto_to(Count(&mut plain), &ExportOptions::default())?;
-    let each = plain as f64 / regions as f64;
-    assert!(each <= 28.0, "{each} bytes a slice");
-    let options = ExportOptions { gzip: true, ..ExportOptions::default() };
-    let (path, bytes) = context.write(&trace, &options, Format::Perfetto)?;
-    let answers = context.processor.query(&path, &[sql])?;
-    std::fs::remove_file(&path)?;
-    let each = bytes.len() as f64 / regions as f64;
-    assert!(each <= 8.0, "{each} bytes a slice after gzip");
+    for (gzip, most) in [(false, 28.0), (true, 8.0)] {
+        let options = ExportOptions { gzip, ..ExportOptions::default() };
+        let (path, bytes) = context
+            .write(&trace, &options, Format::Perfetto)
+            .map(|(path, bytes)| (path, bytes.len()))?;
+        let answers = context.processor.query_with_cost(&path, &[BY_NAME]);
+        std::fs::remove_file(&path)?;
+        let (answers, cost) = answers?;
+        println!(
+            "{}",
+            json!({
+                "kind": "trace processor", "regions": regions, "gzip": gzip, "bytes": bytes,
+                "load_seconds": cost.loaded_in.as_secs_f64(),
+                "query_seconds": cost.answered_in.as_secs_f64(), "peak_bytes": cost.peak_bytes,
+            })
+        );
+        let each = bytes as f64 / regions as f64;
+        assert!(each <= most, "{each} bytes a slice, gzip: {gzip}");
+        agrees(&trace, &answers[0])?;
+    }
+    Ok(())
+}
+
+/// What SQL says of each name is what the statistics say.
+fn agrees(trace: &Trace, answer: &Rows) -> Result<(), Failed> {
     let stats = trace.stats();
-    let names = answers[0].texts(0);
+    let names = answer.texts(0);
     assert_eq!(names.len(), 7, "{names:?}");
     for (at, name) in names.iter().enumerate() {
         let row = stats.get(name).ok_or("a region that no statistics know")?;
-        let number = |column: usize| answers[0].integers(column)[at] as f64;
+        let number = |column: usize| answer.integers(column)[at] as f64;
         assert_eq!(number(1), row.count as f64, "{name}");
         for (column, ns) in [(3, row.ns.min), (4, row.ns.max), (5, row.ns.p50)] {
             assert!((number(column) - ns).abs() <= 1.0, "{name}: {} and {ns}", number(column));
@@ -145,6 +151,20 @@ fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
             .sum();
         assert_eq!(number(2), rounded, "{name}");
         assert!((number(2) / row.ns.total - 1.0).abs() < 1e-3, "{name}");
+        println!(
+            "{}",
+            json!({
+                "kind": "name", "name": name,
+                "sql": {
+                    "count": number(1), "total_ns": number(2), "min_ns": number(3),
+                    "max_ns": number(4), "p50_ns": number(5),
+                },
+                "statistics": {
+                    "count": row.count, "total_ns": row.ns.total, "min_ns": row.ns.min,
+                    "max_ns": row.ns.max, "p50_ns": row.ns.p50,
+                },
+            })
+        );
     }
     Ok(())
 }

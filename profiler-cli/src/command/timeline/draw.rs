@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use anstyle::{Ansi256Color, Color, Style};
-use profiler_trace::{Launch, SiteIndex, Trace};
+use profiler_trace::{Launch, SiteIndex, Trace, printable};
 
 use super::cells::{Cell, Filled};
 use super::host::{self, Host};
@@ -241,8 +241,9 @@ impl Drawing<'_> {
             levels.trim_end_matches(' '),
             width = self.label_width
         );
-        let warps = if most == 1.0 { "warp" } else { "warps" };
-        let _ = writeln!(text, "active: at most {} {warps} in the kernel at a time", digits(most));
+        let most = digits(most);
+        let warps = if most == "1" { "warp" } else { "warps" };
+        let _ = writeln!(text, "active: at most {most} {warps} in the kernel at a time");
     }
 
     fn legend(
@@ -321,8 +322,7 @@ fn end_line(text: &mut String) {
 
 /// A name on one line, cut where it has more characters than `longest`.
 pub(super) fn one_line(name: &str, longest: usize) -> String {
-    let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let mut text: String = name.chars().take(longest).map(visible).collect();
+    let mut text: String = printable(name).chars().take(longest).collect();
     if name.chars().nth(longest).is_some() {
         text.push('…');
     }
