@@ -153,6 +153,10 @@ kinds! {
     ClockUncertain "clock-uncertain" Error,
     /// The SMs did not run at one steady frequency. Count: lines of the map of the SM that needed most.
     ClockChanged "clock-changed" Info,
+    /// SMs on which a warp recorded for more than ten milliseconds without a reading of both clocks, so
+    /// that a change of the frequency there is not seen. Number: the milliseconds of the longest such
+    /// time.
+    ClockUnread "clock-unread" Info,
     /// Waits without a signal before them.
     WaitWithoutSignal "wait-without-signal" Info,
     /// Regions whose recording cost exceeds what they lasted.

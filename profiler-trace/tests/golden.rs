@@ -79,7 +79,7 @@ fn long_regions_are_exact_and_zero_length_ones_survive() {
     let region = &trace.warps[0].regions[0];
     let ns = region.end.map_or(0.0, |end| end.ns) - region.start.ns;
     assert!((ns / 5e9 - 1.0).abs() < 1e-7, "{ns}");
-    assert_eq!(kinds(&trace), []);
+    assert_eq!(kinds(&trace), [Kind::ClockUnread]);
 }
 
 #[test]
@@ -522,6 +522,53 @@ fn anchors_in_the_middle_bend_the_map_of_their_sm() {
         let (start, _) = ns(&slowing_down(false, lane));
         assert!((start - 6e6).abs() < 100.0, "a straight line from entry to exit: {start}");
     }
+}
+
+#[test]
+fn a_clock_that_nobody_reads_for_long_is_said() {
+    // Entry, exit and further readings of warps, in milliseconds of the timer.
+    let trace_of = |clock: Clock, stays: &[(u32, u64, &[u64], Option<u64>)]| {
+        let mut module = SyntheticModule::new(Keep::First, 16);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        for &(sm, entry, readings, exit) in stays {
+            let at = |ms: u64| (2_000_000 * (ms + 1), 1_000_000 * (ms + 1));
+            let (cycles, ns) = at(entry);
+            let mut warp = SyntheticWarp::new(kernel, cycles, ns);
+            warp.header.sm = sm;
+            warp.header.record_clock = clock;
+            for reading in readings {
+                let (cycles, ns) = at(*reading);
+                warp.anchor(cycles, ns);
+            }
+            if let Some(exit) = exit {
+                let (cycles, ns) = at(exit);
+                warp.leave(cycles, ns);
+            }
+            module.warps.push(warp);
+        }
+        decode(&capture(module))
+    };
+    let said = |clock, stays: &[(u32, u64, &[u64], Option<u64>)]| {
+        let trace = trace_of(clock, stays);
+        trace.diagnostics.get(Kind::ClockUnread).map(|said| (said.count, said.number))
+    };
+    let unread = |stays: &[(u32, u64, &[u64], Option<u64>)]| said(Clock::Cycles, stays);
+    assert_eq!(unread(&[(0, 0, &[], Some(11))]), Some((1, 11)));
+    assert_eq!(unread(&[(0, 0, &[], Some(10))]), None);
+    assert_eq!(said(Clock::GlobalTimer, &[(0, 0, &[], Some(900))]), None);
+    // Readings of its own, of another warp, and of a warp of another SM.
+    assert_eq!(unread(&[(0, 0, &[10, 20], Some(30))]), None);
+    assert_eq!(unread(&[(0, 0, &[10], Some(40))]), Some((1, 30)));
+    assert_eq!(unread(&[(0, 0, &[], Some(30)), (0, 9, &[], Some(21))]), Some((1, 12)));
+    assert_eq!(unread(&[(0, 0, &[], Some(20)), (0, 10, &[], None)]), None);
+    assert_eq!(unread(&[(0, 0, &[], Some(20)), (1, 10, &[], Some(18))]), Some((1, 20)));
+    assert_eq!(unread(&[(3, 0, &[], Some(50)), (1, 10, &[], Some(90))]), Some((2, 80)));
+    // Between two stays nothing was recorded.
+    assert_eq!(unread(&[(0, 0, &[], Some(5)), (0, 500, &[], Some(505))]), None);
+    assert_eq!(
+        unread(&[(0, 0, &[5], Some(12)), (0, 2, &[], Some(4)), (0, 500, &[], Some(512))]),
+        Some((1, 12))
+    );
 }
 
 #[test]

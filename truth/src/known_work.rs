@@ -30,8 +30,8 @@ const FULL: [(u64, u32); 8] = [
 /// The part of its length by which a region may be wrong, where that is more than the ticks below.
 const PART_MAX: f64 = 0.01;
 const CYCLES_MAX: f64 = 8.0;
-/// The step of `%globaltimer`.
-const TIMER_NS_MAX: f64 = 32.0;
+/// Two steps of `%globaltimer`: the recorded length and the true one are each known to a step.
+const TIMER_NS_MAX: f64 = 64.0;
 
 /// A launch: one form, depth and length.
 #[derive(Clone, Copy, Debug)]
@@ -175,10 +175,11 @@ fn compare(
             all.entry(case.depth).or_default().add(&level);
             seen.add(case.depth as usize - 1 - index, level.raw.median);
             let limit = subject.limit(level.truth);
-            // Where every lane records, how long the stores within a region follow each other is not
-            // known; what a record of one lane costs is subtracted.
+            // Where every lane records, what a record of one lane costs is subtracted; how long the
+            // stores follow each other, where two of each lane are close, is not known.
             let innermost = index + 1 == case.depth as usize;
-            let judged = subject.kernel.strategy != "thread" || innermost;
+            let is_known = subject.kernel.strategy != "thread" || subject.form != "value";
+            let judged = is_known || innermost;
             report.require(!judged || level.subtracted.median.abs() <= limit, || {
                 format!(
                     "{subject}, depth {}, level {}, spin of {} cycles: {:+.1} ticks off after \

@@ -1,4 +1,5 @@
-//! Gathers what warps read from both clocks between their entry and their exit.
+//! Gathers what warps read from both clocks between their entry and their exit, and says where they
+//! did not for long.
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
@@ -8,7 +9,12 @@ use super::ticks::{self, SLACK};
 use super::{LaneRoom, OTHER_LANES, Slot, rooms, units};
 use crate::capture::ModuleCapture;
 use crate::clock::Anchor;
-use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+
+/// For how long a clock may go on unread without a word: more than most kernels last. An H200 was seen
+/// to lower its frequency by 15 % from one millisecond to the next when a load began
+/// (docs/measurements/truth.md).
+const UNREAD_NS_MAX: u64 = 10_000_000;
 
 /// Appends the anchors of a slot, where it is stamped by cycles. A time that is not the warp's is
 /// left out and noted; all else that is odd is noted when the lane is decoded.
@@ -77,4 +83,49 @@ pub(super) fn gather(
             });
         }
     }
+}
+
+/// Notes the SMs on which a warp stayed between two readings that lie far apart. The anchors may
+/// stand in any order.
+pub(super) fn note_unread(slots: &[Slot], anchors: &[Anchor], diagnostics: &mut Diagnostics) {
+    let by_cycles = slots.iter().filter(|slot| slot.header.record_clock == Clock::Cycles);
+    let mut stays: Vec<(u32, u64, u64)> = by_cycles
+        .filter_map(|slot| {
+            Some((slot.header.sm, slot.header.globaltimer, slot.exit?.globaltimer))
+        })
+        .collect();
+    if !stays.iter().any(|(_, entry, exit)| exit.saturating_sub(*entry) > UNREAD_NS_MAX) {
+        return;
+    }
+    stays.sort_unstable();
+    let mut readings: Vec<(u32, u64)> =
+        anchors.iter().map(|anchor| (anchor.sm, anchor.globaltimer)).collect();
+    readings.sort_unstable();
+    let (mut sms, mut longest) = (0, 0);
+    for stays in stays.chunk_by_mut(|left, right| left.0 == right.0) {
+        let sm = stays[0].0;
+        // The latest exit of those that entered so far.
+        let mut latest = 0;
+        for (_, _, exit) in &mut *stays {
+            latest = latest.max(*exit);
+            *exit = latest;
+        }
+        let first = readings.partition_point(|reading| reading.0 < sm);
+        let of_sm = readings[first..].iter().take_while(|reading| reading.0 == sm);
+        let unread = of_sm.clone().zip(of_sm.skip(1)).filter_map(|(from, to)| {
+            let length = to.1 - from.1;
+            let inside = stays.partition_point(|stay| stay.1 <= from.1).checked_sub(1)?;
+            (length > UNREAD_NS_MAX && stays[inside].2 >= to.1).then_some(length)
+        });
+        if let Some(length) = unread.max() {
+            sms += 1;
+            longest = longest.max(length);
+        }
+    }
+    diagnostics.add(Diagnostic {
+        kind: Kind::ClockUnread,
+        count: sms,
+        number: longest / 1_000_000,
+        place: None,
+    });
 }

@@ -260,6 +260,9 @@ fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace)
     // Where all records hold the timer itself, what the cycles say is of no concern.
     let mut ignored = Diagnostics::default();
     let noted = if cycles { &mut trace.diagnostics } else { &mut ignored };
+    if trace.device.clock_mhz.is_none() {
+        anchors::note_unread(slots, &anchors, noted);
+    }
     let clocks = ClockMap::fit(&anchors, origin, trace.device.clock_mhz, noted);
     trace.origin_ns = origin;
     if !slots.is_empty() {

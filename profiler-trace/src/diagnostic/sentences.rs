@@ -305,6 +305,13 @@ impl fmt::Display for Diagnostic {
                  lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers",
                 p("line", "lines")
             ),
+            Kind::ClockUnread => write!(
+                f,
+                "on {count} {} up to {number} ms passed between two readings of both clocks; \
+                 nanoseconds in between are right where the clock was steady, and cycles in any case: \
+                 put profile_anchor!() into long loops, or record with clock = globaltimer",
+                p("SM", "SMs")
+            ),
             Kind::WaitWithoutSignal => write!(
                 f,
                 "{count} {} no signal of the same name and key {}, so no arrow \
