@@ -294,7 +294,6 @@ mod tests {
             let (one, several) = (sentence(1), sentence(2));
             // What is about all, however many they are.
             let is_about_all = matches!(kind, DiagnosticKind::ClockUncertain)
-                || matches!(kind, DiagnosticKind::CostUnknown)
                 || matches!(kind, DiagnosticKind::KernelFailed | DiagnosticKind::KernelRunning);
             let same = one.replace('2', "1") == several.replace('2', "1");
             assert_eq!(same, is_about_all, "{one}\n{several}");

@@ -345,7 +345,7 @@ fn a_count_is_compared_between_whole_launches() {
     // A launch in which the region never was counts as well: 40 or 0 a launch, as often.
     let some = |from: usize| {
         let mut trace = with_more(12, |_| 0);
-        for number in (0..12).filter(|number| (number + from) % 2 == 0) {
+        for number in (0..12).filter(|number| (number + from).is_multiple_of(2)) {
             (0..4).for_each(|warp| trace.warps[4 * number + warp].regions.clear());
         }
         trace

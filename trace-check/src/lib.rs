@@ -38,12 +38,21 @@ pub struct Rows {
 /// What it cost to load a trace and to ask about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Time from the file's first byte to the trace processor's word that the trace is complete.
-    pub loaded_in: Duration,
-    /// Time of all statements.
-    pub answered_in: Duration,
+    /// From the file's first byte to the trace processor's word that the trace is complete.
+    pub loading: Spent,
+    /// For all statements.
+    pub answering: Spent,
     /// The largest resident set of the process, bytes: engine, `node` and trace.
     pub peak_bytes: u64,
+}
+
+/// What a step took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// From its begin to its end.
+    pub elapsed: Duration,
+    /// Time of processors, which other programs on the machine lengthen less.
+    pub processor: Duration,
 }
 
 /// What a trace holds.
@@ -204,13 +213,16 @@ impl TraceProcessor {
         let answers = statements.iter().zip(answers);
         let answers: Result<_, _> =
             answers.map(|(statement, answer)| rows(statement, answer)).collect();
-        let time = |name: &str| {
-            let milliseconds = reply[name].as_f64().ok_or_else(|| failed(&"no times came"))?;
+        let time = |milliseconds: &Value| {
+            let milliseconds = milliseconds.as_f64().ok_or_else(|| failed(&"no times came"))?;
             Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|error| failed(&error))
         };
+        let spent = |step: &Value| {
+            Ok(Spent { elapsed: time(&step["ms"])?, processor: time(&step["processor_ms"])? })
+        };
         let cost = Cost {
-            loaded_in: time("loaded_ms")?,
-            answered_in: time("answered_ms")?,
+            loading: spent(&reply["loaded"])?,
+            answering: spent(&reply["answered"])?,
             peak_bytes: reply["peak_bytes"].as_u64().ok_or_else(|| failed(&"no memory came"))?,
         };
         Ok((answers?, cost))

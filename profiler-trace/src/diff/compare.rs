@@ -182,9 +182,7 @@ impl Comparison<'_> {
                 && overlap(&gather(self.a, a, coarser), &gather(self.b, b, coarser))
         })
     }
-}
 
-impl Comparison<'_> {
     /// Sets the p-value of the change of the count; gives whether captures, where launches were
     /// tested, contradict it. Only whole launches and captures hold all regions of theirs.
     fn test_count(

@@ -111,8 +111,11 @@ fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
             "{}",
             json!({
                 "kind": "trace processor", "regions": regions, "gzip": gzip, "bytes": bytes,
-                "load_seconds": cost.loaded_in.as_secs_f64(),
-                "query_seconds": cost.answered_in.as_secs_f64(), "peak_bytes": cost.peak_bytes,
+                "load_seconds": cost.loading.elapsed.as_secs_f64(),
+                "load_processor_seconds": cost.loading.processor.as_secs_f64(),
+                "query_seconds": cost.answering.elapsed.as_secs_f64(),
+                "query_processor_seconds": cost.answering.processor.as_secs_f64(),
+                "peak_bytes": cost.peak_bytes,
             })
         );
         let each = bytes as f64 / regions as f64;
