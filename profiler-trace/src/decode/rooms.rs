@@ -214,7 +214,7 @@ impl Room<'_> {
     /// the other, as a ring in which units are missing turns in less.
     fn time_since(&self, since: u32, index: u32) -> Option<i64> {
         let ticks = write_ticks(self.unit(index))?.wrapping_sub(write_ticks(self.unit(since))?);
-        // The upper bits of a number are those that its order hangs on, and its sign.
+        // Moved to the top, the bits of a stamp have the sign of the difference.
         Some((ticks << TICK_MASK.leading_zeros()).cast_signed())
     }
 
