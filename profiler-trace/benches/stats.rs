@@ -6,8 +6,8 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::{
-    Edge, GroupBy, Launch, Mark, MarkIndex, Region, Site, SiteIndex, StatsQuery, Time,
-    Trace, Value, Warp,
+    Edge, GroupBy, Launch, Mark, MarkIndex, Region, Site, SiteIndex, StatsQuery, Time, Trace,
+    Value, Warp,
 };
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};

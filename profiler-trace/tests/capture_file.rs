@@ -12,8 +12,7 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, ModuleCapture,
-    ObserverEffect, RecordCost, SiteIndex, StampCost, StampWait, StampWaits, Trace,
-    Value, decode,
+    ObserverEffect, RecordCost, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};

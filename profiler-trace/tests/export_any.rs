@@ -1,8 +1,7 @@
 //! Whatever a trace holds, also what no decoder would put there, exports are whole.
 
 use profiler_trace::{
-    Launch, Mark, Region, Site, SiteIndex, SpeedscopeOptions, StackGroup, Time, Trace,
-    Value, Warp,
+    Launch, Mark, Region, Site, SiteIndex, SpeedscopeOptions, StackGroup, Time, Trace, Value, Warp,
 };
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy as Recorder};

@@ -191,8 +191,8 @@ fn summary(trace: &Trace) -> String {
 #[test]
 fn a_file_of_version_1_with_every_kind_is_read() {
     for name in ["kinds-v1", "open-v1"] {
-        let (capture, damage) = Capture::read(data(&format!("{name}.capture")))
-            .expect("version 1 stays readable");
+        let (capture, damage) =
+            Capture::read(data(&format!("{name}.capture"))).expect("version 1 stays readable");
         assert_eq!(damage, []);
         expect_file![data(&format!("{name}.txt"))].assert_eq(&summary(&decode(&capture)));
     }

@@ -3,9 +3,7 @@
 
 pub(crate) mod zoo;
 
-use profiler_trace::{
-    DeviceInfo, Launch, Region, Site, SiteIndex, Time, Trace, Value, Warp,
-};
+use profiler_trace::{DeviceInfo, Launch, Region, Site, SiteIndex, Time, Trace, Value, Warp};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 

@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each user of the module uses a part of it")]
 
 use profiler_trace::{
-    DeviceInfo, HostSpan, HostSpanKind, HostThread, HostTrace, Launch, Mark, Region, 
-    Site, SiteIndex, Time, Trace, Value, Warp,
+    DeviceInfo, HostSpan, HostSpanKind, HostThread, HostTrace, Launch, Mark, Region, Site,
+    SiteIndex, Time, Trace, Value, Warp,
 };
 use profiler_wire::header::{Clock, Dim3};
 use profiler_wire::{SiteKind, Strategy};

@@ -90,9 +90,7 @@ pub(super) fn gather(
 pub(super) fn note_unread(slots: &[Slot], anchors: &[Anchor], diagnostics: &mut Diagnostics) {
     let by_cycles = slots.iter().filter(|slot| slot.header.record_clock == Clock::Cycles);
     let mut stays: Vec<(u32, u64, u64)> = by_cycles
-        .filter_map(|slot| {
-            Some((slot.header.sm, slot.header.globaltimer, slot.exit?.globaltimer))
-        })
+        .filter_map(|slot| Some((slot.header.sm, slot.header.globaltimer, slot.exit?.globaltimer)))
         .collect();
     if !stays.iter().any(|(_, entry, exit)| exit.saturating_sub(*entry) > UNREAD_NS_MAX) {
         return;

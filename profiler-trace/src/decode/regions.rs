@@ -276,9 +276,11 @@ mod tests {
         for (unit, (region, _)) in (0..).zip(&mut regions) {
             region.end_unit = unit;
         }
-        regions.sort_by_key(|(region, has_begin)| {
-            if *has_begin { region.start } else { region.end }
-        });
+        regions.sort_by_key(
+            |(region, has_begin)| {
+                if *has_begin { region.start } else { region.end }
+            },
+        );
         regions.into_iter().map(|(region, _)| region).collect()
     }
 

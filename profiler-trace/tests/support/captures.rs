@@ -153,9 +153,8 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
             for (left, right) in mine.iter().zip(&theirs) {
                 time(left.start, right.start);
                 assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
-                let rest = |region: &profiler_trace::Region| {
-                    (region.track, region.depth, region.value)
-                };
+                let rest =
+                    |region: &profiler_trace::Region| (region.track, region.depth, region.value);
                 assert_eq!(rest(left), rest(right));
                 assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
             }

@@ -2,8 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use profiler_trace::{
-    DeviceInfo, Edge, Launch, Mark, MarkIndex, Region, Site, SiteIndex, Time, Trace,
-    Value, Warp,
+    DeviceInfo, Edge, Launch, Mark, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp,
 };
 use profiler_wire::header::{Clock, Dim3};
 use profiler_wire::{SiteKind, Strategy};

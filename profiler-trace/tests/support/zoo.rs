@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use profiler_trace::{
-    Diagnostic, DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, 
-    SiteIndex, Trace, Value,
+    Diagnostic, DiagnosticKind, HostSpan, HostSpanKind, HostThread, HostTrace, Region, SiteIndex,
+    Trace, Value,
 };
 use profiler_wire::{SiteKind, Strategy};
 
