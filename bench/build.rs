@@ -5,10 +5,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-env-changed=PROFILER_REQUIRE_TOOLS");
     // PTX 7.4 has the eviction hints of a store.
     let kernels = profiler_build::Kernels::new("kernels").name("bench_kernels").ptx_version(74);
-    if std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1") {
-        kernels.build()?;
-    } else if kernels.build_or_warn()?.is_none() {
-        println!("cargo::rustc-cfg=no_nvptx_compiler");
+    let hosted = kernels.clone().name("bench_hosted_kernels").feature("host-buffer");
+    let is_required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    for kernels in [kernels, hosted] {
+        if is_required {
+            kernels.build()?;
+        } else if kernels.build_or_warn()?.is_none() {
+            println!("cargo::rustc-cfg=no_nvptx_compiler");
+        }
     }
     Ok(())
 }

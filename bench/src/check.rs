@@ -308,7 +308,8 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
             in_order(regions, of_lane - count, expected.recorded, u64::BITS)
                 .map_err(|wrong| format!("{place} lane {lane}: {wrong}"))?;
         }
-        let emitted = lanes * of_lane;
+        let records = plan.recorded.records();
+        let (kept, emitted) = (records * kept, records * lanes * of_lane);
         if kept + warp.lost != emitted {
             return Err(format!("{place}: {kept} kept and {} lost of {emitted}", warp.lost));
         }

@@ -172,6 +172,15 @@ pub(super) extern "ptx-kernel" fn regions_in_order(iterations: u32) {
     }
 }
 
+/// The same in memory of the host.
+#[profiled(buffer = host)]
+pub(super) extern "ptx-kernel" fn hosted_regions(iterations: u32) {
+    for _ in 0..iterations {
+        profile_region!("first", {});
+        profile_region!("second", {});
+    }
+}
+
 fn plan(keep: Keep, words: Option<u32>) -> Plan {
     Plan { recorders: Recorders::Warp, recorded: Recorded::Region, keep, words }
 }
@@ -205,6 +214,17 @@ fn the_last_regions_and_the_count_of_the_others_pass() {
     let whole = Plan { words: None, ..plan };
     let wrong = trace(&found, &whole, &EXPECTED).expect_err("there was to be room");
     assert!(wrong.contains("lost, though there was room"), "{wrong}");
+}
+
+#[test]
+fn a_region_in_memory_of_the_host_is_two_records() {
+    let plan = Plan { recorded: Recorded::HostedRegion, ..plan(Keep::Last, Some(32)) };
+    let found = run(&plan, hosted_regions, 32);
+    assert_eq!(found.warps[0].lost, 2 * 64 - 16);
+    assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
+    let one = Plan { recorded: Recorded::Region, ..plan };
+    let wrong = trace(&found, &one, &EXPECTED).expect_err("twice as many were lost");
+    assert_eq!(wrong, "block 0 warp 0: 8 kept and 112 lost of 64");
 }
 
 #[test]

@@ -16,15 +16,44 @@ use profiler_host::{ModuleSession, Shape};
 use crate::Error;
 use crate::schemes::Scheme;
 
+/// Kernels that are loaded.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The module.
+    pub module: Module,
+    /// The PTX that it is of.
+    pub ptx: &'static str,
+}
+
+impl Loaded {
+    fn new(ptx: Option<&'static str>) -> Result<Self, Error> {
+        let ptx = ptx.ok_or(Error::NoPtx)?;
+        let module = Module::from_ptx(ptx, &[]).map_err(Error::cuda("loading the kernels"))?;
+        Ok(Self { module, ptx })
+    }
+
+    /// A kernel of this name.
+    ///
+    /// # Errors
+    ///
+    /// The module has none.
+    pub fn function(&self, name: &str) -> Result<Function<'_>, Error> {
+        self.module.get_function(name).map_err(|error| Error::Cuda {
+            doing: "finding a kernel",
+            reason: format!("{name}: {error}"),
+        })
+    }
+}
+
 /// A GPU with the kernels loaded.
 #[derive(Debug)]
 pub struct Gpu {
-    /// The loaded kernels.
-    pub module: Module,
+    /// All kernels but those of `hosted`.
+    pub kernels: Loaded,
+    /// Kernels whose records go to memory of the host.
+    pub hosted: Loaded,
     /// All launches go through it.
     pub stream: Stream,
-    /// The PTX that the module is of.
-    pub ptx: &'static str,
     /// The GPU's name.
     pub name: String,
     /// How many SMs it has.
@@ -68,7 +97,6 @@ impl Gpu {
     ///
     /// No driver, no GPU, no PTX.
     pub fn open() -> Result<Self, Error> {
-        let ptx = crate::PTX.ok_or(Error::NoPtx)?;
         let context = cust::quick_init().map_err(Error::cuda("opening the GPU"))?;
         let device = Device::get_device(0).map_err(Error::cuda("finding the GPU"))?;
         let sm_count = device
@@ -77,12 +105,18 @@ impl Gpu {
         Ok(Self {
             name: device.name().map_err(Error::cuda("asking for the GPU's name"))?,
             sm_count: u32::try_from(sm_count).unwrap_or(0),
-            module: Module::from_ptx(ptx, &[]).map_err(Error::cuda("loading the kernels"))?,
+            kernels: Loaded::new(crate::PTX)?,
+            hosted: Loaded::new(crate::HOSTED_PTX)?,
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)
                 .map_err(Error::cuda("making a stream"))?,
-            ptx,
             _context: context,
         })
+    }
+
+    /// The kernels that a scheme's are among.
+    #[must_use]
+    pub fn loaded(&self, scheme: &Scheme) -> &Loaded {
+        if scheme.is_hosted() { &self.hosted } else { &self.kernels }
     }
 
     /// A kernel of a scheme.
@@ -91,19 +125,7 @@ impl Gpu {
     ///
     /// The module has none.
     pub fn kernel(&self, scheme: &Scheme, body: u32, recorded: u32) -> Result<Function<'_>, Error> {
-        self.function(&kernel_name(scheme.kernel, body, recorded))
-    }
-
-    /// A kernel of this name.
-    ///
-    /// # Errors
-    ///
-    /// The module has none.
-    pub fn function(&self, name: &str) -> Result<Function<'_>, Error> {
-        self.module.get_function(name).map_err(|error| Error::Cuda {
-            doing: "finding a kernel",
-            reason: format!("{name}: {error}"),
-        })
+        self.loaded(scheme).function(&kernel_name(scheme.kernel, body, recorded))
     }
 
     /// Waits for all launches.

@@ -178,13 +178,13 @@ impl<'g> Launches<'g> {
                     .lane_rooms(profiler_host::LaneRooms::Never)
                     .for_grid(blocks.count, blocks.threads(), launches)?
                     .build()?;
-                Some(profiler.attach(&gpu.module, gpu.ptx)?)
+                Some(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?)
             }
         };
         let threads = blocks.warps_of_grid() * WARP as usize;
         let output =
             DeviceBuffer::zeroed(threads).map_err(Error::cuda("taking memory for the output"))?;
-        let function = gpu.function(variant.kernel())?;
+        let function = gpu.kernels.function(variant.kernel())?;
         Ok(Self { gpu, function, session, output, blocks, rounds, made: 0 })
     }
 

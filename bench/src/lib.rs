@@ -21,3 +21,5 @@ pub use error::Error;
 
 /// The kernels' PTX; `None` where no compiler for the GPU was found when this was built.
 pub const PTX: Option<&str> = profiler_host::include_ptx!("bench_kernels");
+/// That of the kernel whose records go to memory of the host.
+pub const HOSTED_PTX: Option<&str> = profiler_host::include_ptx!("bench_hosted_kernels");

@@ -6,7 +6,7 @@ use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
 
 use crate::Error;
 use crate::check::{self, Expected};
-use crate::gpu::{Blocks, Gpu, Memory, Rooms, blocks_that_fit, registers};
+use crate::gpu::{Blocks, Gpu, Loaded, Memory, Rooms, blocks_that_fit, registers};
 use crate::point::Point;
 use crate::schemes::{Format, Scheme, Writes};
 use crate::statistics::{line, median, spread};
@@ -221,7 +221,8 @@ fn session<'g>(
         .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)?
         .build()?;
-    Ok(Some(profiler.attach(&gpu.module, gpu.ptx)?))
+    let Loaded { module, ptx } = gpu.loaded(scheme);
+    Ok(Some(profiler.attach(module, ptx)?))
 }
 
 /// Launches each kernel that records once more, checks every region that it left, and gives the

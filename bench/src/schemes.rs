@@ -108,6 +108,8 @@ pub enum Recorded {
     Token,
     /// A mark behind the body.
     Mark,
+    /// A region in memory of the host: a record at its begin, and one at its end.
+    HostedRegion,
 }
 
 impl Recorded {
@@ -116,8 +118,14 @@ impl Recorded {
     pub fn words(self) -> u32 {
         match self {
             Self::Region | Self::Token | Self::Mark => 2,
-            Self::RegionWithValue => 4,
+            Self::RegionWithValue | Self::HostedRegion => 4,
         }
+    }
+
+    /// Records that it is, besides values.
+    #[must_use]
+    pub fn records(self) -> u64 {
+        if self == Self::HostedRegion { 2 } else { 1 }
     }
 }
 
@@ -132,6 +140,14 @@ pub struct Plan {
     pub keep: Keep,
     /// Words of a lane's room; `None` for all records of the run.
     pub words: Option<u32>,
+}
+
+impl Scheme {
+    /// Whether its kernels are those whose records go to memory of the host.
+    #[must_use]
+    pub fn is_hosted(&self) -> bool {
+        matches!(self.writes, Writes::Session(Plan { recorded: Recorded::HostedRegion, .. }))
+    }
 }
 
 impl Plan {
@@ -165,11 +181,20 @@ const fn recorded(
 }
 
 const fn last(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
+    last_recorded(name, kernel, recorders, Recorded::Region)
+}
+
+const fn last_recorded(
+    name: &'static str,
+    kernel: &'static str,
+    recorders: Recorders,
+    recorded: Recorded,
+) -> Scheme {
     let words = match recorders {
         Recorders::Thread => LANE_RING_WORDS,
         _ => RING_WORDS,
     };
-    let plan = Plan { recorders, recorded: Recorded::Region, keep: Keep::Last, words: Some(words) };
+    let plan = Plan { recorders, recorded, keep: Keep::Last, words: Some(words) };
     Scheme { name, kernel, writes: Writes::Session(plan) }
 }
 
@@ -204,6 +229,7 @@ pub const SCHEMES: &[Scheme] = &[
     recorded("value", "value", Recorders::Warp, Recorded::RegionWithValue),
     recorded("token", "token", Recorders::Warp, Recorded::Token),
     recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
+    last_recorded("host-keep-last", "hosted", Recorders::Warp, Recorded::HostedRegion),
     // Other forms of a record.
     rooms("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
     rooms("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),

@@ -143,15 +143,19 @@ fn step(line: &str) -> Option<Step> {
 
 /// Assembles the kernels and takes them apart.
 fn disassembly() -> Result<String, String> {
-    let ptx = profiler_bench::PTX
-        .ok_or("needs a compiler for nvptx64; `cargo xtask tools` installs one")?;
     let [ptxas, nvdisasm] = [Tool::Ptxas, Tool::Nvdisasm].map(Tool::find);
     let (ptxas, nvdisasm) = (ptxas?, nvdisasm?);
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let [input, cubin] = ["kernels.ptx", "kernels.cubin"].map(|name| folder.path().join(name));
-    std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
-    run(Command::new(ptxas).args(["--gpu-name", TARGET, "--output-file"]).arg(&cubin).arg(&input))?;
-    run(Command::new(nvdisasm).arg("--print-code").arg(&cubin))
+    let mut text = String::new();
+    for ptx in [profiler_bench::PTX, profiler_bench::HOSTED_PTX] {
+        let ptx = ptx.ok_or("needs a compiler for nvptx64; `cargo xtask tools` installs one")?;
+        std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
+        let mut assemble = Command::new(&ptxas);
+        run(assemble.args(["--gpu-name", TARGET, "--output-file"]).arg(&cubin).arg(&input))?;
+        text += &run(Command::new(&nvdisasm).arg("--print-code").arg(&cubin))?;
+    }
+    Ok(text)
 }
 
 fn run(command: &mut Command) -> Result<String, String> {

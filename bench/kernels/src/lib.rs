@@ -10,17 +10,20 @@
 
 pub mod format;
 
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
 mod forms;
 #[cfg(target_arch = "nvptx64")]
+#[cfg_attr(feature = "host-buffer", allow(dead_code, reason = "it is for all kernels"))]
 mod instructions;
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
 mod launch;
 #[cfg(target_arch = "nvptx64")]
+#[cfg_attr(feature = "host-buffer", allow(dead_code, unused_macros, reason = "as above"))]
 mod ours;
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
 mod peers;
 #[cfg(target_arch = "nvptx64")]
+#[cfg_attr(feature = "host-buffer", allow(unused_macros, unused_imports, reason = "as above"))]
 mod template;
 
 /// Dependent multiply-adds in a body: each scheme has kernels for both.

@@ -131,6 +131,12 @@ macro_rules! kernels {
     };
 }
 
+#[cfg(feature = "host-buffer")]
+kernels! {
+    hosted => [buffer = host] Region;
+}
+
+#[cfg(not(feature = "host-buffer"))]
 kernels! {
     default => [] Region;
     globaltimer => [clock = globaltimer] Region;
