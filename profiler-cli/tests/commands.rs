@@ -18,8 +18,8 @@ fn info_shows_what_a_capture_holds() {
             device    synthetic, 132 SMs
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
             cost      not subtracted
-            cost      one lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
-            cost      elected lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
+            cost      one lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
+            cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
             module    0: wire version 2, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
@@ -39,8 +39,8 @@ fn info_shows_every_site_if_asked() {
             device    synthetic, 132 SMs
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read
             cost      subtracted from all times
-            cost      one lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
-            cost      elected lane: a region takes 24 ticks, 10 of them in its own time; by a token 24 and 10; a mark 24
+            cost      one lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
+            cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
             module    0: wire version 2, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
@@ -101,7 +101,7 @@ fn stats_are_a_table() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10); not subtracted
             ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
             ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
@@ -129,7 +129,7 @@ fn stats_are_grouped_and_filtered() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10); not subtracted
             the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
@@ -230,7 +230,7 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by a token 24 and 10 (24 and 10), by an elected lane 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10); not subtracted
             the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns on the trace's axis
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput

@@ -312,7 +312,7 @@ pub struct RegionToken<'a> {
     start: u64,
 }
 
-impl<'a> RegionToken<'a> {
+impl RegionToken<'_> {
     /// Ends the region.
     #[inline(always)]
     pub fn end(self) {
@@ -324,7 +324,9 @@ impl<'a> RegionToken<'a> {
     pub fn end_with<V: Value>(self, value: V) {
         self.region(Payload(value)).end();
     }
+}
 
+impl<'a> RegionToken<'a> {
     /// The region as one that ends when it is dropped.
     #[inline(always)]
     fn region<P: Attachment>(self, payload: P) -> Region<'a, P> {

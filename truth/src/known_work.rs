@@ -455,7 +455,7 @@ mod tests {
         };
         let limits = |clock| [90.0, 20_000.0].map(|truth| of_clock(clock).limit(truth));
         assert_eq!(limits("cycles"), [8.0, 200.0]);
-        assert_eq!(limits("globaltimer"), [32.0, 200.0]);
+        assert_eq!(limits("globaltimer"), [64.0, 200.0]);
         assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
     }
 
