@@ -150,7 +150,10 @@ fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp)) -> Captur
     record(&mut warp);
     warp.leave(ENTRY + (1 << 38), 64_000 + (1 << 37));
     module.warps.push(warp);
-    module.into_capture().expect("the sites are whole")
+    let mut capture = module.into_capture().expect("the sites are whole");
+    // Known, so that nobody needs to read the clocks for so long.
+    capture.device.clock_mhz = Some(2000.0);
+    capture
 }
 
 /// Begin, end and depth of the regions of the only warp.
