@@ -59,8 +59,43 @@ fn a_region_shorter_than_its_cost_becomes_zero_and_is_counted() {
         warp.range(region, None, 2_000, 2_004).range(region, None, 2_010, 2_100);
     });
     let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-    assert_eq!(lengths[0], 0);
-    assert!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration) >= 1);
+    assert_eq!(lengths, [0, 80]);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 2);
+    // Of the costs of the first region 10 have passed in all: the others are not cut later.
+    assert_eq!(trace.warps[0].exit.map(|exit| exit.ticks), Some(65_000 - 10 - 30));
+}
+
+#[test]
+fn half_a_tick_is_rounding() {
+    for (inside, crossed) in [(100.5, 0), (100.75, 1)] {
+        let trace = trace(inside, 110.0, |warp, region, _| {
+            warp.range(region, None, 2_000, 2_100);
+        });
+        assert_eq!(length(&trace.warps[0].regions[0]), 0);
+        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), crossed);
+    }
+}
+
+#[test]
+fn nanoseconds_are_cut_by_the_warps_own_clock_if_it_is_known() {
+    let recorded = trace(0.0, 0.0, |warp, region, _| {
+        warp.range(region, None, 2_000, 2_100);
+    });
+    let end_ns = |trace: &Trace| trace.warps[0].regions[0].end.map_or(0.0, |end| end.ns);
+    // Ticks and nanoseconds from entry to exit, and what a tick takes.
+    for (ticks, ns, ns_per_tick) in
+        [(64_000, 32_000.0, 0.5), (0, 5.0, 2.0), (-1, 5.0, 2.0), (64_000, 0.0, 2.0)]
+    {
+        let mut trace = recorded.clone();
+        trace.clock_mhz = Some(500.0);
+        (trace.record_cost, trace.cost_subtracted) = (Some(RecordCost::uniform(10.0, 30.0)), false);
+        let entry = trace.warps[0].entry;
+        let exit = Time { ticks: entry.ticks.saturating_add_signed(ticks), ns: entry.ns + ns };
+        trace.warps[0].exit = Some(exit);
+        trace.subtract_record_cost();
+        let cut = end_ns(&recorded) - end_ns(&trace);
+        assert!((cut - 10.0 * ns_per_tick).abs() < 1e-6, "{ticks} ticks, {ns} ns: {cut}");
+    }
 }
 
 #[test]
@@ -75,6 +110,25 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
     unknown.subtract_record_cost();
     assert_eq!(unknown.diagnostics.count(DiagnosticKind::CostUnknown), 1);
     assert!(!unknown.cost_subtracted);
+}
+
+#[test]
+fn where_records_went_to_the_memory_of_a_gpus_host_nothing_is_subtracted() {
+    for emulated in [false, true] {
+        let mut trace = trace(0.0, 0.0, |warp, region, _| {
+            warp.range(region, None, 2_000, 2_100);
+        });
+        let kernel = trace.launches[0].kernel;
+        trace.sites[kernel.0 as usize].buffer = Buffer::Host;
+        (trace.warps[0].slot, trace.device.emulated) = (7, emulated);
+        (trace.record_cost, trace.cost_subtracted) = (Some(RecordCost::uniform(10.0, 30.0)), false);
+        trace.subtract_record_cost();
+        assert_eq!(length(&trace.warps[0].regions[0]), if emulated { 90 } else { 100 });
+        let said = trace.diagnostics.get(DiagnosticKind::CostOfHostBuffer);
+        assert_eq!(said.is_none(), emulated);
+        let slot = Place { slot: Some(7), ..Place::default() };
+        assert!(said.is_none_or(|said| said.place == Some(slot)), "{said:?}");
+    }
 }
 
 mod lanes;
@@ -281,6 +335,10 @@ fn an_anchor_costs_the_region_around_it() {
     let (trace, _) = simulate(&steps, Clock::Cycles);
     assert_eq!(length(&trace.warps[0].regions[0]), 1_000);
     assert_eq!(trace.warps[0].anchors[0].time.ticks, 640_000 + 700);
+    // The same where nothing else is recorded.
+    let (trace, _) = simulate(&[Step::Anchor; 3], Clock::Cycles);
+    let anchors = trace.warps[0].anchors.iter().map(|anchor| anchor.time.ticks);
+    assert_eq!(anchors.collect::<Vec<u64>>(), [640_000; 3]);
 }
 
 #[test]

@@ -47,9 +47,10 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 13 | 14 => warp.attach(site, now, Value::Signed(number.cast_signed())),
                 15 => warp.value(site, now, Value::Float(number as f64)),
                 16 => warp.anchor(now, now),
-                17 => warp.unit([number, number]),
-                18 => warp.unit([0, 0]),
-                19 => warp.range(site, None, number, now),
+                17 => warp.open(site, track, before, now),
+                18 => warp.unit([number, number]),
+                19 => warp.unit([0, 0]),
+                20 => warp.range(site, None, number, now),
                 _ => warp.mark(site, None, now.saturating_sub(number)),
             };
         }
@@ -70,7 +71,7 @@ fn carefully(capture: &Capture) -> Trace {
 
 /// Programs of which `odd` tells how many units in a thousand are nothing that a kernel records.
 fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
-    let what = prop_oneof![1000 - odd => 0_u8..17, odd => 17_u8..21];
+    let what = prop_oneof![1000 - odd => 0_u8..18, odd => 18_u8..22];
     let site = prop_oneof![40 => 2_u32..=4, 8 => Just(5_u32), 1 + odd / 100 => 0_u32..8];
     let gap = prop_oneof![30 => 0_u64..50, 1 => 0_u64..1 << 41];
     let number = prop_oneof![9 => 0_u64..200, 1 => any::<u64>()];
@@ -150,7 +151,10 @@ fn one(keep: Keep, capacity: u32, record: impl Fn(&mut SyntheticWarp)) -> Captur
     record(&mut warp);
     warp.leave(ENTRY + (1 << 38), 64_000 + (1 << 37));
     module.warps.push(warp);
-    module.into_capture().expect("the sites are whole")
+    let mut capture = module.into_capture().expect("the sites are whole");
+    // Known, so that nobody needs to read the clocks for so long.
+    capture.device.clock_mhz = Some(2000.0);
+    capture
 }
 
 /// Begin, end and depth of the regions of the only warp.
@@ -256,6 +260,20 @@ fn values_marks_and_regions_of_no_length() {
     assert_eq!(values, [Some(Value::Unsigned(7)), Some(Value::Float(0.5)), None]);
     let marks: Vec<_> = warp.marks.iter().map(|mark| (mark.track, mark.value)).collect();
     assert_eq!(marks, [(Some(9), None), (None, Some(Value::Signed(-1)))]);
+}
+
+#[test]
+fn regions_that_were_never_ended_take_no_value() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).open(3, None, 6_010, 6_020).attach(3, 6_020, Value::Unsigned(1));
+        warp.range(2, None, 6_022, 6_024).end(2, None, 6_030).open(2, Some(5), 6_040, 6_050);
+    });
+    let expected =
+        [(6_000, Some(6_030), 0), (6_010, None, 0), (6_022, Some(6_024), 2), (6_040, None, 0)];
+    check(&capture, &expected, &[Kind::OrphanedValue, Kind::OpenRegion]);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.diagnostics.count(Kind::OpenRegion), 2);
+    assert!(trace.warps[0].regions.iter().all(|region| region.value.is_none()));
 }
 
 #[test]

@@ -82,6 +82,46 @@ fn stamps_of_different_regions_at_one_time_are_not_one() {
 }
 
 #[test]
+fn what_a_lane_stamps_once_another_one_shares_once() {
+    // Lane 1 begins two regions within a step of the timer, lane 0 one.
+    let trace = trace_of(RecordCost::uniform(2.0, 8.0), false, |warp, region, other| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.lane(0).range(region, None, 66_000, 66_700).range(other, None, 65_000, 67_000);
+        warp.lane(1).range(region, None, 66_000, 66_500).range(region, None, 66_000, 66_600);
+    });
+    assert_eq!(lengths(&trace)[0], 2_000 - 2 - 2 * 2 - 3 * 6);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+}
+
+#[test]
+fn lanes_that_are_elected_stamp_each_by_itself() {
+    let trace = trace_of(RecordCost::uniform(2.0, 8.0), false, |warp, region, _| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.header.strategy = u32::from(Strategy::Elected.code());
+        warp.lane(0).range(region, None, 66_000, 66_000).range(region, None, 65_000, 67_000);
+        warp.lane(1).range(region, None, 66_000, 66_000);
+    });
+    assert_eq!(lengths(&trace), [2_000 - 2 - 2 * 8, 0, 0]);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+}
+
+#[test]
+fn a_warp_of_the_emulator_leaves_with_the_last_of_its_lanes() {
+    // Lane 0 records for 300 ticks, so that it would leave at 64 700; it does not leave later than
+    // it did.
+    for (last, exit) in [(64_500, 64_700), (64_900, 64_890), (65_500, 65_000)] {
+        let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, _| {
+            warp.lane(0);
+            for start in (10_000..20_000).step_by(1_000) {
+                warp.range(region, None, start, start + 100);
+            }
+            warp.lane(1).range(region, None, last - 100, last);
+        });
+        assert_eq!(trace.warps[0].exit.map(|exit| exit.ticks), Some(exit));
+    }
+}
+
+#[test]
 fn lanes_of_the_emulator_have_clocks_of_their_own() {
     let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, other| {
         for lane in [0, 1] {

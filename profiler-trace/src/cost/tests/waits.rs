@@ -138,6 +138,27 @@ fn the_reach_of_a_record_is_the_longest_wait() {
 }
 
 #[test]
+fn the_reach_is_a_third_and_two_ticks_longer_than_the_longest_wait() {
+    let reach = |most: f64| StampWait { mean_ticks: 0.0, most_ticks: most }.reach_ticks();
+    assert_eq!((reach(30.0), reach(0.75)), (Some(42.0), Some(3.0)));
+    assert_eq!((reach(0.5).is_some(), reach(0.4375)), (true, None));
+}
+
+#[test]
+fn of_stamps_at_one_time_the_end_of_a_region_is_the_first() {
+    // The second region begins behind the record of the first one, which holds up its end no longer.
+    let mut trace = trace(0.0, 0.0, |warp, region, _| {
+        warp.range(region, None, 2_000, 3_000).range(region, None, 3_000, 3_030);
+    });
+    let mut cost = RecordCost::uniform(0.0, 0.0);
+    cost.one_lane.waits.record = StampWait { mean_ticks: 15.0, most_ticks: 30.0 };
+    (trace.record_cost, trace.cost_subtracted) = (Some(cost), false);
+    trace.subtract_record_cost();
+    let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
+    assert_eq!(lengths, [1_000, 30]);
+}
+
+#[test]
 fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
     // An end that waited only for its region's begin would be 25 later.
     for work in [40, 60, 200] {
@@ -188,6 +209,30 @@ fn steps_of_the_timer_hide_no_more_than_a_step() {
     }
     let mean = sum_of_errors / (STEP * depth) as f64;
     assert!(mean.abs() < 8.0, "{mean}");
+}
+
+#[test]
+fn of_all_that_waits_for_a_record_no_more_is_cut_than_its_reach() {
+    // By a timer that tells no better, both regions may have begun within the 42 ns of the reach. A
+    // nanosecond is two cycles.
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
+    let mut warp = SyntheticWarp::new(kernel, 64_000, 64_000);
+    warp.header.record_clock = Clock::GlobalTimer;
+    warp.mark(mark, None, 65_000).range(region, None, 65_064, 68_000);
+    warp.range(region, None, 65_032, 69_000).leave(74_000, 74_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.device.clock_mhz = Some(2000.0);
+    let mut cost = RecordCost::uniform(0.0, 0.0);
+    cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
+    capture.record_cost = Some(cost);
+    let mut trace = crate::decode(&capture);
+    trace.alignment_ns = 32.0;
+    trace.subtract_record_cost();
+    let starts = trace.warps[0].regions.iter().map(|region| region.start.ticks);
+    assert_eq!(starts.collect::<Vec<u64>>(), [65_000, 65_064 - 42]);
 }
 
 proptest::proptest! {
