@@ -45,11 +45,6 @@ fn marks(trace: &Trace) -> Vec<u64> {
     trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect()
 }
 
-/// Of what the trace speaks.
-fn kinds(trace: &Trace) -> Vec<Kind> {
-    trace.diagnostics.list.iter().map(|said| said.kind).collect()
-}
-
 /// Regions that follow one another from 12 s on, `seconds` of every 7 s, in one from 5 s to 695 s.
 fn inner_and_outer(warp: &mut SyntheticWarp, seconds: u64) {
     for start in (12..690).step_by(7) {
@@ -64,7 +59,7 @@ fn a_long_region_with_records_in_it_is_certain() {
         let trace = one(Keep::First, 700, |warp| inner_and_outer(warp, seconds));
         assert_eq!(ranges(&trace)[0], (at(5), at(695)));
         assert_eq!(trace.warps[0].regions.iter().filter(|region| region.depth == 1).count(), 97);
-        assert_eq!(kinds(&trace), [Kind::ClockUnread], "{}", trace.diagnostics);
+        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
     }
     let trace = one(Keep::First, 700, |warp| {
         warp.mark(MARK, None, at(300)).range(REGION, None, at(5), at(695));
@@ -130,7 +125,7 @@ fn in_a_long_launch_marks_and_regions_of_two_records_are_certain() {
         warp.begin(REGION, None, at(5)).mark(MARK, None, at(300)).end(REGION, None, at(695));
     });
     assert_eq!((ranges(&trace), marks(&trace)), (vec![(at(5), at(695))], vec![at(300)]));
-    assert_eq!(kinds(&trace), [Kind::ClockUnread], "{}", trace.diagnostics);
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
 }
 
 #[test]
