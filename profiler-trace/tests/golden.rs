@@ -563,6 +563,12 @@ fn a_clock_that_nobody_reads_for_long_is_said() {
     assert_eq!(unread(&[(0, 0, &[], Some(20)), (0, 10, &[], None)]), None);
     assert_eq!(unread(&[(0, 0, &[], Some(20)), (1, 10, &[], Some(18))]), Some((1, 20)));
     assert_eq!(unread(&[(3, 0, &[], Some(50)), (1, 10, &[], Some(90))]), Some((2, 80)));
+    // The longest of several is named, in whatever order the warps of an SM stand.
+    assert_eq!(unread(&[(0, 0, &[40], Some(60))]), Some((1, 40)));
+    let stay = |sm| (sm, 0, &[][..], Some(20));
+    assert_eq!(unread(&[stay(1), stay(0), stay(1)]), Some((2, 20)));
+    // One that entered later and left earlier.
+    assert_eq!(unread(&[(0, 0, &[], Some(50)), (0, 5, &[], Some(6))]), Some((1, 44)));
     // Between two stays nothing was recorded.
     assert_eq!(unread(&[(0, 0, &[], Some(5)), (0, 500, &[], Some(505))]), None);
     assert_eq!(

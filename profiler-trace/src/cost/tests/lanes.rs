@@ -130,6 +130,13 @@ fn lanes_of_the_emulator_have_clocks_of_their_own() {
     });
     assert_eq!(lengths(&trace), [960, 960, 90, 90]);
     assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    // What each stamps at one time is not one either.
+    let trace = trace_of(RecordCost::uniform(0.0, 30.0), true, |warp, region, _| {
+        for lane in [0, 1] {
+            warp.lane(lane).range(region, None, 2_000, 2_000);
+        }
+    });
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
 }
 
 proptest::proptest! {

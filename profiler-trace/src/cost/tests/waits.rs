@@ -145,10 +145,12 @@ fn the_reach_is_a_third_and_two_ticks_longer_than_the_longest_wait() {
 }
 
 #[test]
-fn of_stamps_at_one_time_the_end_of_a_region_is_the_first() {
-    // The second region begins behind the record of the first one, which holds up its end no longer.
-    let mut trace = trace(0.0, 0.0, |warp, region, _| {
-        warp.range(region, None, 2_000, 3_000).range(region, None, 3_000, 3_030);
+fn of_stamps_at_one_time_what_ends_is_the_first_and_what_begins_the_last() {
+    // The second region begins behind the records of the first one and of the mark, which hold up
+    // its end no longer.
+    let mut trace = trace(0.0, 0.0, |warp, region, mark| {
+        warp.range(region, None, 2_000, 3_000).mark(mark, None, 3_000);
+        warp.range(region, None, 3_000, 3_030);
     });
     let mut cost = RecordCost::uniform(0.0, 0.0);
     cost.one_lane.waits.record = StampWait { mean_ticks: 15.0, most_ticks: 30.0 };
