@@ -30,8 +30,8 @@ const FULL: [(u64, u32); 8] = [
 /// The part of its length by which a region may be wrong, where that is more than the ticks below.
 const PART_MAX: f64 = 0.01;
 const CYCLES_MAX: f64 = 8.0;
-/// Two steps of `%globaltimer`: the recorded length and the true one are each known to a step.
-const TIMER_NS_MAX: f64 = 64.0;
+/// The step of `%globaltimer`.
+const TIMER_NS_MAX: f64 = 32.0;
 
 /// A launch: one form, depth and length.
 #[derive(Clone, Copy, Debug)]
@@ -455,7 +455,7 @@ mod tests {
         };
         let limits = |clock| [90.0, 20_000.0].map(|truth| of_clock(clock).limit(truth));
         assert_eq!(limits("cycles"), [8.0, 200.0]);
-        assert_eq!(limits("globaltimer"), [64.0, 200.0]);
+        assert_eq!(limits("globaltimer"), [32.0, 200.0]);
         assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
     }
 

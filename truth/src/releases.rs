@@ -12,9 +12,8 @@ const BLOCK: u32 = 128;
 const AGREEMENT_NS_MAX: f64 = 64.0;
 /// The step of `%globaltimer`. A reading says that the moment lies in the step that it begins.
 const STEP_NS: f64 = 32.0;
-/// Half a step for the reading, and one and a half for the map. How far SMs agree has a limit of its
-/// own.
-const ERROR_NS_MAX: f64 = 2.0 * STEP_NS;
+/// Half a step for the reading, and a whole one for the map: two SMs then agree within two.
+const ERROR_NS_MAX: f64 = 1.5 * STEP_NS;
 
 /// What the marks of one release show, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
