@@ -10,7 +10,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use profiler_bench_kernels::{WARP, kernel_name};
+use profiler_bench_kernels::{NUMBERS, WARP, kernel_name};
 use profiler_host::{ModuleSession, Shape};
 
 use crate::Error;
@@ -48,10 +48,12 @@ impl Loaded {
 /// A GPU with the kernels loaded.
 #[derive(Debug)]
 pub struct Gpu {
-    /// All kernels but those of `hosted`.
+    /// All kernels but those of `hosted` and `hopper`.
     pub kernels: Loaded,
     /// Kernels whose records go to memory of the host.
     pub hosted: Loaded,
+    /// Kernels whose instructions begin with sm_90, on a GPU that has them.
+    pub hopper: Option<Loaded>,
     /// All launches go through it.
     pub stream: Stream,
     /// The GPU's name.
@@ -102,30 +104,42 @@ impl Gpu {
         let sm_count = device
             .get_attribute(DeviceAttribute::MultiprocessorCount)
             .map_err(Error::cuda("counting the SMs"))?;
+        let major = device
+            .get_attribute(DeviceAttribute::ComputeCapabilityMajor)
+            .map_err(Error::cuda("asking for the compute capability"))?;
+        let hopper = if major >= 9 { Some(Loaded::new(crate::HOPPER_PTX)?) } else { None };
         Ok(Self {
             name: device.name().map_err(Error::cuda("asking for the GPU's name"))?,
             sm_count: u32::try_from(sm_count).unwrap_or(0),
             kernels: Loaded::new(crate::PTX)?,
             hosted: Loaded::new(crate::HOSTED_PTX)?,
+            hopper,
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)
                 .map_err(Error::cuda("making a stream"))?,
             _context: context,
         })
     }
 
-    /// The kernels that a scheme's are among.
+    /// The kernels that a scheme's are among; `None` where the GPU is too old for them.
     #[must_use]
-    pub fn loaded(&self, scheme: &Scheme) -> &Loaded {
-        if scheme.is_hosted() { &self.hosted } else { &self.kernels }
+    pub fn loaded(&self, scheme: &Scheme) -> Option<&Loaded> {
+        if scheme.is_hosted() {
+            Some(&self.hosted)
+        } else if scheme.needs_hopper {
+            self.hopper.as_ref()
+        } else {
+            Some(&self.kernels)
+        }
     }
 
     /// A kernel of a scheme.
     ///
     /// # Errors
     ///
-    /// The module has none.
+    /// The module has none, or the GPU no such module.
     pub fn kernel(&self, scheme: &Scheme, body: u32, recorded: u32) -> Result<Function<'_>, Error> {
-        self.loaded(scheme).function(&kernel_name(scheme.kernel, body, recorded))
+        let loaded = self.loaded(scheme).ok_or(Error::TooOld { scheme: scheme.name })?;
+        loaded.function(&kernel_name(scheme.kernel, body, recorded))
     }
 
     /// Waits for all launches.
@@ -234,7 +248,7 @@ fn answer(doing: &'static str, code: sys::CUresult) -> Result<(), Error> {
 /// Where the kernels of the template write.
 #[derive(Debug)]
 pub struct Memory {
-    /// Two numbers a warp.
+    /// [`NUMBERS`] a warp.
     cycles: DeviceBuffer<u64>,
     /// Room for all rooms, and so much more that they can be aligned.
     rooms: DeviceBuffer<u8>,
@@ -265,7 +279,7 @@ impl Memory {
     pub fn new(warps: usize, bytes: usize, room_bytes: usize) -> Result<Self, Error> {
         let doing = "taking memory for the records";
         Ok(Self {
-            cycles: DeviceBuffer::zeroed(2 * warps).map_err(Error::cuda(doing))?,
+            cycles: DeviceBuffer::zeroed(NUMBERS * warps).map_err(Error::cuda(doing))?,
             rooms: DeviceBuffer::zeroed(bytes + room_bytes).map_err(Error::cuda(doing))?,
         })
     }
@@ -323,7 +337,7 @@ impl Memory {
         iterations: u32,
     ) -> Result<(), Error> {
         self.holds(rooms)?;
-        if self.cycles.len() < 2 * blocks.warps_of_grid() {
+        if self.cycles.len() < NUMBERS * blocks.warps_of_grid() {
             return Err(Error::Cuda {
                 doing: "laying out the cycles",
                 reason: format!("there are {} for {blocks:?}", self.cycles.len()),
@@ -339,7 +353,7 @@ impl Memory {
             (&raw mut room_bytes).cast(),
             (&raw mut iterations).cast(),
         ];
-        // SAFETY: the template's four arguments; two numbers for each warp and rooms that lie in the
+        // SAFETY: the template's four arguments; the numbers of each warp and rooms that lie in the
         // allocation, as was just checked; that they take all records is the caller's to see to.
         unsafe {
             match session {
@@ -352,16 +366,18 @@ impl Memory {
         }
     }
 
-    /// Waits, and gives the cycles that the last launch took, one number for each warp.
+    /// Waits, and gives the cycles that the last launch took, and those of its flush, one number for
+    /// each warp.
     ///
     /// # Errors
     ///
     /// What the kernel failed with.
-    pub fn cycles(&self, gpu: &Gpu, warps: usize) -> Result<Vec<u64>, Error> {
+    pub fn cycles(&self, gpu: &Gpu, warps: usize) -> Result<(Vec<u64>, Vec<u64>), Error> {
         gpu.synchronize()?;
-        let mut pairs = vec![0; self.cycles.len()];
-        self.cycles.copy_to(&mut pairs).map_err(Error::cuda("reading the cycles"))?;
-        Ok(pairs.chunks_exact(2).take(warps).map(|pair| pair[0]).collect())
+        let mut numbers = vec![0; self.cycles.len()];
+        self.cycles.copy_to(&mut numbers).map_err(Error::cuda("reading the cycles"))?;
+        let of_warps = numbers.chunks_exact(NUMBERS).take(warps);
+        Ok(of_warps.map(|numbers| (numbers[0], numbers[1])).unzip())
     }
 
     /// Waits, and gives what is in these rooms.

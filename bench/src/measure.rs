@@ -154,8 +154,8 @@ fn fill(
                     memory.launch(gpu, session.as_mut(), &function, blocks, rooms, ITERATIONS)
                 }?;
                 if launch > 0 {
-                    let cycles = memory.cycles(gpu, blocks.warps_of_grid())?;
-                    of_launches.push(&cycles);
+                    let (cycles, flushes) = memory.cycles(gpu, blocks.warps_of_grid())?;
+                    of_launches.push(&cycles, &flushes);
                 }
             }
             times.push(of_launches);
@@ -175,13 +175,18 @@ struct Times {
     means: Vec<f64>,
     /// The longest of each launch.
     longest: Vec<f64>,
+    /// Means over warps of the cycles of a flush, whole.
+    flushes: Vec<f64>,
 }
 
 impl Times {
-    fn push(&mut self, cycles: &[u64]) {
+    fn push(&mut self, cycles: &[u64], flushes: &[u64]) {
         let iterations = f64::from(ITERATIONS);
-        let sum: f64 = cycles.iter().map(|&cycles| cycles as f64).sum();
-        self.means.push(sum / cycles.len() as f64 / iterations);
+        let mean = |cycles: &[u64]| {
+            cycles.iter().map(|&cycles| cycles as f64).sum::<f64>() / cycles.len() as f64
+        };
+        self.means.push(mean(cycles) / iterations);
+        self.flushes.push(mean(flushes));
         self.longest.push(cycles.iter().max().map_or(0.0, |&cycles| cycles as f64) / iterations);
     }
 }
@@ -201,6 +206,8 @@ fn summarise(times: &[Times], point: &mut Point) {
     }
     point.cycles_per_region_longest = line(&medians(|times| &times.longest)).map(|line| line.slope);
     point.baseline_cycles = means.first().map(|point| point.1);
+    let flush = times.last().and_then(|times| median(&times.flushes));
+    point.flush_cycles = flush.filter(|&cycles| cycles > 0.0);
     point.spread = times.iter().map(|times| spread(&times.means)).reduce(f64::max);
 }
 
@@ -221,7 +228,8 @@ fn session<'g>(
         .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)?
         .build()?;
-    let Loaded { module, ptx } = gpu.loaded(scheme);
+    let loaded = gpu.loaded(scheme).ok_or(Error::TooOld { scheme: scheme.name })?;
+    let Loaded { module, ptx } = loaded;
     Ok(Some(profiler.attach(module, ptx)?))
 }
 
@@ -302,6 +310,7 @@ mod tests {
             recorded,
             means: means.to_vec(),
             longest: means.map(|mean| 2.0 * mean).to_vec(),
+            flushes: means.map(|mean| 3.0 * mean).to_vec(),
         });
         let mut point = Point::default();
         summarise(&times, &mut point);
@@ -309,12 +318,14 @@ mod tests {
         let longest = point.cycles_per_region_longest.expect("a slope");
         assert!((longest - 40.0).abs() < 1e-9, "{point:?}");
         assert_eq!((point.baseline_cycles, point.spread), (Some(201.0), Some(60.0)));
+        assert_eq!(point.flush_cycles, Some(843.0));
     }
 
     #[test]
     fn times_are_those_of_an_iteration() {
         let mut times = Times::default();
-        times.push(&[1024, 2048, 3072]);
+        times.push(&[1024, 2048, 3072], &[10, 20, 60]);
         assert_eq!((times.means, times.longest), (vec![2.0], vec![3.0]));
+        assert_eq!(times.flushes, [30.0]);
     }
 }

@@ -13,6 +13,8 @@ pub struct Scheme {
     pub kernel: &'static str,
     /// What it writes, and where.
     pub writes: Writes,
+    /// Whether its instructions begin with sm_90.
+    pub needs_hopper: bool,
 }
 
 /// What a scheme writes.
@@ -177,7 +179,7 @@ const fn recorded(
     recorded: Recorded,
 ) -> Scheme {
     let plan = Plan { recorders, recorded, keep: Keep::First, words: None };
-    Scheme { name, kernel, writes: Writes::Session(plan) }
+    Scheme { name, kernel, writes: Writes::Session(plan), needs_hopper: false }
 }
 
 const fn last(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
@@ -195,15 +197,19 @@ const fn last_recorded(
         _ => RING_WORDS,
     };
     let plan = Plan { recorders, recorded, keep: Keep::Last, words: Some(words) };
-    Scheme { name, kernel, writes: Writes::Session(plan) }
+    Scheme { name, kernel, writes: Writes::Session(plan), needs_hopper: false }
 }
 
 const fn rooms(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Rooms(format) }
+    Scheme { name, kernel, writes: Writes::Rooms(format), needs_hopper: false }
+}
+
+const fn hopper(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
+    Scheme { name, kernel, writes: Writes::Rooms(format), needs_hopper: true }
 }
 
 const fn nothing(name: &'static str, kernel: &'static str) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Nothing }
+    Scheme { name, kernel, writes: Writes::Nothing, needs_hopper: false }
 }
 
 /// All schemes, in the order in which they are measured.
@@ -251,6 +257,8 @@ pub const SCHEMES: &[Scheme] = &[
     rooms("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
     rooms("shared-ring-8B-all-lanes", "shared-ring-8b-all-lanes", Format::Ring8),
     rooms("shared-ring-two-8B-all-lanes", "shared-ring-two-8b-all-lanes", Format::RingTwoWords),
+    hopper("shared-ring-16B-bulk-flush", "shared-ring-16b-bulk-flush", Format::Ring16),
+    hopper("shared-ring-16B-asynchronous", "shared-ring-16b-asynchronous", Format::Ring16),
     rooms("register-gather-16B", "register-gather-16b", Format::Range16),
     // Other profilers.
     rooms("flashinfer", "flashinfer", Format::Tagged),

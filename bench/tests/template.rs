@@ -148,7 +148,7 @@ fn disassembly() -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let [input, cubin] = ["kernels.ptx", "kernels.cubin"].map(|name| folder.path().join(name));
     let mut text = String::new();
-    for ptx in [profiler_bench::PTX, profiler_bench::HOSTED_PTX] {
+    for ptx in [profiler_bench::PTX, profiler_bench::HOSTED_PTX, profiler_bench::HOPPER_PTX] {
         let ptx = ptx.ok_or("needs a compiler for nvptx64; `cargo xtask tools` installs one")?;
         std::fs::write(&input, ptx).map_err(|error| error.to_string())?;
         let mut assemble = Command::new(&ptxas);

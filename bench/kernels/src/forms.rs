@@ -12,7 +12,7 @@ use crate::instructions::{
     Global16Streaming, Global16Through, Shared8All, Shared16All, Shared16Leader, Store, clock64,
     lane, load_shared, thread,
 };
-use crate::template::{Scheme, kernels, warp_of_grid};
+use crate::template::{Left, Scheme, kernels, warp_of_grid};
 use crate::{REGIONS, WARP};
 
 /// What a warp may write to: `bytes` bytes, a power of two, at a multiple of them.
@@ -51,11 +51,11 @@ pub(crate) trait Form {
 
     /// See [`Scheme::leave`].
     #[inline(always)]
-    fn leave(self) -> u64
+    fn leave(self) -> Left
     where
         Self: Sized,
     {
-        0
+        Left::default()
     }
 }
 
@@ -68,7 +68,7 @@ impl<F: Form> Scheme for F {
     }
 
     #[inline(always)]
-    fn leave(self) -> u64 {
+    fn leave(self) -> Left {
         Form::leave(self)
     }
 }
@@ -81,8 +81,8 @@ pub(crate) trait Cursor {
     fn address(&self) -> u64;
     /// Goes on behind a record of `BYTES` bytes.
     fn advance<const BYTES: u32>(&mut self);
-    /// What is to be done at the end.
-    fn leave<const BYTES: u32>(self);
+    /// What is to be done at the end, and how many cycles that took, if it is anything.
+    fn leave<const BYTES: u32>(self) -> u64;
 }
 
 /// A pointer into the room that nothing bounds.
@@ -105,7 +105,9 @@ impl Cursor for Unbounded {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) {}
+    fn leave<const BYTES: u32>(self) -> u64 {
+        0
+    }
 }
 
 /// A pointer into the room whose low half stops at the room's last 16 bytes. Rooms are aligned to
@@ -142,7 +144,9 @@ impl Cursor for Bounded {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) {}
+    fn leave<const BYTES: u32>(self) -> u64 {
+        0
+    }
 }
 
 /// Bytes of all rings of a block.
@@ -155,8 +159,9 @@ core::arch::global_asm!(
 
 /// A ring in shared memory of [`RING_RECORDS`] records, which the room gets a copy of at the end.
 pub(crate) struct Ring {
-    room: Room,
-    base: u32,
+    pub(crate) room: Room,
+    /// Where the ring begins in shared memory.
+    pub(crate) base: u32,
     offset: u32,
 }
 
@@ -194,8 +199,10 @@ impl Cursor for Ring {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) {
+    fn leave<const BYTES: u32>(self) -> u64 {
+        // So that no flush is in the way of another warp's regions.
         profiler_kernel::thread::sync_threads();
+        let begin = clock64();
         let mut word = lane();
         while word < RING_RECORDS * BYTES / 8 {
             // SAFETY: within the warp's own ring, which holds zeros or records, and its own room.
@@ -205,6 +212,7 @@ impl Cursor for Ring {
             }
             word += WARP;
         }
+        clock64() - begin
     }
 }
 
@@ -292,12 +300,12 @@ impl<S: Store<Words: Words>, C: Cursor> Form for Range<S, C> {
     }
 
     #[inline(always)]
-    fn leave(self) -> u64 {
-        match S::BYTES {
+    fn leave(self) -> Left {
+        let flush = match S::BYTES {
             8 => self.cursor.leave::<8>(),
             _ => self.cursor.leave::<16>(),
-        }
-        self.high_halves.folded()
+        };
+        Left { rest: self.high_halves.folded(), flush }
     }
 }
 
@@ -341,8 +349,8 @@ impl Form for Floor {
     }
 
     #[inline(always)]
-    fn leave(self) -> u64 {
-        self.0.folded()
+    fn leave(self) -> Left {
+        Left { rest: self.0.folded(), ..Left::default() }
     }
 }
 
@@ -381,9 +389,8 @@ impl<S: Store<Words = u64>, C: Cursor> Form for TwoWords<S, C> {
     }
 
     #[inline(always)]
-    fn leave(self) -> u64 {
-        self.cursor.leave::<8>();
-        0
+    fn leave(self) -> Left {
+        Left { flush: self.cursor.leave::<8>(), ..Left::default() }
     }
 }
 
@@ -428,8 +435,8 @@ impl Form for TwoWordsBranched {
     }
 
     #[inline(always)]
-    fn leave(self) -> u64 {
-        u64::from(self.used)
+    fn leave(self) -> Left {
+        Left { rest: u64::from(self.used), ..Left::default() }
     }
 }
 
@@ -471,6 +478,7 @@ impl Form for Gather {
     }
 }
 
+#[cfg(not(feature = "hopper"))]
 kernels! {
     unannotated => |room| Unannotated::new(room);
     floor => |room| Floor::new(room);

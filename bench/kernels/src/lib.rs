@@ -1,7 +1,8 @@
 //! Kernels that measure what one recorded region costs.
 //!
 //! All are one template (`template`), made anew for each *scheme*: the profiler's own macros
-//! (`ours`), other forms of a record (`forms`), and the way that other profilers record (`peers`).
+//! (`ours`), other forms of a record (`forms`, and `hopper` for those that sm_90 brought), and the way
+//! that other profilers record (`peers`).
 //! `launch` has kernels for what entering and leaving a profiled kernel costs.
 //!
 //! They are about machine code, so there are no CPU twins: on the host this crate is what the
@@ -11,16 +12,22 @@
 pub mod format;
 
 #[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
+#[cfg_attr(feature = "hopper", allow(dead_code, unused_imports, reason = "it is for all kernels"))]
 mod forms;
+#[cfg(all(target_arch = "nvptx64", feature = "hopper"))]
+mod hopper;
 #[cfg(target_arch = "nvptx64")]
-#[cfg_attr(feature = "host-buffer", allow(dead_code, reason = "it is for all kernels"))]
+#[cfg_attr(
+    any(feature = "host-buffer", feature = "hopper"),
+    allow(dead_code, reason = "it is for all kernels")
+)]
 mod instructions;
-#[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
+#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "hopper"))))]
 mod launch;
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "hopper")))]
 #[cfg_attr(feature = "host-buffer", allow(dead_code, unused_macros, reason = "as above"))]
 mod ours;
-#[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
+#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "hopper"))))]
 mod peers;
 #[cfg(target_arch = "nvptx64")]
 #[cfg_attr(feature = "host-buffer", allow(unused_macros, unused_imports, reason = "as above"))]
@@ -48,6 +55,10 @@ pub const REGION_NAMES: [&str; REGIONS as usize] = ["first", "second", "third", 
 pub fn kernel_name(scheme: &str, body: u32, recorded: u32) -> String {
     format!("{}_n{body}_e{recorded}", scheme.replace('-', "_"))
 }
+
+/// Numbers that each warp of a kernel of the template writes: the cycles of its loop, those of its
+/// ring's flush, and what must not be optimised away.
+pub const NUMBERS: usize = 3;
 
 /// Threads of a warp.
 pub const WARP: u32 = 32;

@@ -2,7 +2,7 @@
 
 use profiler_device::{Recorder, profile_mark, profile_region, region_end, region_start};
 
-use crate::template::Scheme;
+use crate::template::{Left, Scheme};
 
 /// Makes a scheme of a macro that records one region around a body. Each use of it is a site of its
 /// own, as in a kernel that somebody writes.
@@ -23,8 +23,8 @@ macro_rules! scheme {
             }
 
             #[inline(always)]
-            fn leave(self) -> u64 {
-                0
+            fn leave(self) -> Left {
+                Left::default()
             }
         }
     };
@@ -113,8 +113,8 @@ macro_rules! kernels {
         ///
         /// # Safety
         ///
-        /// `cycles` must be valid for two numbers for each warp of the grid; blocks must have one
-        /// dimension and whole warps.
+        /// `cycles` must be valid for [`NUMBERS`](crate::NUMBERS) numbers for each warp of the grid;
+        /// blocks must have one dimension and whole warps.
         #[profiler_device::profiled($($options)*)]
         #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($kernel)))]
         pub(crate) unsafe extern "ptx-kernel" fn $kernel(
@@ -124,7 +124,7 @@ macro_rules! kernels {
             iterations: u32,
         ) {
             let scheme = $scheme(profiler_device::recorder!());
-            // SAFETY: the kernel's caller gives a pair of numbers for each warp, and blocks of one
+            // SAFETY: the kernel's caller gives these numbers for each warp, and blocks of one
             // dimension.
             unsafe { crate::template::measure::<$body, $recorded>(scheme, cycles, iterations) }
         }

@@ -9,7 +9,7 @@ use crate::instructions::{
     fence_block_sequential, globaltimer, globaltimer_low, lane, load, load_u32, multiprocessor,
     store_u32, thread,
 };
-use crate::template::{kernels, warp_of_grid};
+use crate::template::{Left, kernels, warp_of_grid};
 
 /// flashinfer's macros: behind a branch a tag of 32 bits and the low half of the global timer, and a
 /// fence of the block behind each. No bound.
@@ -112,8 +112,8 @@ impl Form for NuggetsCompact {
     }
 
     #[inline(always)]
-    fn leave(self) -> u64 {
-        self.high_halves.folded()
+    fn leave(self) -> Left {
+        Left { rest: self.high_halves.folded(), ..Left::default() }
     }
 }
 

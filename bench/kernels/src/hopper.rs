@@ -1,0 +1,174 @@
+//! Forms of a record by instructions that sm_90 brought: rings in shared memory that are copied out in
+//! bulk, and one that is written by asynchronous stores.
+
+use core::arch::asm;
+
+use profiler_kernel::thread::sync_threads;
+use profiler_kernel::{mbarrier, shared_array, tma};
+
+use crate::WARP;
+use crate::format::RING_RECORDS;
+use crate::forms::{Cursor, Form, Range, Ring, Room, Words};
+use crate::instructions::{Shared16All, clock64, lane, thread};
+use crate::template::{Left, kernels};
+
+/// Copies a warp's ring to its room by one instruction of one lane, once all warps of the block are
+/// there, and gives the cycles until the ring may be used again.
+///
+/// # Safety
+///
+/// `ring` must be that of `bytes` bytes of shared memory and `room` of global memory, both aligned to
+/// 16, both the calling warp's own; all threads of the block come here.
+#[inline(always)]
+unsafe fn copy_in_bulk(room: u64, ring: u32, bytes: u32, arrived: impl FnOnce()) -> u64 {
+    // So that no flush is in the way of another warp's regions.
+    sync_threads();
+    let begin = clock64();
+    if lane() == 0 {
+        arrived();
+        // What was stored is seen by the copy (PTX ISA, "Async proxy").
+        tma::fence();
+        // SAFETY: the caller's.
+        unsafe {
+            asm!(
+                "cp.async.bulk.global.shared::cta.bulk_group [{room}], [{ring}], {bytes};",
+                room = in(reg64) room,
+                ring = in(reg32) ring,
+                bytes = in(reg32) bytes,
+                options(nostack, preserves_flags),
+            );
+        }
+        tma::commit_stores();
+        tma::wait_stores_read::<0>();
+    }
+    clock64() - begin
+}
+
+/// A ring that is copied in bulk.
+struct BulkRing(Ring);
+
+impl Cursor for BulkRing {
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        Self(Ring::new(room))
+    }
+
+    #[inline(always)]
+    fn address(&self) -> u64 {
+        self.0.address()
+    }
+
+    #[inline(always)]
+    fn advance<const BYTES: u32>(&mut self) {
+        self.0.advance::<BYTES>();
+    }
+
+    #[inline(always)]
+    fn leave<const BYTES: u32>(self) -> u64 {
+        let Self(Ring { room, base, .. }) = self;
+        // SAFETY: the warp's own ring and room, which are as large.
+        unsafe { copy_in_bulk(room.address, base, RING_RECORDS * BYTES, || ()) }
+    }
+}
+
+/// Bytes of a ring of records of 16 bytes.
+const RING_BYTES: u32 = RING_RECORDS * 16;
+
+shared_array!(static BENCH_ASYNCHRONOUS_RINGS: [u64; 4096]);
+const _: () = assert!(BENCH_ASYNCHRONOUS_RINGS.len() == (RING_BYTES * 32 / 8) as usize);
+shared_array!(static BENCH_RING_BARRIERS: [u64; 32]);
+
+/// The address in shared memory that a pointer is.
+#[inline(always)]
+fn shared_address(pointer: *mut u64) -> u32 {
+    let address: u64;
+    // SAFETY: arithmetic.
+    unsafe {
+        asm!(
+            "cvta.to.shared.u64 {address}, {pointer};",
+            address = out(reg64) address,
+            pointer = in(reg64) pointer,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address as u32
+}
+
+/// A ring that asynchronous stores write, 16 bytes each, whose completion an mbarrier counts.
+struct AsynchronousRing {
+    leader: bool,
+    room: Room,
+    base: u32,
+    offset: u32,
+    barrier: *mut u64,
+    barrier_address: u32,
+    records: u32,
+}
+
+impl Form for AsynchronousRing {
+    type Start = u64;
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        let warp = thread() / WARP;
+        let base = shared_address(BENCH_ASYNCHRONOUS_RINGS.as_mut_ptr()) + warp * RING_BYTES;
+        // SAFETY: one of 32, as a block has no more warps.
+        let barrier = unsafe { BENCH_RING_BARRIERS.as_mut_ptr().add(warp as usize) };
+        let leader = lane() == 0;
+        if leader {
+            // SAFETY: this warp's own, which nobody has used.
+            unsafe { mbarrier::init(barrier, 1) };
+        }
+        tma::fence();
+        let barrier_address = shared_address(barrier);
+        Self { leader, room, base, offset: 0, barrier, barrier_address, records: 0 }
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) -> u64 {
+        clock64()
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, start: u64) {
+        let [first, second] = <[u64; 2]>::of(NUMBER, start, clock64());
+        // SAFETY: within the warp's own ring. The bytes that the mbarrier has yet to hear of stay
+        // below 2^20 for all records of a launch (PTX ISA, "Tracking asynchronous operations by the
+        // mbarrier object").
+        unsafe {
+            asm!(
+                "{{ .reg .pred %p_store; setp.ne.u32 %p_store, {leader}, 0;",
+                "@%p_store st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u64 \
+                 [{address}], {{{first}, {second}}}, [{barrier}]; }}",
+                leader = in(reg32) u32::from(self.leader),
+                address = in(reg32) self.base + self.offset,
+                first = in(reg64) first,
+                second = in(reg64) second,
+                barrier = in(reg32) self.barrier_address,
+                options(nostack, preserves_flags),
+            );
+        }
+        self.offset = (self.offset + 16) % RING_BYTES;
+        self.records += 1;
+    }
+
+    #[inline(always)]
+    fn leave(self) -> Left {
+        let stores_are_done = || {
+            // SAFETY: this warp's own mbarrier: one arrival, and as many bytes as were stored.
+            unsafe {
+                mbarrier::arrive_expecting_bytes(self.barrier, 16 * self.records);
+                mbarrier::wait_parity(self.barrier, 0);
+            }
+        };
+        // SAFETY: the warp's own ring and room, which are as large.
+        let flush =
+            unsafe { copy_in_bulk(self.room.address, self.base, RING_BYTES, stores_are_done) };
+        Left { flush, ..Left::default() }
+    }
+}
+
+kernels! {
+    shared_ring_16b_bulk_flush => |room| Range::<Shared16All, BulkRing>::new(room);
+    shared_ring_16b_asynchronous => |room| AsynchronousRing::new(room);
+}
