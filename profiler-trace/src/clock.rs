@@ -33,7 +33,10 @@
 //!   bends only where the clock did: the quantization of two anchors close to each other does not
 //!   show in the duration of a region between them.
 //! * The string touches the ends of gates. So it is moved by the middle of what the residuals of
-//!   each millisecond allow, and by lines in between, which changes slopes by some 10^-5.
+//!   each tenth of a millisecond allow, and by lines in between, which changes slopes by some 10^-4.
+//!   Over a whole millisecond a clock goes elsewhere: the middle of what it did there left marks up
+//!   to 54 ns off, which are within 38 ns of their readings this way (five runs of `truth mapping` on
+//!   an H200).
 //!
 //! Error: within a step at the anchors, plus what the clock wandered from a straight line between
 //! two of them. Each map is continuous and never decreases, which keeps nesting.
@@ -69,8 +72,9 @@ const MANY_ANCHORS: usize = 16;
 const LATE_READ_NS: f64 = 32.0;
 /// Nanoseconds per cycle where nothing is known (2 GHz).
 const NOMINAL: f64 = 0.5;
-/// Over how long the middle of the residuals is taken.
-const WINDOW_NS: f64 = 1e6;
+/// Over how long the middle of the residuals is taken: short for the clocks' wandering, and long
+/// enough that half a step at its ends tilts no duration.
+const WINDOW_NS: f64 = 1e5;
 
 /// The map of all SMs.
 #[derive(Debug)]

@@ -78,29 +78,37 @@ shared_array!(static BENCH_ASYNCHRONOUS_RINGS: [u64; 4096]);
 const _: () = assert!(BENCH_ASYNCHRONOUS_RINGS.len() == (RING_BYTES * 32 / 8) as usize);
 shared_array!(static BENCH_RING_BARRIERS: [u64; 32]);
 
-/// The address in shared memory that a pointer is.
+/// The address in shared memory that a pointer is, in the block's own memory and, as asynchronous
+/// stores want it, in that of the cluster.
 #[inline(always)]
-fn shared_address(pointer: *mut u64) -> u32 {
-    let address: u64;
+fn shared_addresses(pointer: *mut u64) -> (u32, u32) {
+    let (of_block, of_cluster): (u32, u32);
     // SAFETY: arithmetic.
     unsafe {
         asm!(
-            "cvta.to.shared.u64 {address}, {pointer};",
-            address = out(reg64) address,
+            "{{ .reg .b64 %address; .reg .b32 %rank;",
+            "cvta.to.shared.u64 %address, {pointer};",
+            "cvt.u32.u64 {of_block}, %address;",
+            "mov.u32 %rank, %cluster_ctarank;",
+            "mapa.shared::cluster.u32 {of_cluster}, {of_block}, %rank; }}",
+            of_block = out(reg32) of_block,
+            of_cluster = out(reg32) of_cluster,
             pointer = in(reg64) pointer,
             options(pure, nomem, nostack, preserves_flags),
         );
     }
-    address as u32
+    (of_block, of_cluster)
 }
 
 /// A ring that asynchronous stores write, 16 bytes each, whose completion an mbarrier counts.
 struct AsynchronousRing {
     leader: bool,
     room: Room,
-    base: u32,
+    /// Where the ring begins in the block's shared memory, and in the cluster's.
+    ring: (u32, u32),
     offset: u32,
     barrier: *mut u64,
+    /// Its address in the cluster's shared memory.
     barrier_address: u32,
     records: u32,
 }
@@ -111,17 +119,21 @@ impl Form for AsynchronousRing {
     #[inline(always)]
     fn new(room: Room) -> Self {
         let warp = thread() / WARP;
-        let base = shared_address(BENCH_ASYNCHRONOUS_RINGS.as_mut_ptr()) + warp * RING_BYTES;
-        // SAFETY: one of 32, as a block has no more warps.
-        let barrier = unsafe { BENCH_RING_BARRIERS.as_mut_ptr().add(warp as usize) };
+        // SAFETY: one of 32 rings and barriers, as a block has no more warps.
+        let (ring, barrier) = unsafe {
+            (
+                BENCH_ASYNCHRONOUS_RINGS.as_mut_ptr().add((warp * RING_BYTES / 8) as usize),
+                BENCH_RING_BARRIERS.as_mut_ptr().add(warp as usize),
+            )
+        };
         let leader = lane() == 0;
         if leader {
             // SAFETY: this warp's own, which nobody has used.
             unsafe { mbarrier::init(barrier, 1) };
         }
         tma::fence();
-        let barrier_address = shared_address(barrier);
-        Self { leader, room, base, offset: 0, barrier, barrier_address, records: 0 }
+        let (ring, (_, barrier_address)) = (shared_addresses(ring), shared_addresses(barrier));
+        Self { leader, room, ring, offset: 0, barrier, barrier_address, records: 0 }
     }
 
     #[inline(always)]
@@ -141,7 +153,7 @@ impl Form for AsynchronousRing {
                 "@%p_store st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.u64 \
                  [{address}], {{{first}, {second}}}, [{barrier}]; }}",
                 leader = in(reg32) u32::from(self.leader),
-                address = in(reg32) self.base + self.offset,
+                address = in(reg32) self.ring.1 + self.offset,
                 first = in(reg64) first,
                 second = in(reg64) second,
                 barrier = in(reg32) self.barrier_address,
@@ -163,7 +175,7 @@ impl Form for AsynchronousRing {
         };
         // SAFETY: the warp's own ring and room, which are as large.
         let flush =
-            unsafe { copy_in_bulk(self.room.address, self.base, RING_BYTES, stores_are_done) };
+            unsafe { copy_in_bulk(self.room.address, self.ring.0, RING_BYTES, stores_are_done) };
         Left { flush, ..Left::default() }
     }
 }
