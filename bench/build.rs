@@ -1,5 +1,7 @@
 //! Compiles the kernels to PTX, where there is a compiler for nvptx64.
 
+use std::path::Path;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rustc-check-cfg=cfg(no_nvptx_compiler)");
     println!("cargo::rerun-if-env-changed=PROFILER_REQUIRE_TOOLS");
@@ -10,12 +12,37 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hopper = kernels.clone().name("bench_hopper_kernels").feature("hopper");
     let hopper = hopper.target("sm_90").ptx_version(81);
     let is_required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    let mut built = Vec::new();
     for kernels in [kernels, hosted, hopper] {
         if is_required {
-            kernels.build()?;
-        } else if kernels.build_or_warn()?.is_none() {
-            println!("cargo::rustc-cfg=no_nvptx_compiler");
+            built.push(kernels.build()?);
+        } else {
+            match kernels.build_or_warn()? {
+                Some(ptx) => built.push(ptx),
+                None => println!("cargo::rustc-cfg=no_nvptx_compiler"),
+            }
         }
     }
+    if let [_, _, hopper] = &built[..] {
+        launch_in_clusters(&hopper.path, ".entry shared_ring_16b_asynchronous_")?;
+    }
+    Ok(())
+}
+
+/// Lets the kernels whose entries begin so be launched in clusters of two blocks: on an H200 an
+/// asynchronous store is an illegal instruction in any other launch.
+fn launch_in_clusters(path: &Path, entry: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let mut is_parameters = false;
+    let mut text = String::new();
+    for line in std::fs::read_to_string(path)?.lines() {
+        text += line;
+        text.push('\n');
+        is_parameters |= line.contains(entry);
+        if is_parameters && line == ")" {
+            text += ".explicitcluster\n.reqnctapercluster 2\n";
+            is_parameters = false;
+        }
+    }
+    std::fs::write(path, text)?;
     Ok(())
 }

@@ -100,7 +100,8 @@ fn shared_addresses(pointer: *mut u64) -> (u32, u32) {
     (of_block, of_cluster)
 }
 
-/// A ring that asynchronous stores write, 16 bytes each, whose completion an mbarrier counts.
+/// A ring that asynchronous stores write, 16 bytes each, whose completion an mbarrier counts. Only in a
+/// launch of clusters of several blocks; see build.rs.
 struct AsynchronousRing {
     leader: bool,
     room: Room,
