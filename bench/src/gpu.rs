@@ -10,7 +10,7 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use profiler_bench_kernels::{NUMBERS, WARP, kernel_name};
+use profiler_bench_kernels::{WARP, kernel_name};
 use profiler_host::{ModuleSession, Shape};
 
 use crate::Error;
@@ -248,7 +248,7 @@ fn answer(doing: &'static str, code: sys::CUresult) -> Result<(), Error> {
 /// Where the kernels of the template write.
 #[derive(Debug)]
 pub struct Memory {
-    /// [`NUMBERS`] a warp.
+    /// Two numbers a warp.
     cycles: DeviceBuffer<u64>,
     /// Room for all rooms, and so much more that they can be aligned.
     rooms: DeviceBuffer<u8>,
@@ -279,7 +279,7 @@ impl Memory {
     pub fn new(warps: usize, bytes: usize, room_bytes: usize) -> Result<Self, Error> {
         let doing = "taking memory for the records";
         Ok(Self {
-            cycles: DeviceBuffer::zeroed(NUMBERS * warps).map_err(Error::cuda(doing))?,
+            cycles: DeviceBuffer::zeroed(2 * warps).map_err(Error::cuda(doing))?,
             rooms: DeviceBuffer::zeroed(bytes + room_bytes).map_err(Error::cuda(doing))?,
         })
     }
@@ -337,7 +337,7 @@ impl Memory {
         iterations: u32,
     ) -> Result<(), Error> {
         self.holds(rooms)?;
-        if self.cycles.len() < NUMBERS * blocks.warps_of_grid() {
+        if self.cycles.len() < 2 * blocks.warps_of_grid() {
             return Err(Error::Cuda {
                 doing: "laying out the cycles",
                 reason: format!("there are {} for {blocks:?}", self.cycles.len()),
@@ -353,7 +353,7 @@ impl Memory {
             (&raw mut room_bytes).cast(),
             (&raw mut iterations).cast(),
         ];
-        // SAFETY: the template's four arguments; the numbers of each warp and rooms that lie in the
+        // SAFETY: the template's four arguments; two numbers for each warp and rooms that lie in the
         // allocation, as was just checked; that they take all records is the caller's to see to.
         unsafe {
             match session {
@@ -374,10 +374,9 @@ impl Memory {
     /// What the kernel failed with.
     pub fn cycles(&self, gpu: &Gpu, warps: usize) -> Result<(Vec<u64>, Vec<u64>), Error> {
         gpu.synchronize()?;
-        let mut numbers = vec![0; self.cycles.len()];
-        self.cycles.copy_to(&mut numbers).map_err(Error::cuda("reading the cycles"))?;
-        let of_warps = numbers.chunks_exact(NUMBERS).take(warps);
-        Ok(of_warps.map(|numbers| (numbers[0], numbers[1])).unzip())
+        let mut pairs = vec![0; self.cycles.len()];
+        self.cycles.copy_to(&mut pairs).map_err(Error::cuda("reading the cycles"))?;
+        Ok(pairs.chunks_exact(2).take(warps).map(|pair| (pair[0], pair[1] >> 32)).unzip())
     }
 
     /// Waits, and gives what is in these rooms.

@@ -82,7 +82,7 @@ pub(crate) trait Cursor {
     /// Goes on behind a record of `BYTES` bytes.
     fn advance<const BYTES: u32>(&mut self);
     /// What is to be done at the end, and how many cycles that took, if it is anything.
-    fn leave<const BYTES: u32>(self) -> u64;
+    fn leave<const BYTES: u32>(self) -> u32;
 }
 
 /// A pointer into the room that nothing bounds.
@@ -105,7 +105,7 @@ impl Cursor for Unbounded {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) -> u64 {
+    fn leave<const BYTES: u32>(self) -> u32 {
         0
     }
 }
@@ -144,7 +144,7 @@ impl Cursor for Bounded {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) -> u64 {
+    fn leave<const BYTES: u32>(self) -> u32 {
         0
     }
 }
@@ -199,7 +199,7 @@ impl Cursor for Ring {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) -> u64 {
+    fn leave<const BYTES: u32>(self) -> u32 {
         // So that no flush is in the way of another warp's regions.
         profiler_kernel::thread::sync_threads();
         let begin = clock64();
@@ -212,7 +212,7 @@ impl Cursor for Ring {
             }
             word += WARP;
         }
-        clock64() - begin
+        (clock64() - begin) as u32
     }
 }
 
@@ -255,8 +255,8 @@ impl HighHalves {
     }
 
     #[inline(always)]
-    pub(crate) fn folded(&self) -> u64 {
-        u64::from(self.0)
+    pub(crate) fn folded(&self) -> u32 {
+        self.0
     }
 }
 
@@ -436,7 +436,7 @@ impl Form for TwoWordsBranched {
 
     #[inline(always)]
     fn leave(self) -> Left {
-        Left { rest: u64::from(self.used), ..Left::default() }
+        Left { rest: self.used, ..Left::default() }
     }
 }
 

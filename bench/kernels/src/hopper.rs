@@ -20,7 +20,7 @@ use crate::template::{Left, kernels};
 /// `ring` must be that of `bytes` bytes of shared memory and `room` of global memory, both aligned to
 /// 16, both the calling warp's own; all threads of the block come here.
 #[inline(always)]
-unsafe fn copy_in_bulk(room: u64, ring: u32, bytes: u32, arrived: impl FnOnce()) -> u64 {
+unsafe fn copy_in_bulk(room: u64, ring: u32, bytes: u32, arrived: impl FnOnce()) -> u32 {
     // So that no flush is in the way of another warp's regions.
     sync_threads();
     let begin = clock64();
@@ -41,7 +41,7 @@ unsafe fn copy_in_bulk(room: u64, ring: u32, bytes: u32, arrived: impl FnOnce())
         tma::commit_stores();
         tma::wait_stores_read::<0>();
     }
-    clock64() - begin
+    (clock64() - begin) as u32
 }
 
 /// A ring that is copied in bulk.
@@ -64,7 +64,7 @@ impl Cursor for BulkRing {
     }
 
     #[inline(always)]
-    fn leave<const BYTES: u32>(self) -> u64 {
+    fn leave<const BYTES: u32>(self) -> u32 {
         let Self(Ring { room, base, .. }) = self;
         // SAFETY: the warp's own ring and room, which are as large.
         unsafe { copy_in_bulk(room.address, base, RING_RECORDS * BYTES, || ()) }

@@ -56,9 +56,5 @@ pub fn kernel_name(scheme: &str, body: u32, recorded: u32) -> String {
     format!("{}_n{body}_e{recorded}", scheme.replace('-', "_"))
 }
 
-/// Numbers that each warp of a kernel of the template writes: the cycles of its loop, those of its
-/// ring's flush, and what must not be optimised away.
-pub const NUMBERS: usize = 3;
-
 /// Threads of a warp.
 pub const WARP: u32 = 32;

@@ -113,8 +113,8 @@ macro_rules! kernels {
         ///
         /// # Safety
         ///
-        /// `cycles` must be valid for [`NUMBERS`](crate::NUMBERS) numbers for each warp of the grid;
-        /// blocks must have one dimension and whole warps.
+        /// `cycles` must be valid for two numbers for each warp of the grid; blocks must have one
+        /// dimension and whole warps.
         #[profiler_device::profiled($($options)*)]
         #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($kernel)))]
         pub(crate) unsafe extern "ptx-kernel" fn $kernel(
@@ -124,7 +124,7 @@ macro_rules! kernels {
             iterations: u32,
         ) {
             let scheme = $scheme(profiler_device::recorder!());
-            // SAFETY: the kernel's caller gives these numbers for each warp, and blocks of one
+            // SAFETY: the kernel's caller gives a pair of numbers for each warp, and blocks of one
             // dimension.
             unsafe { crate::template::measure::<$body, $recorded>(scheme, cycles, iterations) }
         }

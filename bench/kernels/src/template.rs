@@ -20,8 +20,8 @@ use core::arch::asm;
 
 use profiler_kernel::thread::sync_threads;
 
+use crate::WARP;
 use crate::instructions::{block, clock64, lane, opaque_increment, thread, threads};
-use crate::{NUMBERS, WARP};
 
 /// A way to record regions.
 pub(crate) trait Scheme {
@@ -37,9 +37,9 @@ pub(crate) trait Scheme {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Left {
     /// What must not be optimised away.
-    pub(crate) rest: u64,
+    pub(crate) rest: u32,
     /// Cycles that it took to copy a ring to the room; 0 where there is none.
-    pub(crate) flush: u64,
+    pub(crate) flush: u32,
 }
 
 macro_rules! fma {
@@ -85,13 +85,13 @@ fn body<const N: u32, const E: u32, const NUMBER: u32>(scheme: &mut impl Scheme,
     work::<1>(x);
 }
 
-/// Times the loop; lane 0 of each warp writes `t1 - t0`, the cycles of its ring's flush and something
-/// that nobody reads to its [`NUMBERS`] in `cycles`.
+/// Times the loop; lane 0 of each warp writes `t1 - t0` to its pair in `cycles`, and behind it the cycles
+/// of its ring's flush in the upper half of a number whose lower half nobody reads.
 ///
 /// # Safety
 ///
-/// `cycles` must be valid for [`NUMBERS`] numbers for each warp of the grid, aligned to 8; blocks must
-/// have one dimension.
+/// `cycles` must be valid for two numbers for each warp of the grid, aligned to 8; blocks must have
+/// one dimension.
 #[inline(always)]
 pub(crate) unsafe fn measure<const N: u32, const E: u32>(
     mut scheme: impl Scheme,
@@ -114,12 +114,11 @@ pub(crate) unsafe fn measure<const N: u32, const E: u32>(
     let elapsed = clock64() - begin;
     let Left { rest, flush } = scheme.leave();
     if lane() == 0 {
-        let first = NUMBERS * warp_of_grid() as usize;
-        // SAFETY: this warp's numbers.
+        let pair = 2 * warp_of_grid() as usize;
+        // SAFETY: this warp's pair.
         unsafe {
-            cycles.add(first).write(elapsed);
-            cycles.add(first + 1).write(flush);
-            cycles.add(first + 2).write(rest ^ u64::from(x.to_bits()));
+            cycles.add(pair).write(elapsed);
+            cycles.add(pair + 1).write(u64::from(flush) << 32 | u64::from(rest ^ x.to_bits()));
         }
     }
 }
@@ -157,9 +156,9 @@ macro_rules! kernels {
         ///
         /// # Safety
         ///
-        /// `cycles` must be valid for [`NUMBERS`](crate::NUMBERS) numbers for each warp of the grid,
-        /// and `buffer` for a room of `room_bytes` bytes for each, which begins at a multiple of them
-        /// and takes all that the scheme writes; blocks must have one dimension and whole warps.
+        /// `cycles` must be valid for two numbers for each warp of the grid, and `buffer` for a room
+        /// of `room_bytes` bytes for each, which begins at a multiple of them and takes all that the
+        /// scheme writes; blocks must have one dimension and whole warps.
         #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($kernel)))]
         pub(crate) unsafe extern "ptx-kernel" fn $kernel(
             cycles: *mut u64,
@@ -168,7 +167,7 @@ macro_rules! kernels {
             iterations: u32,
         ) {
             let $room = $crate::forms::Room::new(buffer, room_bytes);
-            // SAFETY: the kernel's caller gives these numbers for each warp, and blocks of one
+            // SAFETY: the kernel's caller gives a pair of numbers for each warp, and blocks of one
             // dimension.
             unsafe { $crate::template::measure::<$body, $recorded>($scheme, cycles, iterations) }
         }
