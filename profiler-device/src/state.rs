@@ -69,7 +69,7 @@ impl State {
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_block(kernel: SiteId, config: Config, block: u64) -> Self {
-        Self::enter_selected(kernel, config, Constant, None, block)
+        Self::enter_together(kernel, config, Constant, None, block)
     }
 
     /// [`State::enter_block`] with a descriptor of its own.
@@ -85,7 +85,7 @@ impl State {
         block: u64,
         descriptor: DescriptorPtr,
     ) -> Self {
-        Self::enter_selected(kernel, config, descriptor, Some(descriptor), block)
+        Self::enter_together(kernel, config, descriptor, Some(descriptor), block)
     }
 
     /// A thread that records nothing, of which the compiler knows it: clocks are not even read.
@@ -109,6 +109,20 @@ impl State {
             attachments: Cell::new(0),
             explicit: None,
         }
+    }
+
+    /// Lane 0 does more than others here, and some warps do nothing. Behind it they are together again.
+    #[inline(always)]
+    fn enter_together(
+        kernel: SiteId,
+        config: Config,
+        descriptor: impl Descriptor,
+        explicit: Option<DescriptorPtr>,
+        block: u64,
+    ) -> Self {
+        let state = Self::enter_selected(kernel, config, descriptor, explicit, block);
+        hardware::converge();
+        state
     }
 
     #[inline(always)]
@@ -165,7 +179,10 @@ impl State {
             room,
             leader: if leads { room.share } else { Share::NONE }.held(),
             cursor: Cell::new(0),
-            last: Cell::new([0; 3]),
+            // Nothing was stored yet, and any words will do. Where they differ between lanes, ptxas does
+            // not take stamps for alike in all lanes, nor moves them through uniform registers; and
+            // the registers that it takes leave no unit waiting (docs/how-it-costs.md).
+            last: Cell::new([slot; 3]),
             attachments: Cell::new(0),
             explicit,
         }
@@ -375,7 +392,7 @@ fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> Option<u64> 
     }
     let [x, y, z] = hardware::block_index();
     let [width, height, _] = hardware::grid_dim();
-    let block = (u64::from(z) * u64::from(height) + u64::from(y)) * u64::from(width) + u64::from(x);
+    let block = times_plus(times_plus(u64::from(z), height, y), width, x);
     let mut ordinal = block.checked_sub(u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>()))?;
     let stride = descriptor.u32::<{ offset::BLOCK_STRIDE }>();
     if stride > 1 {
@@ -388,6 +405,15 @@ fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> Option<u64> 
     }
     let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
     (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)
+}
+
+/// `factor * width + index`, where the index takes one register, and not two with a zero in one: a kernel
+/// keeps the indices of its block for long.
+#[inline(always)]
+fn times_plus(factor: u64, width: u32, index: u32) -> u64 {
+    let product = factor * u64::from(width);
+    let (low, carries) = (product as u32).overflowing_add(index);
+    u64::from((product >> 32) as u32 + u32::from(carries)) << 32 | u64::from(low)
 }
 
 /// The lanes that a warp has: all 32, but for the last warp of a block whose size is no multiple of

@@ -184,7 +184,7 @@ impl Descriptor for DescriptorPtr {
 
 #[cfg(feature = "enabled")]
 pub(crate) use imp::{
-    atomic_add_u64, broadcast, clock64_after, cluster_rank, globaltimer_after, hold, is_unwinding,
-    order_before_host, publish_unit, publish_unit_if, publish_word, store_unit, store_unit_if,
-    store_word, unit_address,
+    atomic_add_u64, broadcast, clock64_after, cluster_rank, converge, globaltimer_after, hold,
+    is_unwinding, order_before_host, publish_unit, publish_unit_if, publish_word, store_unit,
+    store_unit_if, store_word, unit_address,
 };

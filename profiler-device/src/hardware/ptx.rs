@@ -231,6 +231,19 @@ pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
     received
 }
 
+/// Where the lanes of a warp meet again, though nothing is left to wait for. ptxas then takes what follows
+/// for code in which no warp is parted, and keeps in uniform registers what all lanes compute alike
+/// (docs/how-it-costs.md, "Entry"). Lanes that a warp does not have, or that have ended, are not waited
+/// for.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn converge() {
+    convergence_guard();
+    // SAFETY: callers come here with all lanes of the warp; no memory is touched. Not `nomem`, so that
+    // it stays where it is written.
+    unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack, preserves_flags)) };
+}
+
 /// `pure`: the descriptor does not change while a kernel runs.
 #[cfg(feature = "enabled")]
 #[inline(always)]

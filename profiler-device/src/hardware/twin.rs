@@ -50,6 +50,9 @@ pub(crate) fn broadcast(mask: u32, value: u32) -> u32 {
 }
 
 #[cfg(feature = "enabled")]
+pub(crate) fn converge() {}
+
+#[cfg(feature = "enabled")]
 pub(super) fn constant_u32<const OFFSET: u32>() -> u32 {
     emulator::constant_u32(OFFSET as usize)
 }

@@ -55,6 +55,7 @@ const LIST: [(&str, Functions); 3] = [
             ("constant_u32", RECORDS),
             ("constant_u64", RECORDS),
             ("convergence_guard", WARPS),
+            ("converge", ROOMS),
             ("convergent_active_mask", WARPS),
             ("ctaid_x", REGISTERS),
             ("ctaid_y", REGISTERS),
