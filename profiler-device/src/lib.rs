@@ -56,6 +56,7 @@
 pub mod hardware;
 
 mod config;
+mod selection;
 mod site;
 mod value;
 
@@ -96,6 +97,7 @@ pub mod __private {
     pub use crate::calibration::__profiler_calibrate_v2;
     pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
+    pub use crate::selection::is_selected;
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
 
