@@ -143,8 +143,7 @@ impl Kernels {
     /// Called again, it adds to the names. Annotations of one name are selected together, wherever
     /// they stand. A name list is selected as a whole, by its own name (`TASK`), as which of its names
     /// a region bears is known at run time only; a name in it is an error, as is a name that no
-    /// annotation of the crate bears. [`Ptx::regions`] and [`Ptx::marks`] list those that
-    /// there are.
+    /// annotation of the crate bears. [`Ptx::regions`] and [`Ptx::marks`] list those that there are.
     ///
     /// The sites of the others stay in the site table, without records. What is written by hand
     /// around [`site!`] is selected by the site's name too, but for asking who records (`elected`

@@ -28,6 +28,9 @@
 //! leave nothing behind: the PTX is that of the kernel without annotations. With it, and no session
 //! attached, a warp reads one word of constant memory and records nothing.
 //!
+//! With the feature `only` the build chooses by name what is compiled in, and annotations of other
+//! names leave nothing behind either; `Kernels::only` of profiler-build switches it on.
+//!
 //! # While the kernel runs, and after it failed
 //!
 //! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to memory
