@@ -51,7 +51,7 @@ pub fn write<'n>(names: impl IntoIterator<Item = &'n str>, out: &mut impl Write)
     Ok(())
 }
 
-/// Whether a list that [`write`] has written holds a name.
+/// Whether a list that [`write()`] has written holds a name.
 #[must_use]
 pub const fn holds(list: &str, name: &str) -> bool {
     let (list, name) = (list.as_bytes(), name.as_bytes());
