@@ -1,19 +1,23 @@
 //! Compiles the examples' kernels to PTX, where there is a compiler for nvptx64. Without one the
 //! build warns, and the examples run on the emulator.
 
-use profiler_build::{Kernels, LaunchBounds};
+mod kernels;
+
+use std::path::Path;
+
+use kernels::kernels;
+use profiler_build::LaunchBounds;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for example in ["quickstart", "softmax", "gemm", "pipeline", "persistent", "watch"] {
-        Kernels::new(format!("{example}/kernels")).build_or_warn()?;
+        kernels(Path::new(""), example).build_or_warn()?;
     }
     hopper_gemm()
 }
 
 /// Twice: with annotations, and for comparison without.
 fn hopper_gemm() -> Result<(), Box<dyn std::error::Error>> {
-    // PTX 8.3: the fence for tensor maps.
-    let kernels = Kernels::new("hopper_gemm/kernels").target("sm_90a").ptx_version(83);
+    let kernels = kernels(Path::new(""), "hopper_gemm");
     kernels.clone().build_or_warn()?;
     // Those that `#[profiled]` gives the kernel.
     let bounds = LaunchBounds { max_threads: 384, min_blocks: 1, max_registers: 0 };

@@ -58,10 +58,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let kernels = Kernels::new("kernels/intrinsics").target("sm_90").ptx_version(80);
     compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
+    for (name, kernels) in selected() {
+        compiles &= compile(&kernels, name, true)?;
+    }
     if !compiles {
         println!("cargo::rustc-cfg=no_nvptx_compiler");
     }
     Ok(())
+}
+
+/// The kernel of `selected`: with all annotations, with some of them compiled in, and with only those
+/// in its source.
+fn selected() -> [(&'static str, Kernels); 3] {
+    let kernels = Kernels::new("kernels/selected");
+    let only = kernels.clone().only(["wait"]).only(["TASK"]);
+    let alone = kernels.clone().feature("alone");
+    [("selected_all", kernels), ("selected", only), ("selected_alone", alone)]
 }
 
 /// Whether there is a compiler; none is an error where tools are required.

@@ -29,6 +29,7 @@
 
 mod arguments;
 mod check;
+mod half_density;
 mod measure;
 mod report;
 
@@ -52,6 +53,8 @@ pub struct Run {
     arguments: Arguments,
     size: Size,
     host: HostRecorder,
+    /// PTX of the same kernels with half of their regions.
+    halves: Vec<&'static str>,
 }
 
 impl Run {
@@ -121,7 +124,9 @@ fn run_with(
     report::print_backend(name, &backend);
     let default = if backend.is_gpu() { Size::Full } else { Size::Small };
     let size = arguments.size.unwrap_or(default);
-    let run = Run { name, backend, arguments, size, host: HostRecorder::new() };
+    let halves = half_density::read(&arguments.half_density, &backend)?;
+    let run = Run { name, backend, arguments, size, host: HostRecorder::new(), halves };
     let outcome = example(&run)?;
+    half_density::check(&run, &outcome.measured.trace)?;
     outcome.print_and_write(&run)
 }

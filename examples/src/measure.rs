@@ -9,14 +9,14 @@ use profiler_host::{
 use crate::Run;
 
 /// How often each of the two is timed on the GPU.
-const REPEATS: usize = 21;
+pub(crate) const REPEATS: usize = 21;
 
 /// What `launch!` launches on: a session, or the back end itself for a run without profiling.
 #[derive(Debug)]
-pub struct Launcher<'l, 'b>(On<'l, 'b>);
+pub struct Launcher<'l, 'b>(pub(crate) On<'l, 'b>);
 
 #[derive(Debug)]
-enum On<'l, 'b> {
+pub(crate) enum On<'l, 'b> {
     Plain(&'l Backend),
     Profiled(&'l mut Session<'b>),
 }
@@ -149,13 +149,13 @@ impl Run {
             }
         };
         let shown;
-        let profiler = if self.arguments.host {
+        let profiler_in_use = if self.arguments.host {
             shown = profiler.with_host(&self.host);
             &shown
         } else {
             profiler
         };
-        let mut session = self.backend.session(profiler)?;
+        let mut session = self.backend.session(profiler_in_use)?;
         let mut profiled = Vec::new();
         for _ in 0..if self.backend.is_gpu() { REPEATS } else { 1 } {
             session.reset()?;
@@ -170,11 +170,18 @@ impl Run {
         };
         let read = read()?;
         let mut capture = session.capture()?;
-        capture.observer_effect = timing.map(|Timing { plain, profiled, .. }| ObserverEffect {
-            without_ns: plain.as_nanos() as f64,
-            with_ns: profiled.as_nanos() as f64,
-        });
-        Ok((Measured { trace: session.decode(&capture), capture, timing }, read))
+        let mut trace = session.decode(&capture);
+        // Its memory is needed for the sessions to come.
+        drop(session);
+        if let Some(Timing { plain, profiled, .. }) = timing {
+            capture.observer_effect = Some(ObserverEffect {
+                without_ns: plain.as_nanos() as f64,
+                with_ns: profiled.as_nanos() as f64,
+                regions: self.beside_half(&trace, profiler, &mut prepare, &mut launch)?,
+            });
+            trace.observer_effect.clone_from(&capture.observer_effect);
+        }
+        Ok((Measured { trace, capture, timing }, read))
     }
 
     /// The profiler with `1 / times` of the room that a first launch needs.

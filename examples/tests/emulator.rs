@@ -95,6 +95,18 @@ fn help_names_the_options_and_an_example() {
 }
 
 #[test]
+fn half_density_needs_a_gpu() {
+    for (name, reason) in
+        [("quickstart", "this runs on the emulator"), ("watch", "takes no --half-density")]
+    {
+        let output = run(name, &["--backend", "emulator", "--half-density", "half.ptx"]);
+        assert!(!output.status.success(), "{name}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(reason), "{name}: {errors}");
+    }
+}
+
+#[test]
 fn a_wrong_argument_fails() {
     let output = run("quickstart", &["--size", "medium"]);
     assert!(!output.status.success());

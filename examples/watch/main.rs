@@ -25,6 +25,9 @@ fn main() -> ExitCode {
 }
 
 fn watch(arguments: &Arguments) -> Result<(), Failure> {
+    if !arguments.half_density.is_empty() {
+        return Err("it measures nothing, and takes no --half-density".into());
+    }
     let backend = Backend::choose(arguments.backend, include_ptx!("watch_kernels"))?;
     println!("watch runs on: {backend}");
     let size = arguments.size.unwrap_or(if backend.is_gpu() { Size::Full } else { Size::Small });

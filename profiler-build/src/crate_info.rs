@@ -20,6 +20,8 @@ pub(crate) struct CrateInfo {
     pub(crate) library: String,
     /// The name by which it knows profiler-device, if it depends on it.
     pub(crate) device_dependency: Option<String>,
+    /// Whether a crate may have annotations that cargo does not watch.
+    pub(crate) has_fixed_annotations: bool,
     /// Manifests and source folders of the crate and of all crates that it takes by path.
     pub(crate) sources: Vec<PathBuf>,
 }
@@ -52,14 +54,30 @@ impl CrateInfo {
             .and_then(|target| target["name"].as_str())
             .ok_or_else(|| bad("it has no library".to_owned()))?
             .replace('-', "_");
-        let device_dependency = array(&package["dependencies"])
-            .filter(|dependency| dependency["kind"].is_null())
-            .find(|dependency| dependency["name"] == DEVICE_CRATE)
-            .and_then(|dependency| {
-                dependency["rename"].as_str().or(dependency["name"].as_str()).map(str::to_owned)
-            });
-        Ok(Self { library, device_dependency, sources: sources(&metadata, &packages, id) })
+        let device_dependency = dependency_on_device(package).and_then(|dependency| {
+            dependency["rename"].as_str().or(dependency["name"].as_str()).map(str::to_owned)
+        });
+        let used = used_by(id, &metadata, &packages);
+        Ok(Self {
+            library,
+            device_dependency,
+            has_fixed_annotations: used.iter().any(|package| has_fixed_annotations(package)),
+            sources: sources(&metadata, &used),
+        })
     }
+}
+
+/// How a package depends on profiler-device, if it does.
+fn dependency_on_device(package: &Value) -> Option<&Value> {
+    array(&package["dependencies"])
+        .filter(|dependency| dependency["kind"].is_null())
+        .find(|dependency| dependency["name"] == DEVICE_CRATE)
+}
+
+/// Whether a package may have annotations and is not watched by cargo: it comes from a registry or a
+/// repository.
+fn has_fixed_annotations(package: &Value) -> bool {
+    !package["source"].is_null() && dependency_on_device(package).is_some()
 }
 
 /// Runs `cargo metadata`.
@@ -91,16 +109,16 @@ fn metadata(folder: &Path, manifest: &Path, toolchain: Option<&Toolchain>) -> Re
         .map_err(|source| bad(format!("cargo metadata cannot be read ({source})")))
 }
 
-/// Walks the resolved dependencies from `root`, and lists what belongs to packages without a
-/// registry or repository behind them: those can change between builds.
-fn sources(metadata: &Value, packages: &HashMap<&str, &Value>, root: &str) -> Vec<PathBuf> {
+/// The package `root` and those that it depends on, as far as dependencies are resolved.
+fn used_by<'m>(
+    root: &'m str,
+    metadata: &'m Value,
+    packages: &HashMap<&str, &'m Value>,
+) -> Vec<&'m Value> {
     let nodes: HashMap<&str, &Value> = array(&metadata["resolve"]["nodes"])
         .filter_map(|node| Some((node["id"].as_str()?, node)))
         .collect();
-    let mut sources = Vec::new();
-    if let Some(workspace) = metadata["workspace_root"].as_str() {
-        sources.extend(["Cargo.toml", "Cargo.lock"].map(|file| Path::new(workspace).join(file)));
-    }
+    let mut used = Vec::new();
     let mut seen = HashSet::from([root]);
     let mut waiting = vec![root];
     while let Some(id) = waiting.pop() {
@@ -109,9 +127,19 @@ fn sources(metadata: &Value, packages: &HashMap<&str, &Value>, root: &str) -> Ve
                 waiting.push(next);
             }
         }
-        let Some(package) = packages.get(id).filter(|package| package["source"].is_null()) else {
-            continue;
-        };
+        used.extend(packages.get(id));
+    }
+    used
+}
+
+/// What belongs to packages without a registry or repository behind them: those can change between
+/// builds.
+fn sources(metadata: &Value, used: &[&Value]) -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    if let Some(workspace) = metadata["workspace_root"].as_str() {
+        sources.extend(["Cargo.toml", "Cargo.lock"].map(|file| Path::new(workspace).join(file)));
+    }
+    for package in used.iter().filter(|package| package["source"].is_null()) {
         sources.extend(package["manifest_path"].as_str().map(PathBuf::from));
         for target in array(&package["targets"]) {
             let kinds: Vec<&str> = array(&target["kind"]).filter_map(Value::as_str).collect();
@@ -132,4 +160,32 @@ fn sources(metadata: &Value, packages: &HashMap<&str, &Value>, root: &str) -> Ve
 /// The elements of an array; none of anything else.
 fn array(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use serde_json::json;
+
+    use super::{has_fixed_annotations, used_by};
+
+    #[test]
+    fn annotations_are_looked_for_in_what_the_device_crate_uses() {
+        let package = |source: Option<&str>, dependency: &str| json!({ "source": source, "dependencies": [{ "name": dependency, "kind": null }] });
+        let list = [
+            ("kernels", package(None, "profiler-device")),
+            ("plain", package(Some("registry"), "libm")),
+            ("annotated", package(Some("registry"), "profiler-device")),
+        ];
+        let packages: HashMap<&str, _> = list.iter().map(|(id, package)| (*id, package)).collect();
+        let found = |used: &[&str]| {
+            let metadata =
+                json!({ "resolve": { "nodes": [{ "id": "kernels", "dependencies": used }] } });
+            let packages = used_by("kernels", &metadata, &packages);
+            (packages.len(), packages.into_iter().any(has_fixed_annotations))
+        };
+        assert_eq!(found(&["plain"]), (2, false));
+        assert_eq!(found(&["plain", "annotated", "unknown"]), (3, true));
+    }
 }

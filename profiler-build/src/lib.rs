@@ -42,6 +42,7 @@ mod environment;
 mod error;
 mod nested;
 mod process;
+mod selection;
 mod toolchain;
 
 use std::fmt::Write as _;
@@ -52,6 +53,7 @@ pub use error::{Error, ProcessError};
 
 use crate_info::CrateInfo;
 use nested::{Job, file_error};
+use selection::Annotations;
 use toolchain::{CARGO_VARIABLE, Search, Toolchain};
 
 /// PTX 7.1: what the compiler writes for sm_80 is 7.0, and `mbarrier.test_wait.parity` came after it.
@@ -67,6 +69,7 @@ pub struct Kernels {
     ptx_version: u32,
     features: Vec<String>,
     profile_enabled: bool,
+    only: Option<Vec<String>>,
     launch_bounds: Vec<(String, LaunchBounds)>,
     out_dir: Option<PathBuf>,
     target_dir: Option<PathBuf>,
@@ -94,6 +97,7 @@ impl Kernels {
             ptx_version: DEFAULT_PTX_VERSION,
             features: Vec::new(),
             profile_enabled: true,
+            only: None,
             launch_bounds: Vec::new(),
             out_dir: None,
             target_dir: None,
@@ -127,6 +131,35 @@ impl Kernels {
     /// the device crate's manifest switches the feature on itself.
     pub fn profile_enabled(mut self, enabled: bool) -> Self {
         self.profile_enabled = enabled;
+        self
+    }
+
+    /// Compiles in only the annotations that bear one of these names: regions and tokens, device
+    /// functions with `#[profiled]`, marks, signals and waits. The others leave no instruction behind,
+    /// as with profiling off, so that a kernel which loses time to all of its regions loses only what
+    /// the chosen ones cost. Kernels stay, and so does [`profile_anchor!`], which has no name; without
+    /// any name it is they alone that record.
+    ///
+    /// Called again, it adds to the names. Annotations of one name are selected together, wherever
+    /// they stand. A name list is selected as a whole, by its own name (`TASK`), as which of its names
+    /// a region bears is known at run time only; a name in it is an error, as is a name that no
+    /// annotation of the crate bears. [`Ptx::regions`] and [`Ptx::marks`] list those that there are.
+    ///
+    /// The sites of the others stay in the site table, without records. What is written by hand
+    /// around [`site!`] is selected by the site's name too, but for asking who records (`elected`
+    /// takes a vote). On the emulator every annotation records.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), profiler_build::Error> {
+    /// profiler_build::Kernels::new("kernels").only(["wait", "store"]).build_or_warn()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// [`profile_anchor!`]: https://docs.rs/profiler-device/latest/profiler_device/macro.profile_anchor.html
+    /// [`site!`]: https://docs.rs/profiler-device/latest/profiler_device/macro.site.html
+    pub fn only(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.only.get_or_insert_default().extend(names.into_iter().map(Into::into));
         self
     }
 
@@ -212,8 +245,20 @@ impl Kernels {
         self.tell_cargo(&watched)?;
         let out_dir = self.output_folder()?;
         let mut features = self.features.clone();
-        if let Some(dependency) = info.device_dependency.as_ref().filter(|_| self.profile_enabled) {
+        let runtime = info.device_dependency.as_ref().filter(|_| self.profile_enabled);
+        if let Some(dependency) = runtime {
             features.push(format!("{dependency}/enabled"));
+        }
+        if self.only.is_some() {
+            let Some(dependency) = runtime else {
+                let reason = if self.profile_enabled {
+                    "the crate does not depend on profiler-device itself; add it to its dependencies"
+                } else {
+                    "Kernels::profile_enabled is false; leave out one of the two"
+                };
+                return Err(Error::NothingToSelect { folder, reason });
+            };
+            features.push(format!("{dependency}/only"));
         }
         let outcome = Job {
             folder: &folder,
@@ -221,12 +266,16 @@ impl Kernels {
             toolchain,
             target: &self.target,
             features,
+            only: self.only.as_deref().map(selection::encode),
             target_root: &self.target_root(&out_dir),
             assembly: &out_dir.join(format!("{name}.unprocessed.ptx")),
         }
         .run()?;
         let processed = process::process(&outcome.text, &self.launch_bounds)
             .map_err(|source| Error::Process { name: name.clone(), source })?;
+        if let Some(only) = &self.only {
+            processed.annotations.check(only, &name)?;
+        }
         let text = process::raise_version(processed.text, self.ptx_version);
         let path = self.write(&name, &text)?;
         let mut directives: String =
@@ -237,7 +286,8 @@ impl Kernels {
         }
         directives += &path_variable(&name, &path);
         self.tell_cargo(&directives)?;
-        Ok(Ptx { path, name, sites: processed.sites })
+        let Annotations { regions, marks, .. } = processed.annotations;
+        Ok(Ptx { path, name, sites: processed.sites, regions, marks })
     }
 
     fn watch_toolchain(&self, search: &Search) -> Result<(), Error> {
@@ -311,6 +361,11 @@ pub struct Ptx {
     pub name: String,
     /// How many sites the module has.
     pub sites: usize,
+    /// The names of its regions and name lists, each once, in the order of the source, for
+    /// [`Kernels::only`].
+    pub regions: Vec<String>,
+    /// Those of its marks, signals and waits, likewise.
+    pub marks: Vec<String>,
 }
 
 impl Ptx {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use profiler_wire::selection;
 use profiler_wire::site::fnv1a;
 
 use crate::crate_info::CrateInfo;
@@ -35,9 +36,10 @@ pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
     /// The GPU architecture, such as `sm_80`.
     pub(crate) target: &'a str,
-    /// Features of the code generator, such as `+ptx78`.
     /// Features of the device crate.
     pub(crate) features: Vec<String>,
+    /// The list of the annotations that are compiled in, where not all are.
+    pub(crate) only: Option<String>,
     /// The folder in which the shared target folders lie.
     pub(crate) target_root: &'a Path,
     /// Where the compiler writes the PTX text.
@@ -97,7 +99,12 @@ impl Job<'_> {
     /// Shared by all device crates with the same compiler and flags, so that `core` is compiled
     /// once; apart from the outer build's folder, which the outer cargo keeps locked.
     fn target_dir(&self, flags: &[String]) -> PathBuf {
-        let key = format!("{}\n{}", self.toolchain.version, flags.join("\n"));
+        let mut key = format!("{}\n{}", self.toolchain.version, flags.join("\n"));
+        // Of crates from a registry cargo does not watch which variables they read.
+        if let Some(only) = self.only.as_ref().filter(|_| self.info.has_fixed_annotations) {
+            key.push('\n');
+            key.push_str(only);
+        }
         let key = fnv1a(key.as_bytes()) as u32;
         self.target_root.join("nvptx").join(format!("{}-{key:08x}", self.target))
     }
@@ -111,7 +118,11 @@ impl Job<'_> {
             .env("RUSTC", &self.toolchain.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join(FLAG_SEPARATOR))
-            .envs(PROFILE);
+            .envs(PROFILE)
+            .env_remove(selection::VARIABLE);
+        if let Some(only) = &self.only {
+            command.env(selection::VARIABLE, only);
+        }
         if let Some(jobs) = jobs {
             command.env("CARGO_BUILD_JOBS", jobs);
         }

@@ -3,8 +3,8 @@
 mod support;
 
 use expect_test::expect;
-use profiler_trace::ObserverEffect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{ObserverEffect, RegionEffect, RegionLengths};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
 use support::{Folder, check};
@@ -536,16 +536,28 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     warp.leave(2000, 1_001_000);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are in order");
-    capture.observer_effect = Some(ObserverEffect { without_ns: 1000.0, with_ns: 1250.0 });
+    capture.observer_effect = Some(ObserverEffect {
+        without_ns: 1000.0,
+        with_ns: 1250.0,
+        regions: vec![RegionEffect {
+            name: "load".to_owned(),
+            full: RegionLengths { count: 4, median_ns: 110.0, p95_ns: 140.0 },
+            half: RegionLengths { count: 4, median_ns: 100.0, p95_ns: 120.0 },
+        }],
+    });
     let folder = Folder::new();
     folder.save("own.capture", &capture);
     let text = folder.run("info own.capture").text();
     assert!(text.contains(": wire version 2, 1 kernel, 1 other site, "), "{text}");
     assert!(text.contains("takes 1 µs without a session and 1.25 µs with it, +25.0 %"), "{text}");
+    let line = "cost      beside half of the regions, `load` lasts 100 ns (median; 95th percentile 120), \
+                beside all of them 110 (140), +10.0 %";
+    assert!(text.contains(line), "{text}");
     assert!(!text.contains("calibration"), "{text}");
     let all = folder.run("info own.capture --all").text();
     assert!(all.contains("          and 2 sites of the profiler's own, to measure a"), "{all}");
     let json = folder.run("info own.capture --format json").json();
     assert_eq!(json["modules"][0]["sites"].as_array().map(Vec::len), Some(4));
     assert_eq!(json["observer_effect"]["with_ns"], 1250.0);
+    assert_eq!(json["observer_effect"]["regions"][0]["full"]["p95_ns"], 140.0);
 }

@@ -28,6 +28,9 @@
 //! leave nothing behind: the PTX is that of the kernel without annotations. With it, and no session
 //! attached, a warp reads one word of constant memory and records nothing.
 //!
+//! With the feature `only` the build chooses by name what is compiled in, and annotations of other
+//! names leave nothing behind either; `Kernels::only` of profiler-build switches it on.
+//!
 //! # While the kernel runs, and after it failed
 //!
 //! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to memory
@@ -56,6 +59,7 @@
 pub mod hardware;
 
 mod config;
+mod selection;
 mod site;
 mod value;
 
@@ -96,6 +100,7 @@ pub mod __private {
     pub use crate::calibration::__profiler_calibrate_v2;
     pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
+    pub use crate::selection::is_selected;
     pub use crate::site::{SiteId, entry, site_id};
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
 

@@ -9,8 +9,20 @@ pub use crate::state::State;
 
 use crate::hardware;
 use crate::room::Share;
+use crate::selection::Selected;
 use crate::site::SiteId;
 use crate::value::{Attachment, Payload, Value, Wait};
+
+/// Makes of a leader that of a site: one that records nothing, where the site is not compiled in. No
+/// function, as LLVM takes other registers even for one that gives back what it was given.
+macro_rules! at {
+    ($leader:ident, $site:ident) => {
+        #[cfg(feature = "only")]
+        {
+            $leader.selected = $leader.selected.and($site.selected);
+        }
+    };
+}
 
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
 /// function takes to record into its caller's rooms.
@@ -31,6 +43,7 @@ use crate::value::{Attachment, Payload, Value, Wait};
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,
+    selected: Selected,
 }
 
 impl<'a> Recorder<'a> {
@@ -39,7 +52,7 @@ impl<'a> Recorder<'a> {
     #[inline(always)]
     #[must_use]
     pub fn new(state: &'a State) -> Self {
-        Self { state }
+        Self { state, selected: Selected::new(true) }
     }
 
     /// The handle itself; as a method it works through references as well.
@@ -48,6 +61,15 @@ impl<'a> Recorder<'a> {
     #[must_use]
     pub fn copied(&self) -> Self {
         *self
+    }
+
+    /// The handle for what a site records: for nothing, where the site is not compiled in.
+    #[cfg(feature = "only")]
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use]
+    pub fn at(self, site: SiteId) -> Self {
+        Self { selected: self.selected.and(site.selected), ..self }
     }
 
     /// Whether a session records this warp. False as well where no session is attached.
@@ -64,7 +86,12 @@ impl<'a> Recorder<'a> {
         if matches!(self.state.config.strategy, Strategy::Elected) {
             return self.leader_elected();
         }
-        Leader { state: self.state, leads: self.is_enabled(), share: self.state.leader() }
+        Leader {
+            state: self.state,
+            leads: self.is_enabled(),
+            share: self.state.leader(),
+            selected: self.selected,
+        }
     }
 
     /// This thread, if it is lane 0 of warp 0 of its block and the warp records.
@@ -116,12 +143,12 @@ impl<'a> Recorder<'a> {
     /// This thread, if `leads` and its warp records.
     #[inline(always)]
     fn leads_if(self, leads: bool) -> Leader<'a> {
-        Leader { state: self.state, leads, share: self.state.anyone() }
+        Leader { state: self.state, leads, share: self.state.anyone(), selected: self.selected }
     }
 
     #[inline(always)]
     fn is_enabled(self) -> bool {
-        self.state.config.enabled
+        self.state.config.enabled && self.selected.get()
     }
 }
 
@@ -141,14 +168,24 @@ pub struct Leader<'a> {
     leads: bool,
     /// Of the state.
     share: Share,
+    selected: Selected,
 }
 
+#[cfg_attr(
+    not(feature = "only"),
+    allow(unused_mut, reason = "of a leader nothing changes where all sites are compiled in")
+)]
 impl<'a> Leader<'a> {
     /// Whether the thread records.
     #[inline(always)]
     #[must_use]
     pub fn is_recording(self) -> bool {
         self.leads && self.share.is_any()
+    }
+
+    #[inline(always)]
+    fn is_enabled(self) -> bool {
+        self.state.config.enabled && self.selected.get()
     }
 
     /// Whether it leads, and what it may do then.
@@ -186,18 +223,19 @@ impl<'a> Leader<'a> {
     /// `payload` is `()`, or a [`Payload`](crate::Payload) for a region that carries a value.
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
-    pub fn region<P: Attachment>(self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
+    pub fn region<P: Attachment>(mut self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
+        at!(self, site);
         Region { leader: self, site, track, payload, start: self.begin(site, track) }
     }
 
     /// Begins a region; gives when.
     #[inline(always)]
     fn begin(self, site: SiteId, track: u32) -> u64 {
-        if !self.state.config.enabled {
+        if !self.is_enabled() {
             0
         } else if self.state.config.buffer() == Buffer::Host {
             // Whoever watches sees that it is open.
-            self.append_now(u64::from(track), tag(RecordKind::Begin, site.0))
+            self.append_now(u64::from(track), tag(RecordKind::Begin, site.number))
         } else {
             self.state.stamp()
         }
@@ -207,23 +245,26 @@ impl<'a> Leader<'a> {
     /// and iterations. It is recorded when it ends, as any other, or, as one that is open, when its
     /// token goes out of scope.
     #[inline(always)]
-    pub fn start(self, site: SiteId, track: u32) -> RegionToken<'a> {
+    pub fn start(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
+        at!(self, site);
         RegionToken { leader: self, site, track, start: self.begin(site, track) }
     }
 
     /// Records an instant.
     #[inline(always)]
-    pub fn mark(self, site: SiteId) {
-        if self.state.config.enabled {
-            self.append_now(0, tag(RecordKind::Mark, site.0));
+    pub fn mark(mut self, site: SiteId) {
+        at!(self, site);
+        if self.is_enabled() {
+            self.append_now(0, tag(RecordKind::Mark, site.number));
         }
     }
 
     /// Records an instant with a value.
     #[inline(always)]
-    pub fn mark_value<V: Value>(self, site: SiteId, value: V) {
-        if self.state.config.enabled {
-            self.append_now(value.bits(), tag(V::KIND, site.0));
+    pub fn mark_value<V: Value>(mut self, site: SiteId, value: V) {
+        at!(self, site);
+        if self.is_enabled() {
+            self.append_now(value.bits(), tag(V::KIND, site.number));
         }
     }
 
@@ -233,7 +274,7 @@ impl<'a> Leader<'a> {
     /// from the straight line through those two moments.
     #[inline(always)]
     pub fn anchor(self) {
-        if self.state.config.enabled {
+        if self.is_enabled() {
             // SAFETY: as for `append`.
             unsafe { self.state.append_anchor(self.part()) }
         }
@@ -260,7 +301,7 @@ impl<P: Attachment> Region<'_, P> {
     pub fn end_after<T: Wait>(self, value: &T) {
         let this = core::mem::ManuallyDrop::new(self);
         let state = this.leader.state;
-        if state.config.enabled {
+        if this.leader.is_enabled() {
             // First, as it is the user's code and may record.
             let folded = value.fold();
             let stores = this.leader.stores();
@@ -275,7 +316,7 @@ impl<P: Attachment> Region<'_, P> {
             Buffer::Global => range_kind(self.track),
             Buffer::Host => RecordKind::End,
         };
-        let kind = tag(kind, self.site.0);
+        let kind = tag(kind, self.site.number);
         let data = match state.config.buffer() {
             Buffer::Global => range_data(self.track, self.start),
             Buffer::Host => u64::from(self.track),
@@ -284,7 +325,7 @@ impl<P: Attachment> Region<'_, P> {
         // SAFETY: share, answer and address are this very state's, and of this unit.
         unsafe { state.append(self.leader.part(), stores, address, data, kind, end) }
         if let Some(kind) = P::KIND {
-            self.leader.append_attachment(self.payload.bits(), tag(kind, self.site.0), end);
+            self.leader.append_attachment(self.payload.bits(), tag(kind, self.site.number), end);
         }
     }
 }
@@ -293,7 +334,7 @@ impl<P: Attachment> Drop for Region<'_, P> {
     #[inline(always)]
     fn drop(&mut self) {
         let state = self.leader.state;
-        if state.config.enabled && !hardware::is_unwinding() {
+        if self.leader.is_enabled() && !hardware::is_unwinding() {
             let stores = self.leader.stores();
             self.record(stores, state.stamp());
         }
@@ -341,9 +382,12 @@ impl Drop for RegionToken<'_> {
     fn drop(&mut self) {
         let config = self.leader.state.config;
         // Where the host reads meanwhile it is there already.
-        if config.enabled && config.buffer() == Buffer::Global && !hardware::is_unwinding() {
+        if self.leader.is_enabled()
+            && config.buffer() == Buffer::Global
+            && !hardware::is_unwinding()
+        {
             let data = record::stamp(self.track, self.start);
-            self.leader.append_now(data, tag(RecordKind::Open, self.site.0));
+            self.leader.append_now(data, tag(RecordKind::Open, self.site.number));
         }
     }
 }

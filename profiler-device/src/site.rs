@@ -1,10 +1,15 @@
 //! Sites: the numbers by which records name kernels, regions and marks.
 
-use profiler_wire::site::{Buffer, Names, SiteEntry, SiteKind};
+use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteEntry, SiteKind};
+
+use crate::selection::Selected;
 
 /// The number of a site, 20 bits; a constant in the machine code. Made by [`site!`](crate::site!).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SiteId(pub(crate) u32);
+pub struct SiteId {
+    pub(crate) number: u32,
+    pub(crate) selected: Selected,
+}
 
 impl SiteId {
     /// The `index`-th id of a name list of `len` names; an index out of range gives the id behind
@@ -12,7 +17,7 @@ impl SiteId {
     #[inline(always)]
     #[must_use]
     pub fn nth(self, index: u32, len: u32) -> Self {
-        Self(self.0 + if index < len { index } else { len })
+        Self { number: self.number + if index < len { index } else { len }, ..self }
     }
 }
 
@@ -36,10 +41,12 @@ pub const fn entry(
     module: &'static str,
     line: u32,
     column: u32,
+    selected: bool,
 ) -> SiteEntry<'static> {
     let mut entry = SiteEntry::new(kind, name, file, module, line, column);
     entry.unit = unit;
-    entry.strategy = strategy;
+    // Nobody needs room for what is not compiled in.
+    entry.strategy = if selected { strategy } else { STRATEGY_OF_KERNEL };
     entry.buffer = buffer;
     entry.symbol = symbol;
     entry.max_threads = launch_bounds[0];
@@ -161,8 +168,17 @@ macro_rules! __site {
         kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
         symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
         max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?]
-        $(, buffer = $buffer:ident)? $(,)?
+        $(, buffer = $buffer:ident)? $(, always = $always:literal)? $(,)?
     ) => {{
+        const __PROFILER_SELECTED: $crate::__private::primitive::bool = [
+            $($always,)?
+            $crate::__private::is_selected(
+                $crate::__only!(),
+                $crate::__private::wire::SiteKind::$kind,
+                $name,
+                $crate::__private::core::module_path!(),
+            ),
+        ][0];
         const __PROFILER_ENTRY: $crate::__private::wire::SiteEntry<'static> =
             $crate::__private::entry(
                 $crate::__private::wire::SiteKind::$kind,
@@ -177,6 +193,7 @@ macro_rules! __site {
                 $crate::__private::core::module_path!(),
                 $crate::__private::core::line!(),
                 $crate::__private::core::column!(),
+                __PROFILER_SELECTED,
             );
         const __PROFILER_LENGTH: $crate::__private::primitive::usize =
             __PROFILER_ENTRY.encoded_len();
@@ -190,7 +207,9 @@ macro_rules! __site {
         };
         const __PROFILER_ID: $crate::__private::primitive::u32 =
             $crate::__private::wire::site::hashed_id(__PROFILER_KEY, __PROFILER_ENTRY.ids);
-        $crate::__private::site_id::<__PROFILER_KEY, __PROFILER_ID>(&__PROFILER_SITE)
+        $crate::__private::site_id::<__PROFILER_KEY, __PROFILER_ID, __PROFILER_SELECTED>(
+            &__PROFILER_SITE,
+        )
     }};
 }
 
@@ -203,7 +222,7 @@ macro_rules! __site {
         kind = $kind:ident, name = $name:expr, unit = $unit:expr, strategy = $strategy:expr,
         symbol = $symbol:expr, max_threads = $max_threads:expr, min_blocks = $min_blocks:expr,
         max_registers = $max_registers:expr, names = [$($list:expr),* $(,)?]
-        $(, buffer = $buffer:ident)? $(,)?
+        $(, buffer = $buffer:ident)? $(, always = $always:literal)? $(,)?
     ) => {{
         const _: $crate::__private::wire::SiteEntry<'static> = $crate::__private::entry(
             $crate::__private::wire::SiteKind::$kind,
@@ -218,38 +237,48 @@ macro_rules! __site {
             "",
             0,
             0,
+            true,
         );
-        $crate::__private::site_id::<0, 0>(&[])
+        $crate::__private::site_id::<0, 0, true>(&[])
     }};
 }
 
 /// The id of a site in the code: an immediate operand that the build step replaces by the dense
-/// number of the site. `KEY` finds the site's entry; `HASHED` is the id until then.
+/// number of the site. `KEY` finds the site's entry; `HASHED` is the id until then. Of a site that is
+/// not `SELECTED` no record is made, and nothing is left in the code.
 #[cfg(all(target_arch = "nvptx64", feature = "enabled"))]
 #[doc(hidden)]
 #[inline(always)]
 #[must_use]
-pub fn site_id<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> SiteId {
-    let id: u32;
+pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
+    _entry: &'static [u8],
+) -> SiteId {
+    let selected = Selected::new(SELECTED);
+    if !selected.get() {
+        return SiteId { number: HASHED, selected };
+    }
+    let number: u32;
     // SAFETY: moves a constant into a register; no memory, no other effect.
     unsafe {
         core::arch::asm!(
-            concat!("mov.u32 {id}, {hashed}; // ", profiler_wire::site_marker!(), " {key}"),
-            id = out(reg32) id,
+            concat!("mov.u32 {number}, {hashed}; // ", profiler_wire::site_marker!(), " {key}"),
+            number = out(reg32) number,
             hashed = const HASHED,
             key = const KEY,
             options(pure, nomem, nostack, preserves_flags),
         );
     }
-    SiteId(id)
+    SiteId { number, selected }
 }
 
 #[cfg(not(feature = "enabled"))]
 #[doc(hidden)]
 #[inline(always)]
 #[must_use]
-pub fn site_id<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> SiteId {
-    SiteId(HASHED)
+pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
+    _entry: &'static [u8],
+) -> SiteId {
+    SiteId { number: HASHED, selected: Selected::new(SELECTED) }
 }
 
 #[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
@@ -265,6 +294,9 @@ mod registry {
     use std::sync::{Mutex, PoisonError};
 
     use profiler_wire::site::ID_OFFSET;
+
+    use super::SiteId;
+    use crate::selection::Selected;
 
     #[derive(Default)]
     struct Registry {
@@ -286,12 +318,15 @@ mod registry {
     /// The id of a site: registers its entry if it is new.
     #[doc(hidden)]
     #[must_use]
-    pub fn site_id<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> super::SiteId {
+    pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
+        entry: &'static [u8],
+    ) -> SiteId {
+        let of = |number| SiteId { number, selected: Selected::new(SELECTED) };
         let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         let registry =
             registry.get_or_insert_with(|| Registry { next_id: 1, ..Registry::default() });
         if let Some(&id) = registry.ids.get(entry) {
-            return super::SiteId(id);
+            return of(id);
         }
         let id = registry.next_id;
         let ids = profiler_wire::SiteEntry::parse(entry).map_or(1, |entry| entry.ids);
@@ -300,6 +335,6 @@ mod registry {
         let mut numbered = entry.to_vec();
         numbered[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&id.to_le_bytes());
         registry.entries.push(numbered);
-        super::SiteId(id)
+        of(id)
     }
 }

@@ -511,7 +511,7 @@ unsafe fn write_entry(address: u64, kernel: SiteId, config: Config, warp: u32) {
         clock: 0,
         globaltimer: 0,
         version: WIRE_VERSION,
-        kernel: kernel.0,
+        kernel: kernel.number,
         record_clock: config.clock,
         grid_id: hardware::grid_id(),
         block: hardware::block_index(),

@@ -166,7 +166,8 @@ fn begin(
                 // A list's own entry does not know this strategy. The host must, to give the lanes
                 // room, so an entry that no record refers to says it.
                 let name = list.to_token_stream().to_string();
-                let site = Site::new("Region", name).with_strategy(Some(by)).tokens(runtime);
+                let site =
+                    Site::new("Region", name).with_strategy(Some(by)).always().tokens(runtime);
                 emit!(let _ = #site;)
             });
             let index = quote_spanned!(at(index)=> (#index) as ::core::primitive::u64);
@@ -174,11 +175,13 @@ fn begin(
         }
     };
     let leader = By::leader(by, runtime, &local);
+    let at_site = runtime.at_site(&local);
     let track = runtime.track(given(arguments.track.as_ref()));
     let call = call(leader, &emit!(__profiler_site), track);
     emit!({
         let #local = #recorder;
         let __profiler_site = #site;
+        #at_site
         #call
     })
 }

@@ -1,6 +1,6 @@
 //! Paths into the runtime crate, and the sites that it keeps.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, LitStr, Path};
@@ -44,8 +44,19 @@ impl Runtime {
     /// called, as if the user had written it there.
     pub(crate) fn hidden_recorder(&self) -> TokenStream {
         let private = self.private();
-        let hidden = proc_macro2::Ident::new(HIDDEN_RECORDER, Span::call_site());
+        let hidden = Ident::new(HIDDEN_RECORDER, Span::call_site());
         emit!(#private::Recorder::copied(&#hidden))
+    }
+
+    /// The statement that makes of the recorder in a variable that of the site in `__profiler_site`.
+    pub(crate) fn at_site(&self, recorder: &Ident) -> TokenStream {
+        let root = self.root();
+        emit!(#root::__at!(#recorder, __profiler_site);)
+    }
+
+    /// The runtime crate.
+    fn root(&self) -> TokenStream {
+        self.0.clone().unwrap_or_else(|| emit!(::profiler_device))
     }
 
     /// The module of what macros expand into.
@@ -85,6 +96,8 @@ pub(crate) struct Site<'a> {
     /// `max_threads`, `min_blocks`, `max_registers`.
     pub(crate) bounds: [Option<&'a Expr>; 3],
     pub(crate) names: &'a [LitStr],
+    /// Whether it is there whichever names the build selects.
+    always: bool,
 }
 
 impl<'a> Site<'a> {
@@ -99,7 +112,12 @@ impl<'a> Site<'a> {
             buffer: Buffer::Global,
             bounds: [None; 3],
             names: &[],
+            always: false,
         }
+    }
+
+    pub(crate) fn always(self) -> Self {
+        Self { always: true, ..self }
     }
 
     pub(crate) fn with_unit(self, unit: Option<&'a LitStr>) -> Self {
@@ -113,9 +131,9 @@ impl<'a> Site<'a> {
     /// The expression that leaves the entry behind and gives its `SiteId`.
     pub(crate) fn tokens(&self, runtime: &Runtime) -> TokenStream {
         let Self { name, names, .. } = self;
-        let root = runtime.0.clone().unwrap_or_else(|| emit!(::profiler_device));
+        let root = runtime.root();
         let private = runtime.private();
-        let kind = proc_macro2::Ident::new(self.kind, Span::mixed_site());
+        let kind = Ident::new(self.kind, Span::mixed_site());
         let unit = self.unit.map_or_else(|| emit!(""), ToTokens::to_token_stream);
         let symbol = self.symbol.as_deref().unwrap_or_default();
         let strategy = match self.strategy {
@@ -143,6 +161,7 @@ impl<'a> Site<'a> {
                 Some(emit!(, buffer = #buffer))
             }
         };
+        let always = self.always.then(|| emit!(, always = true));
         let site = emit!(#root::__site!(
             kind = #kind,
             name = #name,
@@ -154,6 +173,7 @@ impl<'a> Site<'a> {
             max_registers = #max_registers,
             names = [#(#names),*]
             #buffer
+            #always
         ));
         if assertions.is_empty() { site } else { emit!({ #assertions #site }) }
     }

@@ -20,7 +20,7 @@ impl Trace {
         let mut merged = Self {
             device: first.device.clone(),
             record_cost: traces.iter().find_map(|trace| trace.record_cost),
-            observer_effect: first.observer_effect,
+            observer_effect: first.observer_effect.clone(),
             cost_subtracted: first.cost_subtracted,
             clock_mhz: traces.iter().find_map(|trace| trace.clock_mhz),
             ..Self::default()

@@ -9,6 +9,7 @@ use profiler_wire::{SiteKind, Strategy};
 
 use crate::diagnostic::Diagnostics;
 use crate::host::HostTrace;
+use crate::observer_effect::ObserverEffect;
 use crate::record_cost::RecordCost;
 
 /// An index into [`Trace::sites`].
@@ -225,25 +226,6 @@ pub struct DeviceInfo {
     pub clock_mhz: Option<f64>,
 }
 
-/// What recording does to the kernel that is recorded: how long it takes with and without, as the
-/// program that launched it measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ObserverEffect {
-    /// The kernel's time without a session, in nanoseconds.
-    pub without_ns: f64,
-    /// Its time with one.
-    pub with_ns: f64,
-}
-
-impl ObserverEffect {
-    /// How much longer the kernel takes with a session, as a part of its time without. Not finite
-    /// where that time is 0.
-    #[must_use]
-    pub fn relative(&self) -> f64 {
-        self.with_ns / self.without_ns - 1.0
-    }
-}
-
 /// A decoded session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
@@ -263,7 +245,7 @@ pub struct Trace {
     pub origin_ns: u64,
     /// What recording costs, if it was measured.
     pub record_cost: Option<RecordCost>,
-    /// How much longer the kernel takes when it is recorded, if that was measured.
+    /// How much longer the kernel and its regions take when they are recorded, if that was measured.
     pub observer_effect: Option<ObserverEffect>,
     /// Whether [`Trace::subtract_record_cost`] was applied.
     pub cost_subtracted: bool,

@@ -12,7 +12,8 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, ModuleCapture,
-    ObserverEffect, RecordCost, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
+    ObserverEffect, RecordCost, RegionEffect, RegionLengths, SiteIndex, StampCost, StampWait,
+    StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -203,6 +204,12 @@ fn module() -> impl Strategy<Value = ModuleCapture> {
         })
 }
 
+fn region_effect(count: usize, median_ns: f64) -> RegionEffect {
+    let full = RegionLengths { count: count as u64, median_ns, p95_ns: median_ns * 2.0 };
+    let half = RegionLengths { count: u64::MAX, median_ns: f64::INFINITY, p95_ns: 0.1 + 0.2 };
+    RegionEffect { name: format!("a \"region\" {count}"), full, half }
+}
+
 proptest! {
     #[test]
     fn every_field_comes_back(
@@ -216,8 +223,11 @@ proptest! {
             any::<u32>().prop_map(|code| CaptureEnd::Failed { code }),
         ],
     ) {
-        let observer_effect =
-            effect.map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns });
+        let observer_effect = effect.map(|(without_ns, with_ns)| ObserverEffect {
+            without_ns,
+            with_ns,
+            regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
+        });
         let record_cost = costs.map(|(one_lane, elected)| RecordCost { one_lane, elected });
         let capture = Capture {
             device,

@@ -125,7 +125,11 @@ fn regions_back_to_back_wait_for_each_others_records() {
 fn timelines_say_what_recording_costs() {
     let trace = Trace {
         record_cost: Some(RecordCost { one_lane: costs(), ..RecordCost::uniform(0.5, 0.75) }),
-        observer_effect: Some(ObserverEffect { without_ns: 1000.0, with_ns: 1250.0 }),
+        observer_effect: Some(ObserverEffect {
+            without_ns: 1000.0,
+            with_ns: 1250.0,
+            ..ObserverEffect::default()
+        }),
         ..Trace::default()
     };
     let mut bytes = Vec::new();

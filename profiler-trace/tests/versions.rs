@@ -36,7 +36,11 @@ fn kinds() -> Capture {
             .map(|(keep, lanes)| module(keep, lanes).capture().expect("the sites are whole"))
             .into(),
         record_cost: Some(RecordCost::uniform(8.0, 0.5)),
-        observer_effect: Some(ObserverEffect { without_ns: 100.5, with_ns: 103.25 }),
+        observer_effect: Some(ObserverEffect {
+            without_ns: 100.5,
+            with_ns: 103.25,
+            ..ObserverEffect::default()
+        }),
         ..Capture::default()
     }
 }

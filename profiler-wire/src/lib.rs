@@ -20,6 +20,7 @@
 pub mod descriptor;
 pub mod header;
 pub mod record;
+pub mod selection;
 pub mod site;
 pub mod symbol;
 

@@ -11,6 +11,7 @@ mod bundle;
 mod cases;
 mod command;
 mod cost_table;
+mod half_density;
 mod host_bench;
 mod program;
 mod sanitize;

@@ -3,6 +3,8 @@
 #
 #   run.sh [--sanitize] OUT_DIR
 #
+# Examples run at their full size, and once more with each half of their regions compiled in
+# (--half-density), which shows in their trace and log what regions do to each other.
 # Where Python has PyTorch, cuBLAS computes the product of hopper_gemm beside it (OUT_DIR/cublas).
 # Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
 # runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
@@ -55,7 +57,12 @@ if command -v nvidia-smi >/dev/null; then
     nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | tee -a "$summary"
 fi
 for program in "$bundle"/bin/*; do
-    run "$(basename "$program")" "$program" --backend gpu --size full
+    name=$(basename "$program")
+    arguments=(--backend gpu --size full)
+    if [ -e "$bundle/ptx/half/$name-first.ptx" ]; then
+        arguments+=(--half-density "$bundle/ptx/half/$name-first.ptx" "$bundle/ptx/half/$name-second.ptx")
+    fi
+    run "$name" "$program" "${arguments[@]}"
 done
 if python3 -c 'import torch' 2>/dev/null; then
     run cublas python3 "$bundle/cublas.py"

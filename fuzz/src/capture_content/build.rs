@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost, Value,
+    Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost,
+    RegionEffect, RegionLengths, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;
@@ -223,9 +224,15 @@ impl Content {
             },
             modules: modules.into_iter().map(|(module, _)| module).collect(),
             record_cost: self.cost.map(|(before, behind)| RecordCost::uniform(before, behind)),
-            observer_effect: self
-                .cost
-                .map(|(without_ns, with_ns)| ObserverEffect { without_ns, with_ns }),
+            observer_effect: self.cost.map(|(without_ns, with_ns)| ObserverEffect {
+                without_ns,
+                with_ns,
+                regions: vec![RegionEffect {
+                    name: self.name.clone(),
+                    full: RegionLengths { count: 1, median_ns: with_ns, p95_ns: with_ns },
+                    half: RegionLengths { count: 2, median_ns: without_ns, p95_ns: without_ns },
+                }],
+            }),
             end: match self.sm_count % 3 {
                 0 => CaptureEnd::Finished,
                 1 => CaptureEnd::Running,

@@ -14,12 +14,14 @@ use profiler_wire::{WIRE_VERSION, symbol};
 
 use crate::LaunchBounds;
 use crate::error::ProcessError;
+use crate::selection::Annotations;
 use statics::Static;
 
 /// Processed PTX, and what its stamp says.
 pub(crate) struct Processed {
     pub(crate) text: String,
     pub(crate) sites: usize,
+    pub(crate) annotations: Annotations,
 }
 
 /// A replacement of a range of the text.
@@ -76,7 +78,10 @@ pub(crate) fn process(
         sites.len()
     );
     apply(text, edits, &mut out);
-    Ok(Processed { text: out, sites: sites.len() })
+    let mut in_order: Vec<&Site<'_>> = sites.values().collect();
+    in_order.sort_by_key(|site| site.id);
+    let in_order: Vec<&SiteEntry<'_>> = in_order.iter().map(|site| &site.entry).collect();
+    Ok(Processed { text: out, sites: sites.len(), annotations: Annotations::of(&in_order) })
 }
 
 /// Stands for the entry of a kernel whose bounds the build script gives.

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture, RecordCost,
-    Severity, Site, Trace, printable,
+    Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
+    ObserverEffect, RecordCost, Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -136,11 +136,14 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
     for line in record_cost(trace) {
         lines.add("cost", &line);
     }
-    if let Some(effect) = trace.observer_effect {
+    if let Some(effect) = &trace.observer_effect {
         let (without, with) = (duration(effect.without_ns), duration(effect.with_ns));
         let more = effect.relative() * 100.0;
         let line = format!("the kernel takes {without} without a session and {with} with it");
         lines.add("cost", &format!("{line}, {more:+.1} %"));
+        for region in &effect.regions {
+            lines.add("cost", &region.to_string());
+        }
     }
     let (recorded, lost) = (trace.recorded(), trace.lost());
     let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
@@ -407,10 +410,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
             "origin_ns": trace.origin_ns,
         },
         "record_cost": record_cost,
-        "observer_effect": trace.observer_effect.map(|effect| json!({
-            "without_ns": effect.without_ns,
-            "with_ns": effect.with_ns,
-        })),
+        "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),
         "cost_subtracted": trace.cost_subtracted,
         "host": {
             "uncertainty_ns": trace.host.uncertainty_ns,

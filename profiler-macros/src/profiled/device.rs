@@ -1,6 +1,6 @@
 //! Device functions: the whole body is a region.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::{Expr, Type, parse_quote};
 
@@ -32,13 +32,20 @@ pub(super) fn expand(
     let by = given(arguments.by.as_ref());
     let site = Site::new("Region", name).with_strategy(by).tokens(runtime);
     let hidden = body.hidden();
-    let leader = By::leader(by, runtime, &hidden);
+    let local = Ident::new("__profiler_recorder", Span::mixed_site());
+    let leader = By::leader(by, runtime, &local);
+    let at_site = runtime.at_site(&local);
     let track = runtime.track(given(arguments.track.as_ref()));
     let recorder = body.hidden_recorder(&recorder);
     let body = body.with(emit! {
         #inner
         #recorder
-        let __profiler_region = #private::Leader::region(#leader, #site, #track, ());
+        let __profiler_region = {
+            let #local = #hidden;
+            let __profiler_site = #site;
+            #at_site
+            #private::Leader::region(#leader, __profiler_site, #track, ())
+        };
         #statements
     });
     let item = item(attributes, visibility, signature, &body);

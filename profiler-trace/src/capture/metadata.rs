@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host};
-use crate::model::{DeviceInfo, ObserverEffect};
+use crate::model::DeviceInfo;
+use crate::observer_effect::{ObserverEffect, RegionEffect, RegionLengths};
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
 
@@ -52,9 +53,10 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "one_lane": encode_costs(&cost.one_lane),
             "elected": encode_costs(&cost.elected),
         })),
-        "observer_effect": capture.observer_effect.map(|effect| json!({
+        "observer_effect": capture.observer_effect.as_ref().map(|effect| json!({
             "without_ns": float(effect.without_ns),
             "with_ns": float(effect.with_ns),
+            "regions": effect.regions.iter().map(encode_region_effect).collect::<Vec<_>>(),
         })),
         "end": match capture.end {
             CaptureEnd::Finished => json!({ "how": "finished" }),
@@ -83,6 +85,17 @@ fn encode_module(module: &ModuleCapture) -> Value {
         },
         "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<serde_json::Map<_, _>>(),
     })
+}
+
+fn encode_region_effect(region: &RegionEffect) -> Value {
+    let lengths = |lengths: &RegionLengths| {
+        json!({
+            "count": lengths.count,
+            "median_ns": float(lengths.median_ns),
+            "p95_ns": float(lengths.p95_ns),
+        })
+    };
+    json!({ "name": region.name, "full": lengths(&region.full), "half": lengths(&region.half) })
 }
 
 fn encode_costs(costs: &FormCosts) -> Value {
@@ -146,6 +159,12 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
                 Ok::<_, String>(ObserverEffect {
                     without_ns: effect.get("without_ns")?.f64()?,
                     with_ns: effect.get("with_ns")?.f64()?,
+                    regions: effect
+                        .get("regions")
+                        .ok()
+                        .map(|regions| decode_region_effects(&regions))
+                        .transpose()?
+                        .unwrap_or_default(),
                 })
             })
             .transpose()?,
@@ -175,6 +194,22 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
         })
         .collect::<Result<_, _>>()?;
     Ok(Metadata { capture, bytes })
+}
+
+fn decode_region_effects(regions: &Member<'_>) -> Result<Vec<RegionEffect>, String> {
+    let region = |region: Member<'_>| {
+        let lengths = |name: &str| {
+            let lengths = region.get(name)?;
+            Ok::<_, String>(RegionLengths {
+                count: lengths.get("count")?.u64()?,
+                median_ns: lengths.get("median_ns")?.f64()?,
+                p95_ns: lengths.get("p95_ns")?.f64()?,
+            })
+        };
+        let (full, half) = (lengths("full")?, lengths("half")?);
+        Ok(RegionEffect { name: region.get("name")?.string()?, full, half })
+    };
+    regions.array()?.into_iter().map(region).collect()
 }
 
 fn decode_end(end: &Member<'_>) -> Result<CaptureEnd, String> {

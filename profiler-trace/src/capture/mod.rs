@@ -18,7 +18,8 @@ use profiler_wire::Descriptor;
 use profiler_wire::descriptor::Lost;
 
 use crate::host::HostCapture;
-use crate::model::{DeviceInfo, ObserverEffect};
+use crate::model::DeviceInfo;
+use crate::observer_effect::ObserverEffect;
 use crate::record_cost::RecordCost;
 use crate::site_table::SiteTable;
 

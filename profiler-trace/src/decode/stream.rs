@@ -56,7 +56,7 @@ impl<'c> Decoder<'c> {
         let mut head = Trace {
             device: capture.device.clone(),
             record_cost: capture.record_cost,
-            observer_effect: capture.observer_effect,
+            observer_effect: capture.observer_effect.clone(),
             resolution_ns: 1.0,
             alignment_ns: 1.0,
             ..Trace::default()

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
 use crate::model::Trace;
+use crate::observer_effect::ObserverEffect;
 use crate::record_cost::{FormCosts, StampWait, StampWaits};
 
 pub(super) struct Chrome<'t, W> {
@@ -52,10 +53,7 @@ impl<'t, W: Write> Chrome<'t, W> {
                 "one_lane": costs(&cost.one_lane),
                 "elected": costs(&cost.elected),
             })),
-            "observer_effect": trace.observer_effect.map(|effect| json!({
-                "without_ns": effect.without_ns,
-                "with_ns": effect.with_ns,
-            })),
+            "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
         });

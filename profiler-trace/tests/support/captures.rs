@@ -24,7 +24,11 @@ pub(crate) fn small() -> Capture {
             .into(),
         host: host(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
-        observer_effect: Some(ObserverEffect { without_ns: 100.5, with_ns: 103.25 }),
+        observer_effect: Some(ObserverEffect {
+            without_ns: 100.5,
+            with_ns: 103.25,
+            ..ObserverEffect::default()
+        }),
         ..Capture::default()
     }
 }

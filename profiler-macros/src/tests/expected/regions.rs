@@ -8,6 +8,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::region(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -24,6 +25,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::Strategy::WarpGroup.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::region(
             ::profiler_device::__private::Recorder::leader_warp_group(
                 __profiler_recorder,
@@ -41,10 +43,12 @@ fn enclosing() {
             let _ = ::profiler_device::__site!(
                 kind = Region, name = "TASK", unit = "", strategy =
                 ::profiler_device::__private::wire::Strategy::Thread.code(), symbol = "",
-                max_threads = 0, min_blocks = 0, max_registers = 0, names = []
+                max_threads = 0, min_blocks = 0, max_registers = 0, names = [], always =
+                true
             );
             TASK.__site((index) as ::core::primitive::u64)
         };
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::region(
             ::profiler_device::__private::Recorder::leader_thread(__profiler_recorder),
             __profiler_site,
@@ -62,6 +66,7 @@ fn enclosing() {
                 ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol =
                 "", max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
+            ::profiler_device::__at!(__profiler_recorder, __profiler_site);
             ::profiler_device::__private::Leader::region(
                 ::profiler_device::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,
@@ -83,6 +88,7 @@ fn enclosing() {
                 ::renamed::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
                 max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
+            crate::renamed::__at!(__profiler_recorder, __profiler_site);
             crate::renamed::__private::Leader::region(
                 crate::renamed::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,

@@ -8,6 +8,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::Strategy::Block.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::start(
             ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
             __profiler_site,
@@ -28,6 +29,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::mark(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -42,6 +44,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::mark_value(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
@@ -57,6 +60,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::Strategy::Elected.code(), symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::mark_value(
             ::profiler_device::__private::Recorder::leader_elected(__profiler_recorder),
             __profiler_site,
@@ -72,6 +76,7 @@ fn enclosing() {
             ::profiler_device::__private::wire::site::STRATEGY_OF_KERNEL, symbol = "",
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
+        ::profiler_device::__at!(__profiler_recorder, __profiler_site);
         ::profiler_device::__private::Leader::mark_value(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,

@@ -1,0 +1,114 @@
+//! Which annotations are compiled in: what [`Kernels::only`](crate::Kernels::only) names, held
+//! against the sites that the module has.
+
+use profiler_wire::site::{SiteEntry, SiteKind};
+use profiler_wire::{selection, symbol};
+
+use crate::error::Error;
+
+/// The names of a module's annotations.
+#[derive(Debug, Default)]
+pub(crate) struct Annotations {
+    /// Of regions and name lists, each once, in the order of the sites.
+    pub(crate) regions: Vec<String>,
+    /// Of marks, signals and waits, likewise.
+    pub(crate) marks: Vec<String>,
+    /// Names in name lists, and their lists.
+    listed: Vec<(String, String)>,
+}
+
+impl Annotations {
+    /// Those of the sites of a module, in their order.
+    pub(crate) fn of(sites: &[&SiteEntry<'_>]) -> Self {
+        let own = sites.iter().find(|site| site.symbol == symbol::CALIBRATION);
+        let own = own.map(|site| site.module);
+        let is_list =
+            |name: &str| sites.iter().any(|site| site.kind == SiteKind::Names && site.name == name);
+        let mut annotations = Self::default();
+        for site in sites {
+            if site.kind == SiteKind::Kernel || Some(site.module) == own {
+                continue;
+            }
+            // A region that says who records into a list is named by the path of that list.
+            if site.name.rsplit_once(" :: ").is_some_and(|(_, last)| is_list(last)) {
+                continue;
+            }
+            let names = match site.kind.is_region() {
+                true => &mut annotations.regions,
+                false => &mut annotations.marks,
+            };
+            if !names.iter().any(|name| name == site.name) {
+                names.push(site.name.to_owned());
+            }
+            let listed = site.names.iter().map(|name| (name.to_owned(), site.name.to_owned()));
+            annotations.listed.extend(listed);
+        }
+        annotations
+    }
+
+    /// An error where one of the names selects nothing.
+    pub(crate) fn check(&self, only: &[String], module: &str) -> Result<(), Error> {
+        let is_known = |name: &String| self.regions.contains(name) || self.marks.contains(name);
+        let Some(unknown) = only.iter().find(|name| !is_known(name)) else {
+            return Ok(());
+        };
+        let list = self.listed.iter().find(|(name, _)| name == unknown);
+        Err(Error::UnknownAnnotation {
+            module: module.to_owned(),
+            name: unknown.clone(),
+            list: list.map(|(_, list)| list.clone()),
+            names: self.regions.iter().chain(&self.marks).cloned().collect(),
+        })
+    }
+}
+
+/// The value of the variable from which kernels read what is compiled in.
+pub(crate) fn encode(only: &[String]) -> String {
+    let mut list = String::new();
+    // Writing to a String cannot fail.
+    let _ = selection::write(only.iter().map(String::as_str), &mut list);
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use profiler_wire::site::{Names, SiteEntry, SiteKind};
+    use profiler_wire::symbol::CALIBRATION;
+
+    use super::Annotations;
+
+    fn site(kind: SiteKind, name: &'static str, module: &'static str) -> SiteEntry<'static> {
+        SiteEntry::new(kind, name, "lib.rs", module, 1, 1)
+    }
+
+    #[test]
+    fn names_are_those_of_annotations_that_can_be_left_out() {
+        let mut calibration = site(SiteKind::Kernel, "calibration", "own");
+        calibration.symbol = CALIBRATION;
+        let mut list = site(SiteKind::Names, "TASK", "kernels");
+        list.names = Names::Given(&["copy", "sum"]);
+        let sites = [
+            calibration,
+            site(SiteKind::Region, "one-lane apart", "own"),
+            site(SiteKind::Kernel, "gemm", "kernels"),
+            site(SiteKind::Region, "load", "kernels"),
+            site(SiteKind::Mark, "loaded", "kernels"),
+            site(SiteKind::Region, "load", "kernels"),
+            list,
+            site(SiteKind::Region, "kernels :: TASK", "kernels"),
+        ];
+        let annotations = Annotations::of(&sites.iter().collect::<Vec<_>>());
+        assert_eq!(annotations.regions, ["load", "TASK"]);
+        assert_eq!(annotations.marks, ["loaded"]);
+        let check = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            annotations.check(&names, "kernels").map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[]), Ok(()));
+        assert_eq!(check(&["TASK", "load"]), Ok(()));
+        let unknown = check(&["load", "gemm"]).expect_err("a kernel cannot be left out");
+        assert!(unknown.contains("`gemm`") && unknown.contains("`load`, `TASK`, `loaded`"));
+        let listed = check(&["sum"]).expect_err("a list is one");
+        assert!(listed.contains("`sum`, which is one of the list `TASK`"), "{listed}");
+    }
+}
