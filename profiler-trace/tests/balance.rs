@@ -107,6 +107,45 @@ fn where_waiting_began() {
     assert!(trace.balance(2).is_none() && trace.released_waits(2).is_empty());
 }
 
+/// Where a clock has coarse steps, a region may end, a mark stand and the next region begin at once.
+#[test]
+fn where_waiting_began_by_a_coarse_clock() {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let [work, wait, sync] =
+        ["work", "Wait full", "sync"].map(|name| site(&mut trace, SiteKind::Region, name));
+    let signal = site(&mut trace, SiteKind::Signal, "full");
+    let waited = site(&mut trace, SiteKind::Wait, "full");
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
+    let from = warp(&mut trace, [0, 0, 0], 0, 0.0, 900.0);
+    let to = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
+    region(&mut trace, to, wait, 0, 32.0, 320.0);
+    region(&mut trace, to, sync, 1, 64.0, 320.0);
+    region(&mut trace, to, work, 0, 320.0, 480.0);
+    region(&mut trace, to, sync, 0, 480.0, 640.0);
+    region(&mut trace, to, wait, 0, 672.0, 800.0);
+    region(&mut trace, to, sync, 1, 704.0, 800.0);
+    for (given, taken) in [(288.0, 320.0), (64.0, 320.0), (448.0, 480.0), (736.0, 832.0)] {
+        let given = mark(&mut trace, from, signal, given, 1);
+        let taken = mark(&mut trace, to, waited, taken, 1);
+        edge(&mut trace, given, taken);
+    }
+    let waits = trace.released_waits(0);
+    let seen: Vec<_> =
+        waits.iter().map(|wait| (wait.ready_ns, wait.blocked_ns(), wait.waiter)).collect();
+    let wanted = [
+        // The region of waiting that ended, not the work that began.
+        (32.0, 256.0, Some(wait)),
+        // From the mark before it, which was behind the waiting.
+        (320.0, 0.0, Some(wait)),
+        // Not in the work that ended, but in the region that began.
+        (480.0, 0.0, Some(sync)),
+        // The region around another one ends behind it.
+        (672.0, 64.0, Some(wait)),
+    ];
+    assert_eq!(seen, wanted);
+}
+
 /// Whatever the times are, a path has no gaps, never turns and ends.
 #[test]
 fn a_path_is_whole_whatever_the_marks_say() {
