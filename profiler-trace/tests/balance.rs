@@ -101,6 +101,8 @@ fn where_waiting_began() {
     let waits = trace.waits(1).expect("a launch");
     assert_eq!(waits.without_signal, 1);
     assert!(waits.to_string().contains("1 wait has no signal"), "{waits}");
+    let path = trace.critical_path(1).expect("a launch");
+    assert_eq!((path.span_ns, path.before_entry_ns), (400.0, 0.0));
     // Other launches are not touched.
     assert_eq!(trace.released_waits(0).len(), 2);
     assert!(trace.waits(2).is_none() && trace.critical_path(2).is_none());
