@@ -58,6 +58,11 @@ fn the_end_waited_for_the_copy() {
         "{text}"
     );
     assert!(text.contains("56 %"), "{text}");
+    // Of what takes no time nothing is said.
+    let is_said =
+        ["(from signal to waiter)", "(from one block to the next)", "(before the first entry)"]
+            .map(|row| text.contains(row));
+    assert_eq!(is_said, [true, true, false], "{text}");
 }
 
 #[test]
