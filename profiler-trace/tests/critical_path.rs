@@ -99,6 +99,9 @@ fn operations(raw: &[Raw]) -> Vec<(usize, Operation)> {
     operations
 }
 
+/// A region: its name, begin and end in nanoseconds.
+type Region = (&'static str, u64, u64);
+
 /// When things happened, in nanoseconds.
 struct Run {
     entries: Vec<u64>,
@@ -151,9 +154,8 @@ impl Program {
         run
     }
 
-    /// What a GPU would have recorded, and each warp's regions: name, begin and end, those of one begin
-    /// from the outermost.
-    fn record(&self, run: &Run) -> (Trace, Vec<Vec<(&'static str, u64, u64)>>) {
+    /// What a GPU would have recorded, and each warp's regions.
+    fn record(&self, run: &Run) -> (Trace, Vec<Vec<Region>>) {
         let mut module = SyntheticModule::new(Keep::First, 128);
         let kernel = module.site(SiteKind::Kernel, "kernel");
         let [work, inner_work, waiting] =
@@ -161,7 +163,7 @@ impl Program {
         let signal_site = module.site(SiteKind::Signal, "s");
         let wait_site = module.site(SiteKind::Wait, "s");
         let mut regions = vec![Vec::new(); WARPS];
-        for warp in 0..WARPS {
+        for (warp, regions) in regions.iter_mut().enumerate() {
             let block = warp / WARPS_PER_BLOCK;
             let [entry, exit] = [run.entries[warp], run.exits[warp]].map(|ns| ORIGIN + ns);
             let mut recorded = SyntheticWarp::new(kernel, 2 * entry, entry);
@@ -176,7 +178,7 @@ impl Program {
                 let (begin, end) = run.times[number];
                 let mut region = |site: u32, name: &'static str, begin: u64, end: u64| {
                     recorded.range(site, None, ORIGIN + begin, ORIGIN + end);
-                    regions[warp].push((name, begin, end));
+                    regions.push((name, begin, end));
                 };
                 match operation {
                     _ if of != warp => {}
@@ -238,7 +240,7 @@ impl<'p> Chains<'p> {
             Self { program, entries, chain: Vec::new(), longest: Vec::new(), length: 0 };
         for warp in 0..WARPS {
             chains.through(LEAVING, Part::Run(warp), |chains| {
-                chains.to_operation(warp, program.operations.len());
+                chains.before_operation(warp, program.operations.len());
             });
         }
         (chains.length, chains.longest.iter().map(|chain| steps(chain)).collect())
@@ -252,43 +254,43 @@ impl<'p> Chains<'p> {
     }
 
     /// All chains to the end of a warp's last operation before some number.
-    fn to_operation(&mut self, warp: usize, number: usize) {
+    fn before_operation(&mut self, warp: usize, number: usize) {
         let operations = &self.program.operations[..number];
         let Some(number) = operations.iter().rposition(|(of, _)| *of == warp) else {
-            return self.to_entry(warp);
+            return self.before_entry(warp);
         };
         let own = Part::Run(warp);
         match operations[number].1 {
-            Operation::Signal => self.to_operation(warp, number),
+            Operation::Signal => self.before_operation(warp, number),
             Operation::Work { outside, length, .. } => {
-                self.through(outside + length, own, |chains| chains.to_operation(warp, number));
+                self.through(outside + length, own, |chains| chains.before_operation(warp, number));
             }
             Operation::Wait { signal, hand_off } => {
-                self.through(hand_off, own, |chains| chains.to_operation(warp, number));
+                self.through(hand_off, own, |chains| chains.before_operation(warp, number));
                 let from = self.program.operations[signal].0;
                 let part = Part::HandOff { from, to: warp };
-                self.through(hand_off, part, |chains| chains.to_operation(from, signal));
+                self.through(hand_off, part, |chains| chains.before_operation(from, signal));
             }
         }
     }
 
-    fn to_entry(&mut self, warp: usize) {
+    fn before_entry(&mut self, warp: usize) {
         let program = self.program;
         let Some(before) = program.before(warp) else {
             let delay = self.entries[warp];
-            return self.through(delay, Part::BeforeEntry, Self::to_start);
+            return self.through(delay, Part::BeforeEntry, Self::at_start);
         };
         let length = program.between_blocks + program.skew[warp % WARPS_PER_BLOCK];
         for other in before {
             self.through(length, Part::NextBlock(other), |chains| {
                 chains.through(LEAVING, Part::Run(other), |chains| {
-                    chains.to_operation(other, program.operations.len());
+                    chains.before_operation(other, program.operations.len());
                 });
             });
         }
     }
 
-    fn to_start(&mut self) {
+    fn at_start(&mut self) {
         let length = self.chain.iter().map(|(length, _)| length).sum();
         if length > self.length {
             (self.length, self.longest) = (length, Vec::new());
@@ -395,7 +397,8 @@ fn check_waits(program: &Program, run: &Run, trace: &Trace) {
         })
         .collect();
     // Waits of a warp that end in one nanosecond are in no order.
-    (expected.sort_unstable(), waits.sort_unstable());
+    expected.sort_unstable();
+    waits.sort_unstable();
     assert_eq!(waits, expected, "{program:#?}");
 }
 
