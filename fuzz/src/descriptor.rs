@@ -33,6 +33,10 @@ pub fn check(bytes: &[u8]) {
     if flags & 2 != 0 {
         module.descriptor.version = WIRE_VERSION;
     }
+    // A kernel records only where the descriptor has its own version.
+    for header in module.headers.chunks_exact_mut(profiler_wire::header::BYTES) {
+        header[16] = module.descriptor.version as u8;
+    }
     if let Some(lost) = descriptor.first_chunk::<{ Lost::BYTES }>() {
         module.lost = Lost::from_bytes(lost);
     }

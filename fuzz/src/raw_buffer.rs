@@ -5,7 +5,7 @@ use profiler_trace::{Capture, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP};
 use profiler_wire::header::{self, EXIT_MARK, MAGIC};
 use profiler_wire::record::UNIT_BYTES;
-use profiler_wire::{Descriptor, SiteKind, WIRE_VERSION};
+use profiler_wire::{Descriptor, READABLE_VERSIONS, SiteKind, WIRE_VERSION};
 
 use crate::check;
 
@@ -34,7 +34,8 @@ pub fn sites() -> SiteTable {
 
 /// A buffer in the layout that the first bytes ask for: keep first or last, with or without other
 /// lanes, the capacity of both kinds of rooms, how many slots; of the rest the headers, lane 0's
-/// rooms, the other lanes' and their counts, as far as it reaches.
+/// rooms, the other lanes' and their counts, as far as it reaches. The wire version is that of the first
+/// header, if it is one that is read.
 #[must_use]
 pub fn module(bytes: &[u8]) -> ModuleCapture {
     let mut layout = [0; LAYOUT];
@@ -60,10 +61,13 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
         rest = behind;
         taken.to_vec()
     };
+    let headers = take(slots * header::BYTES);
+    let version = headers.get(16).map_or(WIRE_VERSION, |version| u32::from(*version));
+    let version = if READABLE_VERSIONS.contains(&version) { version } else { WIRE_VERSION };
     let mut module = ModuleCapture {
         sites: sites(),
         descriptor: Descriptor {
-            version: WIRE_VERSION,
+            version,
             flags: if has_lanes { FLAG_LANES } else { 0 },
             record_mask,
             record_limit,
@@ -74,7 +78,7 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
             slot_count: slots as u32,
             ..Descriptor::default()
         },
-        headers: take(slots * header::BYTES),
+        headers,
         records: take(slots << record_shift),
         ..ModuleCapture::default()
     };
@@ -85,7 +89,7 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
     }
     if repairs {
         for (slot, header) in module.headers.chunks_exact_mut(header::BYTES).enumerate() {
-            header[16..20].copy_from_slice(&(MAGIC | WIRE_VERSION).to_le_bytes());
+            header[16..20].copy_from_slice(&(MAGIC | version).to_le_bytes());
             header[20..23].copy_from_slice(&[1, 0, 0]);
             if choice >> (slot % 8) & 1 != 0 {
                 header[88..96].copy_from_slice(&EXIT_MARK.to_le_bytes());

@@ -1,9 +1,8 @@
 //! The inputs that the targets begin with.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule};
-use profiler_wire::SiteKind;
-use profiler_wire::header;
 use profiler_wire::symbol::SITE_STATIC;
+use profiler_wire::{SiteKind, WIRE_VERSION, header};
 
 use crate::capture_content::sample;
 use crate::{capture_file, ptx_process, site_table};
@@ -45,7 +44,7 @@ pub fn all() -> Vec<Seed> {
     let entries: Vec<&[u8]> = module.entries().iter().map(Vec::as_slice).collect();
     seeds.push(("site_table", "entries".to_owned(), entries.concat()));
     seeds.push(("site_table", "module".to_owned(), site_table::ptx(&entries).into_bytes()));
-    let claim = format!(".b8 {SITE_STATIC}[65536] = {{80, 83, 73, 84, 2}};\n");
+    let claim = format!(".b8 {SITE_STATIC}[65536] = {{80, 83, 73, 84, {WIRE_VERSION}}};\n");
     seeds.push(("site_table", "claims".to_owned(), claim.repeat(150).into_bytes()));
     let rehashed = ptx_process::entries(&entries.concat());
     seeds.push(("ptx_process", "entries".to_owned(), rehashed.concat()));
@@ -53,7 +52,7 @@ pub fn all() -> Vec<Seed> {
     for (name, begun) in [
         ("begun-arrays", format!(".b8 {SITE_STATIC}[")),
         ("begun-kernels", ".entry a(\n".to_owned()),
-        ("zeros", format!(".b8 {SITE_STATIC}[16777216] = {{80, 83, 73, 84, 2}};\n")),
+        ("zeros", format!(".b8 {SITE_STATIC}[16777216] = {{80, 83, 73, 84, {WIRE_VERSION}}};\n")),
     ] {
         seeds.push(("ptx_process", name.to_owned(), begun.repeat(500).into_bytes()));
     }

@@ -8,7 +8,7 @@ use anstyle::AnsiColor;
 use clap::builder::Styles;
 use clap::{Args, Parser, ValueEnum, ValueHint};
 use profiler_trace::CAPTURE_FORMAT_VERSION;
-use profiler_wire::WIRE_VERSION;
+use profiler_wire::READABLE_VERSIONS;
 
 use crate::command::Command;
 use crate::{exit, units};
@@ -71,8 +71,10 @@ mod order {
 
 fn long_version() -> String {
     format!(
-        "{} (reads captures of format version {CAPTURE_FORMAT_VERSION} and wire version {WIRE_VERSION})",
+        "{} (reads captures of format version {CAPTURE_FORMAT_VERSION} and wire versions {} to {})",
         env!("CARGO_PKG_VERSION"),
+        READABLE_VERSIONS.start(),
+        READABLE_VERSIONS.end()
     )
 }
 

@@ -189,12 +189,12 @@ fn calibrate(rounds: u32) {
 /// See [`CALIBRATION`].
 #[cfg(target_arch = "nvptx64")]
 #[unsafe(no_mangle)]
-pub extern "ptx-kernel" fn __profiler_calibrate_v2(rounds: u32) {
+pub extern "ptx-kernel" fn __profiler_calibrate_v3(rounds: u32) {
     calibrate(rounds);
 }
 
 /// See [`CALIBRATION`].
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn __profiler_calibrate_v2(rounds: u32) {
+pub fn __profiler_calibrate_v3(rounds: u32) {
     calibrate(rounds);
 }

@@ -126,7 +126,7 @@ kinds! {
     AmbiguousWrap "ambiguous-wrap" Error,
     /// Regions that seem to begin before their warp entered the kernel.
     StartBeforeEntry "start-before-entry" Error,
-    /// Headers of another wire version. Number: the first such version.
+    /// Headers of another wire version than their launch descriptor. Number: the first such version.
     HeaderVersion "header-version" Error,
     /// Headers that are none.
     DamagedHeader "damaged-header" Error,

@@ -58,6 +58,11 @@ fn the_end_waited_for_the_copy() {
         "{text}"
     );
     assert!(text.contains("56 %"), "{text}");
+    // Of what takes no time nothing is said.
+    let is_said =
+        ["(from signal to waiter)", "(from one block to the next)", "(before the first entry)"]
+            .map(|row| text.contains(row));
+    assert_eq!(is_said, [true, true, false], "{text}");
 }
 
 #[test]
@@ -101,10 +106,51 @@ fn where_waiting_began() {
     let waits = trace.waits(1).expect("a launch");
     assert_eq!(waits.without_signal, 1);
     assert!(waits.to_string().contains("1 wait has no signal"), "{waits}");
+    let path = trace.critical_path(1).expect("a launch");
+    assert_eq!((path.span_ns, path.before_entry_ns), (400.0, 0.0));
     // Other launches are not touched.
     assert_eq!(trace.released_waits(0).len(), 2);
     assert!(trace.waits(2).is_none() && trace.critical_path(2).is_none());
     assert!(trace.balance(2).is_none() && trace.released_waits(2).is_empty());
+}
+
+/// Where a clock has coarse steps, a region may end, a mark stand and the next region begin at once.
+#[test]
+fn where_waiting_began_by_a_coarse_clock() {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let [work, wait, sync] =
+        ["work", "Wait full", "sync"].map(|name| site(&mut trace, SiteKind::Region, name));
+    let signal = site(&mut trace, SiteKind::Signal, "full");
+    let waited = site(&mut trace, SiteKind::Wait, "full");
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 1000.0);
+    let from = warp(&mut trace, [0, 0, 0], 0, 0.0, 900.0);
+    let to = warp(&mut trace, [0, 0, 0], 1, 0.0, 1000.0);
+    region(&mut trace, to, wait, 0, 32.0, 320.0);
+    region(&mut trace, to, sync, 1, 64.0, 320.0);
+    region(&mut trace, to, work, 0, 320.0, 480.0);
+    region(&mut trace, to, sync, 0, 480.0, 640.0);
+    region(&mut trace, to, wait, 0, 672.0, 800.0);
+    region(&mut trace, to, sync, 1, 704.0, 800.0);
+    for (given, taken) in [(288.0, 320.0), (64.0, 320.0), (448.0, 480.0), (736.0, 832.0)] {
+        let given = mark(&mut trace, from, signal, given, 1);
+        let taken = mark(&mut trace, to, waited, taken, 1);
+        edge(&mut trace, given, taken);
+    }
+    let waits = trace.released_waits(0);
+    let seen: Vec<_> =
+        waits.iter().map(|wait| (wait.ready_ns, wait.blocked_ns(), wait.waiter)).collect();
+    let wanted = [
+        // The region of waiting that ended, not the work that began.
+        (32.0, 256.0, Some(wait)),
+        // From the mark before it, which was behind the waiting.
+        (320.0, 0.0, Some(wait)),
+        // Not in the work that ended, but in the region that began.
+        (480.0, 0.0, Some(sync)),
+        // The region around another one ends behind it.
+        (672.0, 64.0, Some(wait)),
+    ];
+    assert_eq!(seen, wanted);
 }
 
 /// Whatever the times are, a path has no gaps, never turns and ends.

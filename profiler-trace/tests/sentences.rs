@@ -26,6 +26,31 @@ fn every_diagnostic_has_a_sentence_of_its_own() {
 }
 
 #[test]
+fn a_failed_kernel_says_what_the_driver_called_it() {
+    let said = |number| {
+        let kind = DiagnosticKind::KernelFailed;
+        Diagnostic { kind, count: 1, number, place: None }.to_string()
+    };
+    // As cuda.h has them.
+    for (number, name) in [
+        (700, "ILLEGAL_ADDRESS"),
+        (702, "LAUNCH_TIMEOUT"),
+        (710, "ASSERT"),
+        (714, "HARDWARE_STACK_ERROR"),
+        (715, "ILLEGAL_INSTRUCTION"),
+        (716, "MISALIGNED_ADDRESS"),
+        (717, "INVALID_ADDRESS_SPACE"),
+        (718, "INVALID_PC"),
+        (719, "LAUNCH_FAILED"),
+    ] {
+        let text = said(number);
+        assert!(text.contains(&format!("(CUDA error {number}, CUDA_ERROR_{name})")), "{text}");
+    }
+    assert!(said(701).contains("(CUDA error 701);"), "{}", said(701));
+    assert!(said(0).contains("(its launch's error says why)"), "{}", said(0));
+}
+
+#[test]
 fn damage_says_where_it_is() {
     let missing = |bytes: std::ops::Range<u64>, slots| CaptureDamage::Missing {
         module: 1,
@@ -71,7 +96,7 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
         ),
         (
             CaptureError::WireVersion { found: 9 },
-            &["wire version 9", "version 2;", "record it again"],
+            &["wire version 9", "versions 2 to 3;", "record it again"],
         ),
         (
             CaptureError::NoMetadata { damage },

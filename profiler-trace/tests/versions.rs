@@ -1,9 +1,8 @@
 //! Captures of each version of the format stay readable, and code of other wire versions is refused.
 //!
-//! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock in its wire
-//! version and format version, but for regions that were never ended, whose kind came later and is in
-//! `tests/data/open-v1.capture`. They are never written again: a new version, and what is added to
-//! one, gets a file beside them.
+//! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock of format version
+//! 1 and wire version 2, `kinds-v1-wire3.capture` those of wire version 3. They are never written again:
+//! a new version gets a file beside them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,17 +11,21 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, DeviceInfo, ObserverEffect, RecordCost, SiteTable, SiteTableError, Trace, Value,
-    decode,
+    Capture, DeviceInfo, DiagnosticKind, ModuleCapture, ObserverEffect, RecordCost, SiteTable,
+    SiteTableError, Trace, Value, decode,
 };
 use profiler_wire::header::{self, Clock, SlotHeader};
 use profiler_wire::record::{RecordKind, Stamp, UNIT_BYTES};
-use profiler_wire::{SiteEntry, SiteKind, Strategy, WIRE_VERSION};
+use profiler_wire::{READABLE_VERSIONS, SiteEntry, SiteKind, Strategy, WIRE_VERSION};
 
-/// Two modules with all that the wire format knows: one keeps the first records of lane 0, stamped
-/// by `%globaltimer`, and lost some; the other keeps the last of all lanes, stamped by cycles.
-fn kinds() -> Capture {
-    let modules = [(Keep::First, None), (Keep::Last, Some(4))];
+/// Modules with all that a wire version knows. One keeps the first records of lane 0, stamped by
+/// `%globaltimer`, and lost some; another one keeps the last of all lanes, stamped by cycles; from
+/// version 3 on two more hold regions that were never ended.
+fn kinds(version: u32) -> Capture {
+    let mut modules = vec![module(Keep::First, None), module(Keep::Last, Some(4))];
+    if version >= RecordKind::Open.since() {
+        modules.extend([Keep::First, Keep::Last].map(open));
+    }
     Capture {
         device: DeviceInfo {
             name: "made up".to_owned(),
@@ -32,9 +35,7 @@ fn kinds() -> Capture {
             clock_mhz: Some(2000.0),
             ..DeviceInfo::default()
         },
-        modules: modules
-            .map(|(keep, lanes)| module(keep, lanes).capture().expect("the sites are whole"))
-            .into(),
+        modules: modules.into_iter().map(|module| of_version(module, version)).collect(),
         record_cost: Some(RecordCost::uniform(8.0, 0.5)),
         observer_effect: Some(ObserverEffect {
             without_ns: 100.5,
@@ -43,6 +44,16 @@ fn kinds() -> Capture {
         }),
         ..Capture::default()
     }
+}
+
+/// What kernels of a wire version leave behind.
+fn of_version(mut module: SyntheticModule, version: u32) -> ModuleCapture {
+    for warp in &mut module.warps {
+        warp.header.version = version;
+    }
+    let mut capture = module.capture().expect("the sites are whole");
+    capture.descriptor.version = version;
+    capture
 }
 
 fn module(keep: Keep, lanes: Option<u32>) -> SyntheticModule {
@@ -123,27 +134,37 @@ fn module(keep: Keep, lanes: Option<u32>) -> SyntheticModule {
 }
 
 /// Regions that were never ended: on the warp's own track and on another one, within others and
-/// across them, in a room that keeps the first and in one that keeps the last.
-fn open() -> Capture {
-    let modules = [Keep::First, Keep::Last].map(|keep| {
-        let mut module = SyntheticModule::new(keep, 4);
-        let kernel = module.site(SiteKind::Kernel, "kernel");
-        let region = module.site(SiteKind::Region, "region");
-        let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
-        warp.range(region, None, 100_010, 100_020)
-            .open(region, Some(2), 100_015, 100_030)
-            .range(region, Some(2), 100_020, 100_040)
-            .open(region, None, 100_000, 100_050)
-            .open(region, None, 100_045, 100_050)
-            .leave(100_060, 50_030);
-        module.warps.push(warp);
-        module.capture().expect("the sites are whole")
-    });
-    Capture { modules: modules.into(), ..Capture::default() }
+/// across them, of which the first, or the last, finds no room.
+fn open(keep: Keep) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
+    warp.range(region, None, 100_010, 100_020)
+        .open(region, Some(2), 100_015, 100_030)
+        .range(region, Some(2), 100_020, 100_040)
+        .open(region, None, 100_000, 100_050)
+        .open(region, None, 100_045, 100_050)
+        .leave(100_060, 50_030);
+    module.warps.push(warp);
+    module
 }
 
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+/// The file of a wire version, with this ending.
+fn data(version: u32, ending: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    match version {
+        2 => folder.join(format!("kinds-v1.{ending}")),
+        _ => folder.join(format!("kinds-v1-wire{version}.{ending}")),
+    }
+}
+
+/// The capture of a wire version.
+fn read(version: u32) -> Capture {
+    let (capture, damage) =
+        Capture::read(data(version, "capture")).expect("a version that was read stays readable");
+    assert_eq!(damage, []);
+    capture
 }
 
 /// All that was decoded, a line each.
@@ -193,66 +214,111 @@ fn summary(trace: &Trace) -> String {
 }
 
 #[test]
-fn a_file_of_version_1_with_every_kind_is_read() {
-    for name in ["kinds-v1", "open-v1"] {
-        let (capture, damage) =
-            Capture::read(data(&format!("{name}.capture"))).expect("version 1 stays readable");
-        assert_eq!(damage, []);
-        expect_file![data(&format!("{name}.txt"))].assert_eq(&summary(&decode(&capture)));
+fn a_file_of_each_version_with_every_kind_is_read() {
+    for version in READABLE_VERSIONS {
+        let summary = summary(&decode(&read(version)));
+        expect_file![data(version, "txt")].assert_eq(&summary);
     }
 }
 
 /// The files are complete, so that nothing of their version can become unreadable unseen.
 #[test]
-fn the_files_of_version_1_have_every_kind() {
-    let (capture, _) = Capture::read(data("kinds-v1.capture")).expect("a capture");
-    let (of_open, _) = Capture::read(data("open-v1.capture")).expect("a capture");
-    let mut kinds = BTreeSet::new();
-    let mut clocks = BTreeSet::new();
-    for module in capture.modules.iter().chain(&of_open.modules) {
-        for unit in [&module.records, &module.lanes]
-            .into_iter()
-            .flat_map(|records| records.chunks_exact(UNIT_BYTES as usize))
-        {
-            let word = u64::from_le_bytes(unit[8..].try_into().expect("8 bytes"));
-            kinds.extend(Stamp::unpack(word).map(|stamp| stamp.kind as u8));
+fn the_file_of_each_version_has_every_kind() {
+    for version in READABLE_VERSIONS {
+        let capture = read(version);
+        let mut kinds = BTreeSet::new();
+        let mut clocks = BTreeSet::new();
+        for module in &capture.modules {
+            assert_eq!(module.descriptor.version, version);
+            for unit in [&module.records, &module.lanes]
+                .into_iter()
+                .flat_map(|records| records.chunks_exact(UNIT_BYTES as usize))
+            {
+                let word = u64::from_le_bytes(unit[8..].try_into().expect("8 bytes"));
+                kinds.extend(Stamp::unpack(word).map(|stamp| stamp.kind as u8));
+            }
+            for bytes in module.headers.chunks_exact(header::BYTES) {
+                let words: Vec<u64> = bytes
+                    .chunks_exact(8)
+                    .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+                    .collect();
+                let header = SlotHeader::unpack(words.as_slice().try_into().expect("all words"));
+                assert!(header.is_none_or(|header| header.version == version));
+                clocks.extend(header.map(|header| header.record_clock as u8));
+            }
         }
-        for bytes in module.headers.chunks_exact(header::BYTES) {
-            let words: Vec<u64> = bytes
-                .chunks_exact(8)
-                .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
-                .collect();
-            let header = SlotHeader::unpack(words.as_slice().try_into().expect("all words"));
-            clocks.extend(header.map(|header| header.record_clock as u8));
+        let all: BTreeSet<u8> = (0..=u8::MAX)
+            .filter(|kind| RecordKind::from_bits(*kind).is_some_and(|kind| kind.since() <= version))
+            .collect();
+        assert_eq!((kinds, clocks), (all, BTreeSet::from([0, 1])));
+        let trace = decode(&capture);
+        for number in (0..=u8::MAX).filter_map(SiteKind::from_bits) {
+            assert!(trace.sites.iter().any(|site| site.kind == number), "{number:?}");
         }
+        let lost = |trace: &Trace| trace.lost() > 0 && trace.recorded() > 0;
+        assert!(lost(&trace) && !trace.edges.is_empty(), "losses and arrows");
     }
-    let all: BTreeSet<u8> =
-        (0..=u8::MAX).filter(|kind| RecordKind::from_bits(*kind).is_some()).collect();
-    assert_eq!((kinds, clocks), (all, BTreeSet::from([0, 1])));
-    let trace = decode(&capture);
-    for number in (0..=u8::MAX).filter_map(SiteKind::from_bits) {
-        assert!(trace.sites.iter().any(|site| site.kind == number), "{number:?}");
-    }
-    let lost = |trace: &Trace| trace.lost() > 0 && trace.recorded() > 0;
-    assert!(lost(&trace) && !trace.edges.is_empty(), "losses and arrows");
 }
 
 /// Whoever changes what bytes mean must raise a version, and keep the file of the one before.
 #[test]
-fn the_bytes_of_version_1_mean_what_they_meant() {
-    for (name, written) in [("kinds-v1.capture", kinds()), ("open-v1.capture", open())] {
-        let (capture, _) = Capture::read(data(name)).expect("a capture");
-        assert_eq!(capture, written);
+fn the_bytes_of_each_version_mean_what_they_meant() {
+    for version in READABLE_VERSIONS {
+        assert_eq!(read(version), kinds(version));
     }
 }
 
 #[test]
 #[ignore = "writes the files of a version that are not there yet"]
 fn write_the_files_of_a_version() {
-    for (name, capture) in [("kinds-v1.capture", kinds()), ("open-v1.capture", open())] {
-        let path = data(name);
+    for version in READABLE_VERSIONS {
+        let path = data(version, "capture");
         if !path.exists() {
-            capture.write(path).expect("the folder is there");
+            kinds(version).write(path).expect("the folder is there");
+        }
+    }
+}
+
+/// What was read of an older version can be saved again, and is still of that version.
+#[test]
+fn an_older_capture_that_is_written_again_is_the_same() {
+    for version in READABLE_VERSIONS {
+        let mut file = Vec::new();
+        let capture = read(version);
+        capture.write_to(&mut file).expect("a vector takes everything");
+        let (again, damage) = Capture::read_from(file.as_slice()).expect("it was just written");
+        assert_eq!((again, damage), (capture, Vec::new()));
+    }
+}
+
+/// A kernel writes no record of a kind that its version does not know: the unit is damaged.
+#[test]
+fn a_kind_that_came_later_is_damage_in_an_older_capture() {
+    let capture = |version| Capture {
+        modules: vec![of_version(open(Keep::First), version)],
+        ..Capture::default()
+    };
+    let since = RecordKind::Open.since();
+    let (now, before) = (decode(&capture(since)), decode(&capture(since - 1)));
+    let open = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::OpenRegion);
+    let damaged = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::DamagedUnit);
+    assert_eq!((open(&now), damaged(&now), now.warps[0].regions.len()), (2, 0, 4));
+    assert_eq!((open(&before), damaged(&before), before.warps[0].regions.len()), (0, 2, 2));
+    // The two damaged ones, and the one that found no room.
+    assert_eq!((before.recorded(), before.lost()), (2, 3));
+}
+
+/// A kernel records only for a host of its own version, so that its headers and the descriptor agree.
+#[test]
+fn slots_of_another_version_than_their_descriptor_are_left_out() {
+    for version in READABLE_VERSIONS {
+        for header in READABLE_VERSIONS.chain([1, WIRE_VERSION + 1]) {
+            let mut module = of_version(open(Keep::First), header);
+            module.descriptor.version = version;
+            let trace = decode(&Capture { modules: vec![module], ..Capture::default() });
+            let refused = u64::from(header != version);
+            assert_eq!(trace.diagnostics.count(DiagnosticKind::HeaderVersion), refused);
+            assert_eq!(trace.warps.len() as u64, 1 - refused);
         }
     }
 }
@@ -291,7 +357,7 @@ fn kernels_of_another_version_are_refused_with_both_named_and_the_cure() {
             assert!(text.contains(part), "`{part}` is not in: {text}");
         }
     };
-    for other in [1, WIRE_VERSION + 1, 255] {
+    for other in [1, WIRE_VERSION - 1, WIRE_VERSION + 1, 255] {
         let ptx = ptx_of(other);
         check(&ptx, &format!("descriptor_v{other}"));
         // Only the descriptor, and only the entries.

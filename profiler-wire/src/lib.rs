@@ -11,9 +11,11 @@
 //! # Version rule
 //!
 //! [`WIRE_VERSION`] is part of the descriptor's symbol name, of every slot header and of every
-//! site entry. It is raised whenever a byte changes its meaning after a release; a host that meets
-//! another version refuses it and names both. What every host so far refuses may be given a meaning
-//! without that, as the buffer of a kernel was: older hosts go on refusing it.
+//! site entry. It is raised whenever a byte changes its meaning, and whenever a kind of record is
+//! added, which an older host would take for damage. A host refuses kernels of another version and
+//! names both; what kernels of [`READABLE_VERSIONS`] wrote is read from captures. What every host so
+//! far refuses may be given a meaning without a raise, as the buffer of a kernel was: older hosts go on
+//! refusing it.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -24,10 +26,19 @@ pub mod selection;
 pub mod site;
 pub mod symbol;
 
+use core::ops::RangeInclusive;
+
 pub use descriptor::Descriptor;
 pub use header::{ExitHeader, SlotHeader};
 pub use record::{RecordKind, Stamp};
 pub use site::{SiteEntry, SiteKind, Strategy};
 
-/// The version of everything in this crate.
-pub const WIRE_VERSION: u32 = 2;
+/// The version of everything in this crate: of what kernels write, and of what a session asks of them.
+///
+/// Version 3 is version 2 and [`RecordKind::Open`].
+pub const WIRE_VERSION: u32 = 3;
+
+/// The versions of records, headers and descriptors that a reader of captures understands. What a
+/// kernel of any of them wrote means what this crate says, but for records of kinds that came later
+/// (see [`RecordKind::since`]).
+pub const READABLE_VERSIONS: RangeInclusive<u32> = 2..=WIRE_VERSION;

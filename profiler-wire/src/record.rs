@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | `Range` | the begin's clock, all 64 bits | a whole region, written when it ends |
 //! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
-//! | `Open` | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
+//! | `Open` (since version 3) | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
 //! | `Begin` | the track | a region begins, for a reader who watches |
 //! | `End` | the track | that region's end |
 //! | `Mark` | the track | an instant |
@@ -33,6 +33,8 @@
 //! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as
 //! long as none exceeds 2^40 ticks (555 s at 1.98 GHz). A `Range` says both its times whole, as long
 //! as the region lasted less than that.
+
+use crate::READABLE_VERSIONS;
 
 /// Bytes of one unit.
 pub const UNIT_BYTES: u32 = 16;
@@ -99,6 +101,16 @@ impl RecordKind {
             10 => Self::Open,
             _ => return None,
         })
+    }
+
+    /// The first wire version in which units of this kind are written, of those that are read.
+    #[must_use]
+    #[inline]
+    pub const fn since(self) -> u32 {
+        match self {
+            Self::Open => 3,
+            _ => *READABLE_VERSIONS.start(),
+        }
     }
 
     /// Whether word 0 of the unit is a value.

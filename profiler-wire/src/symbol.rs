@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v2"
+        "__profiler_descriptor_v3"
     };
 }
 
@@ -31,7 +31,7 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=2 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=3 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
@@ -51,7 +51,7 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   where nothing can be in it), and one behind the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
-pub const CALIBRATION: &str = "__profiler_calibrate_v2";
+pub const CALIBRATION: &str = "__profiler_calibrate_v3";
 
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
 pub const CALIBRATION_WARPS: u32 = 4;

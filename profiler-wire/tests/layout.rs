@@ -270,6 +270,16 @@ fn names_end_in_the_version() {
     assert_eq!(symbol::CALIBRATION, format!("__profiler_calibrate_v{version}"));
 }
 
+/// Captures of each version that is read are kept by profiler-trace's tests.
+#[test]
+fn records_of_older_versions_are_read() {
+    assert_eq!(profiler_wire::READABLE_VERSIONS, 2..=profiler_wire::WIRE_VERSION);
+    for kind in (0..=u8::MAX).filter_map(RecordKind::from_bits) {
+        let since = if kind == RecordKind::Open { 3 } else { 2 };
+        assert_eq!(kind.since(), since, "{kind:?}");
+    }
+}
+
 /// What the calibration kernel's documentation says of its pauses.
 #[test]
 fn pauses_stand_around_each_record() {

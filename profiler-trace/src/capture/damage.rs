@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 
-use profiler_wire::WIRE_VERSION;
+use profiler_wire::READABLE_VERSIONS;
 
 use super::format::FORMAT_VERSION;
 
@@ -138,7 +138,8 @@ pub enum CaptureError {
         /// That version.
         found: u16,
     },
-    /// Its records are of another wire version.
+    /// Its records are of a wire version that is not among
+    /// [`READABLE_VERSIONS`](profiler_wire::READABLE_VERSIONS).
     WireVersion {
         /// That version.
         found: u16,
@@ -177,9 +178,10 @@ impl fmt::Display for CaptureError {
             ),
             Self::WireVersion { found } => write!(
                 f,
-                "the capture's records have wire version {found}, this library reads version \
-                 {WIRE_VERSION}; read it with the version of the profiler that wrote it, or record \
-                 it again"
+                "the capture's records have wire version {found}, this library reads versions {} \
+                 to {}; read it with the version of the profiler that wrote it, or record it again",
+                READABLE_VERSIONS.start(),
+                READABLE_VERSIONS.end()
             ),
             Self::TooLarge { limit } => write!(
                 f,

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | 0 | [`SYNC`], 8 bytes |
 //! | 8 | format version, `u16` |
-//! | 10 | wire version, `u16` |
+//! | 10 | the writer's wire version, `u16` |
 //! | 12 | what the payload is a part of ([`Section`]), `u8` |
 //! | 13 | how the payload is packed ([`Packing`]), `u8` |
 //! | 14 | zero, `u16` |
@@ -27,7 +27,7 @@
 //! raised whenever a reader of the version before would misunderstand a file. What such a reader may
 //! skip, such as a new member of the metadata, is no reason.
 
-use profiler_wire::WIRE_VERSION;
+use profiler_wire::{READABLE_VERSIONS, WIRE_VERSION};
 
 use super::damage::CaptureArray;
 
@@ -129,7 +129,7 @@ pub(super) enum Parsed {
     Header(BlockHeader),
     /// A whole header of another format version.
     OtherFormat(u16),
-    /// A whole header of another wire version.
+    /// A whole header of a wire version that is not read.
     OtherWire(u16),
     /// None, or a damaged one.
     Damaged,
@@ -170,7 +170,7 @@ impl BlockHeader {
         if short(8) != FORMAT_VERSION {
             return Parsed::OtherFormat(short(8));
         }
-        if u32::from(short(10)) != WIRE_VERSION {
+        if !READABLE_VERSIONS.contains(&u32::from(short(10))) {
             return Parsed::OtherWire(short(10));
         }
         let (Some(section), Some(packing)) =

@@ -279,7 +279,7 @@ impl DirectLane<'_> {
         let mut later: Option<u64> = None;
         for index in self.survivors.indices() {
             let unit = self.room.unit(index);
-            let Stamp { kind, ticks, .. } = Stamp::unpack(unit[1])?;
+            let Stamp { kind, ticks, .. } = self.room.stamp(unit[1])?;
             // Where a range is the oldest survivor, it says its time itself.
             let is_oldest = later.is_none();
             if let Some(later) = later {
@@ -332,7 +332,7 @@ impl DirectLane<'_> {
                 }
                 Ranges { last, number, sizes, last_end, is_plain: counted.is_plain, .. } = run;
                 let Some([data, stamp]) = unit else { break };
-                let Stamp { kind, site: id, ticks } = Stamp::unpack(stamp)?;
+                let Stamp { kind, site: id, ticks } = self.room.stamp(stamp)?;
                 let step = ticks.wrapping_sub(last) & TICK_MASK;
                 let now = last.checked_add(step).filter(|now| *now <= limit)?;
                 if exit.is_none() && (1 << TICK_BITS) - step < SLACK {

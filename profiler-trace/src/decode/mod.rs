@@ -21,7 +21,7 @@ mod units;
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP};
 use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::{UNIT_BYTES, track_number};
-use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
+use profiler_wire::{Descriptor, ExitHeader, READABLE_VERSIONS, SiteKind, SlotHeader, Strategy};
 
 use crate::capture::lost::{ModuleLoss, SlotLoss};
 use crate::capture::{Capture, ModuleCapture};
@@ -155,15 +155,16 @@ fn read_slots(
     let Descriptor { lane_mask, lane_limit, lane_shift, .. } = *descriptor;
     let lanes = (descriptor.flags & FLAG_LANES != 0)
         .then(|| Layout::new(lane_mask, lane_limit, lane_shift, LANE_STEP));
-    let (Some(leader), false, WIRE_VERSION) =
-        (leader, matches!(lanes, Some(None)), descriptor.version)
+    let version = descriptor.version;
+    let (Some(leader), false, true) =
+        (leader, matches!(lanes, Some(None)), READABLE_VERSIONS.contains(&version))
     else {
-        let number = u64::from(descriptor.version);
+        let number = u64::from(version);
         trace.diagnostics.note_number(Kind::DamagedDescriptor, number, Some(place));
         return;
     };
-    let lanes = lanes.flatten().map(|lanes| lanes.running(running));
-    let layouts = Layouts { leader: leader.running(running), lanes };
+    let read = |layout: Layout| layout.running(running).version(version);
+    let layouts = Layouts { leader: read(leader), lanes: lanes.flatten().map(read) };
     let (whole, rest) = module.headers.as_chunks::<{ header::BYTES }>();
     if rest.iter().any(|byte| *byte != 0) {
         trace.diagnostics.note(Kind::TruncatedCapture, Some(place));
@@ -179,7 +180,8 @@ fn read_slots(
             trace.diagnostics.note(Kind::DamagedHeader, place);
             continue;
         };
-        if header.version != WIRE_VERSION {
+        // A kernel records only where the descriptor has its own version.
+        if header.version != version {
             let number = u64::from(header.version);
             trace.diagnostics.note_number(Kind::HeaderVersion, number, place);
             continue;

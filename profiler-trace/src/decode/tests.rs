@@ -18,6 +18,8 @@ use crate::{Capture, ModuleCapture};
 type Unit = (u8, u32, u64, u64);
 
 const ENTRY: u64 = 5_000;
+/// The low byte of a header's word 2.
+const VERSION_BYTE: usize = 16;
 
 /// A warp of two lanes that record these units, some of them odd.
 fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves: bool) -> Capture {
@@ -96,12 +98,16 @@ proptest! {
         by_timer in prop::bool::weighted(0.2),
         leaves in prop::bool::weighted(0.8),
         cut in prop::option::weighted(0.1, any::<prop::sample::Index>()),
+        is_older in prop::bool::weighted(0.1),
     ) {
         let clock = if by_timer { Clock::GlobalTimer } else { Clock::Cycles };
         let mut capture = capture(keep, capacity, clock, [&leader, &other], leaves);
         if let Some(cut) = cut {
             let records = &mut capture.modules[0].records;
             records.truncate(cut.index(records.len() + 1));
+        }
+        if is_older {
+            set_version(&mut capture, 2);
         }
         let direct = Decoder::new(&capture).trace();
         prop_assert_eq!(&direct, &carefully(&capture));
@@ -110,6 +116,13 @@ proptest! {
         Decoder::new(&capture).each_warp(|records| visited.push(records.to_warp()));
         prop_assert_eq!(visited, direct.warps);
     }
+}
+
+/// Makes the kernel of the only warp one of another wire version.
+fn set_version(capture: &mut Capture, version: u8) {
+    let module = &mut capture.modules[0];
+    module.descriptor.version = version.into();
+    module.headers[VERSION_BYTE] = version;
 }
 
 /// Decodes lane 0 of the only warp on the direct way.

@@ -47,7 +47,7 @@ pub(super) fn read(
     for index in survivors.indices() {
         let place = Some(Place { unit: Some(index), ..place });
         let words @ [data, stamp] = room.unit(index);
-        let Some(Stamp { kind, site: id, ticks }) = Stamp::unpack(stamp) else {
+        let Some(Stamp { kind, site: id, ticks }) = room.stamp(stamp) else {
             let kind = match words {
                 [_, 0] if !survivors.counted => Kind::UnitInFlight,
                 [0, 0] => Kind::UnwrittenUnit,

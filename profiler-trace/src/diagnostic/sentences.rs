@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use profiler_wire::READABLE_VERSIONS;
 use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
 use profiler_wire::record::UNIT_WORDS;
 
@@ -208,11 +209,13 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::HeaderVersion => write!(
                 f,
-                "{count} {} written with wire version {number}, this library reads version \
-                 {}; {} were left out and are not counted as lost: build the kernels \
-                 with the same version of the profiler as the host program",
+                "{count} {} written with another wire version than the launch descriptor has \
+                 (the first with version {number}, this library reads {} to {}); {} were left out \
+                 and are not counted as lost: build the kernels with the same version of the \
+                 profiler as the host program",
                 p("slot was", "slots were"),
-                profiler_wire::WIRE_VERSION,
+                READABLE_VERSIONS.start(),
+                READABLE_VERSIONS.end(),
                 p("its records", "their records")
             ),
             Kind::DamagedHeader => write!(
@@ -242,10 +245,11 @@ impl fmt::Display for Diagnostic {
             Kind::DamagedDescriptor => write!(
                 f,
                 "the launch descriptor of {count} {} cannot be right (its wire version is \
-                 {number}, this library reads {}); {} were left out: attach before the \
+                 {number}, this library reads {} to {}); {} were left out: attach before the \
                  first launch, and finish the session with the same library",
                 p("module", "modules"),
-                profiler_wire::WIRE_VERSION,
+                READABLE_VERSIONS.start(),
+                READABLE_VERSIONS.end(),
                 p("its records", "their records")
             ),
             Kind::TruncatedCapture => write!(

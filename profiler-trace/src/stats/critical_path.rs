@@ -227,8 +227,7 @@ fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
         };
         PathShare { site, name, ns }
     };
-    let mut shares: Vec<PathShare> =
-        times.into_iter().filter(|(_, ns)| *ns > 0.0).map(share).collect();
+    let mut shares: Vec<PathShare> = times.into_iter().map(share).collect();
     shares.sort_by(|left, right| right.ns.total_cmp(&left.ns));
     shares
 }

@@ -18,6 +18,10 @@ use crate::model::{Edge, Mark, MarkIndex, SiteIndex, Trace, Warp};
 /// letters), and otherwise where it ended: a region of work ahead of a wait looks the same, and to
 /// take work for waiting would be worse. So give the waiting a region called `wait ..`, or put the
 /// mark into the region; and nothing but the waiting between the two.
+///
+/// At one step of a coarse clock a region may end, the mark stand and another region begin. The mark
+/// then belongs to the region that ends if its name contains `wait`, and otherwise to the one that
+/// begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wait {
     /// Index into [`Trace::edges`].
@@ -173,11 +177,22 @@ impl Trace {
 #[derive(Clone, Copy)]
 struct Stamp {
     ticks: u64,
-    /// What begins at the tick of a mark stands before it, what ends there behind it.
+    /// What begins at the tick of a mark stands before it, what ends there behind it, but for what
+    /// [`Stamps::before`] says.
     is_behind: bool,
+    what: What,
     /// When waiting began if this is the last stamp before a wait.
     ready_ns: f64,
     site: Option<SiteIndex>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Region,
+    /// The end of a region of waiting.
+    WaitingEnd,
+    /// Index into the warp's marks.
+    Mark(usize),
 }
 
 /// The stamps of lanes, in order of time, made when they are first asked for.
@@ -185,7 +200,8 @@ struct Stamp {
 struct Stamps(HashMap<(usize, u8), Vec<Stamp>>);
 
 impl Stamps {
-    /// What a mark's lane recorded last before it.
+    /// What a mark's lane recorded last before it. Of what has the same tick that is an earlier mark,
+    /// otherwise the end of a region of waiting, otherwise the begin of a region.
     fn before(&mut self, trace: &Trace, at: MarkIndex, mark: &Mark) -> Option<Stamp> {
         let stamps = self.0.entry((at.warp, mark.lane));
         let stamps = stamps.or_insert_with(|| of_lane(trace, &trace.warps[at.warp], mark.lane));
@@ -193,7 +209,13 @@ impl Stamps {
         let count = stamps.partition_point(|stamp| {
             stamp.ticks < ticks || (stamp.ticks == ticks && !stamp.is_behind)
         });
-        count.checked_sub(1).map(|last| stamps[last])
+        let (before, behind) = stamps.split_at(count);
+        let at_once = &behind[..behind.partition_point(|stamp| stamp.ticks == ticks)];
+        let is_earlier = |stamp: &&Stamp| matches!(stamp.what, What::Mark(mark) if mark < at.mark);
+        let mark_before = at_once.iter().rfind(is_earlier);
+        let waited = at_once.iter().filter(|stamp| stamp.what == What::WaitingEnd);
+        let waited = || waited.min_by(|left, right| left.ready_ns.total_cmp(&right.ready_ns));
+        mark_before.or_else(waited).or(before.last()).copied()
     }
 }
 
@@ -201,18 +223,24 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8) -> Vec<Stamp> {
     let is_waiting: Vec<bool> =
         trace.sites.iter().map(|site| site.name.to_lowercase().contains("wait")).collect();
     let mut stamps = Vec::new();
-    for region in warp.regions.iter().filter(|region| region.lane == lane) {
+    let regions = warp.regions.iter().filter(|region| region.lane == lane);
+    for region in regions.clone() {
         let (ready_ns, site) = (region.start.ns, Some(region.site));
-        stamps.push(Stamp { ticks: region.start.ticks, is_behind: false, ready_ns, site });
-        if let Some(end) = region.end {
-            let is_waiting = is_waiting.get(region.site.0 as usize).copied().unwrap_or_default();
-            let ready_ns = if is_waiting { ready_ns } else { end.ns };
-            stamps.push(Stamp { ticks: end.ticks, is_behind: true, ready_ns, site });
-        }
+        let what = What::Region;
+        stamps.push(Stamp { ticks: region.start.ticks, is_behind: false, what, ready_ns, site });
     }
-    for mark in warp.marks.iter().filter(|mark| mark.lane == lane) {
-        let ready_ns = mark.time.ns;
-        stamps.push(Stamp { ticks: mark.time.ticks, is_behind: true, ready_ns, site: None });
+    // Of those that end at one tick, the outermost ends last.
+    for region in regions.rev() {
+        let Some(end) = region.end else { continue };
+        let is_waiting = is_waiting.get(region.site.0 as usize).copied().unwrap_or_default();
+        let (ready_ns, what) =
+            if is_waiting { (region.start.ns, What::WaitingEnd) } else { (end.ns, What::Region) };
+        let site = Some(region.site);
+        stamps.push(Stamp { ticks: end.ticks, is_behind: true, what, ready_ns, site });
+    }
+    for (index, mark) in warp.marks.iter().enumerate().filter(|(_, mark)| mark.lane == lane) {
+        let (ready_ns, what) = (mark.time.ns, What::Mark(index));
+        stamps.push(Stamp { ticks: mark.time.ticks, is_behind: true, what, ready_ns, site: None });
     }
     stamps.sort_by_key(|stamp| (stamp.ticks, stamp.is_behind));
     // A mark is behind the region that the stamp before it is of.

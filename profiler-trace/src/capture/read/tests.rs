@@ -143,6 +143,12 @@ fn metadata_that_mean_nothing_are_refused_and_say_where() {
     for (text, replacement, said) in [
         ("\"emulated\":false", "\"emulated\":0", ".device.emulated is not true or false"),
         ("\"sm_count\":0", "\"sm_count\":-1", ".device.sm_count is not a whole number"),
+        ("\"finished\"", "\"paused\"", ".end.how is not finished, running or failed"),
+        (
+            "\"sites\":[]",
+            "\"sites\":[{\"id\":0,\"kind\":\"mark\",\"strategy\":0}]",
+            ".modules[0].sites[0].id is not the id of a site",
+        ),
         ("\"name\"", "\"nom\"", ".device.name is missing"),
         ("\"sites\":[]", "\"sites\":[7]", ".modules[0].sites[0].id is missing"),
         ("\"descriptor\":\"", "\"descriptor\":\"00", ".modules[0].descriptor is not 256 hex"),
@@ -177,7 +183,7 @@ fn other_versions_are_refused_with_both_named() {
     let format = with(8, 7);
     assert!(format.contains("has format version 7, this library reads version 1"), "{format}");
     let wire = with(10, 1);
-    assert!(wire.contains("have wire version 1, this library reads version 2"), "{wire}");
+    assert!(wire.contains("have wire version 1, this library reads versions 2 to 3"), "{wire}");
 }
 
 #[test]
