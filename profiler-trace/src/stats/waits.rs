@@ -211,9 +211,12 @@ impl Stamps {
         });
         let (before, behind) = stamps.split_at(count);
         let at_once = &behind[..behind.partition_point(|stamp| stamp.ticks == ticks)];
-        let is_earlier = |stamp: &&Stamp| matches!(stamp.what, What::Mark(mark) if mark < at.mark);
-        let mark_before = at_once.iter().rfind(is_earlier);
-        let waited = at_once.iter().filter(|stamp| stamp.what == What::WaitingEnd);
+        // Ends come first, then marks in their order. So only the first mark of a tick looks at the
+        // ends, however many of both there are.
+        let is_earlier = |stamp: &Stamp| !matches!(stamp.what, What::Mark(mark) if mark >= at.mark);
+        let (earlier, _) = at_once.split_at(at_once.partition_point(is_earlier));
+        let mark_before = earlier.last().filter(|stamp| matches!(stamp.what, What::Mark(_)));
+        let waited = earlier.iter().filter(|stamp| stamp.what == What::WaitingEnd);
         let waited = || waited.min_by(|left, right| left.ready_ns.total_cmp(&right.ready_ns));
         mark_before.or_else(waited).or(before.last()).copied()
     }
