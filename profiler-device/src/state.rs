@@ -182,7 +182,7 @@ impl State {
             // Nothing was stored yet, and any words will do. Where they differ between lanes, ptxas does
             // not take stamps for alike in all lanes, nor moves them through uniform registers; and
             // the registers that it takes leave no unit waiting (docs/how-it-costs.md).
-            last: Cell::new([slot; 3]),
+            last: Cell::new([room.share.limit, room.mask, slot]),
             attachments: Cell::new(0),
             explicit,
         }
