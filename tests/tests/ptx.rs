@@ -67,8 +67,9 @@ ptx_test! {
         let one_region = count(&entry(STRATEGIES, "by_warp"), &costly);
         let five_regions = count(&entry(STRATEGIES, "by_each"), &costly);
         let everything = count(&entry(STRATEGIES, "everything"), &costly);
-        // Entry and exit: two claims, three counters of what was lost.
-        assert_eq!(one_region, 5);
+        // Entry and exit: two claims, the warp's meeting behind them, three counters of what was lost.
+        assert_eq!(one_region, 6);
+        assert_eq!(count(&entry(STRATEGIES, "by_each"), &["bar.warp.sync"]), 1);
         assert_eq!(five_regions, one_region);
         assert_eq!(everything, one_region);
     }
@@ -85,8 +86,9 @@ ptx_test! {
             ("waits", kernels_units::WAITS),
         ] {
             let kernel = entry(WATCHED, name);
-            // Entry and exit: two claims, three counters of what was lost, and one fence for the exit.
-            assert_eq!(count(&kernel, &costly), 6, "{name}");
+            // Entry and exit: two claims, the warp's meeting behind them, three counters of what was
+            // lost, and one fence for the exit.
+            assert_eq!(count(&kernel, &costly), 7, "{name}");
             assert_eq!(count(&kernel, &["fence.acq_rel.sys"]), 1, "{name}");
             let stores = kernel.iter().filter(|line| line.contains(UNIT));
             let (records, headers): (Vec<&str>, Vec<&str>) =
