@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Lets the kernels whose entries begin so be launched in clusters of two blocks: on an H200 an
 /// asynchronous store is an illegal instruction in any other launch.
 fn launch_in_clusters(path: &Path, entry: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let mut is_parameters = false;
+    let (mut is_parameters, mut kernels) = (false, 0);
     let mut text = String::new();
     for line in std::fs::read_to_string(path)?.lines() {
         text += line;
@@ -41,7 +41,11 @@ fn launch_in_clusters(path: &Path, entry: &str) -> Result<(), Box<dyn std::error
         if is_parameters && line == ")" {
             text += ".explicitcluster\n.reqnctapercluster 2\n";
             is_parameters = false;
+            kernels += 1;
         }
+    }
+    if kernels == 0 {
+        return Err(format!("{} has no kernel `{entry}..`", path.display()).into());
     }
     std::fs::write(path, text)?;
     Ok(())

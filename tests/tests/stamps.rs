@@ -311,7 +311,8 @@ fn outside(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<(),
         }
     }
     // Where lanes may have diverged, ptxas lets them come together before an instruction that needs
-    // all of them. Entry to an annotated kernel ends in such a meeting; nothing else may ask for it.
+    // all of them. Entry to an annotated kernel ends in a meeting of its own, before anything of the
+    // kernel's; nothing else may ask for one.
     let aligned = on.of(&ALIGNED);
     let mut syncs = on.of(&["WARPSYNC"]);
     syncs.retain(|at| (entered..left).contains(at));
@@ -321,7 +322,7 @@ fn outside(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<(),
     });
     match needless.map(|index| syncs[index]).collect::<Vec<_>>()[..] {
         [] => {}
-        [entry] if entry < region.begin => {}
+        [entry] if entry < region.begin && names(on, entered..entry, &MEMORY).is_empty() => {}
         _ => return Err(String::from("a WARPSYNC that no instruction needs")),
     }
     is_batched(case, on, entered..region.begin)?;
