@@ -4,10 +4,8 @@ use std::process::ExitCode;
 
 use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{Profiler, include_ptx, launch};
-use softmax_kernels::{BLOCK, SHORT, softmax};
+use softmax_kernels::{BLOCK, BLOCKS_PER_SM, SHORT, softmax};
 
-/// Blocks that an SM runs side by side.
-const BLOCKS_PER_SM: u32 = 4;
 /// Of so many rows, one is long.
 const ROWS_PER_LONG_ROW: u32 = 8;
 

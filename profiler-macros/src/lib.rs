@@ -219,7 +219,10 @@ mod tests;
 ///
 /// `max_threads = n`, `min_blocks = n` and `max_registers = n` are launch bounds, constants of type
 /// `u32` and at least 1: threads of a block, blocks that an SM holds at once, and registers of a
-/// thread (PTX ISA, performance-tuning directives). The build step writes them into the PTX.
+/// thread (PTX ISA, performance-tuning directives). The build step writes them into the PTX. Say
+/// `min_blocks` where you know it: without it ptxas guesses how many registers a thread needs, and
+/// the copy of the body that records, which needs some ten more, was seen to give up loads that
+/// overlapped for them.
 ///
 /// ```
 /// # use profiler_device::profiled;

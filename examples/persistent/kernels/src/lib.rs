@@ -94,7 +94,7 @@ shared_array!(static PERSISTENT_B: [f32; TILE_ELEMENTS]);
 /// `tasks` must be valid for `count` tasks of the kinds above whose inputs lie in `input` and whose
 /// outputs lie in `output` and do not overlap; `queue` for one number, which is 0. A `matmul`'s
 /// count is a multiple of [`TILE`]. Blocks have [`BLOCK`] threads.
-#[profiled(max_threads = BLOCK)]
+#[profiled(max_threads = BLOCK, min_blocks = 1)]
 pub unsafe extern "ptx-kernel" fn persistent(
     tasks: *const Task,
     count: u32,

@@ -12,6 +12,8 @@ use profiler_kernel::{shared_array, thread, warp};
 pub const WARPS: u32 = 8;
 /// Threads of a block.
 pub const BLOCK: u32 = 32 * WARPS;
+/// Blocks that an SM runs at once.
+pub const BLOCKS_PER_SM: u32 = 4;
 /// The longest row that a warp computes alone.
 pub const SHORT: u32 = 32 * PER_LANE as u32;
 
@@ -36,7 +38,7 @@ shared_array!(static SOFTMAX_SUMS: [f32; WARPS as usize]);
 /// as the last of them says; both are aligned to 128 bytes. Blocks have [`BLOCK`] threads; `rows`
 /// and the rows that the grid takes at once are together below 2^32, the elements less than 2^32 -
 /// 2^16.
-#[profiled(max_threads = BLOCK)]
+#[profiled(max_threads = BLOCK, min_blocks = BLOCKS_PER_SM)]
 pub unsafe extern "ptx-kernel" fn softmax(
     input: *const f32,
     output: *mut f32,
