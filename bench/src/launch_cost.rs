@@ -21,14 +21,14 @@ use crate::statistics::{median, spread};
 const TIMED: usize = 50;
 /// Launches back to back.
 const BACK_TO_BACK: u32 = 1000;
-/// Rounds of the kernels' work where their time is taken.
-const ROUNDS: u32 = 300;
-/// Rounds of kernels back to back that the GPU finishes sooner than the host makes launches: what is
+/// Cycles that kernels spin where their time is taken.
+const CYCLES: u32 = 2000;
+/// The same of kernels back to back that the GPU finishes sooner than the host makes launches: what is
 /// added is the host's time.
-const SHORT_ROUNDS: u32 = 1;
-/// Rounds of kernels back to back that the host is ahead of (20 µs on an H200): what is added is the
-/// gap between two kernels, and entry and exit.
-const LONG_ROUNDS: u32 = 5000;
+const SHORT_CYCLES: u32 = 0;
+/// The same of kernels that the host is ahead of (10 µs at 1980 MHz): what is added is the gap between
+/// two of them, and entry and exit.
+const LONG_CYCLES: u32 = 20_000;
 /// Words of a room: one record.
 const WORDS: u32 = 2;
 
@@ -129,10 +129,10 @@ pub fn measure(gpu: &Gpu) -> Result<Vec<LaunchPoint>, Error> {
         append(&mut points, of_shape)?;
     }
     let blocks = Blocks { warps: 1, count: gpu.sm_count };
-    for rounds in [SHORT_ROUNDS, LONG_ROUNDS] {
+    for cycles in [SHORT_CYCLES, LONG_CYCLES] {
         append(
             &mut points,
-            Variant::ALL.map(|variant| back_to_back(gpu, variant, blocks, rounds)),
+            Variant::ALL.map(|variant| back_to_back(gpu, variant, blocks, cycles)),
         )?;
     }
     Ok(points)
@@ -166,7 +166,7 @@ struct Launches<'g> {
     session: Option<ModuleSession<'g>>,
     output: DeviceBuffer<f32>,
     blocks: Blocks,
-    rounds: u32,
+    cycles: u32,
     /// How many were made.
     made: u32,
 }
@@ -177,7 +177,7 @@ impl<'g> Launches<'g> {
         gpu: &'g Gpu,
         variant: Variant,
         blocks: Blocks,
-        rounds: u32,
+        cycles: u32,
         launches: u32,
     ) -> Result<Self, Error> {
         let session = match variant.slots() {
@@ -196,7 +196,7 @@ impl<'g> Launches<'g> {
         let output =
             DeviceBuffer::zeroed(threads).map_err(Error::cuda("taking memory for the output"))?;
         let function = gpu.kernels.function(variant.kernel())?;
-        Ok(Self { gpu, function, session, output, blocks, rounds, made: 0 })
+        Ok(Self { gpu, function, session, output, blocks, cycles, made: 0 })
     }
 
     /// Announces the next launch, in the stream's order.
@@ -210,7 +210,7 @@ impl<'g> Launches<'g> {
     /// Makes the launch that was announced.
     fn launch(&mut self) -> Result<(), Error> {
         let mut output = self.output.as_device_ptr().as_raw();
-        let mut arguments = [(&raw mut output).cast::<c_void>(), (&raw mut self.rounds).cast()];
+        let mut arguments = [(&raw mut output).cast::<c_void>(), (&raw mut self.cycles).cast()];
         // SAFETY: the kernels take these two; the output has a number for each thread.
         unsafe { self.gpu.launch(&self.function, self.blocks, &mut arguments) }?;
         self.made += 1;
@@ -243,7 +243,7 @@ fn point(measurement: &str, variant: Variant, blocks: Blocks) -> LaunchPoint {
 }
 
 fn kernel_time(gpu: &Gpu, variant: Variant, blocks: Blocks) -> Result<LaunchPoint, Error> {
-    let mut launches = Launches::new(gpu, variant, blocks, ROUNDS, TIMED as u32 + 1)?;
+    let mut launches = Launches::new(gpu, variant, blocks, CYCLES, TIMED as u32 + 1)?;
     let (begin, end) = (gpu.event()?, gpu.event()?);
     let mut times = Vec::with_capacity(TIMED);
     // Once more than is timed: the first launch fetches the kernel's code.
@@ -269,9 +269,9 @@ fn back_to_back(
     gpu: &Gpu,
     variant: Variant,
     blocks: Blocks,
-    rounds: u32,
+    cycles: u32,
 ) -> Result<LaunchPoint, Error> {
-    let mut launches = Launches::new(gpu, variant, blocks, rounds, BACK_TO_BACK + 1)?;
+    let mut launches = Launches::new(gpu, variant, blocks, cycles, BACK_TO_BACK + 1)?;
     let (begin, end) = (gpu.event()?, gpu.event()?);
     launches.prepare()?;
     launches.launch()?;
@@ -290,7 +290,7 @@ fn back_to_back(
         gpu_us: time / f64::from(BACK_TO_BACK),
         host_us: Some(host.as_secs_f64() * 1e6 / f64::from(BACK_TO_BACK)),
         ..point(
-            if rounds == LONG_ROUNDS { "back to back, long" } else { "back to back" },
+            if cycles == LONG_CYCLES { "back to back, long" } else { "back to back" },
             variant,
             blocks,
         )
