@@ -166,6 +166,7 @@ impl ProfilerBuilder {
     #[must_use]
     pub fn max_warps(mut self, warps: u32) -> Self {
         self.options.max_warps = Some(warps);
+        self.options.warps_of_each = None;
         self
     }
 
@@ -181,10 +182,10 @@ impl ProfilerBuilder {
         block: impl Into<crate::Extent>,
         launches: u32,
     ) -> Result<Self, OptionsError> {
-        let warps = self.options.selected_warps(grid.into().0, block.into().0);
-        let warps = warps.saturating_mul(u64::from(launches));
-        let warps = u32::try_from(warps).unwrap_or(u32::MAX);
-        let builder = self.max_warps(warps);
+        let of_each = self.options.selected_warps(grid.into().0, block.into().0);
+        let warps = of_each.saturating_mul(u64::from(launches));
+        let mut builder = self.max_warps(u32::try_from(warps).unwrap_or(u32::MAX));
+        builder.options.warps_of_each = (launches > 1).then_some(of_each);
         builder.options.check()?;
         Ok(builder)
     }

@@ -20,6 +20,7 @@ use graph::Graph;
 use profiler_host::{
     Backend, BackendChoice, ModuleSession, Profiler, ProfilerBuilder, Slots, Trace,
 };
+use profiler_wire::descriptor::FLAG_CLAIMED;
 use test_kernels_strategies as kernels;
 
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
@@ -91,11 +92,15 @@ fn a_thousand_launches(choice: BackendChoice) {
     let mut output = backend.zeroed::<u32>((GRID * BLOCK) as usize).expect("memory");
     let pointer = output.as_mut_ptr();
     // So many launches take the emulator seconds; its linear slots have smaller tests.
-    let linear = (choice != BackendChoice::Emulator).then_some(Slots::Linear);
-    for slots in linear.into_iter().chain([Slots::Claimed]) {
-        let builder = builder().slots(slots).words_per_warp(14).max_warps(1000 * WARPS);
-        let profiler = builder.build().expect("the options");
-        let mut session = backend.session(&profiler).expect("a session");
+    let others = if choice == BackendChoice::Emulator { 0..0 } else { 0..2 };
+    let others = &[Slots::Linear, Slots::Auto][others];
+    for &slots in others.iter().chain(&[Slots::Claimed]) {
+        let builder = builder().slots(slots).words_per_warp(14);
+        let profiler = builder.for_grid(GRID, BLOCK, 1000).expect("so many warps").build();
+        let mut session = backend.session(&profiler.expect("the options")).expect("a session");
+        let capture = session.capture().expect("nothing was launched yet");
+        let claims = capture.modules[0].descriptor.flags & FLAG_CLAIMED != 0;
+        assert_eq!(claims, slots != Slots::Linear, "{slots:?}: a GPU holds all warps of a launch");
         for launch in 0..1000 {
             let rounds = rounds_of_launch(launch);
             // SAFETY: one number a thread.

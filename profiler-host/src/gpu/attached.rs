@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::launch::Shape;
 use crate::layout::Layout;
 use crate::live::LiveArrays;
-use crate::options::{LaneRooms, Options, Slots};
+use crate::options::{LaneRooms, Options};
 
 /// How many kernels an error names.
 const NAMED_KERNELS: usize = 8;
@@ -84,13 +84,13 @@ fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
 }
 
 impl<'m> Attached<'m> {
-    /// Attaches to a module. `linear` says what [`Slots::Auto`] means here.
+    /// Attaches to a module. `announced` says whether all launches pass through the session.
     pub(crate) fn new(
         options: &Options,
         module: &'m Module,
         ptx: &str,
         device: &DeviceInfo,
-        linear: bool,
+        announced: bool,
     ) -> Result<Self, Error> {
         let sites = SiteTable::from_ptx(ptx)?;
         let own_descriptor = options
@@ -115,11 +115,7 @@ impl<'m> Attached<'m> {
             LaneRooms::Never => false,
             LaneRooms::WhereNeeded => sites.needs_lanes(),
         };
-        let claimed = match options.slots {
-            Slots::Claimed => true,
-            Slots::Linear => false,
-            Slots::Auto => !linear,
-        };
+        let claimed = options.claims(announced, device.sm_count);
         let layout = Layout::new(options, lanes, claimed, device.sm_count)?;
         let memory =
             Place::new(sites.needs_host_memory(), layout.bytes_to_allocate(), || layout.cure())?;

@@ -59,7 +59,8 @@ pub struct ModuleSession<'m> {
     options: Options,
     device: DeviceInfo,
     output: Output,
-    linear: bool,
+    /// Whether all launches pass through the session.
+    announced: bool,
     /// The stream of the announced launches, where slots are linear.
     stream: Option<CUstream>,
     context: CUcontext,
@@ -92,14 +93,14 @@ impl<'m> ModuleSession<'m> {
         options: &Options,
         module: &'m Module,
         ptx: &str,
-        linear: bool,
+        announced: bool,
     ) -> Result<Self, Error> {
         let device = driver::device_info()?;
         let mut output = Output::new(options);
         if options.record_cost == Cost::Measure {
             output.cost = Some(Attached::calibrate(module, ptx, &device)?);
         }
-        let attached = Attached::new(options, module, ptx, &device, linear)?;
+        let attached = Attached::new(options, module, ptx, &device, announced)?;
         let host = options.host.clone().map(Host::new).transpose()?;
         Ok(Self {
             host,
@@ -107,7 +108,7 @@ impl<'m> ModuleSession<'m> {
             options: options.clone(),
             device,
             output,
-            linear,
+            announced,
             stream: None,
             context: driver::current_context()?,
         })
@@ -119,7 +120,7 @@ impl<'m> ModuleSession<'m> {
     ///
     /// See [`Profiler::attach`].
     pub fn attach_also(&mut self, module: &'m Module, ptx: &str) -> Result<(), Error> {
-        let attached = Attached::new(&self.options, module, ptx, &self.device, self.linear)?;
+        let attached = Attached::new(&self.options, module, ptx, &self.device, self.announced)?;
         self.attached.push(attached);
         Ok(())
     }
