@@ -107,7 +107,8 @@ pub struct LaunchPoint {
     /// The largest of the times less the smallest, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread_us: Option<f64>,
-    /// Microseconds that the host takes for one launch, back to back.
+    /// Microseconds that the host takes for one launch, back to back; where it is ahead of the kernels,
+    /// waits for a full queue among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_us: Option<f64>,
     /// With claimed slots, the time less that with linear slots, in nanoseconds: what claiming adds
@@ -129,10 +130,10 @@ pub fn measure(gpu: &Gpu) -> Result<Vec<LaunchPoint>, Error> {
         append(&mut points, of_shape)?;
     }
     let blocks = Blocks { warps: 1, count: gpu.sm_count };
-    for cycles in [SHORT_CYCLES, LONG_CYCLES] {
+    for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
         append(
             &mut points,
-            Variant::ALL.map(|variant| back_to_back(gpu, variant, blocks, cycles)),
+            Variant::ALL.map(|variant| back_to_back(gpu, variant, blocks, series)),
         )?;
     }
     Ok(points)
@@ -269,7 +270,7 @@ fn back_to_back(
     gpu: &Gpu,
     variant: Variant,
     blocks: Blocks,
-    cycles: u32,
+    (measurement, cycles): (&str, u32),
 ) -> Result<LaunchPoint, Error> {
     let mut launches = Launches::new(gpu, variant, blocks, cycles, BACK_TO_BACK + 1)?;
     let (begin, end) = (gpu.event()?, gpu.event()?);
@@ -289,11 +290,7 @@ fn back_to_back(
     Ok(LaunchPoint {
         gpu_us: time / f64::from(BACK_TO_BACK),
         host_us: Some(host.as_secs_f64() * 1e6 / f64::from(BACK_TO_BACK)),
-        ..point(
-            if cycles == LONG_CYCLES { "back to back, long" } else { "back to back" },
-            variant,
-            blocks,
-        )
+        ..point(measurement, variant, blocks)
     })
 }
 

@@ -38,20 +38,21 @@ pub enum Keep {
 /// How a warp finds its slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Slots {
-    /// [`Slots::Claimed`] where launches need not pass through the session, that is but for the sessions
-    /// of a [`Backend`](crate::Backend). In those [`Slots::Linear`], unless
-    /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches and a GPU
-    /// holds all of a launch's warps at once: then a claim is cheaper than what linear slots need
-    /// between two launches.
+    /// [`Slots::Claimed`] where launches need not pass through the session, that is, everywhere but in
+    /// sessions of a [`Backend`](crate::Backend). In those [`Slots::Linear`], unless, on a GPU,
+    /// [`for_grid`](crate::ProfilerBuilder::for_grid) says that there are several launches, in each of
+    /// which no more than 48 warps an SM record: then a claim is cheaper than what linear slots need
+    /// between two launches. Where kernels are profiled [apart](crate::ProfilerBuilder::apart) they
+    /// stay linear.
     #[default]
     Auto,
     /// By its index in the grid. Every launch must be announced to the session, in its own shape, and
-    /// all in one stream; before each but the first the stream writes a word, which on an H200
-    /// takes 1.4 µs.
+    /// all in one stream; between two launches the stream writes a word, which on an H200 takes
+    /// 1.4 to 1.5 µs.
     Linear,
-    /// By an atomic at entry: up to 0.6 µs on an H200 where all warps of a launch enter at once, more
-    /// where blocks follow each other. Any launch in any stream, also one that the session does not
-    /// see. Takes up to twice the memory.
+    /// By an atomic at entry, and another where an SM's share is used up: up to 0.6 µs on an H200 where
+    /// all warps of a launch enter at once, more where blocks follow each other. Any launch in any
+    /// stream, also one that the session does not see. Takes up to twice the memory.
     Claimed,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Options {
     pub(crate) block_stride: u32,
     /// `None`: as many as fit a moderate amount of memory.
     pub(crate) max_warps: Option<u32>,
-    /// Warps of each launch, where it is known that there are several of one shape.
+    /// Selected warps of each launch, where it is known that there are several of one shape.
     pub(crate) warps_of_each: Option<u64>,
     /// Whether the descriptor is the session's own, for kernels that take it as a parameter.
     pub(crate) apart: bool,
@@ -131,17 +132,20 @@ impl Default for Options {
     }
 }
 
-/// Warps that an SM holds at once, at most.
-const RESIDENT_WARPS: u64 = 64;
+/// Warps that an SM of any GPU from compute capability 8.0 on can hold at once, where the kernel's
+/// registers and shared memory let it (CUDA Programming Guide, "Compute Capabilities": 48 or 64).
+const RESIDENT_WARPS: u64 = 48;
 
 impl Options {
-    /// Whether warps claim their slots, on a device of so many SMs. `announced` says whether all
+    /// Whether warps claim their slots on a device of `sm_count` SMs. `announced` says whether all
     /// launches pass through the session.
     pub(crate) fn claims(&self, announced: bool, sm_count: u32) -> bool {
         let at_once = RESIDENT_WARPS * u64::from(sm_count);
         match self.slots {
             Slots::Claimed => true,
             Slots::Linear => false,
+            // Apart, a launch with the session's descriptor that is not announced is an error.
+            Slots::Auto if announced && self.apart => false,
             Slots::Auto => !announced || self.warps_of_each.is_some_and(|warps| warps <= at_once),
         }
     }
@@ -366,8 +370,10 @@ mod tests {
             assert!(claims(Slots::Auto, warps, false), "launches are not known");
         }
         assert!(!claims(Slots::Auto, None, true));
-        assert!(claims(Slots::Auto, Some(128), true), "two SMs hold all of them");
-        assert!(!claims(Slots::Auto, Some(129), true));
+        assert!(claims(Slots::Auto, Some(96), true), "two SMs hold all of them");
+        assert!(!claims(Slots::Auto, Some(97), true));
+        let apart = Options { apart: true, warps_of_each: Some(1), ..Options::default() };
+        assert!(!apart.claims(true, 2) && apart.claims(false, 2));
     }
 
     #[test]

@@ -171,7 +171,8 @@ impl ProfilerBuilder {
     }
 
     /// How many warps find a slot: those that the selection takes from `launches` launches of this
-    /// shape. Give blocks, warps and stride before.
+    /// shape. Give blocks, warps and stride before. That there are several decides what
+    /// [`Slots::Auto`] means.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@ use crate::live::Watch;
 use crate::profiler::Profiler;
 
 impl Profiler {
-    /// Attaches a session to a backend: every launch through the session is recorded. Slots are
-    /// linear unless the profiler says otherwise.
+    /// Attaches a session to a backend: every launch through the session is recorded. How warps find
+    /// their slots, [`Slots::Auto`](crate::Slots::Auto) says, unless the profiler does.
     ///
     /// # Errors
     ///

@@ -16,8 +16,8 @@ use profiler_test_tools::{Missing, Tool, announce, are_required};
 /// Targets that the PTX, which is for sm_80, is assembled for.
 const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
 
-/// Modules whose kernels have launch bounds, for which ptxas 13.0 was seen to spill a few registers
-/// on one target and none on the others; without the bounds it takes more registers there and spills
+/// A module whose kernel has launch bounds, for which ptxas 13.0 was seen to spill a few registers on
+/// one target and none on the others; without the bounds it takes more registers there and spills
 /// none. At most so many bytes are spilled and read back.
 const KNOWN_SPILLS: [(&str, &str, u32); 1] = [("gemm", "sm_120", 20)];
 

@@ -4,8 +4,8 @@ use profiler_device::{profile_region, profiled};
 
 use crate::instructions::{block, clock64, thread, threads};
 
-/// Spins for `cycles` cycles, and writes how long it took. Whatever the code around it is, it lasts as
-/// long; a loop of arithmetic was 4 % slower in one kernel than in another.
+/// Spins for `cycles` cycles, and writes how long it took. It lasts as long whatever code is around it;
+/// a loop of arithmetic would not.
 ///
 /// # Safety
 ///
