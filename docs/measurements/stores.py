@@ -42,14 +42,17 @@ CASES = {
     "each lane in a room of its own": dict(LANES=32, STEP=16, LANE_BYTES=8192, ROOM=1 << 18, LANE_0_APART=0),
 }
 
-memory, apart = cupy.zeros(1 << 30, dtype=cupy.uint8), cupy.zeros(1 << 27, dtype=cupy.uint8)
+SHAPES = [(1, 32), (1, 256), (1, 1024), (132, 32), (132, 256), (132, 1024)]
+WARPS = max(blocks * threads // 32 for blocks, threads in SHAPES)
+memory = cupy.zeros(WARPS * max(values["ROOM"] for values in CASES.values()), dtype=cupy.uint8)
+apart = cupy.zeros(WARPS * 4096, dtype=cupy.uint8)
 cycles = cupy.zeros(STORES + 1, dtype=cupy.uint64)
 for number, (case, values) in enumerate(CASES.items()):
     name = f"stores_{number}"
     definitions = "".join(f"#define {key} {value}\n" for key, value in values.items())
     source = f"#define STORES {STORES}\n#define NAME {name}\n{definitions}{SOURCE}"
     kernel = cupy.RawModule(code=source).get_function(name)
-    for blocks, threads in (1, 32), (1, 256), (1, 1024), (132, 32), (132, 256), (132, 1024):
+    for blocks, threads in SHAPES:
         for _ in range(3):
             kernel((blocks,), (threads,), (memory, apart, cycles))
         cupy.cuda.Device().synchronize()
