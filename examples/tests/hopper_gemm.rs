@@ -20,11 +20,11 @@ const QUICKSTART: &str = env!("CARGO_BIN_EXE_quickstart");
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let ptxas = Tool::Ptxas.find();
+    let (ptxas, nvdisasm) = (Tool::Ptxas.find(), Tool::Nvdisasm.find());
     let missing = if MODULES.iter().any(|(_, ptx)| ptx.is_empty()) {
         Some(Missing::new("needs a compiler for nvptx64; `cargo xtask tools` installs one"))
     } else {
-        ptxas.clone().err()
+        ptxas.clone().err().or_else(|| nvdisasm.clone().err())
     };
     if let Some(missing) = &missing {
         announce("tests of the Hopper gemm's PTX", missing);
@@ -34,12 +34,13 @@ fn main() -> ExitCode {
         Ok(())
     })];
     for (name, ptx) in MODULES {
-        let (ptxas, missing) = (ptxas.clone(), missing.clone());
+        let (ptxas, nvdisasm) = (ptxas.clone(), nvdisasm.clone());
+        let missing = missing.clone();
         let is_ignored = missing.is_some() && !are_required();
         let trial = Trial::test(format!("{name}_kernel_is_assembled_as_it_should"), move || {
             missing.map_or(Ok(()), |missing| Err(Failed::from(missing)))?;
             has_what_makes_it_fast(ptx);
-            assembles_cleanly(&ptxas?, ptx)
+            assembles_cleanly(&ptxas?, &nvdisasm?, ptx)
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
@@ -72,15 +73,17 @@ fn has_what_makes_it_fast(ptx: &str) {
     assert!(!ptx.contains(".local"), "sums are in registers");
 }
 
-/// Nothing is spilled, and no `wgmma` waits for the one before it: ptxas reports that as an `info`
-/// with a code from C7510 on.
-fn assembles_cleanly(ptxas: &Path, ptx: &str) -> Result<(), Failed> {
+/// Nothing is spilled, no `wgmma` waits for the one before it (ptxas reports that as an `info` with
+/// a code from C7510 on), and copies have their operands at hand: where ptxas takes them for such
+/// as may differ between lanes, it elects one lane after the other in a loop around each.
+fn assembles_cleanly(ptxas: &Path, nvdisasm: &Path, ptx: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let input = folder.path().join("module.ptx");
     std::fs::write(&input, ptx)?;
+    let cubin = folder.path().join("module.cubin");
     let output = Command::new(ptxas)
         .args(["--verbose", "--gpu-name", "sm_90a", "--output-file"])
-        .arg(folder.path().join("module.cubin"))
+        .arg(&cubin)
         .arg(&input)
         .output()?;
     let log = String::from_utf8_lossy(&output.stderr);
@@ -96,5 +99,9 @@ fn assembles_cleanly(ptxas: &Path, ptx: &str) -> Result<(), Failed> {
         "{log}"
     );
     assert!(!log.contains("(C75"), "{log}");
+    let output = Command::new(nvdisasm).arg("--print-code").arg(&cubin).output()?;
+    let sass = String::from_utf8_lossy(&output.stdout);
+    let loads = sass.matches("UTMALDG").count();
+    assert!(loads > 0 && !sass.contains("ELECT"), "{loads} tensor copies; one in a loop?");
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! # Roles
 //!
-//! A block has three warp groups. One is the *producer*: a single thread of it lets the tensor
+//! A block has three warp groups. One is the *producer*: a single warp of it lets the tensor
 //! memory accelerator copy tiles of A and B into a ring of [`STAGES`] stages. The other two are
 //! *consumers*: each multiplies half of the rows of every stage, 64 x 256 elements of C that stay in
 //! registers from the first step along K to the last. Two mbarriers a stage hand it to and fro:
@@ -143,8 +143,10 @@ pub unsafe extern "ptx-kernel" fn hopper_gemm(maps: *const Maps, m: u32, n: u32,
     if group == 0 {
         // SAFETY: the whole warp group comes here, and its block has this many for all.
         unsafe { warp_group::release_registers::<PRODUCER_REGISTERS>() };
-        if thread::thread_idx_x() == 0 {
-            // SAFETY: the caller's.
+        // SAFETY: the whole warp comes here. Its first lane tells the others, as in
+        // `warp_group::index`.
+        if unsafe { warp::shuffle(u32::MAX, warp::warp_id(), 0) } == 0 {
+            // SAFETY: the caller's; one warp of the block comes here, whole.
             unsafe { produce(recorder!(), ring, work, maps) };
         }
     } else {
@@ -207,6 +209,29 @@ impl Ring {
     }
 }
 
+/// What a consumer reads of a stage, and where it waits for it and releases it.
+#[derive(Clone, Copy)]
+struct Inputs {
+    full: *mut u64,
+    empty: *mut u64,
+    a: Factor,
+    b: Factor,
+}
+
+impl Inputs {
+    #[inline(always)]
+    fn of(ring: Ring, position: Position, consumer: u32) -> Self {
+        let stage = position.stage as usize;
+        let tiles = Factor::along_k(ring.stages).advanced(position.stage * STAGE_BYTES);
+        Self {
+            full: ring.full.wrapping_add(stage),
+            empty: ring.empty.wrapping_add(stage),
+            a: tiles.advanced(consumer * CONSUMER_M * ROW),
+            b: tiles.advanced(A_BYTES),
+        }
+    }
+}
+
 /// A position in the ring: a stage, and the parity of its phases there.
 #[derive(Clone, Copy)]
 struct Position {
@@ -228,12 +253,18 @@ impl Position {
 
 /// Has the tiles of all steps of the block's tiles copied, as stages become free.
 ///
+/// The whole warp goes round the loop, though one lane of it starts the copies. To ptxas a loop of
+/// one thread is one in which lanes may differ, and it would hand the copies' operands over lane by
+/// lane, in a loop around each: on the way from a stage's release to its next data, which all of the
+/// kernel waits for.
+///
 /// # Safety
 ///
-/// As [`hopper_gemm`]; one thread of the block calls it.
+/// As [`hopper_gemm`]; one warp of the block calls it, all lanes together.
 #[profiled]
 #[inline(always)]
 unsafe fn produce(prof: Recorder<'_>, ring: Ring, work: Work, maps: *const TensorMap) {
+    let lane = warp::lane_id();
     let mut position = Position::FIRST;
     let mut tile = thread::block_idx_x();
     while tile < work.tiles() {
@@ -251,13 +282,16 @@ unsafe fn produce(prof: Recorder<'_>, ring: Ring, work: Work, maps: *const Tenso
             profile_region!("issue loads", {
                 // SAFETY: all warps have left the stage, whose two tiles are aligned to 1024 bytes;
                 // the maps are the caller's, and boxes have the tiles' shapes, so that the bytes of
-                // a stage arrive.
+                // a stage arrive. One lane expects and copies them, and the others wait for it.
                 unsafe {
-                    mbarrier::arrive_expecting_bytes(full, STAGE_BYTES);
                     let to = ring.stages.add(stage * STAGE_BYTES as usize);
                     let along = step * TILE_K;
-                    tma::load_2d(to, maps, along, row, full);
-                    tma::load_2d(to.add(A_BYTES as usize), maps.add(1), along, column, full);
+                    if lane == 0 {
+                        mbarrier::arrive_expecting_bytes(full, STAGE_BYTES);
+                        tma::load_2d(to, maps, along, row, full);
+                        tma::load_2d(to.add(A_BYTES as usize), maps.add(1), along, column, full);
+                    }
+                    warp::sync_warp(u32::MAX);
                 }
             });
             position.advance();
@@ -286,18 +320,15 @@ unsafe fn consume(
     // SAFETY: within the dynamic shared memory: behind the stages come the rooms of each warp.
     let rooms =
         unsafe { ring.stages.add((STAGES * STAGE_BYTES + warp * ROOMS * ROOM_BYTES) as usize) };
-    let a_first = Factor::along_k(ring.stages).advanced(consumer * CONSUMER_M * ROW);
-    let b_first = Factor::along_k(ring.stages).advanced(A_BYTES);
     let mut position = Position::FIRST;
+    let mut inputs = Inputs::of(ring, position, consumer);
     let mut tile = thread::block_idx_x();
     while tile < work.tiles() {
         profile_region!("tile", {
             let mut sums = wgmma::ZEROS;
             let mut step = 0;
             while step < work.steps {
-                let stage = position.stage as usize;
-                // SAFETY: stage < STAGES, and there are as many mbarriers of each kind.
-                let (full, empty) = unsafe { (ring.full.add(stage), ring.empty.add(stage)) };
+                let Inputs { full, empty, a, b } = inputs;
                 profile_region!("wait full", {
                     // SAFETY: the mbarrier was made before the block's barrier; all lanes of the
                     // warp come here, and go on together, as the products ask for.
@@ -307,8 +338,6 @@ unsafe fn consume(
                     }
                 });
                 profile_region!("wgmma", {
-                    let a = a_first.advanced(position.stage * STAGE_BYTES);
-                    let b = b_first.advanced(position.stage * STAGE_BYTES);
                     // SAFETY: the whole warp group comes here. Both tiles have arrived, and stay
                     // until one lane of each warp has arrived at `empty`, once for each step, when
                     // the warp's products are complete.
@@ -316,14 +345,17 @@ unsafe fn consume(
                         wgmma::fence();
                         products(&mut sums, a, b);
                         wgmma::commit();
+                        // While the products run: an end stamp is a wall to ptxas, behind which
+                        // this would stand between the products of two steps.
+                        position.advance();
+                        step += 1;
+                        inputs = Inputs::of(ring, position, consumer);
                         wgmma::wait::<0>(&mut sums);
                         if lane == 0 {
                             mbarrier::arrive(empty);
                         }
                     }
                 });
-                position.advance();
-                step += 1;
             }
             profile_region!("epilogue", {
                 let (row, column) = work.origin(tile);
