@@ -35,7 +35,7 @@ mod report;
 
 use std::process::ExitCode;
 
-use profiler_host::{Backend, HostRecorder};
+use profiler_host::{Backend, BackendChoice, HostRecorder};
 
 pub use arguments::{Arguments, Size};
 pub use check::Check;
@@ -50,6 +50,8 @@ pub type Failure = Box<dyn std::error::Error>;
 pub struct Run {
     name: &'static str,
     backend: Backend,
+    /// The same kernels once more, on a GPU, for launches without a session.
+    plain: Option<Backend>,
     arguments: Arguments,
     size: Size,
     host: HostRecorder,
@@ -125,7 +127,10 @@ fn run_with(
     let default = if backend.is_gpu() { Size::Full } else { Size::Small };
     let size = arguments.size.unwrap_or(default);
     let halves = half_density::read(&arguments.half_density, &backend)?;
-    let run = Run { name, backend, arguments, size, host: HostRecorder::new(), halves };
+    // While a session is attached to a back end, launches past it are refused.
+    let plain =
+        if backend.is_gpu() { Some(Backend::choose(BackendChoice::Gpu, ptx)?) } else { None };
+    let run = Run { name, backend, plain, arguments, size, host: HostRecorder::new(), halves };
     let outcome = example(&run)?;
     half_density::check(&run, &outcome.measured.trace)?;
     outcome.print_and_write(&run)

@@ -130,16 +130,6 @@ impl Run {
         mut launch: impl FnMut(&mut Launcher) -> Result<(), Error>,
         read: impl FnOnce() -> Result<R, Error>,
     ) -> Result<(Measured, R), Error> {
-        let mut plain = Vec::new();
-        if self.backend.is_gpu() {
-            // The first launch loads the kernel's code, so it counts for nothing.
-            for _ in 0..=REPEATS {
-                prepare()?;
-                let mut launcher = Launcher(On::Plain(&self.backend));
-                plain.push(self.backend.time(|| launch(&mut launcher))?.1);
-            }
-            plain.remove(0);
-        }
         let squeezed;
         let profiler = match self.arguments.squeeze {
             None => profiler,
@@ -156,14 +146,24 @@ impl Run {
             profiler
         };
         let mut session = self.backend.session(profiler_in_use)?;
-        let mut profiled = Vec::new();
-        for _ in 0..if self.backend.is_gpu() { REPEATS } else { 1 } {
+        let (mut plain, mut profiled) = (Vec::new(), Vec::new());
+        // By turns, so that a frequency that changes with temperature and power changes for both. The
+        // first launches load the kernel's code, and count for nothing.
+        for _ in 0..if self.plain.is_some() { REPEATS + 1 } else { 1 } {
+            if let Some(backend) = &self.plain {
+                prepare()?;
+                plain.push(backend.time(|| launch(&mut Launcher(On::Plain(backend))))?.1);
+            }
             session.reset()?;
             prepare()?;
             let mut launcher = Launcher(On::Profiled(&mut session));
             profiled.push(self.backend.time(|| launch(&mut launcher))?.1);
         }
         let traced = profiled.last().copied();
+        if self.plain.is_some() {
+            plain.remove(0);
+            profiled.remove(0);
+        }
         let timing = match (median(&mut plain), median(&mut profiled), traced) {
             (Some(plain), Some(profiled), Some(traced)) => Some(Timing { plain, profiled, traced }),
             _ => None,

@@ -541,8 +541,8 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
         with_ns: 1250.0,
         regions: vec![RegionEffect {
             name: "load".to_owned(),
-            full: RegionLengths { count: 4, median_ns: 110.0, p95_ns: 140.0 },
-            half: RegionLengths { count: 4, median_ns: 100.0, p95_ns: 120.0 },
+            full: RegionLengths { count: 4, median_ns: 110.0, p95_ns: 140.0, cycles: None },
+            half: RegionLengths { count: 4, median_ns: 100.0, p95_ns: 120.0, cycles: None },
         }],
     });
     let folder = Folder::new();

@@ -29,7 +29,8 @@ impl ObserverEffect {
     }
 
     /// A JSON object: `without_ns`, `with_ns` and `regions`, objects with `name` and, for `full` and
-    /// `half`, `count`, `median_ns` and `p95_ns`. What is not finite is `null`.
+    /// `half`, `count`, `median_ns`, `p95_ns`, `median_cycles` and `p95_cycles`. What is not finite or
+    /// not known is `null`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let lengths = |lengths: &RegionLengths| {
@@ -37,6 +38,8 @@ impl ObserverEffect {
                 "count": lengths.count,
                 "median_ns": lengths.median_ns,
                 "p95_ns": lengths.p95_ns,
+                "median_cycles": lengths.cycles.map(|cycles| cycles.median),
+                "p95_cycles": lengths.cycles.map(|cycles| cycles.p95),
             })
         };
         let region = |region: &RegionEffect| {
@@ -57,8 +60,10 @@ impl ObserverEffect {
 /// How long a region takes where all regions of its kernel are compiled in, and where half of them
 /// are: the difference is what the others do to it.
 ///
-/// As a sentence: "beside half of the regions, `mma` lasts 790 ns (median; 95th percentile 1012),
-/// beside all of them 812 (1030), +2.8 %".
+/// As a sentence: "beside half of the regions, `mma` lasts 790 cycles (median; 95th percentile 1012),
+/// beside all of them 812 (1030), +2.8 %". In nanoseconds only where cycles are not known: the SMs'
+/// frequency is another from launch to launch, with power and temperature, and nanoseconds would show
+/// that as well.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegionEffect {
     /// The region's name.
@@ -78,6 +83,17 @@ pub struct RegionLengths {
     pub median_ns: f64,
     /// The 95th percentile.
     pub p95_ns: f64,
+    /// Both in cycles of the SM, if all were recorded with its clock.
+    pub cycles: Option<RegionCycles>,
+}
+
+/// How many cycles of the SM the regions of one site in one kernel take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RegionCycles {
+    /// The median.
+    pub median: f64,
+    /// The 95th percentile.
+    pub p95: f64,
 }
 
 impl RegionEffect {
@@ -105,10 +121,19 @@ impl RegionEffect {
     }
 
     /// How much longer the median is where all regions are compiled in, as a part of that where half
-    /// are. Not finite where that is 0.
+    /// are: in cycles, where both are known in cycles. Not finite where that is 0.
     #[must_use]
     pub fn relative(&self) -> f64 {
-        self.full.median_ns / self.half.median_ns - 1.0
+        let (_, [[full, _], [half, _]]) = self.quantiles();
+        full / half - 1.0
+    }
+
+    /// A unit that both are known in, and in it the median and the 95th percentile of all and of half.
+    fn quantiles(&self) -> (&'static str, [[f64; 2]; 2]) {
+        match (self.full.cycles, self.half.cycles) {
+            (Some(full), Some(half)) => ("cycles", [full, half].map(|of| [of.median, of.p95])),
+            _ => ("ns", [self.full, self.half].map(|of| [of.median_ns, of.p95_ns])),
+        }
     }
 }
 
@@ -122,21 +147,23 @@ fn is_same_site(one: &Site, other: &Site) -> bool {
 
 impl RegionLengths {
     fn of(row: &SiteStats) -> Self {
-        Self { count: row.count, median_ns: row.ns.p50, p95_ns: row.ns.p95 }
+        let cycles = row.cycles.map(|cycles| RegionCycles { median: cycles.p50, p95: cycles.p95 });
+        Self { count: row.count, median_ns: row.ns.p50, p95_ns: row.ns.p95, cycles }
     }
 }
 
 impl fmt::Display for RegionEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, full, half } = self;
+        let (unit, [full, half]) = self.quantiles();
         write!(
             f,
-            "beside half of the regions, `{name}` lasts {} ns (median; 95th percentile {}), beside \
+            "beside half of the regions, `{}` lasts {} {unit} (median; 95th percentile {}), beside \
              all of them {} ({}), {:+.1} %",
-            digits(half.median_ns),
-            digits(half.p95_ns),
-            digits(full.median_ns),
-            digits(full.p95_ns),
+            self.name,
+            digits(half[0]),
+            digits(half[1]),
+            digits(full[0]),
+            digits(full[1]),
             100.0 * self.relative(),
         )
     }

@@ -12,8 +12,8 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, ModuleCapture,
-    ObserverEffect, RecordCost, RegionEffect, RegionLengths, SiteIndex, StampCost, StampWait,
-    StampWaits, Trace, Value, decode,
+    ObserverEffect, RecordCost, RegionCycles, RegionEffect, RegionLengths, SiteIndex, StampCost,
+    StampWait, StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -205,8 +205,10 @@ fn module() -> impl Strategy<Value = ModuleCapture> {
 }
 
 fn region_effect(count: usize, median_ns: f64) -> RegionEffect {
-    let full = RegionLengths { count: count as u64, median_ns, p95_ns: median_ns * 2.0 };
-    let half = RegionLengths { count: u64::MAX, median_ns: f64::INFINITY, p95_ns: 0.1 + 0.2 };
+    let cycles = Some(RegionCycles { median: f64::INFINITY, p95: median_ns / 3.0 });
+    let full = RegionLengths { count: count as u64, median_ns, p95_ns: median_ns * 2.0, cycles };
+    let (median_ns, p95_ns) = (f64::INFINITY, 0.1 + 0.2);
+    let half = RegionLengths { count: u64::MAX, median_ns, p95_ns, cycles: None };
     RegionEffect { name: format!("a \"region\" {count}"), full, half }
 }
 

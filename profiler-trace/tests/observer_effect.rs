@@ -1,12 +1,16 @@
 //! What regions do to each other: the lengths of those that two builds of a kernel have in common.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{ObserverEffect, RegionEffect, RegionLengths, Trace, decode};
+use profiler_trace::{ObserverEffect, RegionCycles, RegionEffect, RegionLengths, Trace, decode};
 use profiler_wire::{SiteEntry, SiteKind};
 
-/// A trace of one warp, at 1 ns a cycle: regions named in `compiled_in` with their lengths, one behind
-/// the other. All sites are in the table, behind `sites_before` others.
 fn trace(sites_before: usize, compiled_in: &[(&str, &[u64])]) -> Trace {
+    trace_at(1, sites_before, compiled_in)
+}
+
+/// A trace of one warp, at so many nanoseconds a cycle: regions named in `compiled_in` with their lengths, one behind
+/// the other. All sites are in the table, behind `sites_before` others.
+fn trace_at(cycle_ns: u64, sites_before: usize, compiled_in: &[(&str, &[u64])]) -> Trace {
     let mut module = SyntheticModule::new(Keep::First, 64);
     for _ in 0..sites_before {
         module.site(SiteKind::Mark, "elsewhere");
@@ -27,7 +31,7 @@ fn trace(sites_before: usize, compiled_in: &[(&str, &[u64])]) -> Trace {
             at += length + 100;
         }
     }
-    warp.leave(100_000, 1_100_000);
+    warp.leave(100_000, 1_000_000 + cycle_ns * 100_000);
     module.warps.push(warp);
     decode(&module.into_capture().expect("the sites are in order"))
 }
@@ -45,7 +49,10 @@ fn regions_of_both_builds_are_compared_in_the_order_of_the_source() {
         // The map from cycles to nanoseconds rounds in the last digit.
         effect.full.median_ns = effect.full.median_ns.round();
     }
-    let lengths = |count, median_ns, p95_ns| RegionLengths { count, median_ns, p95_ns };
+    let lengths = |count, median, p95| {
+        let cycles = Some(RegionCycles { median, p95 });
+        RegionLengths { count, median_ns: median, p95_ns: p95, cycles }
+    };
     let effect = |name: &str, full, half| RegionEffect { name: name.to_owned(), full, half };
     assert_eq!(
         effects,
@@ -57,9 +64,22 @@ fn regions_of_both_builds_are_compared_in_the_order_of_the_source() {
     assert!((effects[0].relative() - 0.25).abs() < 1e-12);
     assert_eq!(
         effects[0].to_string(),
-        "beside half of the regions, `wait` lasts 40 ns (median; 95th percentile 40), beside all of \
-         them 50 (50), +25.0 %"
+        "beside half of the regions, `wait` lasts 40 cycles (median; 95th percentile 40), beside all \
+         of them 50 (50), +25.0 %"
     );
+}
+
+#[test]
+fn another_frequency_is_no_effect_of_recording() {
+    let slower = trace_at(2, 0, &[("mma", &[800])]);
+    let mut effects = RegionEffect::between(&slower, &trace(0, &[("mma", &[800])]));
+    let [effect] = &mut effects[..] else { panic!("{effects:?}") };
+    assert_eq!((effect.full.median_ns.round(), effect.half.median_ns.round()), (1600.0, 800.0));
+    assert!(effect.relative().abs() < 1e-12, "{effect}");
+    // Nothing else is known of what was recorded by `%globaltimer`.
+    effect.half.cycles = None;
+    assert!((effect.relative() - 1.0).abs() < 1e-12, "{effect}");
+    assert!(effect.to_string().contains("lasts 800 ns (median; "), "{effect}");
 }
 
 #[test]
@@ -83,8 +103,20 @@ fn json_has_all_figures() {
         "with_ns": null,
         "regions": [{
             "name": "load",
-            "full": { "count": 2, "median_ns": 100.0, "p95_ns": 300.0 },
-            "half": { "count": 2, "median_ns": 90.0, "p95_ns": 90.0 },
+            "full": {
+                "count": 2,
+                "median_ns": 100.0,
+                "p95_ns": 300.0,
+                "median_cycles": 100.0,
+                "p95_cycles": 300.0,
+            },
+            "half": {
+                "count": 2,
+                "median_ns": 90.0,
+                "p95_ns": 90.0,
+                "median_cycles": 90.0,
+                "p95_cycles": 90.0,
+            },
         }],
     });
     assert_eq!(json, expected);

@@ -6,7 +6,7 @@ use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost,
-    RegionEffect, RegionLengths, Value,
+    RegionCycles, RegionEffect, RegionLengths, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;
@@ -229,8 +229,18 @@ impl Content {
                 with_ns,
                 regions: vec![RegionEffect {
                     name: self.name.clone(),
-                    full: RegionLengths { count: 1, median_ns: with_ns, p95_ns: with_ns },
-                    half: RegionLengths { count: 2, median_ns: without_ns, p95_ns: without_ns },
+                    full: RegionLengths {
+                        count: 1,
+                        median_ns: with_ns,
+                        p95_ns: with_ns,
+                        cycles: Some(RegionCycles { median: with_ns, p95: without_ns }),
+                    },
+                    half: RegionLengths {
+                        count: 2,
+                        median_ns: without_ns,
+                        p95_ns: without_ns,
+                        cycles: None,
+                    },
                 }],
             }),
             end: match self.sm_count % 3 {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host};
 use crate::model::DeviceInfo;
-use crate::observer_effect::{ObserverEffect, RegionEffect, RegionLengths};
+use crate::observer_effect::{ObserverEffect, RegionCycles, RegionEffect, RegionLengths};
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
 
@@ -93,6 +93,10 @@ fn encode_region_effect(region: &RegionEffect) -> Value {
             "count": lengths.count,
             "median_ns": float(lengths.median_ns),
             "p95_ns": float(lengths.p95_ns),
+            "cycles": lengths.cycles.map(|cycles| json!({
+                "median": float(cycles.median),
+                "p95": float(cycles.p95),
+            })),
         })
     };
     json!({ "name": region.name, "full": lengths(&region.full), "half": lengths(&region.half) })
@@ -204,6 +208,17 @@ fn decode_region_effects(regions: &Member<'_>) -> Result<Vec<RegionEffect>, Stri
                 count: lengths.get("count")?.u64()?,
                 median_ns: lengths.get("median_ns")?.f64()?,
                 p95_ns: lengths.get("p95_ns")?.f64()?,
+                // Not in the first files of this version.
+                cycles: lengths
+                    .get("cycles")
+                    .ok()
+                    .and_then(|cycles| cycles.option())
+                    .map(|cycles| {
+                        let [median, p95] =
+                            [cycles.get("median")?.f64()?, cycles.get("p95")?.f64()?];
+                        Ok::<_, String>(RegionCycles { median, p95 })
+                    })
+                    .transpose()?,
             })
         };
         let (full, half) = (lengths("full")?, lengths("half")?);

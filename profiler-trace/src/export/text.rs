@@ -219,8 +219,8 @@ mod tests {
             ObserverEffect { without_ns: 303_400.0, with_ns: 309_200.0, regions: Vec::new() };
         effect.regions.push(RegionEffect {
             name: "mma".to_owned(),
-            full: RegionLengths { count: 7, median_ns: 812.0, p95_ns: 1030.0 },
-            half: RegionLengths { count: 8, median_ns: 790.0, p95_ns: 1012.0 },
+            full: RegionLengths { count: 7, median_ns: 812.0, p95_ns: 1030.0, cycles: None },
+            half: RegionLengths { count: 8, median_ns: 790.0, p95_ns: 1012.0, cycles: None },
         });
         let trace = Trace { observer_effect: Some(effect), ..Trace::default() };
         let line = "observer effect: the kernel takes 303.4 µs without a session and 309.2 µs with \
