@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use profiler_host::trace::RegionEffect;
 use profiler_host::{Backend, BackendChoice, Error, Profiler, Trace};
 
-use crate::measure::{Launcher, On, REPEATS};
+use crate::measure::{Launcher, Measured, On, REPEATS};
 use crate::{Failure, Run};
 
 /// The texts of PTX files, which last as long as the program, as those do that it was built with.
@@ -24,27 +24,32 @@ pub(crate) fn read(paths: &[PathBuf], backend: &Backend) -> Result<Vec<&'static 
     paths.iter().map(read).collect()
 }
 
-/// Says so where files were given and have nothing in common with the trace.
-pub(crate) fn check(run: &Run, trace: &Trace) -> Result<(), Failure> {
-    let regions = trace.observer_effect.as_ref().map_or(0, |effect| effect.regions.len());
-    if regions > 0 || run.halves.is_empty() {
-        return Ok(());
+/// Says so where a file was given that has no region of the trace, or all of them.
+pub(crate) fn check(run: &Run, measured: &Measured) -> Result<(), Failure> {
+    let all = RegionEffect::between(&measured.trace, &measured.trace).len();
+    for (path, &regions) in run.arguments.half_density.iter().zip(&measured.in_halves) {
+        let path = path.display();
+        let cure = "give PTX of this example's kernels, compiled with `Kernels::only`";
+        if regions == 0 {
+            return Err(format!("no region of {path} is in the trace; {cure}").into());
+        }
+        if regions == all {
+            return Err(format!("{path} leaves none of the {all} regions out; {cure}").into());
+        }
     }
-    Err("no region of the files that --half-density gives is in the trace; give PTX of this \
-         example's kernels, compiled with `Kernels::only`"
-        .into())
+    Ok(())
 }
 
 impl Run {
     /// Launches each build with half of the regions, as often and with the same options as the full
-    /// one, and compares the last launches.
+    /// one, and compares the last launches; of each build its regions.
     pub(crate) fn beside_half(
         &self,
         full: &Trace,
         profiler: &Profiler,
         prepare: &mut impl FnMut() -> Result<(), Error>,
         launch: &mut impl FnMut(&mut Launcher) -> Result<(), Error>,
-    ) -> Result<Vec<RegionEffect>, Error> {
+    ) -> Result<Vec<Vec<RegionEffect>>, Error> {
         let mut effects = Vec::new();
         for &ptx in &self.halves {
             // All back ends of a process share the device's memory.
@@ -56,7 +61,7 @@ impl Run {
                 backend.time(|| launch(&mut Launcher(On::Profiled(&mut session))))?;
             }
             let capture = session.capture()?;
-            effects.extend(RegionEffect::between(full, &session.decode(&capture)));
+            effects.push(RegionEffect::between(full, &session.decode(&capture)));
         }
         Ok(effects)
     }

@@ -132,6 +132,6 @@ fn run_with(
         if backend.is_gpu() { Some(Backend::choose(BackendChoice::Gpu, ptx)?) } else { None };
     let run = Run { name, backend, plain, arguments, size, host: HostRecorder::new(), halves };
     let outcome = example(&run)?;
-    half_density::check(&run, &outcome.measured.trace)?;
+    half_density::check(&run, &outcome.measured)?;
     outcome.print_and_write(&run)
 }

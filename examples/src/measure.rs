@@ -58,6 +58,8 @@ pub struct Measured {
     pub capture: Capture,
     /// How long the kernel took; only a GPU is timed.
     pub timing: Option<Timing>,
+    /// How many regions of the trace each file of `--half-density` has.
+    pub in_halves: Vec<usize>,
 }
 
 /// Times of a kernel by CUDA events.
@@ -173,15 +175,18 @@ impl Run {
         let mut trace = session.decode(&capture);
         // Its memory is needed for the sessions to come.
         drop(session);
+        let mut in_halves = Vec::new();
         if let Some(Timing { plain, profiled, .. }) = timing {
+            let halves = self.beside_half(&trace, profiler, &mut prepare, &mut launch)?;
+            in_halves = halves.iter().map(Vec::len).collect();
             capture.observer_effect = Some(ObserverEffect {
                 without_ns: plain.as_nanos() as f64,
                 with_ns: profiled.as_nanos() as f64,
-                regions: self.beside_half(&trace, profiler, &mut prepare, &mut launch)?,
+                regions: halves.concat(),
             });
             trace.observer_effect.clone_from(&capture.observer_effect);
         }
-        Ok((Measured { trace, capture, timing }, read))
+        Ok((Measured { trace, capture, timing, in_halves }, read))
     }
 
     /// The profiler with `1 / times` of the room that a first launch needs.
