@@ -209,29 +209,6 @@ impl Ring {
     }
 }
 
-/// What a consumer reads of a stage, and where it waits for it and releases it.
-#[derive(Clone, Copy)]
-struct Inputs {
-    full: *mut u64,
-    empty: *mut u64,
-    a: Factor,
-    b: Factor,
-}
-
-impl Inputs {
-    #[inline(always)]
-    fn of(ring: Ring, position: Position, consumer: u32) -> Self {
-        let stage = position.stage as usize;
-        let tiles = Factor::along_k(ring.stages).advanced(position.stage * STAGE_BYTES);
-        Self {
-            full: ring.full.wrapping_add(stage),
-            empty: ring.empty.wrapping_add(stage),
-            a: tiles.advanced(consumer * CONSUMER_M * ROW),
-            b: tiles.advanced(A_BYTES),
-        }
-    }
-}
-
 /// A position in the ring: a stage, and the parity of its phases there.
 #[derive(Clone, Copy)]
 struct Position {
@@ -320,15 +297,18 @@ unsafe fn consume(
     // SAFETY: within the dynamic shared memory: behind the stages come the rooms of each warp.
     let rooms =
         unsafe { ring.stages.add((STAGES * STAGE_BYTES + warp * ROOMS * ROOM_BYTES) as usize) };
+    let a_first = Factor::along_k(ring.stages).advanced(consumer * CONSUMER_M * ROW);
+    let b_first = Factor::along_k(ring.stages).advanced(A_BYTES);
     let mut position = Position::FIRST;
-    let mut inputs = Inputs::of(ring, position, consumer);
     let mut tile = thread::block_idx_x();
     while tile < work.tiles() {
         profile_region!("tile", {
             let mut sums = wgmma::ZEROS;
             let mut step = 0;
             while step < work.steps {
-                let Inputs { full, empty, a, b } = inputs;
+                let stage = position.stage as usize;
+                // SAFETY: stage < STAGES, and there are as many mbarriers of each kind.
+                let (full, empty) = unsafe { (ring.full.add(stage), ring.empty.add(stage)) };
                 profile_region!("wait full", {
                     // SAFETY: the mbarrier was made before the block's barrier; all lanes of the
                     // warp come here, and go on together, as the products ask for.
@@ -338,6 +318,8 @@ unsafe fn consume(
                     }
                 });
                 profile_region!("wgmma", {
+                    let a = a_first.advanced(position.stage * STAGE_BYTES);
+                    let b = b_first.advanced(position.stage * STAGE_BYTES);
                     // SAFETY: the whole warp group comes here. Both tiles have arrived, and stay
                     // until one lane of each warp has arrived at `empty`, once for each step, when
                     // the warp's products are complete.
@@ -345,17 +327,14 @@ unsafe fn consume(
                         wgmma::fence();
                         products(&mut sums, a, b);
                         wgmma::commit();
-                        // While the products run: an end stamp is a wall to ptxas, behind which
-                        // this would stand between the products of two steps.
-                        position.advance();
-                        step += 1;
-                        inputs = Inputs::of(ring, position, consumer);
                         wgmma::wait::<0>(&mut sums);
                         if lane == 0 {
                             mbarrier::arrive(empty);
                         }
                     }
                 });
+                position.advance();
+                step += 1;
             }
             profile_region!("epilogue", {
                 let (row, column) = work.origin(tile);
