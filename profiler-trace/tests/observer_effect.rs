@@ -4,12 +4,13 @@ use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{ObserverEffect, RegionCycles, RegionEffect, RegionLengths, Trace, decode};
 use profiler_wire::{SiteEntry, SiteKind};
 
+/// See [`trace_at`]; at 1 ns a cycle.
 fn trace(sites_before: usize, compiled_in: &[(&str, &[u64])]) -> Trace {
     trace_at(1, sites_before, compiled_in)
 }
 
-/// A trace of one warp, at so many nanoseconds a cycle: regions named in `compiled_in` with their lengths, one behind
-/// the other. All sites are in the table, behind `sites_before` others.
+/// A trace of one warp, at so many nanoseconds a cycle: regions named in `compiled_in` with their
+/// lengths, one behind the other. All sites are in the table, behind `sites_before` others.
 fn trace_at(cycle_ns: u64, sites_before: usize, compiled_in: &[(&str, &[u64])]) -> Trace {
     let mut module = SyntheticModule::new(Keep::First, 64);
     for _ in 0..sites_before {
