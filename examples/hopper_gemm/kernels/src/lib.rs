@@ -232,8 +232,7 @@ impl Position {
 ///
 /// The whole warp goes round the loop, though one lane of it starts the copies. To ptxas a loop of
 /// one thread is one in which lanes may differ, and it would hand the copies' operands over lane by
-/// lane, in a loop around each: on the way from a stage's release to its next data, which all of the
-/// kernel waits for.
+/// lane, in a loop around each (docs/how-it-costs.md, "The products").
 ///
 /// # Safety
 ///
