@@ -24,22 +24,30 @@ pub(crate) fn read(paths: &[PathBuf], backend: &Backend) -> Result<Vec<&'static 
     paths.iter().map(read).collect()
 }
 
-/// Says so where a file was given that has no region of the trace, or all of them. Of a trace without
-/// regions nothing can be said.
+/// Says so where a file was given that has no region of the trace, or all of them.
 pub(crate) fn check(run: &Run, measured: &Measured) -> Result<(), Failure> {
     let all = RegionEffect::between(&measured.trace, &measured.trace).len();
     for (path, &regions) in run.arguments.half_density.iter().zip(&measured.in_halves) {
-        let path = path.display();
-        let cure = "give PTX of this example's kernels, compiled with `Kernels::only`";
-        if all > 0 && regions == 0 {
-            return Err(format!("no region of {path} is in the trace; {cure}").into());
-        }
-        if all > 0 && regions == all {
-            let all = format!("none of the {all} regions of the trace");
-            return Err(format!("{path} leaves {all} out; {cure}").into());
+        if let Some(mistake) = mistake(regions, all) {
+            return Err(format!(
+                "{} {mistake}; give PTX of this example's kernels, compiled with `Kernels::only`",
+                path.display(),
+            )
+            .into());
         }
     }
     Ok(())
+}
+
+/// What is wrong with a file that has so many of all regions of the trace. Of a trace without regions
+/// nothing can be said.
+fn mistake(regions: usize, all: usize) -> Option<String> {
+    match regions {
+        _ if all == 0 => None,
+        0 => Some(format!("has none of the {all} regions of the trace")),
+        _ if regions == all => Some(format!("leaves none of the {all} regions of the trace out")),
+        _ => None,
+    }
 }
 
 impl Run {
@@ -66,5 +74,18 @@ impl Run {
             effects.push(RegionEffect::between(full, &session.decode(&capture)));
         }
         Ok(effects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mistake;
+
+    #[test]
+    fn a_file_has_some_of_the_regions_and_not_all() {
+        let mistake = |regions, all| mistake(regions, all).unwrap_or_default();
+        assert_eq!(mistake(0, 4), "has none of the 4 regions of the trace");
+        assert_eq!(mistake(4, 4), "leaves none of the 4 regions of the trace out");
+        assert_eq!([mistake(1, 4), mistake(3, 4), mistake(0, 0)], ["", "", ""]);
     }
 }
