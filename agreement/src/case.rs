@@ -2,10 +2,11 @@
 
 use profiler_host::{Backend, Capture, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Slots};
 use profiler_wire::header::Dim3;
+use profiler_wire::site::Buffer;
 use proptest::prelude::*;
 
 use crate::kernels::{Kernel, Launch};
-use crate::program::{Node, elects, encode, programs};
+use crate::program::{Node, elects, encode, has_regions_by_thread, programs};
 
 /// All that decides what is recorded.
 #[derive(Clone, Debug)]
@@ -87,6 +88,21 @@ impl Case {
     #[must_use]
     pub fn elects(&self) -> bool {
         self.kernel.strategy == profiler_wire::Strategy::Elected || elects(&self.program)
+    }
+
+    /// Whether there are regions of every thread, which lane 0 records for all lanes that begin and end
+    /// them together.
+    #[must_use]
+    pub fn shares(&self) -> bool {
+        let Kernel { strategy, buffer, .. } = self.kernel;
+        buffer == Buffer::Global
+            && (strategy == profiler_wire::Strategy::Thread || has_regions_by_thread(&self.program))
+    }
+
+    /// The lanes of a warp of each block.
+    #[must_use]
+    pub fn lanes(&self, warp: u32) -> u32 {
+        (self.threads() - 32 * warp).min(32)
     }
 
     /// Whether the session records a warp of a block, by their numbers.

@@ -2,15 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use profiler_host::{Capture, Slots};
-use profiler_trace::{DiagnosticKind, Severity, Trace, Warp};
-use profiler_wire::header::{self, Clock, Dim3, ExitHeader, unpack_counts};
+use profiler_host::Slots;
+use profiler_trace::{Trace, Warp};
+use profiler_wire::header::{Clock, Dim3};
+use profiler_wire::site::Buffer;
 
 use crate::case::{Case, Outcome};
 use crate::edges;
-use crate::expected::{Item, Kept, Kind, bits, survivors};
-use crate::reference::{self, WarpRun};
-use crate::script::{Lead, Place};
+use crate::expected::{Kept, Room};
+use crate::reference::{self, LaneRun, WarpRun};
+
+macro_rules! ensure {
+    ($holds:expr, $($message:tt)+) => {
+        if !$holds {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
+mod lists;
+mod totals;
+
+use lists::{Extent, LaneCompare};
+use totals::{Bounds, Totals};
 
 /// What is known of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +42,17 @@ pub enum Times {
     ///   most as many as all lanes come there together;
     /// * who wins one: a lane's records are those that it would emit if it won them all, in that order,
     ///   less some of those that are left to an election;
-    /// * which units a room that is too small keeps of such a lane: it is only counted;
+    /// * which of these a room that is too small keeps: some of them, in that order;
     /// * the depth of regions in such a program.
+    ///
+    /// The hardware decides as well which lanes begin and end a region of every thread together, and so
+    /// whether lane 0 records it for all of them. What each lane records is as certain as ever, whoever
+    /// stores it, and so are all that lane 0 stores and every count of records, kept and lost together.
+    /// Left open is only this, of lanes other than lane 0:
+    ///
+    /// * where rooms are too small, or they have none, which of its records a lane keeps: some of them, in
+    ///   their order;
+    /// * the depth of regions in such a lane, and whether their values were lost.
     Hardware,
 }
 
@@ -42,34 +65,29 @@ pub struct Compared {
     pub recorded: u64,
     /// Records that were emitted and not kept.
     pub lost: u64,
-    /// Lanes of which only the counts were compared: they lost records, and which ones they emitted
-    /// is up to the hardware.
+    /// Lanes of which only the counts were compared, and that what they kept is some of what they may
+    /// have emitted: they lost records, and which ones is up to the hardware.
     pub counted_lanes: u64,
-}
-
-macro_rules! ensure {
-    ($holds:expr, $($message:tt)+) => {
-        if !$holds {
-            return Err(format!($($message)+));
-        }
-    };
+    /// Records that lane 0 wrote for all lanes of its warp.
+    pub shared: u64,
 }
 
 /// A warp: launch, block and warp of the block.
 type Key = (u32, u32, u32);
 
-/// What records must be, over all warps.
-#[derive(Debug, Default)]
-struct Totals {
-    /// Units, and the attachments among them, at least and at most.
-    emitted: [[u64; 2]; 2],
-    unplaced: u64,
-    open: u64,
-    unmatched: u64,
-    orphaned: u64,
-    /// Of lane 0, and of the other lanes.
-    too_small: [u64; 2],
-    values_lost: u64,
+/// What is up to the hardware.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Who is elected.
+    elections: bool,
+    /// What lane 0 records for all lanes.
+    sharing: bool,
+}
+
+impl Open {
+    fn any(self) -> bool {
+        self.elections || self.sharing
+    }
 }
 
 /// Compares a case's outcome with what the reference says.
@@ -98,16 +116,18 @@ pub fn check(case: &Case, outcome: &Outcome, times: Times) -> Result<Compared, S
     let runs =
         reference::run(case, |launch, block, warp| in_slots.contains(&(launch, block, warp)));
     check_results(case, outcome, &runs)?;
-    let is_open = times == Times::Hardware && case.elects();
+    let is_hardware = times == Times::Hardware;
+    let open =
+        Open { elections: is_hardware && case.elects(), sharing: is_hardware && case.shares() };
     let mut compared = Compared::default();
     let mut totals = Totals::default();
     for launch in 0..case.launches {
         for &(block, warp) in &selected {
             let run = &runs[launch as usize][block as usize][warp as usize];
-            totals.count(run, is_open);
+            totals.count(run, open);
             let seen = present.get(&(launch, block, warp)).copied();
             let context = format!("launch {launch}, block {block}, warp {warp}");
-            let check = WarpCheck { case, times, is_open, block, run, totals: &mut totals };
+            let check = WarpCheck { case, times, open, block, run, totals: &mut totals };
             let counted =
                 check.run(&trace, seen).map_err(|difference| format!("{context}: {difference}"))?;
             compared.counted_lanes += counted;
@@ -115,10 +135,11 @@ pub fn check(case: &Case, outcome: &Outcome, times: Times) -> Result<Compared, S
     }
     compared.warps = present.len() as u64;
     (compared.recorded, compared.lost) = (trace.recorded(), trace.lost());
-    check_counts(&outcome.capture, &trace, &totals)?;
+    compared.shared = totals::shared(&outcome.capture);
+    totals.check_counts(case, &outcome.capture, &trace)?;
     edges::check(&trace)?;
     let no_slot = selected.len() as u64 * u64::from(case.launches) - present.len() as u64;
-    check_diagnostics(&trace, &totals, no_slot, times, is_open)?;
+    totals.check_diagnostics(&trace, no_slot, times, open)?;
     Ok(compared)
 }
 
@@ -171,85 +192,11 @@ fn check_results(case: &Case, outcome: &Outcome, runs: &[Vec<Vec<WarpRun>>]) -> 
     Ok(())
 }
 
-/// What is known of the elections at a place.
-struct Election {
-    /// How often a lane comes there, at most.
-    visits: u64,
-    /// The fewest units, and the fewest attachments, that an elected lane emits.
-    least: [u64; 2],
-    /// Those of all lanes that come there.
-    all: [u64; 2],
-}
-
-impl Election {
-    const NONE: Self = Self { visits: 0, least: [u64::MAX; 2], all: [0; 2] };
-}
-
-impl Totals {
-    /// Adds what a warp emits. Where elections `are_open`, a place at which lanes come `n` times has
-    /// at least `n` of them, and at most all lanes are elected that come there.
-    fn count(&mut self, run: &WarpRun, are_open: bool) {
-        let mut open: BTreeMap<Place, Election> = BTreeMap::new();
-        for lane in &run.lanes {
-            if !are_open {
-                let emitted = lane.kept(0..lane.units.len(), |time| time).emitted;
-                self.add([emitted; 2]);
-                continue;
-            }
-            let mut of_instances: BTreeMap<usize, [u64; 2]> = BTreeMap::new();
-            for unit in lane.with_all_elected().units {
-                let [units, attachments] = of_instances.entry(unit.instance).or_default();
-                *units += 1;
-                *attachments += u64::from(unit.is_attachment());
-            }
-            let mut visits: BTreeMap<Place, u64> = BTreeMap::new();
-            for (instance, units) in of_instances {
-                let instance = &lane.script.instances[instance];
-                if let Lead::Fixed(_) = instance.lead {
-                    self.add([units; 2]);
-                    continue;
-                }
-                *visits.entry(instance.place).or_default() += 1;
-                let election = open.entry(instance.place).or_insert(Election::NONE);
-                let bounds = election.least.iter_mut().zip(&mut election.all);
-                for ((least, all), units) in bounds.zip(units) {
-                    *least = units.min(*least);
-                    *all += units;
-                }
-            }
-            for (place, visits) in visits {
-                let election = open.entry(place).or_insert(Election::NONE);
-                election.visits = election.visits.max(visits);
-            }
-        }
-        for Election { visits, least, all } in open.into_values() {
-            self.add([least.map(|units| visits * units), all]);
-        }
-    }
-
-    fn add(&mut self, bounds: [[u64; 2]; 2]) {
-        for (sum, counts) in self.emitted.iter_mut().zip(bounds) {
-            for (sum, count) in sum.iter_mut().zip(counts) {
-                *sum += count;
-            }
-        }
-    }
-
-    /// Adds what a lane with a room loses.
-    fn lose(&mut self, kept: &Kept, is_leader: bool) {
-        self.open += kept.open;
-        self.unmatched += kept.unmatched;
-        self.orphaned += kept.orphaned;
-        self.too_small[usize::from(!is_leader)] += kept.records() - kept.recorded();
-        self.values_lost += kept.emitted[1] - kept.survived[1];
-    }
-}
-
 /// A warp that is being compared.
 struct WarpCheck<'a> {
     case: &'a Case,
     times: Times,
-    is_open: bool,
+    open: Open,
     block: u32,
     run: &'a WarpRun,
     totals: &'a mut Totals,
@@ -258,49 +205,23 @@ struct WarpCheck<'a> {
 impl WarpCheck<'_> {
     /// Compares with what was `seen`, if the warp has a slot. Gives how many lanes were only
     /// counted.
-    fn run(self, trace: &Trace, seen: Option<&Warp>) -> Result<u64, String> {
-        let Self { case, times, is_open, block, run, totals } = self;
-        let is_virtual = times == Times::Virtual;
-        let (mut recorded, mut lost, mut counted) = (0, 0, 0);
-        for (number, lane) in (0_u32..).zip(&run.lanes) {
-            let capacity = seen.and_then(|_| case.capacity(number));
-            let Some(capacity) = capacity.map(|capacity| capacity as usize) else {
-                totals.unplaced += lane.kept(0..0, |time| time).records();
-                continue;
-            };
-            let context = |difference| format!("lane {number}: {difference}");
-            let kept = if is_open {
-                let whole = lane.with_all_elected();
-                let all = whole.kept(0..whole.units.len(), |time| time);
-                if whole.units.len() > capacity {
-                    counted += 1;
-                    continue;
-                }
-                all
-            } else {
-                let kept = survivors(lane.units.len(), capacity, case.session.keep);
-                // On hardware the times are only for the order, which a coarse clock hides.
-                lane.kept(kept, |time| if is_virtual { case.ticks(block, time) } else { time })
-            };
-            recorded += kept.recorded();
-            lost += kept.records() - kept.recorded();
-            totals.lose(&kept, number == 0);
-            let Some(seen) = seen else { continue };
-            let compare = LaneCompare { case, times, is_open };
-            compare.lane(trace, seen, number, &kept).map_err(context)?;
-        }
-        let Some(seen) = seen else { return Ok(counted) };
+    fn run(mut self, trace: &Trace, seen: Option<&Warp>) -> Result<u64, String> {
+        let Some(seen) = seen else {
+            for lane in &self.run.lanes {
+                let records = lane.units.iter().filter(|unit| !unit.is_attachment()).count();
+                self.totals.unplaced += Bounds::exactly(records as u64);
+            }
+            return Ok(0);
+        };
+        let Self { case, block, run, .. } = self;
         check_plausible(case, seen)?;
-        if !is_open {
-            let counts = (seen.recorded, seen.lost);
-            ensure!(
-                counts == (recorded, lost),
-                "{} recorded and {} lost, not {recorded} and {lost}",
-                counts.0,
-                counts.1
-            );
-        }
-        if is_virtual {
+        let counted = if self.open.any() {
+            self.run_open(trace, seen)?
+        } else {
+            self.run_known(trace, seen)?;
+            0
+        };
+        if self.times == Times::Virtual {
             let entry = (case.ticks(block, run.entry), case.ticks(block, run.exit));
             let seen_entry = (seen.entry.ticks, seen.exit.map_or(0, |exit| exit.ticks));
             ensure!(seen_entry == entry, "entry and exit at {seen_entry:?}, not {entry:?}");
@@ -309,85 +230,131 @@ impl WarpCheck<'_> {
         }
         Ok(counted)
     }
-}
 
-/// How the lists of a lane are compared.
-struct LaneCompare<'a> {
-    case: &'a Case,
-    times: Times,
-    is_open: bool,
-}
-
-impl LaneCompare<'_> {
-    fn lane(&self, trace: &Trace, seen: &Warp, lane: u32, kept: &Kept) -> Result<(), String> {
-        let of_lane = |other: u8| u32::from(other) == lane;
-        let regions = seen.regions.iter().filter(|region| of_lane(region.lane));
-        let regions = regions.map(|region| Item {
-            kind: Kind::Region,
-            name: trace.site(region.site).name.clone(),
-            track: region.track,
-            value: region.value.map(bits),
-            depth: region.depth,
-            start: region.start.ticks,
-            end: region.end.map(|end| end.ticks),
-        });
-        let marks = seen.marks.iter().filter(|mark| of_lane(mark.lane)).map(|mark| Item {
-            kind: Kind::of_mark(trace.site(mark.site).kind),
-            name: trace.site(mark.site).name.clone(),
-            track: mark.track,
-            value: mark.value.map(bits),
-            depth: 0,
-            start: mark.time.ticks,
-            end: Some(mark.time.ticks),
-        });
-        let anchors = seen.anchors.iter().filter(|anchor| of_lane(anchor.lane)).map(|anchor| {
-            let (name, ticks) = (String::new(), anchor.time.ticks);
-            let (kind, end) = (Kind::Anchor, Some(ticks));
-            Item { kind, name, track: None, value: None, depth: 0, start: ticks, end }
-        });
-        let [of_regions, of_marks] = &kept.elected;
-        self.list("regions", regions, &kept.regions, of_regions)?;
-        self.list("marks", marks, &kept.marks, of_marks)?;
-        // An anchor may be left to an election, which it does not say.
-        let of_anchors = vec![self.is_open; kept.anchors.len()];
-        self.list("readings of the clocks", anchors, &kept.anchors, &of_anchors)
+    /// Where it is known who records what.
+    fn run_known(&mut self, trace: &Trace, seen: &Warp) -> Result<(), String> {
+        let (case, keep) = (self.case, self.case.session.keep);
+        let capacity = |lane| case.capacity(lane).unwrap_or(0) as usize;
+        let for_all = self.run.lanes[0].kept_for_all(capacity(0), keep);
+        // On hardware the times are only for the order, which a coarse clock hides.
+        let is_virtual = self.times == Times::Virtual;
+        let ticks = |time| if is_virtual { case.ticks(self.block, time) } else { time };
+        let (mut recorded, mut lost) = (0, 0);
+        for (number, lane) in (0_u32..).zip(&self.run.lanes) {
+            let elsewhere = (number > 0).then_some(&for_all[..]);
+            let kept = lane.kept(Room { capacity: capacity(number), keep, elsewhere }, ticks);
+            recorded += kept.recorded();
+            lost += kept.records() - kept.recorded();
+            if case.capacity(number).is_some() {
+                self.totals.lose(&kept, number == 0);
+            } else {
+                let unplaced = kept.emitted.records();
+                self.totals.unplaced += Bounds::exactly(unplaced);
+                lost -= unplaced;
+            }
+            self.lane(trace, seen, number, &kept, Extent::Whole)?;
+        }
+        let leader = self.run.lanes[0].units.iter();
+        let shared = leader.filter(|unit| unit.is_shared && !unit.is_attachment()).count();
+        self.totals.shared += Bounds::exactly(shared as u64);
+        let counts = (seen.recorded, seen.lost);
+        ensure!(
+            counts == (recorded, lost),
+            "{} recorded and {} lost, not {recorded} and {lost}",
+            counts.0,
+            counts.1
+        );
+        Ok(())
     }
 
-    /// What was `seen` must be what was expected; of that, what is `optional` may be missing where
-    /// elections are open.
-    fn list(
-        &self,
-        what: &str,
-        seen: impl Iterator<Item = Item>,
-        expected: &[Item],
-        optional: &[bool],
-    ) -> Result<(), String> {
-        let seen: Vec<Item> = seen.collect();
-        let comparable = |item: &Item| {
-            let mut item = item.clone();
-            if self.times == Times::Hardware {
-                (item.start, item.end) = (0, None);
-                if self.is_open || self.case.kernel.clock == Clock::GlobalTimer {
-                    item.depth = 0;
-                }
-            }
-            item
+    /// Where some of that is up to the hardware. Gives how many lanes were only counted.
+    fn run_open(&mut self, trace: &Trace, seen: &Warp) -> Result<u64, String> {
+        let (case, open) = (self.case, self.open);
+        let wholes: Vec<LaneRun> = self.run.lanes.iter().map(LaneRun::with_all_elected).collect();
+        let all: Vec<Kept> =
+            wholes.iter().map(|whole| whole.kept(Room::ENDLESS, |time| time)).collect();
+        let shareable = all.iter().map(Kept::shareable).min().unwrap_or(0);
+        self.totals.shared += Bounds::up_to(shareable);
+        let fits = |lane: u32| {
+            let capacity = case.capacity(lane).unwrap_or(0);
+            wholes[lane as usize].units.len() <= capacity as usize
         };
-        let optional = optional.iter().map(|optional| *optional && self.is_open);
-        let mut left: Vec<Item> = seen.iter().map(comparable).collect();
-        let mut wanted: Vec<(Item, bool)> = expected.iter().map(comparable).zip(optional).collect();
-        // Items hold their times, or else stand in the order of time: but in one step of the timer
-        // nothing is before anything.
-        if self.times == Times::Virtual || self.case.kernel.clock == Clock::GlobalTimer {
-            left.sort();
-            wanted.sort();
+        let mut counted = 0;
+        for (number, all) in (0_u32..).zip(&all) {
+            let Some(capacity) = case.capacity(number) else {
+                // What is not in lane 0's room is nowhere.
+                let (most, shareable) = (all.records(), all.shareable());
+                self.totals.unplaced += Bounds { least: most - shareable, most };
+                self.lane(trace, seen, number, &all.without_room(), Extent::Part)?;
+                continue;
+            };
+            if number == 0 && !open.elections {
+                // All that lane 0 records is in its room, for itself or for all.
+                let (capacity, keep) = (capacity as usize, case.session.keep);
+                let kept = wholes[0].kept(Room { capacity, keep, elsewhere: None }, |time| time);
+                self.totals.lose(&kept, true);
+                self.lane(trace, seen, number, &kept, Extent::Whole)?;
+                continue;
+            }
+            let extent = match (fits(number) && (!open.sharing || fits(0)), open.elections) {
+                (false, _) => Extent::Part,
+                (true, false) => Extent::Whole,
+                (true, true) => Extent::WithoutElected,
+            };
+            if extent == Extent::Part {
+                counted += 1;
+                self.totals.may_lose(all);
+            } else {
+                self.totals.lose(all, number == 0);
+            }
+            self.lane(trace, seen, number, all, extent)?;
         }
-        let mut left = left.into_iter().peekable();
-        let all_there = wanted
-            .into_iter()
-            .all(|(item, is_optional)| left.next_if_eq(&item).is_some() || is_optional);
-        ensure!(all_there && left.next().is_none(), "{what}\n  {seen:?}\nand not\n  {expected:?}");
+        if !open.elections {
+            self.check_sum(seen, &all, shareable)?;
+        }
+        Ok(counted)
+    }
+
+    /// What lanes recorded and what they lost is together what each of them does, whoever stored it.
+    fn check_sum(&self, seen: &Warp, all: &[Kept], shareable: u64) -> Result<(), String> {
+        let (leader, others) = (all[0].records(), all[1..].iter().map(Kept::records).sum::<u64>());
+        let emitted = seen.recorded + seen.lost;
+        if self.case.session.lane_rooms {
+            let expected = leader + others;
+            ensure!(
+                emitted == expected,
+                "{} recorded and {} lost, not {expected} in all",
+                seen.recorded,
+                seen.lost
+            );
+            return Ok(());
+        }
+        // Without rooms of their own the other lanes have what lane 0 recorded for them.
+        let lanes = all.len() as u64 - 1;
+        let for_others = emitted.checked_sub(leader);
+        let is_right = for_others.is_some_and(|records| {
+            records <= shareable * lanes && (lanes == 0 || records.is_multiple_of(lanes))
+        });
+        ensure!(
+            is_right,
+            "{} recorded and {} lost, not {leader} and up to {shareable} for each of {lanes} lanes",
+            seen.recorded,
+            seen.lost
+        );
         Ok(())
+    }
+
+    fn lane(
+        &self,
+        trace: &Trace,
+        seen: &Warp,
+        number: u32,
+        kept: &Kept,
+        extent: Extent,
+    ) -> Result<(), String> {
+        let compare = LaneCompare { case: self.case, times: self.times, extent };
+        let compared = compare.lane(trace, seen, number, kept);
+        compared.map_err(|difference| format!("lane {number}: {difference}"))
     }
 }
 
@@ -416,8 +383,12 @@ fn check_plausible(case: &Case, seen: &Warp) -> Result<(), String> {
         "marks stand in no order: {:?}",
         seen.marks
     );
-    let lanes = case.threads();
+    let lanes = case.lanes(seen.warp);
     ensure!(seen.regions.iter().all(|region| u32::from(region.lane) < lanes), "no such lane");
+    if case.kernel.buffer == Buffer::Global {
+        let held = (seen.regions.len() + seen.marks.len()) as u64;
+        ensure!(held == seen.recorded, "{held} regions and marks of {} recorded", seen.recorded);
+    }
     Ok(())
 }
 
@@ -434,89 +405,6 @@ fn check_axis(case: &Case, trace: &Trace, seen: &Warp) -> Result<(), String> {
         let off = (time.ns - true_ns(time.ticks)).abs();
         let is_near = off <= trace.alignment_ns;
         ensure!(is_near, "{time:?} lies off by {off} ns, not {}", trace.alignment_ns);
-    }
-    Ok(())
-}
-
-/// What headers, lanes and the counters of what found no room say was emitted, together with what the
-/// trace says was recorded and lost.
-fn check_counts(capture: &Capture, trace: &Trace, totals: &Totals) -> Result<(), String> {
-    let mut emitted = [0, 0];
-    let mut add = |units: u64, attachments: u64| {
-        emitted[0] += units;
-        emitted[1] += attachments;
-    };
-    for module in &capture.modules {
-        for bytes in module.headers.as_chunks::<{ header::BYTES }>().0 {
-            let words = std::array::from_fn(|index| word(&bytes[8 * index..]));
-            if let Some(exit) = ExitHeader::unpack(&words) {
-                add(exit.units.into(), exit.attachments.into());
-            }
-        }
-        for bytes in module.lane_counts.as_chunks::<8>().0 {
-            let (units, attachments) = unpack_counts(word(bytes));
-            add(units.into(), attachments.into());
-        }
-        add(module.lost.units, module.lost.attachments);
-    }
-    let [least, most] = totals.emitted;
-    let within = (0..2).all(|index| (least[index]..=most[index]).contains(&emitted[index]));
-    ensure!(within, "{emitted:?} units and attachments were emitted, not {least:?} to {most:?}");
-    let records = trace.recorded() + trace.lost();
-    ensure!(
-        records == emitted[0] - emitted[1],
-        "{records} records are accounted for, of {}",
-        emitted[0] - emitted[1]
-    );
-    Ok(())
-}
-
-fn word(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// The trace says what is missing, with the right counts, and nothing else.
-fn check_diagnostics(
-    trace: &Trace,
-    totals: &Totals,
-    no_slot: u64,
-    times: Times,
-    is_open: bool,
-) -> Result<(), String> {
-    use DiagnosticKind as Of;
-    let waits = trace.warps.iter().flat_map(|warp| &warp.marks);
-    let waits =
-        waits.filter(|mark| trace.site(mark.site).kind == profiler_wire::SiteKind::Wait).count();
-    let found = |kind| {
-        let of_kind = trace.diagnostics.list.iter().filter(|diagnostic| diagnostic.kind == kind);
-        of_kind.map(|diagnostic| diagnostic.count).sum::<u64>()
-    };
-    let of_losses = [
-        (Of::RoomTooSmall, totals.too_small[0]),
-        (Of::LaneRoomTooSmall, totals.too_small[1]),
-        (Of::ValuesLost, totals.values_lost),
-        (Of::OpenRegion, totals.open),
-        (Of::UnmatchedEnd, totals.unmatched),
-        (Of::OrphanedValue, totals.orphaned),
-        (if no_slot == 0 { Of::LanesWithoutRoom } else { Of::RecordsWithoutRoom }, totals.unplaced),
-    ];
-    let in_any_case =
-        [(Of::NoSlot, no_slot), (Of::WaitWithoutSignal, (waits - trace.edges.len()) as u64)];
-    // Where elections are open, so is what is lost of what they recorded.
-    let exact = if is_open { &in_any_case[..] } else { &[&of_losses[..], &in_any_case].concat() };
-    for &(kind, count) in exact {
-        let found = found(kind);
-        ensure!(found == count, "{} counts {found}, not {count}", kind.name());
-    }
-    for diagnostic in &trace.diagnostics.list {
-        let kind = diagnostic.kind;
-        let is_counted = of_losses.iter().chain(&in_any_case).any(|&(other, _)| other == kind);
-        // A launch of some microseconds may not tell the frequency of the clock, which is of no
-        // concern to the order.
-        let of_clock =
-            times == Times::Hardware && matches!(kind, Of::ClockUncertain | Of::ClockContradiction);
-        let is_fine = is_counted || of_clock || diagnostic.severity() == Severity::Info;
-        ensure!(is_fine, "{diagnostic}");
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! What a trace must hold of a lane: the survivors of the units that the reference emitted.
+//! What a trace must hold of a lane: the survivors of the units that the reference emitted, and of those
+//! that lane 0 wrote for all lanes.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -54,18 +55,48 @@ pub(crate) fn bits(value: Value) -> (u8, u64) {
     }
 }
 
+/// An item that a lane has.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub item: Item,
+    /// Whether it was left to an election who recorded it.
+    pub is_elected: bool,
+    /// Whether lane 0 may have recorded it for all lanes.
+    pub may_be_shared: bool,
+    /// Whether it is known in how many others it lies.
+    pub is_depth_known: bool,
+}
+
+/// How many units, and how many of them are attachments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub units: u64,
+    pub attachments: u64,
+}
+
+impl Count {
+    pub(crate) fn add(&mut self, unit: &Unit) {
+        self.units += 1;
+        self.attachments += u64::from(unit.is_attachment());
+    }
+
+    pub(crate) fn records(self) -> u64 {
+        self.units - self.attachments
+    }
+}
+
 /// What is left of what a lane emitted.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// By start; of those that start together the longest first.
-    pub regions: Vec<Item>,
-    pub marks: Vec<Item>,
-    pub anchors: Vec<Item>,
-    /// Of regions and of marks, whether it was left to an election who recorded it.
-    pub elected: [Vec<bool>; 2],
-    /// Units, and the attachments among them.
-    pub emitted: [u64; 2],
-    pub survived: [u64; 2],
+    pub regions: Vec<Expected>,
+    pub marks: Vec<Expected>,
+    pub anchors: Vec<Expected>,
+    /// Of its own units.
+    pub emitted: Count,
+    pub survived: Count,
+    /// Of its records that lie in lane 0's room: how many there are, and how many are left.
+    pub elsewhere: [u64; 2],
     pub open: u64,
     /// Ends whose begin is lost.
     pub unmatched: u64,
@@ -74,28 +105,51 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Records that were kept.
-    pub(crate) fn recorded(&self) -> u64 {
-        self.survived[0] - self.survived[1]
+    /// All records of the lane, kept or not, wherever they lie.
+    pub(crate) fn records(&self) -> u64 {
+        self.emitted.records() + self.elsewhere[0]
     }
 
-    /// Records that were emitted.
-    pub(crate) fn records(&self) -> u64 {
-        self.emitted[0] - self.emitted[1]
+    /// Those that were kept.
+    pub(crate) fn recorded(&self) -> u64 {
+        self.survived.records() + self.elsewhere[1]
+    }
+
+    /// How many of its regions lane 0 may have recorded for all lanes.
+    pub(crate) fn shareable(&self) -> u64 {
+        self.regions.iter().filter(|region| region.may_be_shared).count() as u64
+    }
+
+    /// Without what only a room of the lane's own can hold.
+    pub(crate) fn without_room(&self) -> Self {
+        let regions = self.regions.iter().filter(|region| region.may_be_shared);
+        Self { regions: regions.cloned().collect(), ..Self::default() }
     }
 }
 
+/// Where what a lane emits lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room<'a> {
+    /// Units that are kept; 0 where the lane has no room.
+    pub capacity: usize,
+    pub keep: Keep,
+    /// Of what lane 0 wrote for all lanes, unit by unit, whether it is left; `None` for lane 0, in
+    /// whose room it lies.
+    pub elsewhere: Option<&'a [bool]>,
+}
+
+impl Room<'_> {
+    /// One that keeps all of what a lane emits that shares nothing.
+    pub(crate) const ENDLESS: Self =
+        Self { capacity: usize::MAX, keep: Keep::First, elsewhere: None };
+}
+
 /// Which of so many units a room of this capacity keeps.
-pub(crate) fn survivors(count: usize, capacity: usize, keep: Keep) -> Range<usize> {
+fn survivors(count: usize, capacity: usize, keep: Keep) -> Range<usize> {
     match keep {
         Keep::First => 0..count.min(capacity),
         Keep::Last => count.saturating_sub(capacity)..count,
     }
-}
-
-fn count(units: &[Unit]) -> [u64; 2] {
-    let attachments = units.iter().filter(|unit| unit.is_attachment()).count();
-    [units.len() as u64, attachments as u64]
 }
 
 /// A region that a lane's survivors tell of.
@@ -104,6 +158,8 @@ struct Region {
     instance: usize,
     /// The number of the unit that ended it.
     ended_by: usize,
+    /// Whether lane 0 recorded it, and not this lane.
+    is_elsewhere: bool,
 }
 
 impl Region {
@@ -111,19 +167,71 @@ impl Region {
     fn ending(&self) -> (u64, usize) {
         self.item.end.map_or((u64::MAX, usize::MAX), |end| (end, self.ended_by))
     }
+
+    /// Whether nothing says which of the two encloses the other: they end in one step of the timer, and
+    /// were written by two lanes, of which neither says where the other's unit stands among its own. Where
+    /// their begins differ, the one that began later lies within the other, unless it began in that very
+    /// step, perhaps behind the other, or a token ends there too, which may cross others.
+    fn is_vague_with(&self, other: &Self, all: &[Self]) -> bool {
+        let end = |region: &Self| (region.item.track, region.item.end);
+        let is_crossed = || {
+            let is_token = |region: &&Self| region.item.name.starts_with("token");
+            all.iter().filter(is_token).any(|token| token.item.end == self.item.end)
+        };
+        let has_no_length =
+            || [self, other].iter().any(|region| Some(region.item.start) == region.item.end);
+        self.is_elsewhere != other.is_elsewhere
+            && end(self) == end(other)
+            && (self.item.start == other.item.start || has_no_length() || is_crossed())
+    }
 }
 
 impl LaneRun {
-    /// What is left of the `survivors` of its units; `ticks` turns a time into what records say.
-    pub(crate) fn kept(&self, survivors: Range<usize>, ticks: impl Fn(u64) -> u64) -> Kept {
-        let units = &self.units[survivors.clone()];
-        let mut kept =
-            Kept { emitted: count(&self.units), survived: count(units), ..Kept::default() };
+    /// Of what this lane, lane 0, writes for all lanes, unit by unit, whether its room keeps it.
+    pub(crate) fn kept_for_all(&self, capacity: usize, keep: Keep) -> Vec<bool> {
+        let survivors = survivors(self.units.len(), capacity, keep);
+        let shared = self.units.iter().enumerate().filter(|(_, unit)| unit.is_shared);
+        shared.map(|(number, _)| survivors.contains(&number)).collect()
+    }
+
+    /// The survivors among its units, each with its number; counts them.
+    fn survivors(&self, room: Room<'_>, kept: &mut Kept) -> Vec<(usize, &Unit)> {
+        let is_elsewhere = |unit: &Unit| unit.is_shared && room.elsewhere.is_some();
+        let own = self.units.iter().filter(|unit| !is_elsewhere(unit)).count();
+        let in_room = survivors(own, room.capacity, room.keep);
+        let (mut number_in_room, mut of_all) = (0, room.elsewhere.unwrap_or_default().iter());
+        let mut left = Vec::new();
+        for (number, unit) in self.units.iter().enumerate() {
+            let survives = if is_elsewhere(unit) {
+                let survives = of_all.next().copied().unwrap_or(false);
+                if !unit.is_attachment() {
+                    kept.elsewhere[0] += 1;
+                    kept.elsewhere[1] += u64::from(survives);
+                }
+                survives
+            } else {
+                let survives = in_room.contains(&number_in_room);
+                number_in_room += 1;
+                kept.emitted.add(unit);
+                if survives {
+                    kept.survived.add(unit);
+                }
+                survives
+            };
+            if survives {
+                left.push((number, unit));
+            }
+        }
+        left
+    }
+
+    /// What is left of it, by where it lies; `ticks` turns a time into what records say.
+    pub(crate) fn kept(&self, room: Room<'_>, ticks: impl Fn(u64) -> u64) -> Kept {
+        let mut kept = Kept::default();
         let mut regions: Vec<Region> = Vec::new();
         // Where the region of an instance stands.
         let mut places: HashMap<usize, usize> = HashMap::new();
-        let mut marks = Vec::new();
-        for (number, unit) in survivors.zip(units) {
+        for (number, unit) in self.survivors(room, &mut kept) {
             let instance = &self.script.instances[unit.instance];
             let now = ticks(unit.time);
             let item = |kind, value: Option<Value>, start, end| Item {
@@ -135,16 +243,27 @@ impl LaneRun {
                 start,
                 end,
             };
+            let is_elsewhere = unit.is_shared && room.elsewhere.is_some();
+            let region = |start, end| Region {
+                item: item(Kind::Region, None, start, end),
+                instance: unit.instance,
+                ended_by: number,
+                is_elsewhere,
+            };
+            let moment = |kind| Expected {
+                item: item(kind, instance.value, now, Some(now)),
+                is_elected: instance.lead == Lead::Elected,
+                may_be_shared: false,
+                is_depth_known: true,
+            };
             match unit.what {
                 What::Range(begin) => {
                     places.insert(unit.instance, regions.len());
-                    let item = item(Kind::Region, None, ticks(begin), Some(now));
-                    regions.push(Region { item, instance: unit.instance, ended_by: number });
+                    regions.push(region(ticks(begin), Some(now)));
                 }
                 What::Begin => {
                     places.insert(unit.instance, regions.len());
-                    let item = item(Kind::Region, None, now, None);
-                    regions.push(Region { item, instance: unit.instance, ended_by: number });
+                    regions.push(region(now, None));
                 }
                 What::End => match places.get(&unit.instance) {
                     None => kept.unmatched += 1,
@@ -153,19 +272,13 @@ impl LaneRun {
                         (region.item.end, region.ended_by) = (Some(now), number);
                     }
                 },
-                What::Open(begin) => {
-                    let item = item(Kind::Region, None, ticks(begin), None);
-                    regions.push(Region { item, instance: unit.instance, ended_by: number });
-                }
+                What::Open(begin) => regions.push(region(ticks(begin), None)),
                 What::Attached(value) => match places.get(&unit.instance) {
-                    None => kept.orphaned += 1,
+                    None => kept.orphaned += u64::from(!is_elsewhere),
                     Some(&at) => regions[at].item.value = Some(bits(value)),
                 },
-                What::Mark => {
-                    let kind = Kind::of_mark(instance.kind);
-                    marks.push((item(kind, instance.value, now, Some(now)), unit.instance));
-                }
-                What::Anchor => kept.anchors.push(item(Kind::Anchor, None, now, Some(now))),
+                What::Mark => kept.marks.push(moment(Kind::of_mark(instance.kind))),
+                What::Anchor => kept.anchors.push(moment(Kind::Anchor)),
             }
         }
         regions.sort_by_key(|region| (region.item.start, Reverse(region.ending())));
@@ -178,13 +291,16 @@ impl LaneRun {
             };
             region.item.depth = before.iter().filter(encloses).count() as u16;
         }
-        let is_elected = |instance: usize| self.script.instances[instance].lead == Lead::Elected;
-        kept.elected = [
-            regions.iter().map(|region| is_elected(region.instance)).collect(),
-            marks.iter().map(|&(_, instance)| is_elected(instance)).collect(),
-        ];
-        kept.regions = regions.into_iter().map(|region| region.item).collect();
-        kept.marks = marks.into_iter().map(|(mark, _)| mark).collect();
+        let expected = |region: &Region| {
+            let instance = &self.script.instances[region.instance];
+            Expected {
+                item: region.item.clone(),
+                is_elected: instance.lead == Lead::Elected,
+                may_be_shared: instance.may_share,
+                is_depth_known: !regions.iter().any(|other| region.is_vague_with(other, &regions)),
+            }
+        };
+        kept.regions = regions.iter().map(expected).collect();
         kept
     }
 }

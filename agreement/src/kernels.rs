@@ -97,6 +97,13 @@ kernels! {
 }
 
 kernels! {
+    /// Those of them in which lanes share records.
+    SHARING, Global:
+    by_thread: Strategy::Thread, Cycles;
+    timed_by_thread: Strategy::Thread, GlobalTimer;
+}
+
+kernels! {
     /// Those that write to memory of the host, which run on the emulator.
     HOSTED, Host:
     hosted_by_block: Strategy::Block, Cycles;

@@ -26,14 +26,19 @@ use profiler_host::Backend;
 
 pub use case::{Case, Options, Outcome, cases};
 pub use check::{Compared, Times, check};
-pub use kernels::{HOSTED, KERNELS, Kernel};
+pub use kernels::{HOSTED, KERNELS, Kernel, SHARING};
 pub use plant::Plant;
 pub use program::{Node, programs};
 pub use run::{Arguments, Failure, run};
 pub use test_kernels_programs::Operation;
 
+/// Stack of a thread on the emulator: without optimization the function that programs call some ten deep
+/// takes 25 KiB.
+const STACK_BYTES: usize = 512 << 10;
+
 /// The emulator that a case asks for, just made: its virtual clock begins anew.
 #[must_use]
 pub fn emulator(case: &Case) -> Backend {
-    Backend::emulator(Emulator::new(case.sm_count), LaunchConfig::new([1; 3], [1; 3]))
+    let template = LaunchConfig { stack_bytes: STACK_BYTES, ..LaunchConfig::new([1; 3], [1; 3]) };
+    Backend::emulator(Emulator::new(case.sm_count), template)
 }

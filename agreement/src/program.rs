@@ -31,10 +31,19 @@ impl std::fmt::Debug for Node {
 
 /// Whether a program has a place at which a lane is elected, whoever its kernel lets record.
 pub(crate) fn elects(program: &[Node]) -> bool {
+    has(program, &[Operation::ByElected, Operation::MarkElected])
+}
+
+/// Whether a program has a region of every thread, whoever its kernel lets record.
+pub(crate) fn has_regions_by_thread(program: &[Node]) -> bool {
+    has(program, &[Operation::ByThread])
+}
+
+fn has(program: &[Node], operations: &[Operation]) -> bool {
     program.iter().any(|node| {
-        matches!(node.operation, Operation::ByElected | Operation::MarkElected)
-            || elects(&node.body)
-            || elects(&node.other)
+        operations.contains(&node.operation)
+            || has(&node.body, operations)
+            || has(&node.other, operations)
     })
 }
 

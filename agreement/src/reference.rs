@@ -1,16 +1,17 @@
 //! The second half of the reference: when the lanes of a warp do what their scripts say, who is
-//! elected, and which units they emit.
+//! elected, which regions all of them begin and end together, and which units they emit.
 //!
 //! Times are those of the emulator's virtual clock, whose rules are in the documentation of
-//! `profiler_emulator`: a clock read costs 8 cycles, lanes that ask who is elected go on at the latest
-//! time of their warp, and everything else costs nothing.
+//! `profiler_emulator`: a clock read costs 8 cycles, lanes that ask something go on at the latest time
+//! of their warp, and everything else costs nothing.
 
 use profiler_emulator::{ClockMode, Emulator, TICKS_PER_NS};
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
 
 use crate::case::Case;
-use crate::script::{Instance, Lane, Lead, Script, Step};
+use crate::expected::bits;
+use crate::script::{Instance, Lane, Lead, Meeting, Question, Script, Step};
 
 /// What a clock read costs.
 const CLOCK_READ: u64 = 8;
@@ -43,6 +44,8 @@ pub(crate) struct Unit {
     pub instance: usize,
     /// When it was written, in cycles of the device.
     pub time: u64,
+    /// Whether lane 0 writes it for all lanes; each has it among its units, as what it did.
+    pub is_shared: bool,
 }
 
 impl Unit {
@@ -61,7 +64,8 @@ pub(crate) struct LaneRun {
 }
 
 impl LaneRun {
-    /// All units that the lane would emit, were it elected wherever it asks, in their order.
+    /// All units that the lane would emit, were it elected wherever it asks and shared no record with
+    /// others, in their order.
     pub(crate) fn with_all_elected(&self) -> Self {
         let mut runner = Runner::new(self.script.clone(), 0, self.records);
         runner.leads = self
@@ -93,20 +97,74 @@ struct Runner {
     script: Script,
     /// Of each instance, whether this lane records it.
     leads: Vec<bool>,
+    /// Of each region, whether all lanes of the warp began it at once.
+    began_with_all: Vec<bool>,
+    /// Of each instance, whether lane 0 records it for all lanes.
+    shared: Vec<bool>,
     begins: Vec<u64>,
     units: Vec<Unit>,
     next: usize,
     time: u64,
     /// Whether the session records its warp.
     records: bool,
+    /// Whether the lane shares records: no more once it has ended a region without others with which
+    /// it began it.
+    shares: bool,
+}
+
+/// A lane's question, and where it is asked.
+#[derive(Clone, Copy)]
+struct Asked {
+    meeting: Meeting,
+    question: Question,
+    instance: usize,
+}
+
+/// What is said to all lanes at a meeting.
+struct Answer {
+    /// Whether all lanes of the warp are there.
+    is_of_all: bool,
+    /// Whether, besides, all of them end what they began together.
+    ends_together: bool,
+    /// Whether the values of what they ask about are the same.
+    is_alike: bool,
+}
+
+impl Answer {
+    fn new(lanes: &[Runner], here: &[Option<Asked>]) -> Self {
+        let mut values = lanes.iter().zip(here).filter_map(|(lane, asked)| {
+            let value = lane.script.instances[(*asked)?.instance].value;
+            Some(value.map(bits))
+        });
+        let first = values.next();
+        Self {
+            is_of_all: here.iter().all(Option::is_some),
+            ends_together: lanes
+                .iter()
+                .zip(here)
+                .all(|(lane, asked)| asked.is_some_and(|asked| lane.may_end(asked.instance))),
+            is_alike: values.all(|value| Some(value) == first),
+        }
+    }
 }
 
 impl Runner {
     fn new(script: Script, time: u64, records: bool) -> Self {
         let leads = |instance: &Instance| records && instance.lead == Lead::Fixed(true);
         let leads: Vec<bool> = script.instances.iter().map(leads).collect();
-        let begins = vec![0; leads.len()];
-        Self { script, leads, begins, units: Vec::new(), next: 0, time, records }
+        let count = leads.len();
+        Self {
+            script,
+            leads,
+            began_with_all: vec![false; count],
+            shared: vec![false; count],
+            begins: vec![0; count],
+            units: Vec::new(),
+            next: 0,
+            time,
+            records,
+            shares: true,
+        }
     }
 
     fn stamp(&mut self) -> u64 {
@@ -124,7 +182,8 @@ impl Runner {
 
     fn emit(&mut self, instance: usize, what: What, time: u64) {
         if self.leads[instance] {
-            self.units.push(Unit { what, instance, time });
+            let is_shared = self.shared[instance];
+            self.units.push(Unit { what, instance, time, is_shared });
         }
     }
 
@@ -132,11 +191,31 @@ impl Runner {
         LaneRun { script: self.script, units: self.units, records: self.records }
     }
 
-    /// Goes on to the next question who is elected; `None` at the end.
-    fn advance(&mut self) -> Option<(crate::script::Place, usize)> {
+    /// Whether it may end a region as one of all lanes, if the others are there.
+    fn may_end(&self, region: usize) -> bool {
+        self.shares && self.began_with_all[region]
+    }
+
+    /// Gets an answer; `is_first` says whether it is the lowest of the lanes that get it.
+    fn take(&mut self, asked: Asked, answer: &Answer, is_first: bool) {
+        let instance = asked.instance;
+        match asked.question {
+            Question::Elect => self.leads[instance] = is_first && self.records,
+            Question::Begin => self.began_with_all[instance] = answer.is_of_all,
+            Question::End => {
+                let may_end = self.may_end(instance);
+                self.shared[instance] = may_end && answer.ends_together && answer.is_alike;
+                self.shares &= !may_end || answer.ends_together;
+            }
+        }
+    }
+
+    /// Goes on to the next question; `None` at the end.
+    fn advance(&mut self) -> Option<Asked> {
         while let Some(&step) = self.script.steps.get(self.next) {
-            if let Step::Elect(place, instance) = step {
-                return Some((place, instance));
+            if let Step::Ask(question, instance) = step {
+                let meeting = question.meeting(self.script.instances[instance].place);
+                return Some(Asked { meeting, question, instance });
             }
             self.next += 1;
             match step {
@@ -172,7 +251,7 @@ impl Runner {
                     self.emit(anchor, What::Anchor, now);
                 }
                 Step::Work(reads) => self.time += u64::from(reads) * CLOCK_READ,
-                Step::Elect(..) => {}
+                Step::Ask(..) => {}
             }
         }
         None
@@ -204,18 +283,23 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
         lanes.iter_mut().for_each(|lane| lane.time = time);
     }
     loop {
-        // All go on to where they ask, or to their end; the first place in the source is answered.
+        // All go on to where they ask, or to their end; the first meeting gets its answer.
         let asking: Vec<_> = lanes.iter_mut().map(Runner::advance).collect();
         if has_slot && asking[0].is_none() && exit.is_none() {
             exit = Some(lanes[0].both_clocks());
         }
-        let Some(place) = asking.iter().flatten().map(|&(place, _)| place).min() else { break };
+        let Some(meeting) = asking.iter().flatten().map(|asked| asked.meeting).min() else { break };
+        let here: Vec<Option<Asked>> = asking
+            .into_iter()
+            .map(|asked| asked.filter(|asked| asked.meeting == meeting))
+            .collect();
         let latest = lanes.iter().map(|lane| lane.time).max().unwrap_or(start);
-        let mut is_elected = true;
-        for (lane, asked) in lanes.iter_mut().zip(asking) {
-            let Some((_, instance)) = asked.filter(|&(other, _)| other == place) else { continue };
-            lane.leads[instance] = is_elected && lane.records;
-            is_elected = false;
+        let answer = Answer::new(&lanes, &here);
+        let mut is_first = true;
+        for (lane, asked) in lanes.iter_mut().zip(here) {
+            let Some(asked) = asked else { continue };
+            lane.take(asked, &answer, is_first);
+            is_first = false;
             lane.next += 1;
             lane.time = latest;
         }
@@ -273,7 +357,6 @@ pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<
 }
 
 fn scripts(case: &Case, warp: u32) -> Vec<Script> {
-    let lanes = (case.threads() - 32 * warp).min(32);
     let lane = |lane| Lane {
         strategy: case.kernel.strategy,
         clock: case.kernel.clock,
@@ -283,7 +366,7 @@ fn scripts(case: &Case, warp: u32) -> Vec<Script> {
         when: case.when,
         fuel: case.fuel,
     };
-    (0..lanes).map(|number| lane(number).run(&case.program)).collect()
+    (0..case.lanes(warp)).map(|number| lane(number).run(&case.program)).collect()
 }
 
 impl Case {

@@ -3,6 +3,8 @@
 //! A lane's way through a program depends on its number and on its warp's alone, so that it can be
 //! found without knowing the time, or who is elected where.
 
+use std::cmp::Reverse;
+
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
 use profiler_wire::site::Buffer;
@@ -12,8 +14,38 @@ use test_kernels_programs::{self as kernels, Operation, TASK, TOKENS, WARP_INDEX
 use crate::program::Node;
 
 /// Where in the kernel's source something is recorded, in the order of that source: lanes that ask
-/// who is elected at one place may meet there, wherever in the program they are.
+/// something at one place may meet there, wherever in the program they are.
 pub(crate) type Place = (Operation, u32);
+
+/// What a lane asks those that are with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// Who is elected.
+    Elect,
+    /// Whether all lanes of the warp begin the region.
+    Begin,
+    /// Whether all end it that began it together, and with the same value.
+    End,
+}
+
+/// Where lanes meet that ask, in the order in which they get their answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Meeting {
+    Source(Place),
+    /// The end of a region that began at a place. An end has no place of its own: ends come behind all
+    /// places, and the region that stands last in the source ends first.
+    End(Reverse<Place>),
+}
+
+impl Question {
+    /// Where it is asked about an instance.
+    pub(crate) fn meeting(self, place: Place) -> Meeting {
+        match self {
+            Self::Elect | Self::Begin => Meeting::Source(place),
+            Self::End => Meeting::End(Reverse(place)),
+        }
+    }
+}
 
 /// Who records an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +64,15 @@ pub(crate) struct Instance {
     pub track: Option<u32>,
     pub value: Option<Value>,
     pub lead: Lead,
+    /// Whether lane 0 records it for all lanes where they begin and end it together.
+    pub may_share: bool,
     pub place: Place,
 }
 
 /// What a lane does next; the numbers are those of instances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    Elect(Place, usize),
+    Ask(Question, usize),
     Begin(usize),
     /// The end of a region that one record holds, with a value or without.
     Finish(usize, Option<Value>),
@@ -173,8 +207,7 @@ impl Machine {
             Op::ByElected => return self.region_by(node, "by elected", Strategy::Elected),
             Op::ByThread => return self.region_by(node, "by thread", Strategy::Thread),
             Op::ByWhen => {
-                let lead = self.lane.lead(Strategy::When, in_lanes);
-                return self.region_of(node, "by when", None, None, lead);
+                return self.region_of(node, "by when", None, None, (Strategy::When, in_lanes));
             }
             Op::Start => {
                 let (name, track) = TOKEN_SITES[token];
@@ -236,7 +269,7 @@ impl Machine {
         let lead = lead.unwrap_or_else(|| self.lane.lead(self.lane.strategy, condition));
         let number = self.script.instances.len();
         if lead == Lead::Elected {
-            self.script.steps.push(Step::Elect(place, number));
+            self.ask(Question::Elect, number);
         }
         let kind = match place.0 {
             Operation::Signal => SiteKind::Signal,
@@ -247,8 +280,13 @@ impl Machine {
             | Operation::MarkThread => SiteKind::Mark,
             _ => SiteKind::Region,
         };
-        self.script.instances.push(Instance { kind, name, track, value, lead, place });
+        let may_share = false;
+        self.script.instances.push(Instance { kind, name, track, value, lead, may_share, place });
         number
+    }
+
+    fn ask(&mut self, question: Question, instance: usize) {
+        self.script.steps.push(Step::Ask(question, instance));
     }
 
     fn mark(
@@ -270,13 +308,11 @@ impl Machine {
         value: Option<Value>,
     ) -> Flow {
         let condition = self.lane.when >> self.lane.lane & 1 != 0;
-        let lead = self.lane.lead(self.lane.strategy, condition);
-        self.region_of(node, name, track, value, lead)
+        self.region_of(node, name, track, value, (self.lane.strategy, condition))
     }
 
     fn region_by(&mut self, node: &Node, name: &'static str, strategy: Strategy) -> Flow {
-        let lead = self.lane.lead(strategy, false);
-        self.region_of(node, name, None, None, lead)
+        self.region_of(node, name, None, None, (strategy, false))
     }
 
     fn region_of(
@@ -285,11 +321,25 @@ impl Machine {
         name: &'static str,
         track: Option<u32>,
         value: Option<Value>,
-        lead: Lead,
+        (strategy, condition): (Strategy, bool),
     ) -> Flow {
+        let lead = self.lane.lead(strategy, condition);
         let region = self.instance((node.operation, 0), name, track, value, Some(lead));
+        // What all lanes record, some of it by one record of lane 0, which has no room for a track; and lanes
+        // may choose different names of a list.
+        let may_share = strategy == Strategy::Thread
+            && self.lane.buffer == Buffer::Global
+            && node.operation != Operation::Named
+            && track.is_none();
+        self.script.instances[region].may_share = may_share;
+        if may_share {
+            self.ask(Question::Begin, region);
+        }
         self.begin(region);
         let flow = self.run(&node.body);
+        if may_share {
+            self.ask(Question::End, region);
+        }
         self.end(region, value);
         flow
     }

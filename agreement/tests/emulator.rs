@@ -4,12 +4,19 @@
 //! `PROPTEST_CASES` says how many; the default takes some seconds.
 
 use profiler_agreement::{
-    Case, HOSTED, KERNELS, Node, Operation, Options, Outcome, Plant, Times, cases, check, emulator,
+    Case, HOSTED, KERNELS, Node, Operation, Options, Outcome, Plant, SHARING, Times, cases, check,
+    emulator,
 };
 use profiler_host::{Keep, Slots};
+use profiler_wire::descriptor::LANE_STEP;
+use profiler_wire::header::{self, ExitHeader};
+use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::{RecordKind, Stamp};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
+/// Bytes of a unit.
+const UNIT: usize = UNIT_BYTES as usize;
 /// Cases of a plain `cargo test`.
 const CASES: u32 = 120;
 /// Cases that once failed.
@@ -64,6 +71,11 @@ proptest! {
     }
 
     #[test]
+    fn records_of_all_lanes_are_those_of_the_reference(case in cases(SHARING)) {
+        is_as_the_reference_says(&case)?;
+    }
+
+    #[test]
     fn what_is_planted_is_found(case in cases(KERNELS), plant in plants()) {
         is_found(plant, &case)?;
     }
@@ -74,10 +86,21 @@ proptest! {
     }
 }
 
+fn leaf(operation: Operation, argument: u32) -> Node {
+    Node { operation, argument, body: vec![], other: vec![] }
+}
+
+fn around(operation: Operation, body: Vec<Node>) -> Node {
+    Node { operation, argument: 5, body, other: vec![] }
+}
+
+/// One way for lane 0, another for other lanes.
+fn parted(body: Vec<Node>, other: Vec<Node>) -> Node {
+    Node { operation: Operation::Lanes, argument: 1, body, other }
+}
+
 /// A case of one warp that loses nothing.
 fn small() -> Case {
-    let leaf = |operation, argument| Node { operation, argument, body: vec![], other: vec![] };
-    let around = |operation, body| Node { operation, argument: 5, body, other: vec![] };
     let program = vec![
         leaf(Operation::Start, 0),
         leaf(Operation::Start, 1),
@@ -110,29 +133,150 @@ fn small() -> Case {
     }
 }
 
-/// Ten units: the comparison sees every bit, but for the times of two values, which are those of their
-/// regions' ends, and of the region that is never ended, when its token was dropped.
+/// The same of four lanes that all record, by the cycle counter.
+fn of_all_lanes(program: Vec<Node>) -> Case {
+    let session = Options { lane_rooms: true, ..small().session };
+    Case { program, kernel: SHARING[0], block: [4, 1, 1], session, ..small() }
+}
+
+/// Ten units: the comparison sees every bit, but for the time of the region that is never ended, when its
+/// token was dropped.
 #[test]
 fn no_bit_of_a_record_can_change_unseen() {
-    const UNITS: usize = 10;
-    const NO_TIMES: [usize; 3] = [2, 7, 9];
-    let is_shown = |bit: usize| {
-        let is_time = matches!(bit % 128, 64..96 | 120..128);
-        !(is_time && NO_TIMES.contains(&(bit / 128)))
-    };
+    const NO_TIMES: [usize; 1] = [9];
     let case = small();
     let mut outcome = case.run(&emulator(&case)).expect("the launch");
     let compared = check(&case, &outcome, Times::Virtual).expect("nothing has changed");
     assert_eq!((compared.warps, compared.recorded, compared.lost), (1, 8, 0));
-    for bit in (0..128 * UNITS).filter(|bit| is_shown(*bit)) {
-        outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
-        let seen = check(&case, &outcome, Times::Virtual);
-        assert!(seen.is_err(), "bit {} of unit {}", bit % 128, bit / 128);
-        outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
-    }
+    every_bit_is_seen(&case, &mut outcome, 10, &NO_TIMES);
     outcome.results[31] ^= 1;
     let difference = check(&case, &outcome, Times::Hardware).expect_err("a thread went astray");
     assert!(difference.starts_with("thread 31 gave"), "{difference}");
+}
+
+/// Changes each bit of lane 0's first units, but for the times of some.
+fn every_bit_is_seen(case: &Case, outcome: &mut Outcome, units: usize, no_times: &[usize]) {
+    let is_shown = |bit: usize| {
+        let is_time = matches!(bit % 128, 64..96 | 120..128);
+        !(is_time && no_times.contains(&(bit / 128)))
+    };
+    for bit in (0..128 * units).filter(|bit| is_shown(*bit)) {
+        outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
+        let seen = check(case, outcome, Times::Virtual);
+        assert!(seen.is_err(), "bit {} of unit {}", bit % 128, bit / 128);
+        outcome.capture.modules[0].records[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+/// Six units, and the count of the three that are of all lanes, without the value of one.
+#[test]
+fn no_bit_of_a_record_of_all_lanes_can_change_unseen() {
+    let region = || around(Operation::Region, vec![]);
+    let case = of_all_lanes(vec![
+        around(Operation::RegionValue, vec![leaf(Operation::Mark, 0)]),
+        around(Operation::ByWarp, vec![]),
+        around(Operation::Region, vec![region()]),
+    ]);
+    let mut outcome = case.run(&emulator(&case)).expect("the launch");
+    let compared = check(&case, &outcome, Times::Virtual).expect("nothing has changed");
+    assert_eq!((compared.shared, compared.recorded, compared.lost), (3, 4 * 4 + 1, 0));
+    every_bit_is_seen(&case, &mut outcome, 6, &[]);
+    for bit in 0..32 {
+        let byte = 8 * header::SHARED_START + bit / 8;
+        outcome.capture.modules[0].headers[byte] ^= 1 << (bit % 8);
+        for times in [Times::Virtual, Times::Hardware] {
+            assert!(check(&case, &outcome, times).is_err(), "bit {bit} of the count");
+        }
+        outcome.capture.modules[0].headers[byte] ^= 1 << (bit % 8);
+    }
+}
+
+/// Lane 0 ends the inner region before the others, which wait for it in a call: when they end it, lane 0
+/// ends the outer one, which began at the same place, and which all began together as well.
+#[test]
+fn lanes_that_end_two_regions_of_one_place_share_none() {
+    let call = || vec![around(Operation::Call, vec![])];
+    let together = vec![
+        around(Operation::Region, vec![around(Operation::Region, vec![])]),
+        around(Operation::Region, vec![]),
+    ];
+    let mut parting = together.clone();
+    parting[0].body[0].body.push(parted(vec![], call()));
+    parting[0].body.push(parted(call(), vec![]));
+    for (program, shared) in [(together, 3), (parting, 0)] {
+        let case = of_all_lanes(program);
+        is_as_the_reference_says(&case).expect("it agrees");
+        let outcome = case.run(&emulator(&case)).expect("the launch");
+        let compared = check(&case, &outcome, Times::Hardware).expect("it agrees");
+        assert_eq!((compared.shared, compared.lost), (shared, 0));
+    }
+}
+
+/// Lanes that store each by itself what lane 0 stored for all, as where a GPU parts them.
+fn part(case: &Case, outcome: &mut Outcome) {
+    let module = &mut outcome.capture.modules[0];
+    let mut exit = [0; header::WORDS];
+    let words = module.headers.as_chunks::<8>().0;
+    exit.iter_mut().zip(words).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+    let ExitHeader { units, attachments, .. } = ExitHeader::unpack(&exit).expect("it left");
+    module.headers[8 * header::SHARED_START] = 0;
+    let stored = case.capacity(0).map_or(0, |capacity| units.min(capacity)) as usize;
+    for unit in &mut module.records.as_chunks_mut::<UNIT>().0[..stored] {
+        let word = unit.last_chunk_mut().expect("two words");
+        let mut stamp = Stamp::unpack(u64::from_le_bytes(*word)).expect("a whole unit");
+        if stamp.kind == RecordKind::RangeShared {
+            stamp.kind = RecordKind::Range;
+        }
+        *word = stamp.pack().to_le_bytes();
+    }
+    for lane in 1..case.threads() as usize {
+        let Some(capacity) = case.capacity(lane as u32) else {
+            module.lost.units += u64::from(units);
+            module.lost.attachments += u64::from(attachments);
+            continue;
+        };
+        for row in 0..units.min(capacity) as usize {
+            let at = row * LANE_STEP as usize + lane * UNIT;
+            module.lanes[at..at + UNIT].copy_from_slice(&module.records[row * UNIT..][..UNIT]);
+        }
+        let counts = header::pack_counts(units, attachments);
+        module.lane_counts[8 * lane..][..8].copy_from_slice(&counts.to_le_bytes());
+    }
+}
+
+/// Wherever there is room for what they share, and none for what they do not: the reference knows what
+/// each lane records, and not who stores it.
+#[test]
+fn lanes_of_a_gpu_may_share_less() {
+    let inner = around(Operation::Region, vec![]);
+    let program =
+        vec![around(Operation::RegionValue, vec![]), around(Operation::Region, vec![inner])];
+    let rooms = [(64, 8, true), (64, 3, true), (64, 1, true), (64, 0, true), (64, 0, false)];
+    for (units_per_warp, units_per_lane, lane_rooms) in rooms {
+        let session =
+            Options { units_per_warp, units_per_lane, lane_rooms, ..of_all_lanes(vec![]).session };
+        let case = Case { session, ..of_all_lanes(program.clone()) };
+        let mut outcome = case.run(&emulator(&case)).expect("the launch");
+        let together = check(&case, &outcome, Times::Hardware).expect("it agrees");
+        part(&case, &mut outcome);
+        let apart = check(&case, &outcome, Times::Hardware).expect("it agrees");
+        assert_eq!((together.shared, apart.shared), (3, 0));
+        let emitted = [together, apart].map(|compared| compared.recorded + compared.lost);
+        assert_eq!(emitted, [12; 2], "{units_per_lane} units a lane");
+        check(&case, &outcome, Times::Virtual).expect_err("the emulator's lanes are together");
+        let module = &mut outcome.capture.modules[0];
+        if lane_rooms {
+            module.lane_counts[8] -= 1;
+            check(&case, &outcome, Times::Hardware).expect_err("a record of lane 1 is missing");
+            outcome.capture.modules[0].lane_counts[8] += 1;
+        }
+        if units_per_lane > 1 {
+            // The value of lane 1's first region is not what it records.
+            let module = &mut outcome.capture.modules[0];
+            module.lanes[LANE_STEP as usize + UNIT] ^= 1;
+            check(&case, &outcome, Times::Hardware).expect_err("no lane records this value");
+        }
+    }
 }
 
 #[test]

@@ -20,8 +20,9 @@ fn info_shows_what_a_capture_holds() {
             cost      not subtracted
             cost      one lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
+            cost      all lanes: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-            module    0: wire version 3, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            module    0: wire version 4, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
             launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
             launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
@@ -41,8 +42,9 @@ fn info_shows_every_site_if_asked() {
             cost      subtracted from all times
             cost      one lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
+            cost      all lanes: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-            module    0: wire version 3, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            module    0: wire version 4, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
                       tile (src/kernel.rs:2:5)
                       load (src/kernel.rs:3:5, in bytes)
@@ -67,7 +69,7 @@ fn info_of_a_capture_with_losses_says_so() {
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 1 ns where their clocks were read
             cost      not measured: times hold what recording cost
             records   17 (17 regions, 0 marks), 14 LOST; 3 warps, 0 edges
-            module    0: wire version 3, 1 kernel, 1 other site, 3 slots, 768 B
+            module    0: wire version 4, 1 kernel, 1 other site, 3 slots, 768 B
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
             warning: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
@@ -90,7 +92,9 @@ fn info_is_json_if_asked() {
     assert_eq!(info["launches"][1]["grid"], serde_json::json!([4, 1, 1]));
     assert_eq!(info["modules"][0]["sites"][2]["unit"], "bytes");
     assert_eq!(info["modules"][0]["sites"][5]["kind"], "mark");
-    assert_eq!(info["record_cost"]["one_lane"]["region_begin"]["after"], 10.0);
+    for election in ["one_lane", "elected", "all_lanes"] {
+        assert_eq!(info["record_cost"][election]["region_begin"]["after"], 10.0, "{election}");
+    }
 }
 
 #[test]
@@ -101,7 +105,7 @@ fn stats_are_a_table() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
             ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
             ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
@@ -129,7 +133,7 @@ fn stats_are_grouped_and_filtered() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
             the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
@@ -230,7 +234,7 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
             the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns on the trace's axis
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput
@@ -548,7 +552,7 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     let folder = Folder::new();
     folder.save("own.capture", &capture);
     let text = folder.run("info own.capture").text();
-    assert!(text.contains(": wire version 3, 1 kernel, 1 other site, "), "{text}");
+    assert!(text.contains(": wire version 4, 1 kernel, 1 other site, "), "{text}");
     assert!(text.contains("takes 1 µs without a session and 1.25 µs with it, +25.0 %"), "{text}");
     let line = "cost      beside half of the regions, `load` lasts 100 ns (median; 95th percentile 120), \
                 beside all of them 110 (140), +10.0 %";

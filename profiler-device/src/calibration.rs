@@ -84,7 +84,8 @@ macro_rules! patterns {
         $election:literal, $leader:expr, $value:ident,
         rows: $($row:ident)*,
         nests: $($nest:ident)*,
-        apart: $($form:ident)*
+        apart: $($form:ident)*,
+        pause: $pause:ident
     ) => {
         $(
             enclose!($leader, $value, concat!($election, " ", stringify!($row), " row"), {
@@ -99,19 +100,19 @@ macro_rules! patterns {
             });
         )*
         enclose!($leader, $value, concat!($election, " apart"), {
-            pause(&$value);
-            pause(&$value);
-            pause(&$value);
-            pause(&$value);
-            pause(&$value);
+            $pause(&$value);
+            $pause(&$value);
+            $pause(&$value);
+            $pause(&$value);
+            $pause(&$value);
         });
         $(
             enclose!($leader, $value, concat!($election, " ", stringify!($form), " apart"), {
-                pause(&$value);
-                record!($election, $form, $leader, $value, pause(&$value));
-                pause(&$value);
-                record!($election, $form, $leader, $value, pause(&$value));
-                pause(&$value);
+                $pause(&$value);
+                record!($election, $form, $leader, $value, $pause(&$value));
+                $pause(&$value);
+                record!($election, $form, $leader, $value, $pause(&$value));
+                $pause(&$value);
             });
         )*
     };
@@ -124,7 +125,7 @@ macro_rules! patterns {
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 #[allow(named_asm_labels, reason = "PTX has no others; within braces they are local")]
-fn pause(value: &Cell<u32>) {
+fn pause_to_its_end(value: &Cell<u32>) {
     let mut worked = value.get();
     // SAFETY: changes registers of its own. Volatile, so that it keeps its place among clock reads
     // and stores.
@@ -140,9 +141,7 @@ fn pause(value: &Cell<u32>) {
             "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
             "sub.u32 %r_left, %r_left, 1;",
             "setp.ne.u32 %p_more, %r_left, 0;",
-            "@%p_more bra profiler_pause;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1; }}",
+            "@%p_more bra profiler_pause; }}",
             worked = inlateout(reg32) worked,
             options(nostack, preserves_flags),
         );
@@ -150,9 +149,48 @@ fn pause(value: &Cell<u32>) {
     value.set(worked);
 }
 
+/// What stands behind the loop of a pause, or before it.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn work(value: &Cell<u32>) {
+    let mut worked = value.get();
+    // SAFETY: arithmetic alone. Volatile as above.
+    unsafe {
+        core::arch::asm!(
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+            worked = inlateout(reg32) worked,
+            options(nostack, preserves_flags),
+        );
+    }
+    value.set(worked);
+}
+
+/// Nothing recorded, with work at its end behind which a record may begin.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn pause(value: &Cell<u32>) {
+    pause_to_its_end(value);
+    work(value);
+}
+
+/// As long, and nothing at its end: the vote at the end of a region that lanes share has nothing of it to hide
+/// behind, as where a region ends with what the hardware keeps in its order. Where it can hide, such a region
+/// is some cycles shorter than this says.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn abrupt_pause(value: &Cell<u32>) {
+    work(value);
+    pause_to_its_end(value);
+}
+
 /// The emulator's records hold up nothing.
 #[cfg(not(target_arch = "nvptx64"))]
 fn pause(_value: &Cell<u32>) {}
+
+/// Nor do those that it shares.
+#[cfg(not(target_arch = "nvptx64"))]
+fn abrupt_pause(_value: &Cell<u32>) {}
 
 #[inline(always)]
 fn calibrate(rounds: u32) {
@@ -175,13 +213,25 @@ fn calibrate(rounds: u32) {
             "one-lane", recorder.leader(), value,
             rows: region value mark,
             nests: region value,
-            apart: region value mark anchor
+            apart: region value mark anchor,
+            pause: pause
         );
         patterns!(
             "elected", recorder.leader_elected(), value,
             rows: region value mark,
             nests: region value,
-            apart: region value mark anchor
+            apart: region value mark anchor,
+            pause: pause
+        );
+        // Without marks and anchors, of which each lane would store one, and without saying so at the
+        // sites: modules would get rooms for all lanes by it. As all lanes are together throughout and
+        // the value is alike in them, lane 0 stores all that is recorded here.
+        patterns!(
+            "all-lanes", recorder.leader_thread(), value,
+            rows: region value,
+            nests: region value,
+            apart: region value,
+            pause: abrupt_pause
         );
     }
 }
@@ -189,12 +239,12 @@ fn calibrate(rounds: u32) {
 /// See [`CALIBRATION`].
 #[cfg(target_arch = "nvptx64")]
 #[unsafe(no_mangle)]
-pub extern "ptx-kernel" fn __profiler_calibrate_v3(rounds: u32) {
+pub extern "ptx-kernel" fn __profiler_calibrate_v4(rounds: u32) {
     calibrate(rounds);
 }
 
 /// See [`CALIBRATION`].
 #[cfg(not(target_arch = "nvptx64"))]
-pub fn __profiler_calibrate_v3(rounds: u32) {
+pub fn __profiler_calibrate_v4(rounds: u32) {
     calibrate(rounds);
 }

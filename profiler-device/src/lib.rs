@@ -73,6 +73,8 @@ mod recorder;
 #[cfg(feature = "enabled")]
 mod room;
 #[cfg(feature = "enabled")]
+mod slot;
+#[cfg(feature = "enabled")]
 mod state;
 
 #[cfg(feature = "enabled")]
@@ -97,7 +99,7 @@ pub mod __private {
     pub use profiler_wire as wire;
 
     #[cfg(feature = "enabled")]
-    pub use crate::calibration::__profiler_calibrate_v3;
+    pub use crate::calibration::__profiler_calibrate_v4;
     pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::selection::is_selected;

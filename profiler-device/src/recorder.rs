@@ -91,6 +91,7 @@ impl<'a> Recorder<'a> {
             leads: self.is_enabled(),
             share: self.state.leader(),
             selected: self.selected,
+            all_lanes: matches!(self.state.config.strategy, Strategy::Thread),
         }
     }
 
@@ -131,7 +132,7 @@ impl<'a> Recorder<'a> {
     /// This thread, if its warp records.
     #[inline(always)]
     pub fn leader_thread(self) -> Leader<'a> {
-        self.leads_if(self.is_enabled())
+        Leader { all_lanes: true, ..self.leads_if(self.is_enabled()) }
     }
 
     /// This thread, if `condition` holds and its warp records.
@@ -143,7 +144,13 @@ impl<'a> Recorder<'a> {
     /// This thread, if `leads` and its warp records.
     #[inline(always)]
     fn leads_if(self, leads: bool) -> Leader<'a> {
-        Leader { state: self.state, leads, share: self.state.anyone(), selected: self.selected }
+        Leader {
+            state: self.state,
+            leads,
+            share: self.state.anyone(),
+            selected: self.selected,
+            all_lanes: false,
+        }
     }
 
     #[inline(always)]
@@ -169,6 +176,8 @@ pub struct Leader<'a> {
     /// Of the state.
     share: Share,
     selected: Selected,
+    /// Whether every lane of the warp leads, so that they share the records of what they do together.
+    all_lanes: bool,
 }
 
 #[cfg_attr(
@@ -223,9 +232,23 @@ impl<'a> Leader<'a> {
     /// `payload` is `()`, or a [`Payload`](crate::Payload) for a region that carries a value.
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
+    #[track_caller]
     pub fn region<P: Attachment>(mut self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
         at!(self, site);
-        Region { leader: self, site, track, payload, start: self.begin(site, track) }
+        // Lanes may be at different sites of a list; and a record of all lanes has no room for a track.
+        self.all_lanes = self.all_lanes && !site.is_listed && track == 0;
+        let begin = hardware::Place::of(site.number);
+        // Asked for before the stamp, so that the region does not hold it.
+        let began = if self.may_share() { begin.active_mask() } else { 0 };
+        let start = self.begin(site, track);
+        Region { leader: self, site, track, payload, began, begin, start }
+    }
+
+    /// Whether lanes that begin and end a region together share its record. (Where the host reads
+    /// meanwhile, each lane's begin is a record of its own.)
+    #[inline(always)]
+    fn may_share(self) -> bool {
+        self.all_lanes && self.is_enabled() && self.state.config.buffer() == Buffer::Global
     }
 
     /// Begins a region; gives when.
@@ -247,6 +270,8 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     pub fn start(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
         at!(self, site);
+        // Regions that may end in any order are not shared: see `State::ends_together`.
+        self.all_lanes = false;
         RegionToken { leader: self, site, track, start: self.begin(site, track) }
     }
 
@@ -287,6 +312,10 @@ pub struct Region<'a, P: Attachment = ()> {
     site: SiteId,
     track: u32,
     payload: P,
+    /// Which lanes were active when it began, if it may be shared.
+    began: u32,
+    /// Where that was.
+    begin: hardware::Place,
     start: u64,
 }
 
@@ -304,8 +333,13 @@ impl<P: Attachment> Region<'_, P> {
         if this.leader.is_enabled() {
             // First, as it is the user's code and may record.
             let folded = value.fold();
-            let stores = this.leader.stores();
-            this.record(stores, state.stamp_after(folded));
+            if this.leader.may_share() {
+                let asked = this.ask();
+                this.record_of_lanes(asked, state.stamp_after(folded));
+            } else {
+                let stores = this.leader.stores();
+                this.record(stores, state.stamp_after(folded));
+            }
         }
     }
 
@@ -324,8 +358,42 @@ impl<P: Attachment> Region<'_, P> {
         let address = state.address();
         // SAFETY: share, answer and address are this very state's, and of this unit.
         unsafe { state.append(self.leader.part(), stores, address, data, kind, end) }
+        self.attach(self.leader, end);
+    }
+
+    /// [`Self::record`] where lanes may share it. Which lanes are `ending` it together, and whether one
+    /// more unit `fits`, was asked for before the stamp.
+    #[inline(always)]
+    fn record_of_lanes(&self, (ending, fits): (u32, bool), end: u64) {
+        let state = self.leader.state;
+        let mut shared = state.ends_together(self.began, ending);
+        if P::KIND.is_some() {
+            shared &= state.are_alike(self.payload.bits(), self.begin);
+        }
+        let leads = self.leader.leads & (!shared | (hardware::lane_id() == 0));
+        let leader = Leader { leads, ..self.leader };
+        let data = range_data(self.track, self.start);
+        let kind = tag(range_kind(self.track), self.site.number);
+        let stores = (fits & leads, shared);
+        let address = state.address();
+        // SAFETY: share, answer and address are this very state's, and of this unit; where lanes share,
+        // the buffer is not the host's.
+        unsafe { state.append_of_lanes(leader.part(), stores, address, data, kind, end) }
+        self.attach(leader, end);
+        state.count_shared(shared);
+    }
+
+    /// What [`Self::record_of_lanes`] asks for before the stamp.
+    #[inline(always)]
+    fn ask(&self) -> (u32, bool) {
+        let ending = self.leader.state.ending(self.began, self.begin);
+        (ending, self.leader.stores())
+    }
+
+    #[inline(always)]
+    fn attach(&self, leader: Leader<'_>, end: u64) {
         if let Some(kind) = P::KIND {
-            self.leader.append_attachment(self.payload.bits(), tag(kind, self.site.number), end);
+            leader.append_attachment(self.payload.bits(), tag(kind, self.site.number), end);
         }
     }
 }
@@ -335,8 +403,13 @@ impl<P: Attachment> Drop for Region<'_, P> {
     fn drop(&mut self) {
         let state = self.leader.state;
         if self.leader.is_enabled() && !hardware::is_unwinding() {
-            let stores = self.leader.stores();
-            self.record(stores, state.stamp());
+            if self.leader.may_share() {
+                let asked = self.ask();
+                self.record_of_lanes(asked, state.stamp());
+            } else {
+                let stores = self.leader.stores();
+                self.record(stores, state.stamp());
+            }
         }
     }
 }
@@ -372,7 +445,8 @@ impl<'a> RegionToken<'a> {
     #[inline(always)]
     fn region<P: Attachment>(self, payload: P) -> Region<'a, P> {
         let Self { leader, site, track, start } = *core::mem::ManuallyDrop::new(self);
-        Region { leader, site, track, payload, start }
+        let begin = hardware::Place::of(site.number);
+        Region { leader, site, track, payload, began: 0, begin, start }
     }
 }
 

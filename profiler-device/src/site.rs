@@ -9,6 +9,8 @@ use crate::selection::Selected;
 pub struct SiteId {
     pub(crate) number: u32,
     pub(crate) selected: Selected,
+    /// Whether it is one of a list, so that lanes may have different ones.
+    pub(crate) is_listed: bool,
 }
 
 impl SiteId {
@@ -17,7 +19,8 @@ impl SiteId {
     #[inline(always)]
     #[must_use]
     pub fn nth(self, index: u32, len: u32) -> Self {
-        Self { number: self.number + if index < len { index } else { len }, ..self }
+        let number = self.number + if index < len { index } else { len };
+        Self { number, is_listed: true, ..self }
     }
 }
 
@@ -255,7 +258,7 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
 ) -> SiteId {
     let selected = Selected::new(SELECTED);
     if !selected.get() {
-        return SiteId { number: HASHED, selected };
+        return SiteId { number: HASHED, selected, is_listed: false };
     }
     let number: u32;
     // SAFETY: moves a constant into a register; no memory, no other effect.
@@ -268,7 +271,7 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
             options(pure, nomem, nostack, preserves_flags),
         );
     }
-    SiteId { number, selected }
+    SiteId { number, selected, is_listed: false }
 }
 
 #[cfg(not(feature = "enabled"))]
@@ -278,7 +281,7 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
 pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
     _entry: &'static [u8],
 ) -> SiteId {
-    SiteId { number: HASHED, selected: Selected::new(SELECTED) }
+    SiteId { number: HASHED, selected: Selected::new(SELECTED), is_listed: false }
 }
 
 #[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
@@ -321,7 +324,7 @@ mod registry {
     pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
         entry: &'static [u8],
     ) -> SiteId {
-        let of = |number| SiteId { number, selected: Selected::new(SELECTED) };
+        let of = |number| SiteId { number, selected: Selected::new(SELECTED), is_listed: false };
         let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
         let registry =
             registry.get_or_insert_with(|| Registry { next_id: 1, ..Registry::default() });

@@ -2,9 +2,7 @@
 
 use core::cell::Cell;
 
-use profiler_wire::descriptor::{
-    self, CLAIM_STRIDE, FLAG_CLAIMED, FLAG_LANES, SHARES_PER_SM, offset,
-};
+use profiler_wire::descriptor::{self, FLAG_CLAIMED, FLAG_LANES, offset};
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
 use profiler_wire::record::{RecordKind, tag};
 use profiler_wire::site::Buffer;
@@ -14,6 +12,7 @@ use crate::config::Config;
 use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
 use crate::room::{NO_SLOT, Room, Share, step_of};
 use crate::site::SiteId;
+use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
 
 /// The slot of a warp that does not record.
 const SILENT: u32 = u32::MAX - 1;
@@ -22,6 +21,7 @@ const SILENT: u32 = u32::MAX - 1;
 ///
 /// The cells are never shared between threads; they are cells because regions nest.
 #[doc(hidden)]
+#[repr(C)]
 pub struct State {
     pub(crate) config: Config,
     slot: u32,
@@ -35,6 +35,11 @@ pub struct State {
     last: Cell<[u32; 3]>,
     /// How many of the units were attachments, counted as the cursor counts.
     attachments: Cell<u32>,
+    /// The lanes that the warp has, or 0 once this one has [parted](Self::ends_together) from others.
+    present: Cell<u32>,
+    /// How many records lane 0 wrote for all lanes, without their attachments. It may wrap where the
+    /// cursor has stopped long before.
+    shared: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
 }
@@ -107,6 +112,8 @@ impl State {
             cursor: Cell::new(0),
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
+            present: Cell::new(0),
+            shared: Cell::new(0),
             explicit: None,
         }
     }
@@ -184,6 +191,8 @@ impl State {
             // the registers that it takes leave no unit waiting (docs/how-it-costs.md).
             last: Cell::new([room.share.limit, room.mask, slot]),
             attachments: Cell::new(0),
+            present: Cell::new(hardware::opaque(lanes_of(warp))),
+            shared: Cell::new(0),
             explicit,
         }
     }
@@ -280,9 +289,38 @@ impl State {
                 Buffer::Host => hardware::publish_unit_if(stores, address, data, tag, ticks),
             }
         };
+        self.count(stamp, share.step_if(leads));
+    }
+
+    /// Appends the record of a region of which every lane has one: where it is `shared`, lane 0 alone
+    /// stores.
+    ///
+    /// # Safety
+    ///
+    /// As for [`State::append`], and the config's buffer must not be the host's.
+    #[inline(always)]
+    pub(crate) unsafe fn append_of_lanes(
+        &self,
+        (leads, share): (bool, Share),
+        (stores, shared): (bool, bool),
+        address: u64,
+        data: u64,
+        tag: u32,
+        ticks: u64,
+    ) {
+        // In a register before the store: what is worked out behind it takes its registers.
+        let step = hardware::hold(share.step_if(leads));
+        // SAFETY: as in `append`.
+        let stamp = unsafe { hardware::store_range_if(stores, shared, address, data, tag, ticks) };
+        self.count(stamp, step);
+    }
+
+    /// Goes on behind a unit with this upper half of its stamp.
+    #[inline(always)]
+    fn count(&self, stamp: u32, step: u32) {
         let [a, b, _] = self.last.get();
         self.last.set([stamp, a, b]);
-        self.cursor.set(descriptor::next_cursor(self.cursor.get(), share.step_if(leads)));
+        self.cursor.set(descriptor::next_cursor(self.cursor.get(), step));
     }
 
     /// Appends a unit that belongs to the one before.
@@ -323,6 +361,41 @@ impl State {
         }
     }
 
+    /// Whether a region is shared: every lane of the warp ends it here, and began it together with all
+    /// others, which is what `began`, the mask of active lanes at its begin, says. Lanes that are here get
+    /// the same answer.
+    ///
+    /// That they began the same one follows from regions that end in the reverse order of their begins,
+    /// and from this: a lane that ends a region without others with which it began it shares none from
+    /// then on. If lane a ended here what all began at one moment, and lane b what all began later, then
+    /// a had begun that later one as well and ended it before, as it lies within; with b it was not, as
+    /// b ends it now, and so a shares no more.
+    #[inline(always)]
+    pub(crate) fn ends_together(&self, began: u32, ending: u32) -> bool {
+        let (both, present) = hardware::all_together(ending, began, self.present.get());
+        self.present.set(present);
+        both
+    }
+
+    /// Which lanes end a region together that all began. Asked for *before* its end stamp, where nothing
+    /// waits for the answer.
+    #[inline(always)]
+    pub(crate) fn ending(&self, began: u32, begin: hardware::Place) -> u32 {
+        hardware::ending_together(began, self.present.get(), begin)
+    }
+
+    /// Whether lanes that end a region together have the same bits of its value.
+    #[inline(always)]
+    pub(crate) fn are_alike(&self, value: u64, begin: hardware::Place) -> bool {
+        hardware::are_alike(value, self.present.get(), begin)
+    }
+
+    /// Counts a record if it is shared.
+    #[inline(always)]
+    pub(crate) fn count_shared(&self, shared: bool) {
+        self.shared.set(hardware::count_if(shared, self.shared.get()));
+    }
+
     #[inline(always)]
     fn exit_through(&self, descriptor: impl Descriptor) {
         let lane = hardware::lane_id();
@@ -334,10 +407,18 @@ impl State {
         let attachments = descriptor::units(self.attachments.get(), step_of(lane));
         if lane == 0 && self.slot != NO_SLOT {
             let (clock, globaltimer) = anchor();
-            let exit = ExitHeader { clock, globaltimer, units, attachments };
-            let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
+            let shared = self.shared.get();
+            let exit = ExitHeader { clock, globaltimer, units, attachments, shared };
+            let words = |start: usize| header_address(descriptor, self.slot) + 8 * start as u64;
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
-            unsafe { write_units(self.config.buffer(), address, exit.pack()) };
+            unsafe {
+                write_units(self.config.buffer(), words(header::EXIT_START), exit.pack());
+                // Most kernels share none, of which the compilers know it.
+                if shared > 0 {
+                    let shared = exit.pack_shared();
+                    write_units(self.config.buffer(), words(header::SHARED_START), shared);
+                }
+            }
             return;
         }
         if lane != 0 {
@@ -359,12 +440,15 @@ impl State {
             }
         }
         let lost = descriptor.u64::<{ offset::LOST }>();
+        // Of a record that lane 0 lost for all lanes the others lost theirs.
+        let shared = if lane == 0 { u64::from(self.shared.get()) } else { 0 };
+        let others = u64::from(lanes_of(hardware::warp_index()).count_ones() - 1);
         // SAFETY: the session's three counters of 8 bytes.
         unsafe {
             if lane == 0 {
                 hardware::atomic_add_u64(lost, 1);
             }
-            hardware::atomic_add_u64(lost + 8, u64::from(units));
+            hardware::atomic_add_u64(lost + 8, u64::from(units) + shared * others);
             hardware::atomic_add_u64(lost + 16, u64::from(attachments));
         }
     }
@@ -382,92 +466,6 @@ impl Drop for State {
             Some(descriptor) => self.exit_through(descriptor),
         }
     }
-}
-
-/// The number of this block among those that a session records, if there is a session and it does.
-#[inline(always)]
-fn ordinal_of_block(config: Config, descriptor: impl Descriptor) -> Option<u64> {
-    if !config.enabled || descriptor.u32::<{ offset::VERSION }>() != WIRE_VERSION {
-        return None;
-    }
-    let [x, y, z] = hardware::block_index();
-    let [width, height, _] = hardware::grid_dim();
-    let block = times_plus(times_plus(u64::from(z), height, y), width, x);
-    let mut ordinal = block.checked_sub(u64::from(descriptor.u32::<{ offset::BLOCK_FIRST }>()))?;
-    let stride = descriptor.u32::<{ offset::BLOCK_STRIDE }>();
-    if stride > 1 {
-        // A 64-bit division is a long subroutine; grids beyond 2^32 blocks do not get strides.
-        let near = u32::try_from(ordinal).ok()?;
-        if near % stride != 0 {
-            return None;
-        }
-        ordinal = u64::from(near / stride);
-    }
-    let count = descriptor.u32::<{ offset::BLOCK_COUNT }>();
-    (count == u32::MAX || ordinal < u64::from(count)).then_some(ordinal)
-}
-
-/// `factor * width + index`, where the index takes one register, and not two with a zero in one: a kernel
-/// keeps the indices of its block for long.
-#[inline(always)]
-fn times_plus(factor: u64, width: u32, index: u32) -> u64 {
-    let product = factor * u64::from(width);
-    let (low, carries) = (product as u32).overflowing_add(index);
-    u64::from((product >> 32) as u32 + u32::from(carries)) << 32 | u64::from(low)
-}
-
-/// The lanes that a warp has: all 32, but for the last warp of a block whose size is no multiple of
-/// 32. All are in the kernel when it is entered, so a collective may name them all, and then waits
-/// for those that a divergent branch holds up. Which lanes are active would not do: where lane 0 is
-/// late, the others would take their slot from no one.
-#[inline(always)]
-fn lanes_of(warp: u32) -> u32 {
-    let [x, y, z] = hardware::block_dim();
-    let threads = x * y * z - 32 * warp;
-    if threads < 32 { (1 << threads) - 1 } else { u32::MAX }
-}
-
-/// The slot that follows from the grid: the warp's index among the selected ones, from the base.
-#[inline(always)]
-fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) -> u32 {
-    let [x, y, z] = hardware::block_dim();
-    let warps = (x * y * z).div_ceil(32);
-    let present = u32::MAX >> (32 - warps);
-    let mask = descriptor.u32::<{ offset::WARP_MASK }>() & present;
-    let rank = (mask & ((1 << warp) - 1)).count_ones();
-    let slot = u64::from(descriptor.u32::<{ offset::SLOT_BASE }>())
-        + ordinal * u64::from(mask.count_ones())
-        + u64::from(rank);
-    if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
-}
-
-/// A slot of a share of this SM, or of the common pool where the share is used up.
-///
-/// # Safety
-///
-/// The descriptor must be a session's: its counters are live.
-#[inline(always)]
-unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
-    let claims = descriptor.u64::<{ offset::CLAIMS }>();
-    let sm_count = descriptor.u32::<{ offset::SM_COUNT }>();
-    let slots = descriptor.u32::<{ offset::SLOTS_PER_SHARE }>();
-    let counter = |index: u32| claims + u64::from(index) * u64::from(CLAIM_STRIDE);
-    if slots != 0 {
-        // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share
-        // counters. `%warpid` may change while a warp runs ("%warpid"), which only deals it to
-        // another counter.
-        let sm = hardware::sm_id().min(sm_count - 1);
-        let share = sm * SHARES_PER_SM + hardware::warp_id() % SHARES_PER_SM;
-        // SAFETY: SHARES_PER_SM * sm_count + 1 counters of 8 bytes; 64 bits do not wrap.
-        let claimed = unsafe { hardware::atomic_add_u64(counter(share), 1) };
-        if claimed < u64::from(slots) {
-            return share * slots + claimed as u32;
-        }
-    }
-    // SAFETY: as above; the last counter is the pool's.
-    let claimed = unsafe { hardware::atomic_add_u64(counter(SHARES_PER_SM * sm_count), 1) };
-    let slot = u64::from(descriptor.u32::<{ offset::POOL_START }>()) + claimed;
-    if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }
 
 #[inline(always)]

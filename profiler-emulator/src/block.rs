@@ -13,13 +13,17 @@ pub(crate) const BARRIERS: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) key: u64,
+    /// Whether it is where what began there ends.
+    pub(crate) is_end: bool,
     pub(crate) file: &'static str,
     pub(crate) line: u32,
     pub(crate) column: u32,
+    pub(crate) number: u64,
 }
 
 impl Place {
-    pub(crate) const NOWHERE: Self = Self { key: 0, file: "", line: 0, column: 0 };
+    pub(crate) const NOWHERE: Self =
+        Self { key: 0, is_end: false, file: "", line: 0, column: 0, number: 0 };
 }
 
 /// The part of a thread that others may look at.

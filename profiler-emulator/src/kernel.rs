@@ -174,9 +174,26 @@ pub fn advance(ticks: u64) {
 #[must_use]
 #[track_caller]
 pub fn active_mask() -> u32 {
-    let place = Location::caller();
+    active_mask_of(Location::caller(), 0)
+}
+
+/// [`active_mask`] at a place in the source that a number tells from others that are there as well, as
+/// what a macro makes of one call is all at one place.
+#[must_use]
+pub fn active_mask_of(place: &'static Location<'static>, number: u64) -> u32 {
     let (file, line, column) = (place.file(), place.line(), place.column());
-    ask_mask("active_mask", Place { key: u64::MAX, file, line, column })
+    ask_mask("active_mask_of", Place { key: u64::MAX, is_end: false, file, line, column, number })
+}
+
+/// [`active_mask_of`] at the end of what began there. Such places come behind all others, and of two of a
+/// file the one first that began later: what is within the other ends before it.
+#[must_use]
+pub fn active_mask_at_end(begin: &'static Location<'static>, number: u64) -> u32 {
+    let (file, line, column) = (begin.file(), u32::MAX - begin.line(), u32::MAX - begin.column());
+    ask_mask(
+        "active_mask_at_end",
+        Place { key: u64::MAX, is_end: true, file, line, column, number },
+    )
 }
 
 /// [`active_mask`], with a number in place of the place in the source; smaller numbers are answered

@@ -10,9 +10,9 @@ use profiler_trace::{
     FormCosts, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
-    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
-    CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW, CALIBRATION_ROW_FORMS,
-    CALIBRATION_WARPS,
+    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_FORMS_OF,
+    CALIBRATION_NEST, CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW,
+    CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
 };
 
 /// How often the calibration kernel repeats its regions: enough for a median that a few cache
@@ -22,21 +22,26 @@ pub(crate) const ROUNDS: u32 = 128;
 pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
 /// Units of a record of each of [`CALIBRATION_FORMS`].
 const UNITS_OF_FORM: [u32; CALIBRATION_FORMS.len()] = [1, 2, 1, 1];
-/// Units of a round.
+/// Units of a round, all of which lane 0 stores.
 const UNITS_OF_ROUND: u32 = {
-    // The region around pauses alone.
-    let (mut units, mut form) = (1, 0);
-    while form < CALIBRATION_FORMS.len() {
-        units += 1 + CALIBRATION_APART * UNITS_OF_FORM[form];
-        if form < CALIBRATION_ROW_FORMS.len() {
-            units += 1 + CALIBRATION_ROW * UNITS_OF_FORM[form];
+    let (mut units, mut election) = (0, 0);
+    while election < CALIBRATION_FORMS_OF.len() {
+        // The region around pauses alone.
+        units += 1;
+        let mut form = 0;
+        while form < CALIBRATION_FORMS_OF[election] {
+            units += 1 + CALIBRATION_APART * UNITS_OF_FORM[form];
+            if form < CALIBRATION_ROW_FORMS.len() {
+                units += 1 + CALIBRATION_ROW * UNITS_OF_FORM[form];
+            }
+            if form < CALIBRATION_NESTED_FORMS.len() {
+                units += 1 + CALIBRATION_NEST * UNITS_OF_FORM[form];
+            }
+            form += 1;
         }
-        if form < CALIBRATION_NESTED_FORMS.len() {
-            units += 1 + CALIBRATION_NEST * UNITS_OF_FORM[form];
-        }
-        form += 1;
+        election += 1;
     }
-    units * CALIBRATION_ELECTIONS.len() as u32
+    units
 };
 /// Words that a warp records in a calibration run.
 pub(crate) const WORDS: u32 = ROUNDS * UNITS_OF_ROUND * 2;
@@ -80,8 +85,29 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
         return Err(CalibrationError::Lost(lost));
     }
     let run = Run { trace, stamps: trace.warps.iter().map(stamps).collect() };
-    let [one_lane, elected] = CALIBRATION_ELECTIONS;
-    Ok(RecordCost { one_lane: run.costs(one_lane)?, elected: run.costs(elected)? })
+    let [one_lane, elected, all_lanes] = [0, 1, 2].map(Election);
+    let one_lane = run.costs(one_lane, None)?;
+    Ok(RecordCost {
+        one_lane,
+        elected: run.costs(elected, None)?,
+        // Of a mark and an anchor each lane stores one of its own, by the instructions of one lane.
+        all_lanes: run.costs(all_lanes, Some(&one_lane))?,
+    })
+}
+
+/// One of [`CALIBRATION_ELECTIONS`], by its place among them.
+#[derive(Clone, Copy)]
+struct Election(usize);
+
+impl Election {
+    fn name(self) -> &'static str {
+        CALIBRATION_ELECTIONS[self.0]
+    }
+
+    /// Those of the forms that it records.
+    fn forms_of(self, forms: &[&'static str]) -> impl Iterator<Item = &'static str> {
+        forms.iter().copied().take(CALIBRATION_FORMS_OF[self.0])
+    }
 }
 
 /// What a stamp is of.
@@ -137,10 +163,15 @@ fn pattern(form: &str, count: u32, nested: bool) -> Vec<Kind> {
     kinds
 }
 
+/// A warp's regions as its lane 0 has them. Of those that all lanes record each other lane has the same.
+fn regions(warp: &Warp) -> impl Iterator<Item = &Region> {
+    warp.regions.iter().filter(|region| region.lane == 0)
+}
+
 /// A warp's stamps in order.
 fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
     let mut stamps = Vec::new();
-    for region in &warp.regions {
+    for region in regions(warp) {
         let end = if region.value.is_some() { Kind::ValueEnd } else { Kind::End };
         stamps.push((region.start.ticks, Kind::Begin));
         stamps.extend(region.end.map(|time| (time.ticks, end)));
@@ -154,21 +185,24 @@ fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
 /// A calibration run.
 struct Run<'t> {
     trace: &'t Trace,
-    /// Of each warp.
+    /// Of each warp's lane 0.
     stamps: Vec<Vec<(u64, Kind)>>,
 }
 
 impl Run<'_> {
-    /// What each form costs where the lane is chosen so.
-    fn costs(&self, election: &str) -> Result<FormCosts, CalibrationError> {
+    /// What each form costs where the lane is chosen so. Marks and anchors cost what they cost
+    /// `by_one_lane`, where that is given.
+    fn costs(
+        &self,
+        election: Election,
+        by_one_lane: Option<&FormCosts>,
+    ) -> Result<FormCosts, CalibrationError> {
         let [region, value, mark, anchor] = CALIBRATION_FORMS;
+        let name = election.name();
         let apart = |form: &str| {
-            self.places(
-                &format!("{election} {form} apart"),
-                &pattern(form, CALIBRATION_APART, false),
-            )
+            self.places(&format!("{name} {form} apart"), &pattern(form, CALIBRATION_APART, false))
         };
-        let pauses = self.places(&format!("{election} apart"), &pattern(region, 0, false))?;
+        let pauses = self.places(&format!("{name} apart"), &pattern(region, 0, false))?;
         let of_regions = apart(region)?;
         // A region around all pauses lasts that much longer than one around a single pause.
         let pauses_ticks = pauses.between(0, 1);
@@ -189,18 +223,23 @@ impl Run<'_> {
             Ok((begin, StampCost::after(after.max(0.0))))
         };
         let (region_begin, region_end) = pair(&of_regions)?;
-        let single = |places: &Places| {
-            let total = total(places)?;
-            let before = ahead(places).min(total);
+        let single = |form: &str| {
+            let places = apart(form)?;
+            let total = total(&places)?;
+            let before = ahead(&places).min(total);
             Ok(StampCost { before_ticks: before, after_ticks: total - before })
         };
         let beyond = (total(&apart(value)?)? - total(&of_regions)?).max(0.0);
+        let (mark, anchor) = match by_one_lane {
+            Some(costs) => (costs.mark, costs.anchor),
+            None => (single(mark)?, single(anchor)?),
+        };
         let mut costs = FormCosts {
             region_begin,
             region_end,
-            mark: single(&apart(mark)?)?,
+            mark,
             value: StampCost::after(beyond),
-            anchor: single(&apart(anchor)?)?,
+            anchor,
             waits: StampWaits::default(),
         };
         costs.waits = self.waits(election, &costs)?;
@@ -208,13 +247,15 @@ impl Run<'_> {
     }
 
     /// How long records hold up what is right behind them.
-    fn waits(&self, election: &str, costs: &FormCosts) -> Result<StampWaits, CalibrationError> {
-        let rows = CALIBRATION_ROW_FORMS.map(|form| (form, "row", CALIBRATION_ROW));
-        let nests = CALIBRATION_NESTED_FORMS.map(|form| (form, "nest", CALIBRATION_NEST));
+    fn waits(&self, election: Election, costs: &FormCosts) -> Result<StampWaits, CalibrationError> {
+        let rows = election.forms_of(&CALIBRATION_ROW_FORMS);
+        let nests = election.forms_of(&CALIBRATION_NESTED_FORMS);
+        let rows = rows.map(|form| (form, "row", CALIBRATION_ROW));
+        let nests = nests.map(|form| (form, "nest", CALIBRATION_NEST));
         let [mut nested, mut begins, mut ends, mut records] = [const { Vec::new() }; 4];
-        for (form, shape, count) in rows.into_iter().chain(nests) {
+        for (form, shape, count) in rows.chain(nests) {
             let kinds = pattern(form, count, shape == "nest");
-            let places = self.places(&format!("{election} {form} {shape}"), &kinds)?;
+            let places = self.places(&format!("{} {form} {shape}", election.name()), &kinds)?;
             // The last stamp that stored a record, what all since cost, and whether a region began.
             let mut stored: Option<(usize, f64, bool)> = None;
             for (place, kind) in kinds.iter().enumerate() {
@@ -253,7 +294,7 @@ impl Run<'_> {
         let mut ticks = Vec::new();
         for (warp, stamps) in self.trace.warps.iter().zip(&self.stamps) {
             let is = |region: &&Region| self.trace.site(region.site).name == name;
-            for region in warp.regions.iter().filter(is) {
+            for region in regions(warp).filter(is) {
                 let Some(end) = region.end else { continue };
                 let from = stamps.partition_point(|stamp| stamp.0 < region.start.ticks);
                 let to = stamps.partition_point(|stamp| stamp.0 <= end.ticks);

@@ -57,6 +57,8 @@ struct Machine<T> {
     election: usize,
 }
 
+/// The place in [`CALIBRATION_ELECTIONS`] of that by which all lanes have a record.
+const ALL_LANES: usize = 2;
 /// Places in [`CALIBRATION_FORMS`].
 const VALUE: usize = 1;
 const MARK: usize = 2;
@@ -117,15 +119,17 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
                 let start = self.stamp(before, inside, false);
                 inner(self);
                 let end = Some(self.stamp(0, after, true));
-                self.warp.regions.push(Region {
+                let lanes = if self.election == ALL_LANES { 32 } else { 1 };
+                self.warp.regions.extend((0..lanes).map(|lane| Region {
                     site,
                     track: None,
-                    lane: 0,
+                    lane,
+                    shared: self.election == ALL_LANES,
                     depth: u16::from(form != OUTER),
                     start,
                     end,
                     value: (form == VALUE).then_some(Value::Unsigned(1)),
-                });
+                }));
             }
         }
     }
@@ -143,9 +147,9 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 
     fn round(&mut self) {
         let pause = |machine: &mut Self| machine.now += PAUSE;
-        for election in 0..CALIBRATION_ELECTIONS.len() {
+        for (election, forms) in CALIBRATION_FORMS_OF.into_iter().enumerate() {
             self.election = election;
-            for (form, name) in CALIBRATION_FORMS.into_iter().enumerate() {
+            for (form, name) in CALIBRATION_FORMS.into_iter().take(forms).enumerate() {
                 if form < CALIBRATION_ROW_FORMS.len() {
                     self.enclose(&format!("{name} row"), &mut |machine| {
                         for _ in 0..CALIBRATION_ROW {
@@ -230,8 +234,9 @@ fn close(cost: StampCost, before: u64, after: u64) {
 
 /// Of a machine that holds up stamps for just so long, the waits are that long.
 fn check(cost: &RecordCost, held: Held) {
-    for (e, costs) in [cost.one_lane, cost.elected].into_iter().enumerate() {
-        let of = |f| distinct(e, f);
+    for (e, costs) in [cost.one_lane, cost.elected, cost.all_lanes].into_iter().enumerate() {
+        // Of marks and anchors each lane has one of its own.
+        let of = |f| distinct(if e == ALL_LANES && f >= MARK { 0 } else { e }, f);
         close(costs.region_begin, of(0).before, of(0).inside);
         close(costs.region_end, 0, of(0).after);
         close(costs.value, 0, of(VALUE).after - of(0).after);
@@ -296,9 +301,11 @@ fn a_trace_that_does_not_tell_is_refused() {
     changed.cost_subtracted = true;
     assert_eq!(refused(&changed), CalibrationError::AlreadySubtracted);
     let mut renamed = whole.clone();
-    let outer = renamed.sites.iter_mut().find(|site| site.name == "elected value nest");
-    outer.expect("the site").name = "other".into();
-    assert_eq!(refused(&renamed), missing("elected value nest"));
+    for name in ["all-lanes value nest", "elected value nest"] {
+        let outer = renamed.sites.iter_mut().find(|site| site.name == name);
+        outer.expect("the site").name = "other".into();
+        assert_eq!(refused(&renamed), missing(name));
+    }
     let mut without_marks = whole.clone();
     without_marks.warps[0].marks.clear();
     assert_eq!(refused(&without_marks), missing("one-lane mark apart"));
@@ -317,4 +324,13 @@ fn open_regions_are_left_out() {
     let last_outer = open.warps[0].regions.iter_mut().rfind(|region| region.depth == 0);
     last_outer.expect("there are outer regions").end = None;
     check(&record_cost(&open).expect("the other rounds are whole"), HELD);
+}
+
+#[test]
+fn a_round_of_the_kernel_fits_its_room() {
+    // By what symbol.rs says of the kernel: regions take 1 + 2, 1 + 3 and 1 + 4 units apart, in a row
+    // and in a nest, with values 1 + 4, 1 + 6 and 1 + 8; marks 1 + 2 and 1 + 3; anchors 1 + 2.
+    let (regions, marks, anchors) = (12 + 21, 7, 3);
+    let units = 2 * (1 + regions + marks + anchors) + 1 + regions;
+    assert_eq!(WORDS, ROUNDS * units * 2);
 }

@@ -100,7 +100,7 @@ impl EmulatedDevice {
     fn calibrate(&self) -> Result<RecordCost, Error> {
         let options = calibration_options();
         let mut session = EmulatorSession::new(self, &options)?;
-        let kernel = profiler_device::__private::__profiler_calibrate_v3 as unsafe fn(u32);
+        let kernel = profiler_device::__private::__profiler_calibrate_v4 as unsafe fn(u32);
         // One warp: these do not wait for each other.
         let shape = Shape::new(1, 32, 0);
         // SAFETY: the calibration kernel touches no memory but the session's.

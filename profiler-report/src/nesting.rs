@@ -130,6 +130,7 @@ mod tests {
             site: SiteIndex(site),
             track: None,
             lane: 0,
+            shared: false,
             depth,
             start: time(start),
             end: end.map(time),

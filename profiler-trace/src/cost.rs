@@ -27,10 +27,11 @@ impl Trace {
     /// compared, but two warps drift apart by what each recorded. A warp's exit moves with the rest;
     /// launches keep their extent.
     ///
-    /// What lanes stamp at one time at one place they stamp by one instruction, which costs what it
-    /// costs one lane: that is subtracted, once for all of them. How long their stores follow each
-    /// other in the memory is not known, and stays in the times; [`DiagnosticKind::CostOfLanes`]
-    /// counts the warps.
+    /// What lanes stamp at one time at one place they stamp by one instruction, whose cost is subtracted
+    /// once for all of them. Of a [shared](Region::shared) region, of which lane 0 stores one record, that
+    /// is all. Where each lane stores a record of its own, the instructions cost what they cost one lane;
+    /// how long the stores follow each other in the memory is not known, and stays in the times.
+    /// [`DiagnosticKind::CostOfLanes`] counts the warps.
     ///
     /// Times never cross: where less time passed than recording costs, they fall together, and
     /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing, and so does one
@@ -63,7 +64,7 @@ impl Trace {
             match compress(warp, &self.sites, &cost, &device) {
                 Ok(outcome) => {
                     clamped += outcome.crossed;
-                    if outcome.of_lanes {
+                    if outcome.stored_apart {
                         self.diagnostics.note(DiagnosticKind::CostOfLanes, place);
                     }
                 }
@@ -161,8 +162,8 @@ struct Together {
     stamps: Vec<(Stamped, Time)>,
     /// Of each lane, how many of them its next one lies behind.
     behind: [usize; LANES],
-    /// Whether lanes took one together, at any time.
-    seen: bool,
+    /// Whether lanes took one together, at any time, that stores a record.
+    stored: bool,
 }
 
 impl Together {
@@ -177,7 +178,7 @@ impl Together {
         let place = ahead.iter().take(STAMPS_MAX).position(|stamp| stamp.0 == stamped)?;
         let moved = ahead[place].1;
         *behind += place + 1;
-        self.seen = true;
+        self.stored |= stamped.stores() == Stores::Record;
         Some(moved)
     }
 
@@ -194,8 +195,8 @@ impl Together {
 struct Outcome {
     /// How often times would have crossed.
     crossed: u64,
-    /// Whether lanes recorded at once.
-    of_lanes: bool,
+    /// Whether lanes stored at once, each a record of its own.
+    stored_apart: bool,
 }
 
 /// How far a time axis has been compressed.
@@ -204,6 +205,8 @@ struct Axis {
     ns_per_tick: f64,
     /// How far two stamps may be off each other.
     step: f64,
+    /// How much of what is to be cut and cannot have passed by the last stamp remains to be cut.
+    kept: f64,
     /// Ticks cut out so far.
     shift: f64,
     /// The last moved time, in ticks since the entry; none may come before it.
@@ -250,7 +253,7 @@ impl Axis {
             // Half a tick is rounding, not a region that is too short, and so is a step of the
             // clock. That much remains to be cut; what is more cannot have passed.
             self.clamped += u64::from(self.last - at > self.step.max(0.5));
-            self.shift = self.shift.min(since - self.last + self.step);
+            self.shift = self.shift.min(since - self.last + self.kept);
         }
         self.last = at.max(self.last);
         let ticks = self.entry.ticks.saturating_add(self.last.round() as u64);
@@ -336,19 +339,22 @@ fn compress(
     };
     let cost = cost.scaled(ticks_per_cycle);
     let strategy = warp.strategy;
-    let election_at = |site: SiteIndex| {
+    let election_at = |site: SiteIndex, shared: bool| {
         let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
-        Election::from(of_site.unwrap_or(strategy))
+        Election::of(of_site.unwrap_or(strategy), shared)
     };
     let moments = moments(warp, device.emulated);
     let original = warp.exit;
     let mut clamped = 0;
-    let mut together = Together::default();
+    // Apart, since at one site lanes may share a region and record another one each for itself: no stamp
+    // of the one is one of the other.
+    let (mut shared, mut own) = (Together::default(), Together::default());
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let mut axis = Axis {
             entry: warp.entry,
             ns_per_tick,
             step,
+            kept: step,
             shift: 0.0,
             last: 0.0,
             last_time: Time { ticks: 0, ns: f64::NEG_INFINITY },
@@ -360,30 +366,40 @@ fn compress(
         for &Moment { ticks, what, lane, .. } in moments {
             let (stamped, election, time) = match what {
                 What::Start(index) => {
-                    let Region { site, start, .. } = &mut warp.regions[index];
-                    (Stamped::Start(*site), election_at(*site), start)
+                    let Region { site, shared, start, .. } = &mut warp.regions[index];
+                    (Stamped::Start(*site), election_at(*site, *shared), start)
                 }
                 What::End(index) => {
-                    let Region { site, value, end, .. } = &mut warp.regions[index];
+                    let Region { site, shared, value, end, .. } = &mut warp.regions[index];
                     let Some(end) = end else { continue };
-                    (Stamped::End(*site, value.is_some()), election_at(*site), end)
+                    (Stamped::End(*site, value.is_some()), election_at(*site, *shared), end)
                 }
                 What::Mark(index) => {
                     let mark = &mut warp.marks[index];
-                    (Stamped::Mark(mark.site), election_at(mark.site), &mut mark.time)
+                    (Stamped::Mark(mark.site), election_at(mark.site, false), &mut mark.time)
                 }
                 What::Anchor(index) => {
                     // An anchor has no site that would say who was to take it: by the kernel's way.
-                    (Stamped::Anchor, Election::from(strategy), &mut warp.anchors[index].time)
+                    let election = Election::of(strategy, false);
+                    (Stamped::Anchor, election, &mut warp.anchors[index].time)
                 }
             };
-            // Of lanes that are elected, each stamps by itself.
-            let may_share = has_lanes && election != Election::Elected;
-            let taken = if may_share { together.find(ticks, stamped, lane) } else { None };
+            let mut together = match election {
+                Election::AllLanes => Some(&mut shared),
+                Election::OneLane => Some(&mut own),
+                // Of lanes that are elected, each stamps by itself.
+                Election::Elected => None,
+            };
+            together = together.filter(|_| has_lanes);
+            let taken = together.as_mut().and_then(|of| of.find(ticks, stamped, lane));
             *time = taken.unwrap_or_else(|| {
                 let costs = cost.of(election);
+                // Where lanes share records one right behind the other, the votes of the one run beside the
+                // store of the one before, and each costs less than it does apart: what such records are
+                // cut too much must not add up to a whole step.
+                axis.kept = if election == Election::AllLanes { step / 2.0 } else { step };
                 let moved = axis.stamp(stamped.cost(costs), stamped.stores(), costs, *time);
-                if may_share {
+                if let Some(together) = together {
                     together.add(stamped, lane, moved);
                 }
                 moved
@@ -402,7 +418,7 @@ fn compress(
             }
         }
     }
-    Ok(Outcome { crossed: clamped, of_lanes: together.seen })
+    Ok(Outcome { crossed: clamped, stored_apart: own.stored })
 }
 
 /// All moments of a warp's records, axis by axis, in order.

@@ -161,8 +161,9 @@ kinds! {
     WaitWithoutSignal "wait-without-signal" Info,
     /// Regions whose recording cost exceeds what they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
-    /// Warps in which several lanes recorded at once, so that the cost of one lane's records was
-    /// subtracted from their times, and not what the memory took for all of them.
+    /// Warps in which several lanes stored at once, each a record of its own: what their instructions
+    /// cost was subtracted from the times, and not what the memory took for all the stores. Regions that
+    /// lane 0 recorded for all lanes do not count.
     CostOfLanes "cost-of-lanes" Warning,
     /// Warps whose records went to the memory of the host, so that no cost was subtracted from their
     /// times.

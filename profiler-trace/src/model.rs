@@ -86,6 +86,9 @@ pub struct Region {
     pub track: Option<u32>,
     /// The lane that recorded it.
     pub lane: u8,
+    /// Whether lane 0 recorded it for all lanes of the warp, each of which has it. Only regions by
+    /// `thread` are.
+    pub shared: bool,
     /// How many regions of the same lane and track enclose it.
     pub depth: u16,
     /// Its begin.

@@ -117,6 +117,7 @@ mod tests {
             site: SiteIndex(0),
             track,
             lane,
+            shared: false,
             depth,
             start: time(start),
             end: end.map(time),

@@ -154,21 +154,21 @@ pub enum Election {
     OneLane,
     /// The active lanes elect one at every record.
     Elected,
-    /// Every lane records: the same instructions as for one lane that is known beforehand, and a
-    /// store for each lane, which takes as long as it takes the memory.
+    /// All lanes of a warp see that they begin and end a region together, and lane 0 stores its record
+    /// for all of them.
     AllLanes,
 }
 
-impl From<Strategy> for Election {
-    fn from(strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Elected => Self::Elected,
-            Strategy::Thread => Self::AllLanes,
-            Strategy::Warp
-            | Strategy::Block
-            | Strategy::WarpIndex(_)
-            | Strategy::WarpGroup
-            | Strategy::When => Self::OneLane,
+impl Election {
+    /// How the lane is chosen that stores a record by `strategy`; `shared` says whether it is one of all
+    /// lanes ([`Region::shared`](crate::Region::shared)). What each lane stores for itself takes the
+    /// instructions of one lane that is known beforehand.
+    #[must_use]
+    pub const fn of(strategy: Strategy, shared: bool) -> Self {
+        match (strategy, shared) {
+            (_, true) => Self::AllLanes,
+            (Strategy::Elected, false) => Self::Elected,
+            (_, false) => Self::OneLane,
         }
     }
 }
@@ -206,10 +206,13 @@ impl From<Strategy> for Election {
 ///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
 /// * The record of a region that nobody ended is written when its token is dropped, which no time of the
 ///   trace tells: it is not subtracted.
-/// * Lanes that record at once store to rooms of their own, and the memory takes their stores one after
-///   the other. Such a record counts as one of a lane that is known beforehand, of which it has the
-///   instructions; what the memory takes beyond that depends on how much it has to do, is none where
-///   records are rare, and stays in the times.
+/// * Lanes that do not share a record ([`Region::shared`](crate::Region::shared)) but record at once store
+///   to rooms of their own, and the memory takes their stores one after the other. The instructions,
+///   which are those of one lane, are subtracted; what the memory takes beyond that depends on how much it
+///   has to do, is none where records are rare, and stays in the times.
+/// * A region by `thread` that could have been shared and was not, because lanes were missing or values
+///   differed, asked for that in vain. The trace does not tell it from a token, which never asks, so the
+///   few cycles that the question takes stay in the times.
 /// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
 ///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
 ///   cycles more.
@@ -225,17 +228,24 @@ impl From<Strategy> for Election {
 ///   less the pause and what passes behind that begin;
 /// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
 ///   around it;
+/// * a mark or an anchor of all lanes: as of one lane, since each lane stores its own, by the same
+///   instructions;
 /// * the waits: what passes from a stamp to one right behind it, less `apart`; of many places the mean
 ///   and the longest.
 ///
 /// No figure may be negative: a difference below zero is noise, and 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
-    /// Records of one lane that is known beforehand: all strategies but `elected`, of `thread` the
-    /// least that they cost.
+    /// Records of one lane that is known beforehand: all strategies but `elected`. Where each lane stores a
+    /// record of its own, as all by `thread` is that is not shared, this is the least that it costs.
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
+    /// Shared regions by `thread`: lane 0 stores one record for all lanes, as they begin and end the region
+    /// together, with one value. They ask which lanes are active, and of a value whether it is alike in
+    /// all of them. Marks and anchors are never shared; their figures here are those of
+    /// [`RecordCost::one_lane`].
+    pub all_lanes: FormCosts,
 }
 
 impl RecordCost {
@@ -243,17 +253,23 @@ impl RecordCost {
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let costs = FormCosts::uniform(inside_ticks, total_ticks);
-        Self { one_lane: costs, elected: costs }
+        Self { one_lane: costs, elected: costs, all_lanes: costs }
     }
 
-    /// The costs of records whose lane is chosen so; where every lane records, the least that they
-    /// cost.
+    /// The costs of records whose lane is chosen so.
     #[must_use]
     pub const fn of(&self, election: Election) -> &FormCosts {
         match election {
-            Election::OneLane | Election::AllLanes => &self.one_lane,
+            Election::OneLane => &self.one_lane,
             Election::Elected => &self.elected,
+            Election::AllLanes => &self.all_lanes,
         }
+    }
+
+    /// The costs by each way in which the recording lane is chosen, under a name for programs.
+    #[must_use]
+    pub const fn elections(&self) -> [(&'static str, &FormCosts); 3] {
+        [("one_lane", &self.one_lane), ("elected", &self.elected), ("all_lanes", &self.all_lanes)]
     }
 
     /// The same in another unit, of which `factor` are a tick.
@@ -279,13 +295,17 @@ impl RecordCost {
                 record: wait(costs.waits.record),
             },
         };
-        Self { one_lane: costs(&self.one_lane), elected: costs(&self.elected) }
+        Self {
+            one_lane: costs(&self.one_lane),
+            elected: costs(&self.elected),
+            all_lanes: costs(&self.all_lanes),
+        }
     }
 
     /// Whether every figure is one that can be subtracted.
     pub(crate) fn is_usable(&self) -> bool {
         let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
-        [self.one_lane, self.elected].iter().all(|costs| {
+        self.elections().into_iter().all(|(_, costs)| {
             let StampWaits { nested, begin, end, record } = costs.waits;
             costs
                 .stamps()

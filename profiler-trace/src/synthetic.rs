@@ -148,6 +148,9 @@ impl SyntheticModule {
             if slot >= slots as usize {
                 module.lost.warps += 1;
                 warp.lanes.values().for_each(|lane| lose(&mut module.lost, lane));
+                let shared: u32 = warp.lanes.values().map(|lane| lane.shared).sum();
+                module.lost.units +=
+                    u64::from(shared) * u64::from(warp.lane_count().saturating_sub(1));
                 continue;
             }
             let mut words = [0; header::WORDS];
@@ -180,12 +183,13 @@ impl SyntheticModule {
                 }
             }
             if let Some((clock, globaltimer)) = warp.exit {
-                let (units, attachments) = warp
-                    .lanes
-                    .get(&0)
-                    .map_or((0, 0), |lane| (lane.units.len() as u32, lane.attachments));
-                let exit = ExitHeader { clock, globaltimer, units, attachments };
+                let (units, attachments, shared) = warp.lanes.get(&0).map_or((0, 0, 0), |lane| {
+                    (lane.units.len() as u32, lane.attachments, lane.shared)
+                });
+                let exit = ExitHeader { clock, globaltimer, units, attachments, shared };
                 words[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
+                words[header::SHARED_START..][..header::SHARED_WORDS]
+                    .copy_from_slice(&exit.pack_shared());
             }
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             module.headers[slot * header::BYTES..][..header::BYTES].copy_from_slice(&bytes);
@@ -259,6 +263,8 @@ pub struct SyntheticLane {
     pub units: Vec<[u64; 2]>,
     /// How many of them are attachments.
     pub attachments: u32,
+    /// How many are records of all lanes.
+    pub shared: u32,
 }
 
 /// What one warp emitted.
@@ -317,6 +323,20 @@ impl SyntheticWarp {
     pub fn range(&mut self, site: u32, track: Option<u32>, start: u64, end: u64) -> &mut Self {
         let track = track.map_or(0, track_field);
         self.unit([range_data(track, start), stamp(tag(range_kind(track), site), end)])
+    }
+
+    /// A whole region of every lane, which lane 0 records for all of them.
+    pub fn range_of_all(&mut self, site: u32, start: u64, end: u64) -> &mut Self {
+        self.lane(0).unit([start, stamp(tag(RecordKind::RangeShared, site), end)]);
+        self.lanes.entry(0).or_default().shared += 1;
+        self
+    }
+
+    /// How many lanes the warp has.
+    #[must_use]
+    pub fn lane_count(&self) -> u32 {
+        let [x, y, z] = self.header.block_dim;
+        (x * y * z).saturating_sub(32 * self.header.warp).min(32)
     }
 
     /// The begin of a region.

@@ -71,6 +71,9 @@ fn a_file_of_format_version_1_is_read() {
     let (capture, damage) =
         Capture::read(data.join("quickstart-v1.capture")).expect("version 1 stays readable");
     assert_eq!(damage, []);
+    // It does not say what one record for all lanes costs: there was none.
+    let cost = capture.record_cost.expect("it was measured");
+    assert_eq!(cost.all_lanes, cost.one_lane);
     expect_file![data.join("quickstart-v1.txt")].assert_eq(&summary(&capture, &decode(&capture)));
 }
 
@@ -217,7 +220,7 @@ proptest! {
     fn every_field_comes_back(
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
-        costs in prop::option::of((costs(), costs())),
+        costs in prop::option::of((costs(), costs(), costs())),
         effect in prop::option::of((0.0..1e12, 0.0..1e12)),
         end in prop_oneof![
             Just(CaptureEnd::Finished),
@@ -230,7 +233,8 @@ proptest! {
             with_ns,
             regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
         });
-        let record_cost = costs.map(|(one_lane, elected)| RecordCost { one_lane, elected });
+        let record_cost = costs
+            .map(|(one_lane, elected, all_lanes)| RecordCost { one_lane, elected, all_lanes });
         let capture = Capture {
             device,
             modules,

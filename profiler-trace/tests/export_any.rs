@@ -36,6 +36,7 @@ fn region() -> impl Strategy<Value = Region> {
             site,
             track: is_tracked.then_some(lane.into()),
             lane,
+            shared: false,
             depth,
             start,
             end,

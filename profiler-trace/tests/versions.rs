@@ -1,8 +1,8 @@
 //! Captures of each version of the format stay readable, and code of other wire versions is refused.
 //!
 //! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock of format version
-//! 1 and wire version 2, `kinds-v1-wire3.capture` those of wire version 3. They are never written again:
-//! a new version gets a file beside them.
+//! 1 and wire version 2, `kinds-v1-wire3.capture` and `kinds-v1-wire4.capture` those of wire versions 3
+//! and 4. They are never written again: a new version gets a file beside them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,11 +20,15 @@ use profiler_wire::{READABLE_VERSIONS, SiteEntry, SiteKind, Strategy, WIRE_VERSI
 
 /// Modules with all that a wire version knows. One keeps the first records of lane 0, stamped by
 /// `%globaltimer`, and lost some; another one keeps the last of all lanes, stamped by cycles; from
-/// version 3 on two more hold regions that were never ended.
+/// version 3 on two more hold regions that were never ended, and from version 4 on another two regions
+/// of all lanes.
 fn kinds(version: u32) -> Capture {
     let mut modules = vec![module(Keep::First, None), module(Keep::Last, Some(4))];
     if version >= RecordKind::Open.since() {
         modules.extend([Keep::First, Keep::Last].map(open));
+    }
+    if version >= RecordKind::RangeShared.since() {
+        modules.extend([Keep::First, Keep::Last].map(shared));
     }
     Capture {
         device: DeviceInfo {
@@ -145,6 +149,28 @@ fn open(keep: Keep) -> SyntheticModule {
         .range(region, Some(2), 100_020, 100_040)
         .open(region, None, 100_000, 100_050)
         .open(region, None, 100_045, 100_050)
+        .leave(100_060, 50_030);
+    module.warps.push(warp);
+    module
+}
+
+/// Regions of all lanes, with a value and without, beside such of lane 0 and of another lane, of which
+/// the first, or the last, find no room.
+fn shared(keep: Keep) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 4);
+    module.lane_capacity = Some(2);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
+    warp.header.block_dim = [7, 5, 1];
+    warp.header.warp = 1;
+    warp.range_of_all(region, 100_010, 100_020)
+        .range(region, None, 100_030, 100_031)
+        .range_of_all(region, 100_025, 100_040)
+        .attach(region, 100_040, Value::Signed(-7))
+        .range_of_all(region, 100_005, 100_050)
+        .lane(2)
+        .range(region, None, 100_026, 100_033)
         .leave(100_060, 50_030);
     module.warps.push(warp);
     module
@@ -294,18 +320,27 @@ fn an_older_capture_that_is_written_again_is_the_same() {
 /// A kernel writes no record of a kind that its version does not know: the unit is damaged.
 #[test]
 fn a_kind_that_came_later_is_damage_in_an_older_capture() {
-    let capture = |version| Capture {
-        modules: vec![of_version(open(Keep::First), version)],
+    let capture = |module: fn(Keep) -> SyntheticModule, version| Capture {
+        modules: vec![of_version(module(Keep::First), version)],
         ..Capture::default()
     };
-    let since = RecordKind::Open.since();
-    let (now, before) = (decode(&capture(since)), decode(&capture(since - 1)));
-    let open = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::OpenRegion);
+    let both = |module, kind: RecordKind| {
+        [kind.since(), kind.since() - 1].map(|version| decode(&capture(module, version)))
+    };
+    let regions = |trace: &Trace| trace.warps[0].regions.len();
     let damaged = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::DamagedUnit);
-    assert_eq!((open(&now), damaged(&now), now.warps[0].regions.len()), (2, 0, 4));
-    assert_eq!((open(&before), damaged(&before), before.warps[0].regions.len()), (0, 2, 2));
+    let [now, before] = both(open, RecordKind::Open);
+    let open = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::OpenRegion);
+    assert_eq!((open(&now), damaged(&now), regions(&now)), (2, 0, 4));
+    assert_eq!((open(&before), damaged(&before), regions(&before)), (0, 2, 2));
     // The two damaged ones, and the one that found no room.
     assert_eq!((before.recorded(), before.lost()), (2, 3));
+    // Two of all three lanes, and one each of two lanes; one of all lanes found no room.
+    let [now, before] = both(shared, RecordKind::RangeShared);
+    assert_eq!((damaged(&now), regions(&now), now.lost()), (0, 8, 3));
+    // Their value follows no region then, and nothing counts what the other lanes share.
+    assert_eq!((damaged(&before), regions(&before)), (2, 2));
+    assert_eq!(before.diagnostics.count(DiagnosticKind::OrphanedValue), 1);
 }
 
 /// A kernel records only for a host of its own version, so that its headers and the descriptor agree.

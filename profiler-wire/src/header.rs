@@ -21,9 +21,11 @@
 //! | 7 | low: track field of the kernel; high: strategy of the kernel |
 //! | 8 | `%clock64` at exit |
 //! | 9 | `%globaltimer` at exit |
-//! | 10 | low: units that lane 0 emitted; high: how many of them were attachments |
+//! | 10 | low: units that lane 0 emitted; high: how many of them were attachments, and in bit 63 whether word 12 was written (since version 4) |
 //! | 11 | [`EXIT_MARK`] |
-//! | 12..15 | zero |
+//! | 12 | low: if bit 63 of word 10 says so, how many records lane 0 wrote for all lanes ([`crate::RecordKind::RangeShared`]), without their attachments; high: zero |
+//! | 13 | zero |
+//! | 14, 15 | not written |
 
 use crate::WIRE_VERSION;
 use crate::descriptor::{CURSOR_MAX, LANE_STEP};
@@ -37,12 +39,18 @@ pub const WORDS: usize = BYTES / 8;
 pub const ENTRY_WORDS: usize = 8;
 /// The first word of the exit half.
 pub const EXIT_START: usize = 8;
-/// Words of the exit half.
+/// Words of the exit half, without the count of shared records.
 pub const EXIT_WORDS: usize = 4;
+/// The first word of the unit that counts shared records; it is written where there are any.
+pub const SHARED_START: usize = EXIT_START + EXIT_WORDS;
+/// Words of that unit, the last that a kernel writes.
+pub const SHARED_WORDS: usize = 2;
 /// The upper 16 bits of the low half of word 2.
 pub const MAGIC: u32 = 0x5052_0000;
 /// Word 11 of a slot whose warp has left the kernel.
 pub const EXIT_MARK: u64 = 0x5850_4f46_4c45_5821;
+/// Bit 63 of word 10, as one of the count of attachments, which stays far below it.
+const SHARES: u32 = 1 << 31;
 /// Where lane 0's count of units stops: it never wraps to a small, wrong number.
 pub const COUNT_MAX: u32 = CURSOR_MAX / UNIT_BYTES;
 /// Where the count of another lane stops.
@@ -105,6 +113,9 @@ pub struct ExitHeader {
     pub units: u32,
     /// How many of them were attachments to the unit before.
     pub attachments: u32,
+    /// How many of them were records of all lanes ([`crate::RecordKind::RangeShared`]). It is exact where
+    /// `units` is.
+    pub shared: u32,
 }
 
 const fn pack_dim(dim: Dim3) -> u64 {
@@ -194,14 +205,23 @@ impl SlotHeader {
 }
 
 impl ExitHeader {
-    /// The words of the exit half.
+    /// The words of the exit half, but for the count of shared records.
     #[must_use]
     #[inline(always)]
     pub const fn pack(&self) -> [u64; EXIT_WORDS] {
-        [self.clock, self.globaltimer, pack_counts(self.units, self.attachments), EXIT_MARK]
+        let attachments = self.attachments | if self.shared > 0 { SHARES } else { 0 };
+        [self.clock, self.globaltimer, pack_counts(self.units, attachments), EXIT_MARK]
     }
 
-    /// Whether all units of the exit half have arrived, or none has.
+    /// The words from [`SHARED_START`] on.
+    #[must_use]
+    #[inline(always)]
+    pub const fn pack_shared(&self) -> [u64; SHARED_WORDS] {
+        [self.shared as u64, 0]
+    }
+
+    /// Whether all units of the exit half have arrived, or none has. (Where the host reads while the
+    /// kernel runs, no records are shared.)
     #[must_use]
     pub const fn is_whole(words: &[u64; WORDS]) -> bool {
         (words[9] != 0) == (words[11] != 0)
@@ -214,8 +234,10 @@ impl ExitHeader {
             return None;
         }
         let (units, attachments) = unpack_counts(words[10]);
-        Some(Self { clock: words[8], globaltimer: words[9], units, attachments })
+        let shared = if attachments & SHARES == 0 { 0 } else { words[SHARED_START] as u32 };
+        let attachments = attachments & !SHARES;
+        Some(Self { clock: words[8], globaltimer: words[9], units, attachments, shared })
     }
 }
 
-const _: () = assert!(WIRE_VERSION < 1 << 16);
+const _: () = assert!(WIRE_VERSION < 1 << 16 && COUNT_MAX < SHARES);

@@ -16,6 +16,7 @@
 //! | `Range` | the begin's clock, all 64 bits | a whole region, written when it ends |
 //! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
 //! | `Open` (since version 3) | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
+//! | `RangeShared` (since version 4) | as of `Range` | the same region of every lane of the warp, in lane 0's room alone; an attachment behind it is shared as well |
 //! | `Begin` | the track | a region begins, for a reader who watches |
 //! | `End` | the track | that region's end |
 //! | `Mark` | the track | an instant |
@@ -81,6 +82,8 @@ pub enum RecordKind {
     Anchor = 9,
     /// A region that was never ended.
     Open = 10,
+    /// A region that every lane of the warp recorded with the same times, written by lane 0.
+    RangeShared = 11,
 }
 
 impl RecordKind {
@@ -99,6 +102,7 @@ impl RecordKind {
             8 => Self::ValueFloat,
             9 => Self::Anchor,
             10 => Self::Open,
+            11 => Self::RangeShared,
             _ => return None,
         })
     }
@@ -109,6 +113,7 @@ impl RecordKind {
     pub const fn since(self) -> u32 {
         match self {
             Self::Open => 3,
+            Self::RangeShared => 4,
             _ => *READABLE_VERSIONS.start(),
         }
     }
@@ -177,6 +182,9 @@ pub const fn unpack(word: u64) -> (u32, u64) {
     (high & TAG_MAX, (word & 0xffff_ffff) | (((high >> TAG_BITS) as u64) << 32))
 }
 
+/// What is added to the tag of a [`RecordKind::Range`] to make it that of a [`RecordKind::RangeShared`].
+pub const SHARES: u32 = tag(RecordKind::RangeShared, 0) - tag(RecordKind::Range, 0);
+
 /// The site and the ticks in the stamp of a [`RecordKind::Range`]; `None` in that of another unit.
 #[must_use]
 #[inline]
@@ -223,7 +231,7 @@ mod tests {
 
     #[test]
     fn stamps_come_apart_as_they_were_put_together() {
-        for kind in 1..=10 {
+        for kind in 1..=11 {
             let kind = RecordKind::from_bits(kind).expect("a kind");
             for site in [0, 1, 77, SITE_MAX] {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
@@ -235,7 +243,7 @@ mod tests {
             }
         }
         assert_eq!((Stamp::unpack(0), unpack_range(0)), (None, None));
-        assert_eq!(Stamp::unpack(stamp(11 << SITE_BITS, 5)), None);
+        assert_eq!(Stamp::unpack(stamp(12 << SITE_BITS, 5)), None);
         assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
     }
 

@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v3"
+        "__profiler_descriptor_v4"
     };
 }
 
@@ -31,14 +31,14 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=3 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=4 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
 /// device in use: one parameter, the number of rounds (`u32`); one block of [`CALIBRATION_WARPS`].
 ///
 /// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each behind a
-/// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up
+/// pause in which nothing is recorded, of those forms that the election has ([`CALIBRATION_FORMS_OF`]). All pauses take the same time, longer than a record holds up
 /// anything behind it. The regions around are:
 ///
 /// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
@@ -51,13 +51,18 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   where nothing can be in it), and one behind the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
-pub const CALIBRATION: &str = "__profiler_calibrate_v3";
+pub const CALIBRATION: &str = "__profiler_calibrate_v4";
 
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
 pub const CALIBRATION_WARPS: u32 = 4;
 
-/// How the lane that records is chosen in the calibration kernel: known beforehand, or elected.
-pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
+/// Who records in the calibration kernel: a lane that is known beforehand, one that is elected, or all lanes,
+/// which share their records.
+pub const CALIBRATION_ELECTIONS: [&str; 3] = ["one-lane", "elected", "all-lanes"];
+
+/// How many of [`CALIBRATION_FORMS`], the first ones, are recorded by each of [`CALIBRATION_ELECTIONS`]: all
+/// lanes record regions alone, with a value or without, as marks and anchors are not shared.
+pub const CALIBRATION_FORMS_OF: [usize; 3] = [4, 4, 2];
 
 /// What the calibration kernel records: a region, a region with a value, a mark, a reading of
 /// both clocks (which has no name).

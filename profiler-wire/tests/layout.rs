@@ -19,12 +19,13 @@ fn kinds_have_their_numbers() {
         RecordKind::ValueFloat,
         RecordKind::Anchor,
         RecordKind::Open,
+        RecordKind::RangeShared,
     ];
     for (number, kind) in (1..).zip(kinds) {
         assert_eq!((RecordKind::from_bits(number), kind as u8), (Some(kind), number));
         assert_eq!(kind.is_value(), (6..=8).contains(&number), "{kind:?}");
     }
-    for number in [0].into_iter().chain(11..=255) {
+    for number in [0].into_iter().chain(12..=255) {
         assert_eq!(RecordKind::from_bits(number), None, "{number}");
     }
 }
@@ -93,20 +94,29 @@ fn a_header_has_its_words() {
         globaltimer: 0x4142_4344_4546_4748,
         units: 0x5152_5354,
         attachments: 0x6162_6364,
+        shared: 0x7172_7374,
     };
     let exit_words = [
         0x3132_3334_3536_3738,
         0x4142_4344_4546_4748,
-        0x6162_6364_5152_5354,
+        0xe162_6364_5152_5354,
         0x5850_4f46_4c45_5821,
     ];
     assert_eq!(exit.pack(), exit_words);
+    let alone = ExitHeader { shared: 0, ..exit };
+    assert_eq!(alone.pack()[2], 0x6162_6364_5152_5354, "nothing of word 12");
 
     let mut header = [0; header::WORDS];
     header[..8].copy_from_slice(&words);
     assert_eq!(SlotHeader::unpack(&header), Some(slot_header()));
     assert_eq!(ExitHeader::unpack(&header), None, "the warp has not left");
+    // What a kernel does not write may hold anything.
+    header[12..].fill(0x8182_8384);
+    header[8..12].copy_from_slice(&alone.pack());
+    assert_eq!(ExitHeader::unpack(&header), Some(alone));
+    assert_eq!(exit.pack_shared(), [0x7172_7374, 0]);
     header[8..12].copy_from_slice(&exit_words);
+    header[12..14].copy_from_slice(&exit.pack_shared());
     assert_eq!(ExitHeader::unpack(&header), Some(exit));
     for bit in 16..32 {
         let mut damaged = header;
@@ -167,7 +177,7 @@ fn a_header_is_whole_when_all_its_units_are_there() {
     // What may be 0 of each unit is.
     let entry = SlotHeader { clock: 0, grid_id: 0, block: [0; 3], ..slot_header() };
     let entry = SlotHeader { track: 0, strategy: 0, ..entry };
-    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0 };
+    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0, shared: 0 };
     let mut whole = [0; header::WORDS];
     whole[..header::ENTRY_WORDS].copy_from_slice(&entry.pack());
     assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has not left");
@@ -275,7 +285,11 @@ fn names_end_in_the_version() {
 fn records_of_older_versions_are_read() {
     assert_eq!(profiler_wire::READABLE_VERSIONS, 2..=profiler_wire::WIRE_VERSION);
     for kind in (0..=u8::MAX).filter_map(RecordKind::from_bits) {
-        let since = if kind == RecordKind::Open { 3 } else { 2 };
+        let since = match kind {
+            RecordKind::RangeShared => 4,
+            RecordKind::Open => 3,
+            _ => 2,
+        };
         assert_eq!(kind.since(), since, "{kind:?}");
     }
 }

@@ -36,10 +36,12 @@ struct Kernel {
     lanes: u32,
     /// Whether hardware that splits a warp makes more lanes record.
     is_least: bool,
+    /// Whether lane 0 records for all lanes.
+    shares: bool,
 }
 
 macro_rules! kernel {
-    ($name:ident, $lanes:expr, $is_least:expr) => {
+    ($name:ident, $lanes:expr $(, $($what:ident)+)?) => {
         Kernel {
             name: stringify!($name),
             in_session: |session, prof, output| {
@@ -55,33 +57,51 @@ macro_rules! kernel {
                 }
             },
             lanes: $lanes,
-            is_least: $is_least,
+            $($($what: true,)+)?
+            ..NONE
         }
     };
 }
 
-const KERNELS: [Kernel; 7] = [
-    kernel!(by_block, 1, false),
-    kernel!(by_warp, WARPS, false),
-    kernel!(by_warp_1, 1, false),
-    kernel!(by_warp_group, WARPS.div_ceil(4), false),
-    kernel!(by_elected, WARPS, true),
-    kernel!(by_thread, 32 * WARPS, false),
-    kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP), false),
+const NONE: Kernel = Kernel {
+    name: "",
+    in_session: |_, _, _| Ok(()),
+    alone: |_, _, _| Ok(()),
+    lanes: 0,
+    is_least: false,
+    shares: false,
+};
+
+const KERNELS: [Kernel; 8] = [
+    kernel!(by_block, 1),
+    kernel!(by_warp, WARPS),
+    kernel!(by_warp_1, 1),
+    kernel!(by_warp_group, WARPS.div_ceil(4)),
+    kernel!(by_elected, WARPS, is_least),
+    kernel!(by_thread, 32 * WARPS, shares),
+    kernel!(by_thread_apart, 32 * WARPS),
+    kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP)),
 ];
 
 impl Kernel {
-    /// Units that all blocks emit.
+    /// Regions that all blocks emit.
+    fn records(&self) -> u64 {
+        u64::from(BLOCKS * self.lanes * ROUNDS)
+    }
+
+    /// As many units again hold their values, but where lane 0 records for all lanes, and its value
+    /// stands for all.
     fn units(&self) -> u64 {
-        u64::from(BLOCKS * self.lanes * ROUNDS * 2)
+        let values = if self.shares { self.records() / 32 } else { self.records() };
+        self.records() + values
     }
 
     #[track_caller]
-    fn check_units(&self, units: u64) {
+    fn check(&self, counted: u64, expected: u64) {
         if self.is_least {
-            assert!(units >= self.units(), "{}: {units} of {}", self.name, self.units());
+            assert!(counted >= expected, "{}: {counted} of {expected}", self.name);
         } else {
-            assert_eq!(units, self.units(), "{}", self.name);
+            assert_eq!(counted, expected, "{}", self.name);
         }
     }
 }
@@ -185,7 +205,7 @@ impl Arena {
     /// Places everything that the kernels need.
     fn descriptor(&mut self, room: Room, lane_room: Room) -> Descriptor {
         let header_bytes = header::BYTES as u64;
-        let written = 8 * (header::EXIT_START + header::EXIT_WORDS) as u64;
+        let written = 8 * (header::SHARED_START + header::SHARED_WORDS) as u64;
         Descriptor {
             version: WIRE_VERSION,
             flags: FLAG_LANES,
@@ -270,7 +290,8 @@ fn guard_words_stay(choice: BackendChoice) {
             let stride = 1 << room.shift;
             let records = descriptor.records + u64::from(slot) * stride;
             check_room(array(records, stride as usize / 8), UNIT_BYTES, room, exit.units, name);
-            units += u64::from(exit.units);
+            let shared = if kernel.shares { exit.shared } else { 0 };
+            units += u64::from(exit.units) + 31 * u64::from(shared);
             for lane in 1..32 {
                 let count = array(descriptor.lane_counts + u64::from(32 * slot + lane) * 8, 1)[0];
                 // A lane that emitted nothing writes no count.
@@ -286,7 +307,7 @@ fn guard_words_stay(choice: BackendChoice) {
         }
         let [lost_warps, lost_units, _] = *array(descriptor.lost, 3) else { panic!("3 counters") };
         assert_eq!(lost_warps, u64::from(BLOCKS * WARPS - SLOTS), "{name}");
-        kernel.check_units(units + lost_units);
+        kernel.check(units + lost_units, kernel.units());
     }
 }
 
@@ -312,8 +333,7 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
                     (kernel.in_session)(&mut session, prof, output.as_mut_ptr())
                         .expect("the launch");
                     let trace = session.finish().expect("a trace");
-                    // Each region is a record and a value that is attached to it.
-                    kernel.check_units(2 * (trace.recorded() + trace.lost()));
+                    kernel.check(trace.recorded() + trace.lost(), kernel.records());
                     for warp in &trace.warps {
                         assert_eq!(
                             warp.regions.len() as u64,

@@ -261,8 +261,8 @@ fn record_cost(trace: &Trace) -> Vec<String> {
     lines
 }
 
-fn forms(cost: &RecordCost) -> [(&'static str, &FormCosts); 2] {
-    [("one lane", &cost.one_lane), ("elected lane", &cost.elected)]
+fn forms(cost: &RecordCost) -> [(&'static str, &FormCosts); 3] {
+    [("one lane", &cost.one_lane), ("elected lane", &cost.elected), ("all lanes", &cost.all_lanes)]
 }
 
 fn module_line(index: usize, module: &ModuleFacts) -> String {
@@ -376,10 +376,10 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         });
         Value::Object(stamps.into_iter().collect())
     };
-    let record_cost = trace
-        .record_cost
-        .as_ref()
-        .map(|cost| json!({ "one_lane": costs(&cost.one_lane), "elected": costs(&cost.elected) }));
+    let record_cost = trace.record_cost.as_ref().map(|cost| {
+        let each = cost.elections().map(|(name, forms)| (name.to_owned(), costs(forms)));
+        Value::Object(each.into_iter().collect())
+    });
     let diagnostics = trace.diagnostics.list.iter().map(|diagnostic| {
         json!({
             "kind": diagnostic.kind.name(),

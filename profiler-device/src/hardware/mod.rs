@@ -184,7 +184,8 @@ impl Descriptor for DescriptorPtr {
 
 #[cfg(feature = "enabled")]
 pub(crate) use imp::{
-    atomic_add_u64, broadcast, clock64_after, cluster_rank, converge, globaltimer_after, hold,
-    is_unwinding, order_before_host, publish_unit, publish_unit_if, publish_word, store_unit,
+    Place, all_together, are_alike, atomic_add_u64, broadcast, clock64_after, cluster_rank,
+    converge, count_if, ending_together, globaltimer_after, hold, is_unwinding, opaque,
+    order_before_host, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
     store_unit_if, store_word, unit_address,
 };

@@ -4,9 +4,17 @@
 //! What must stay where it is written (clock reads, stores, atomics, collectives) is `asm!` without
 //! `nomem`: the compiler moves no memory access and no other such `asm!` across it.
 
+#[cfg(feature = "enabled")]
+mod together;
+
 use core::arch::asm;
 
 use profiler_wire::header::Dim3;
+
+#[cfg(feature = "enabled")]
+pub(crate) use together::{
+    Place, all_together, are_alike, count_if, ending_together, store_range_if,
+};
 
 // The descriptor's memory. `.const` and not `.global`: its loads are then uniform loads that hit
 // the constant cache, one for the whole warp.
@@ -285,6 +293,22 @@ pub(crate) fn hold(mut value: u32) -> u32 {
     // among clock reads and stores.
     unsafe {
         asm!("// {value}", value = inlateout(reg32) value, options(nomem, nostack, preserves_flags));
+    }
+    value
+}
+
+/// The same value, of which the compilers know nothing; unlike [`hold`] nothing is left of it where it is
+/// not used.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn opaque(mut value: u32) -> u32 {
+    // SAFETY: an empty template: the register keeps its value.
+    unsafe {
+        asm!(
+            "// {value}",
+            value = inlateout(reg32) value,
+            options(pure, nomem, nostack, preserves_flags),
+        );
     }
     value
 }

@@ -5,6 +5,8 @@
 //! Callers see to what the function of the same name asks for on the PTX side.
 
 #[cfg(feature = "enabled")]
+use std::panic::Location;
+#[cfg(feature = "enabled")]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use profiler_emulator as emulator;
@@ -132,4 +134,80 @@ pub(crate) unsafe fn atomic_add_u64(address: u64, value: u64) -> u64 {
     // SAFETY: the caller's: a counter of 8 bytes, aligned, only changed by atomics.
     let counter = unsafe { AtomicU64::from_ptr(address as *mut u64) };
     counter.fetch_add(value, Ordering::Relaxed)
+}
+
+/// Where a region begins: its site tells it from others that a macro made of one place in the source.
+#[cfg(feature = "enabled")]
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    location: &'static Location<'static>,
+    site: u32,
+}
+
+#[cfg(feature = "enabled")]
+impl Place {
+    #[track_caller]
+    pub(crate) fn of(site: u32) -> Self {
+        Self { location: Location::caller(), site }
+    }
+
+    pub(crate) fn active_mask(self) -> u32 {
+        emulator::active_mask_of(self.location, self.site.into())
+    }
+
+    /// Which lanes ask a question together at the region's end, which has no place in the source.
+    fn active_mask_at_end(self, question: u64) -> u32 {
+        emulator::active_mask_at_end(self.location, 2 * u64::from(self.site) + question)
+    }
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) fn ending_together(began: u32, present: u32, begin: Place) -> u32 {
+    let active = begin.active_mask_at_end(0);
+    let asking = emulator::warp_exchange(active, u64::from(began == present));
+    (0..32).fold(0, |mask, lane| mask | (asking[lane] as u32) << lane)
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) fn all_together(ending: u32, began: u32, present: u32) -> (bool, u32) {
+    let asked = began == present;
+    let both = asked && ending == present;
+    (both, if asked && !both { 0 } else { present })
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) fn count_if(condition: bool, count: u32) -> u32 {
+    count.wrapping_add(u32::from(condition))
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) fn are_alike(value: u64, present: u32, begin: Place) -> bool {
+    let active = begin.active_mask_at_end(1);
+    let values = emulator::warp_exchange(active, value);
+    active == present && (0..32).all(|lane| active >> lane & 1 == 0 || values[lane] == value)
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) fn opaque(value: u32) -> u32 {
+    value
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
+pub(crate) unsafe fn store_range_if(
+    condition: bool,
+    shared: bool,
+    address: u64,
+    data: u64,
+    tag: u32,
+    ticks: u64,
+) -> u32 {
+    let tag = if shared { tag + profiler_wire::record::SHARES } else { tag };
+    // SAFETY: the caller's.
+    unsafe { store_unit_if(condition, address, data, tag, ticks) }
 }

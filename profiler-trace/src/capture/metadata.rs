@@ -49,10 +49,9 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "driver": device.driver,
             "clock_mhz": device.clock_mhz.map(float),
         },
-        "record_cost": capture.record_cost.map(|cost| json!({
-            "one_lane": encode_costs(&cost.one_lane),
-            "elected": encode_costs(&cost.elected),
-        })),
+        "record_cost": capture.record_cost.map(|cost| Value::Object(
+            cost.elections().map(|(name, costs)| (name.to_owned(), encode_costs(costs))).into_iter().collect(),
+        )),
         "observer_effect": capture.observer_effect.as_ref().map(|effect| json!({
             "without_ns": float(effect.without_ns),
             "with_ns": float(effect.with_ns),
@@ -148,9 +147,14 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             .get("record_cost")?
             .option()
             .map(|cost| {
+                let one_lane = decode_costs(&cost.get("one_lane")?)?;
+                // Not in files of kernels in which each lane stored records of its own: those were
+                // stored by the instructions of one lane.
+                let all_lanes = cost.get("all_lanes").ok().map(|costs| decode_costs(&costs));
                 Ok::<_, String>(RecordCost {
-                    one_lane: decode_costs(&cost.get("one_lane")?)?,
+                    one_lane,
                     elected: decode_costs(&cost.get("elected")?)?,
+                    all_lanes: all_lanes.transpose()?.unwrap_or(one_lane),
                 })
             })
             .transpose()?,

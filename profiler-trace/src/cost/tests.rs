@@ -150,14 +150,22 @@ fn table() -> RecordCost {
         anchor: stamp(4, 90),
         waits: StampWaits::default(),
     };
-    RecordCost { one_lane: forms(0), elected: forms(65) }
+    let all_lanes = FormCosts {
+        region_begin: stamp(3, 11),
+        region_end: stamp(5, 43),
+        mark: stamp(13, 48),
+        value: stamp(0, 34),
+        anchor: stamp(15, 101),
+        ..forms(0)
+    };
+    RecordCost { one_lane: forms(0), elected: forms(65), all_lanes }
 }
 
 /// What a made-up warp does next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Work(u64),
-    /// A region that is recorded by lane 0 or by an elected one.
+    /// A region that is recorded as the kernel records or by an elected lane.
     Open(bool),
     /// Ends the innermost region, with a value or without.
     Close(bool),
@@ -169,6 +177,9 @@ enum Step {
 /// meanwhile.
 struct Machine {
     warp: SyntheticWarp,
+    /// How many lanes record where it is not an elected one: with several, the warp has no others, and
+    /// they share the regions.
+    lanes: u8,
     /// `[region, mark]`, as the kernel records and by an elected lane.
     sites: [[u32; 2]; 2],
     ns_per_tick: f64,
@@ -186,6 +197,16 @@ impl Machine {
         if elected { table().elected } else { table().one_lane }
     }
 
+    /// The costs of regions, which lanes may share.
+    fn costs_of_region(&self, elected: bool) -> FormCosts {
+        if !elected && self.lanes > 1 { table().all_lanes } else { Self::costs(elected) }
+    }
+
+    /// The lanes that store what is recorded so, where each stores its own.
+    fn storing(&self, elected: bool) -> std::ops::Range<u8> {
+        if elected { 9..10 } else { 0..self.lanes }
+    }
+
     /// Reads the clock; gives the reading and the undisturbed one.
     fn stamp(&mut self, cost: StampCost, stores: bool) -> (f64, u64) {
         self.now += cost.before_ticks * self.ns_per_tick;
@@ -196,26 +217,30 @@ impl Machine {
     }
 
     fn run(&mut self, step: Step) {
-        let lane = |elected: bool| if elected { 9 } else { 0 };
         match step {
             Step::Work(ticks) => {
                 self.now += ticks as f64;
                 self.real += ticks as f64;
             }
             Step::Open(elected) => {
-                let (now, real) = self.stamp(Self::costs(elected).region_begin, false);
+                let (now, real) = self.stamp(self.costs_of_region(elected).region_begin, false);
                 self.open.push((elected, now, real));
             }
             Step::Close(with_value) => {
                 let Some((elected, start, real_start)) = self.open.pop() else { return };
-                let costs = Self::costs(elected);
+                let costs = self.costs_of_region(elected);
                 let mut end = costs.region_end;
                 if with_value {
                     end.after_ticks += costs.value.total_ticks();
                 }
                 let (now, real) = self.stamp(end, true);
                 let site = self.sites[usize::from(elected)][0];
-                self.warp.lane(lane(elected)).range(site, None, start as u64, now as u64);
+                let lanes = self.storing(elected);
+                if lanes.len() > 1 {
+                    self.warp.range_of_all(site, start as u64, now as u64);
+                } else {
+                    self.warp.lane(lanes.start).range(site, None, start as u64, now as u64);
+                }
                 if with_value {
                     self.warp.attach(site, now as u64, Value::Unsigned(7));
                 }
@@ -224,12 +249,16 @@ impl Machine {
             Step::Mark(elected) => {
                 let (now, real) = self.stamp(Self::costs(elected).mark, true);
                 let site = self.sites[usize::from(elected)][1];
-                self.warp.lane(lane(elected)).mark(site, None, now as u64);
+                for lane in self.storing(elected) {
+                    self.warp.lane(lane).mark(site, None, now as u64);
+                }
                 self.marks.push(real);
             }
             Step::Anchor => {
-                let (now, _) = self.stamp(table().one_lane.anchor, true);
-                self.warp.lane(0).anchor(now as u64, now as u64 / 32 * 32);
+                let (now, _) = self.stamp(Self::costs(false).anchor, true);
+                for lane in self.storing(false) {
+                    self.warp.lane(lane).anchor(now as u64, now as u64 / 32 * 32);
+                }
             }
         }
     }
@@ -240,8 +269,7 @@ fn simulate(steps: &[Step], clock: Clock) -> (Trace, Machine) {
     simulate_holding(steps, clock, 1, Holds::default())
 }
 
-/// The same, where records hold up stamps, and where so many lanes record at once what the steps say
-/// of lane 0.
+/// The same, where records hold up stamps, and where so many lanes record at once.
 fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (Trace, Machine) {
     let waits = holds.waits;
     let mut module = SyntheticModule::new(Keep::First, 1 << 10);
@@ -261,9 +289,14 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
     const ENTRY: f64 = 640_000.0;
     let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
     warp.header.record_clock = clock;
+    if lanes > 1 {
+        warp.header.strategy = u32::from(Strategy::Thread.code());
+        warp.header.block_dim = [lanes.into(), 1, 1];
+    }
     let ns_per_tick = if clock == Clock::GlobalTimer { 0.5 } else { 1.0 };
     let mut machine = Machine {
         warp,
+        lanes,
         sites,
         ns_per_tick,
         now: ENTRY,
@@ -285,16 +318,13 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
         Clock::GlobalTimer => (2 * after, after),
     };
     machine.warp.leave(640_000 + cycles, 640_000 + ns);
-    if lanes > 1 {
-        machine.warp.header.strategy = u32::from(Strategy::Thread.code());
-        let of_lane_0 = machine.warp.lanes.get(&0).cloned().unwrap_or_default();
-        machine.warp.lanes.extend((1..lanes).map(|lane| (lane, of_lane_0.clone())));
-    }
     module.warps.push(machine.warp.clone());
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(2000.0);
     let mut cost = table();
-    (cost.one_lane.waits, cost.elected.waits) = (waits, waits);
+    for costs in [&mut cost.one_lane, &mut cost.elected, &mut cost.all_lanes] {
+        costs.waits = waits;
+    }
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
     trace.subtract_record_cost();
@@ -389,18 +419,28 @@ fn a_table_of_figures_that_are_none_is_refused() {
         cost.elected.mark.after_ticks = bad;
         let mut of_waits = table();
         of_waits.one_lane.waits.end.most_ticks = bad;
-        for cost in [cost, of_waits] {
+        let mut of_all = table();
+        of_all.all_lanes.region_end.before_ticks = bad;
+        for cost in [cost, of_waits, of_all] {
             let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
             trace.subtract_record_cost();
             assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
         }
     }
-    let uniform = RecordCost::uniform(9.0, 22.0);
-    for costs in [uniform.one_lane, uniform.elected] {
+    for (_, costs) in RecordCost::uniform(9.0, 22.0).elections() {
         assert_eq!(costs.inside_ticks(), 9.0);
         assert_eq!(costs.total_ticks(), 22.0);
     }
-    assert_eq!(uniform.of(Election::AllLanes), &uniform.one_lane);
+    let table = table();
+    for (strategy, shared, costs) in [
+        (Strategy::Warp, false, &table.one_lane),
+        (Strategy::When, false, &table.one_lane),
+        (Strategy::Elected, false, &table.elected),
+        (Strategy::Thread, false, &table.one_lane),
+        (Strategy::Thread, true, &table.all_lanes),
+    ] {
+        assert_eq!(table.of(Election::of(strategy, shared)), costs, "{strategy:?} {shared}");
+    }
 }
 
 /// Whether regions still end behind their begins, and times of different ticks are in order.

@@ -156,6 +156,8 @@ pub(super) struct Counted {
     pub attachments: u64,
     /// Regions without an end.
     pub open: u64,
+    /// Regions of all lanes.
+    pub shared: u64,
     /// Whether the regions are plain, as [`super::regions::Sorter::sort`] asks for.
     pub is_plain: bool,
 }
@@ -219,6 +221,7 @@ impl Ranges {
                 size,
                 depth: 0,
                 lane: number,
+                is_shared: false,
             });
             self.number += 1;
         }
@@ -286,7 +289,7 @@ impl DirectLane<'_> {
                 back = back.checked_add(ticks.wrapping_sub(later) & TICK_MASK)?;
             }
             later = Some(ticks);
-            if kind == RecordKind::Range {
+            if matches!(kind, RecordKind::Range | RecordKind::RangeShared) {
                 let first = self.bounds.end_of_range(unit[0], ticks).ok()?.checked_sub(back)?;
                 let since_entry = first.checked_sub(entry)?;
                 return (is_oldest || since_entry <= TICK_MASK).then_some(first);
@@ -314,7 +317,7 @@ impl DirectLane<'_> {
         let limit = self.bounds.limit();
         let lane = self.place.lane.unwrap_or_default();
         let mut last = self.first_time()?;
-        let mut counted = Counted { units: 0, attachments: 0, open: 0, is_plain: true };
+        let mut counted = Counted { units: 0, attachments: 0, open: 0, shared: 0, is_plain: true };
         let first = recorded.regions.len();
         let (mut sizes, mut last_end) = (Sizes::default(), 0);
         let mut number: u32 = 0;
@@ -333,6 +336,33 @@ impl DirectLane<'_> {
                 Ranges { last, number, sizes, last_end, is_plain: counted.is_plain, .. } = run;
                 let Some([data, stamp]) = unit else { break };
                 let Stamp { kind, site: id, ticks } = self.room.stamp(stamp)?;
+                if kind == RecordKind::RangeShared {
+                    let (site, is_region) = self.kinds.at(id)?;
+                    let end = self.bounds.end_of_range(data, ticks).ok()?;
+                    let gap = end.checked_sub(last)?;
+                    let gap_hides = gap > TICK_MASK && (number > 0 || exit.is_none());
+                    if lane != 0 || !is_region || gap_hides {
+                        return None;
+                    }
+                    last = end;
+                    (owner_site, owner) = (site, recorded.regions.len() as u32);
+                    counted.is_plain = false;
+                    counted.shared += 1;
+                    recorded.regions.push(Raw {
+                        start: data,
+                        end,
+                        site,
+                        track: 0,
+                        end_unit: number,
+                        value: NONE,
+                        size: 0,
+                        depth: 0,
+                        lane,
+                        is_shared: true,
+                    });
+                    number += 1;
+                    continue;
+                }
                 let step = ticks.wrapping_sub(last) & TICK_MASK;
                 let now = last.checked_add(step).filter(|now| *now <= limit)?;
                 if exit.is_none() && (1 << TICK_BITS) - step < SLACK {
@@ -424,12 +454,13 @@ impl DirectLane<'_> {
                         let value = super::units::value(kind, data)?;
                         if is_region {
                             counted.attachments += 1;
-                            if owner_site == site && owner != NONE {
-                                let region = &mut recorded.regions[owner as usize];
-                                region.value = recorded.values.len() as u32;
-                                recorded.values.push(value);
-                            } else {
-                                notes.note(Kind::OrphanedValue, self.place_of(number));
+                            let region = recorded.regions.get_mut(owner as usize);
+                            match region.filter(|region| owner_site == site && region.end == now) {
+                                Some(region) => {
+                                    region.value = recorded.values.len() as u32;
+                                    recorded.values.push(value);
+                                }
+                                None => notes.note(Kind::OrphanedValue, self.place_of(number)),
                             }
                         } else {
                             let value = Some(value);

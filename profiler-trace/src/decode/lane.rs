@@ -18,6 +18,8 @@ use crate::site_table::SiteTable;
 pub(super) struct Scratch {
     pub recorded: Recorded,
     pub sorter: Sorter,
+    /// What lane 0 recorded for all lanes, in the order of its regions.
+    pub shared: Vec<Raw>,
     open: Open,
 }
 
@@ -30,7 +32,7 @@ pub(super) struct Decoder<'a> {
     pub diagnostics: &'a mut Diagnostics,
     /// Whether lanes in which nothing is odd are decoded in one pass.
     pub directly: bool,
-    /// Whether the warp has no other lanes than this one.
+    /// Whether no other lanes than this one have regions.
     pub is_alone: bool,
     /// Lanes with regions so far.
     pub lanes: u32,
@@ -38,6 +40,12 @@ pub(super) struct Decoder<'a> {
     pub recorded: u64,
     /// Records that were emitted and not kept, so far.
     pub lost: u64,
+    /// Whether lane 0 has regions that not all lanes have.
+    pub leader_has_own: bool,
+    /// How many regions of the last lane all lanes have.
+    pub shared: u64,
+    /// Whether the last lane's count had stopped.
+    pub stopped: bool,
 }
 
 impl Scratch {
@@ -51,6 +59,7 @@ impl Scratch {
     pub(super) fn clear(&mut self) {
         self.recorded.clear();
         self.sorter.keep(0);
+        self.shared.clear();
     }
 }
 
@@ -69,6 +78,8 @@ struct Paired {
     attachments: u64,
     /// Regions without an end.
     open: u64,
+    /// Regions of all lanes.
+    shared: u64,
     /// The first region with a track, by its place in the room, of which it is not certain when it
     /// began.
     ambiguous: Option<u32>,
@@ -102,10 +113,12 @@ impl Decoder<'_> {
         let first = self.scratch.recorded.regions.len();
         let direct =
             DirectLane { room, survivors, bounds, clock: self.clock, kinds: self.kinds, place };
-        let Counted { units, attachments, is_plain, .. } = match self.directly(&direct) {
+        let Counted { units, attachments, is_plain, shared, .. } = match self.directly(&direct) {
             Some(counted) => counted,
             None => self.carefully(room, survivors, bounds, place),
         };
+        self.shared = shared;
+        self.is_alone &= shared == 0;
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
         let regions = &mut recorded.regions[first..];
         self.lanes += u32::from(!regions.is_empty());
@@ -115,6 +128,7 @@ impl Decoder<'_> {
         match counts {
             Some(counts) => {
                 let stopped = counts.0 >= room.count_max();
+                self.stopped = stopped;
                 if stopped {
                     self.diagnostics.note(Kind::CountSaturated, Some(place));
                 }
@@ -186,13 +200,14 @@ impl Decoder<'_> {
             number: 0,
             place: Some(Place { unit, ..place }),
         });
-        let Paired { attachments, open, ambiguous } = self.pair(&units, &times, &bounds, place);
+        let Paired { attachments, open, shared, ambiguous } =
+            self.pair(&units, &times, &bounds, place);
         self.note_open(open, place);
         if odd.ambiguous || ambiguous.is_some() {
             let unit = ambiguous.filter(|_| !odd.ambiguous);
             self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
         }
-        Counted { units: units.len() as u64, attachments, open, is_plain: false }
+        Counted { units: units.len() as u64, attachments, open, shared, is_plain: false }
     }
 
     /// Makes regions and marks of a lane's units.
@@ -215,8 +230,11 @@ impl Decoder<'_> {
             let site = of_site as u32;
             let mark = |track, value| RawMark { ticks, site, track, lane, value };
             match unit.kind {
-                RecordKind::Range | RecordKind::RangeTracked | RecordKind::Open => {
-                    let tracked = unit.kind != RecordKind::Range;
+                RecordKind::Range
+                | RecordKind::RangeShared
+                | RecordKind::RangeTracked
+                | RecordKind::Open => {
+                    let tracked = matches!(unit.kind, RecordKind::RangeTracked | RecordKind::Open);
                     let (track, start) = if tracked {
                         let (field, begin) = record::unpack(unit.data);
                         let length = ticks.wrapping_sub(begin) & TICK_MASK;
@@ -246,8 +264,10 @@ impl Decoder<'_> {
                         end_unit: number,
                         value: NONE,
                         lane,
+                        is_shared: unit.kind == RecordKind::RangeShared,
                         ..Raw::default()
                     };
+                    paired.shared += u64::from(region.is_shared);
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     if unit.kind == RecordKind::Open {
                         region.open();
@@ -291,7 +311,9 @@ impl Decoder<'_> {
                     let region = owner
                         .take()
                         .filter(|owner| owner.site == of_site)
-                        .and_then(|owner| owner.region);
+                        .and_then(|owner| owner.region)
+                        // Of another moment it is where the unit of its own region is damaged or missing.
+                        .filter(|region| regions[*region].end == ticks);
                     match (region, units::value(kind, unit.data)) {
                         (Some(region), Some(value)) => {
                             regions[region].value = values.len() as u32;

@@ -3,8 +3,8 @@
 //! [`rooms`] says which units of a room survived and in which order. Then there are two ways.
 //! [`direct`] takes a lane in which nothing is odd in one pass over its words. Where something is
 //! odd, [`units`] takes the units apart, [`ticks`] widens their ticks, and [`lane`] pairs begins with
-//! ends. Both give the same; `tests::both_ways_agree` compares them. [`regions`] sorts what either
-//! gives, [`anchors`] gathers readings of both clocks, [`launches`] sorts warps into launches, and
+//! ends. Both give the same; `tests::both_ways_agree` compares them. [`shared`] gives each lane what lane
+//! 0 recorded for all. [`regions`] sorts what either gives, [`anchors`] gathers readings of both clocks, [`launches`] sorts warps into launches, and
 //! [`stream`] decodes warp by warp.
 
 mod anchors;
@@ -13,6 +13,7 @@ mod lane;
 mod launches;
 mod regions;
 mod rooms;
+mod shared;
 mod stream;
 mod threads;
 mod ticks;
@@ -202,6 +203,9 @@ fn read_slots(
             } else if others.len() < lanes {
                 trace.diagnostics.note(Kind::TruncatedCapture, place);
             }
+            let shared = exit.map_or(0, |exit| u64::from(exit.shared));
+            let sharing = u64::from(shared::lane_count(&header).saturating_sub(1));
+            trace.lost_unplaced = trace.lost_unplaced.saturating_add(shared * sharing);
             for (units, attachments) in others.into_iter().chain(leader) {
                 let emitted = u64::from(units.saturating_sub(attachments));
                 trace.lost_unplaced = trace.lost_unplaced.saturating_add(emitted);
@@ -354,21 +358,29 @@ impl SlotSource<'_> {
             lanes: 0,
             recorded: 0,
             lost: 0,
+            leader_has_own: false,
+            shared: 0,
+            stopped: false,
         };
+        let lanes = shared::lane_count(header);
         for lane in 0..=OTHER_LANES {
-            let Some(LaneRoom { room, counts, is_cut, is_lost }) = slot.room(self.module, lane)
-            else {
-                break;
-            };
             let place = Place { lane: Some(lane as u8), ..place };
-            if is_lost {
-                decoder.lost(counts, place);
-                continue;
+            let first = decoder.scratch.recorded.regions.len();
+            match slot.room(self.module, lane) {
+                Some(LaneRoom { counts, is_lost: true, .. }) => decoder.lost(counts, place),
+                Some(LaneRoom { room, counts, is_cut, .. }) => {
+                    if is_cut {
+                        decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
+                    }
+                    decoder.lane(&room, counts, slot.bounds(lane), place);
+                }
+                None => {}
             }
-            if is_cut {
-                decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
+            if lane == 0 {
+                decoder.keep_shared(slot.exit.map(|exit| exit.shared), lanes, place);
+            } else if (lane as u32) < lanes {
+                decoder.share(lane as u8, first);
             }
-            decoder.lane(&room, counts, slot.bounds(lane), place);
         }
         decoder.finish();
         (warp.recorded, warp.lost) = (decoder.recorded, decoder.lost);

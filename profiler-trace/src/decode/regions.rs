@@ -28,6 +28,8 @@ pub(super) struct Raw {
     pub size: u32,
     pub depth: u16,
     pub lane: u8,
+    /// Whether lane 0 recorded it for all lanes.
+    pub is_shared: bool,
 }
 
 impl Raw {
@@ -57,6 +59,7 @@ impl Raw {
             site: SiteIndex(first_site + self.site),
             track: track_number(self.track),
             lane: self.lane,
+            shared: self.is_shared,
             depth: self.depth,
             start,
             end,

@@ -41,7 +41,9 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
             let before = now.saturating_sub(number % 100);
             let track = (number % 5 == 0).then_some((number % 3) as u32);
             match what {
-                0..=6 => warp.range(site, None, before, now),
+                0..=4 => warp.range(site, None, before, now),
+                5 | 6 if lane == 0 => warp.range_of_all(site, before, now),
+                5 | 6 => warp.range(site, None, before, now),
                 7 => warp.range(site, track, before, now),
                 8 | 9 => warp.begin(site, track, now),
                 10 | 11 => warp.end(site, track, now),
@@ -53,6 +55,7 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 18 => warp.unit([number, number]),
                 19 => warp.unit([0, 0]),
                 20 => warp.range(site, None, number, now),
+                21 => warp.unit([before, stamp(tag(RecordKind::RangeShared, site), now)]),
                 _ => warp.mark(site, None, now.saturating_sub(number)),
             };
         }
@@ -73,7 +76,7 @@ fn carefully(capture: &Capture) -> Trace {
 
 /// Programs of which `odd` tells how many units in a thousand are nothing that a kernel records.
 fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
-    let what = prop_oneof![1000 - odd => 0_u8..18, odd => 18_u8..22];
+    let what = prop_oneof![1000 - odd => 0_u8..18, odd => 18_u8..23];
     let site = prop_oneof![40 => 2_u32..=4, 8 => Just(5_u32), 1 + odd / 100 => 0_u32..8];
     let gap = prop_oneof![30 => 0_u64..50, 1 => 0_u64..1 << 41];
     let number = prop_oneof![9 => 0_u64..200, 1 => any::<u64>()];
@@ -107,7 +110,7 @@ proptest! {
             records.truncate(cut.index(records.len() + 1));
         }
         if is_older {
-            set_version(&mut capture, 2);
+            set_version(&mut capture, 3);
         }
         let direct = Decoder::new(&capture).trace();
         prop_assert_eq!(&direct, &carefully(&capture));

@@ -56,7 +56,9 @@ pub(super) fn read(
             diagnostics.note(kind, place);
             continue;
         };
-        if !is_whole(kind, id, data) {
+        // Lane 0 writes what all lanes share.
+        let is_astray = kind == RecordKind::RangeShared && !bounds.leader;
+        if is_astray || !is_whole(kind, id, data) {
             diagnostics.note(Kind::DamagedUnit, place);
             continue;
         }
@@ -79,7 +81,7 @@ pub(super) fn read(
             Some(site)
         };
         let whole = match kind {
-            RecordKind::Range => bounds.end_of_range(data, ticks).ok(),
+            RecordKind::Range | RecordKind::RangeShared => bounds.end_of_range(data, ticks).ok(),
             // Its stamp is of the cycle counter, also where all others are of the timer.
             RecordKind::Anchor if clock == Clock::GlobalTimer => {
                 let Ok(time) = bounds.end_of_range(data, data) else {

@@ -49,10 +49,10 @@ impl<'t, W: Write> Chrome<'t, W> {
             "clock_mhz": trace.clock_mhz,
             "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks()),
             "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks()),
-            "record_cost": cost.map(|cost| json!({
-                "one_lane": costs(&cost.one_lane),
-                "elected": costs(&cost.elected),
-            })),
+            "record_cost": cost.map(|cost| {
+                let each = cost.elections().map(|(name, forms)| (name.to_owned(), costs(forms)));
+                Value::Object(each.into_iter().collect())
+            }),
             "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,

@@ -161,13 +161,16 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
                 .map(digits)
             };
             let [total, inside, adjacent_total, adjacent_inside] = of(&cost.one_lane);
-            let [by_elected, inside_elected, adjacent_elected, adjacent_inside_elected] =
-                of(&cost.elected);
+            let other = |costs: &FormCosts| {
+                let [total, inside, adjacent_total, adjacent_inside] = of(costs);
+                format!("{total} and {inside} ({adjacent_total} and {adjacent_inside})")
+            };
             format!(
                 "cost of a record: a region takes {total} ticks, {inside} of them in its own time \
-                 ({adjacent_total} and {adjacent_inside} back to back), by an elected lane \
-                 {by_elected} and {inside_elected} ({adjacent_elected} and \
-                 {adjacent_inside_elected}); {}",
+                 ({adjacent_total} and {adjacent_inside} back to back), by an elected lane {}, \
+                 shared by all lanes {}; {}",
+                other(&cost.elected),
+                other(&cost.all_lanes),
                 if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
             )
         }

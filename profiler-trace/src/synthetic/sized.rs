@@ -95,6 +95,7 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
             globaltimer: entry.globaltimer + (exit_clock - entry.clock) / CYCLES_PER_NS,
             units,
             attachments,
+            shared: 0,
         };
         let words = header.pack().into_iter().chain(exit.pack()).chain([0; 4]);
         capture.headers.extend(words.flat_map(u64::to_le_bytes));

@@ -105,6 +105,7 @@ pub(crate) fn region(
         site,
         track: None,
         lane: 0,
+        shared: false,
         depth,
         start: time(start),
         end: Some(time(end)),

@@ -86,6 +86,7 @@ fn fill(trace: &mut Trace, warp: usize, entry: f64, sites: &Sites) {
         site: sites.store,
         track: None,
         lane: 9,
+        shared: false,
         depth: 0,
         start: time(at(start)),
         end: Some(time(at(end))),

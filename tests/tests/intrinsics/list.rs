@@ -40,7 +40,7 @@ const fn hopper(word: &'static str) -> By {
 /// The functions of a file.
 type Functions = &'static [(&'static str, By)];
 
-const LIST: [(&str, Functions); 3] = [
+const LIST: [(&str, Functions); 4] = [
     (
         "profiler-device/src/hardware/ptx.rs",
         &[
@@ -68,6 +68,7 @@ const LIST: [(&str, Functions); 3] = [
             ("is_unwinding", Nothing("on a GPU nothing unwinds, and it says so")),
             ("lane_id", REGISTERS),
             ("lane_mask_lt", WARPS),
+            ("opaque", ROOMS),
             ("nctaid_x", REGISTERS),
             ("nctaid_y", REGISTERS),
             ("nctaid_z", REGISTERS),
@@ -88,6 +89,17 @@ const LIST: [(&str, Functions); 3] = [
             ("tid_y", REGISTERS),
             ("tid_z", REGISTERS),
             ("warp_id", CLAIMS),
+        ],
+    ),
+    (
+        "profiler-device/src/hardware/ptx/together.rs",
+        &[
+            ("active_mask", ROOMS),
+            ("are_alike", ROOMS),
+            ("count_if", ROOMS),
+            ("of", Nothing("on a GPU there is nothing to know")),
+            ("still_together", ROOMS),
+            ("store_range_if", ROOMS),
         ],
     ),
     (

@@ -30,21 +30,146 @@ fn lengths(trace: &Trace) -> Vec<u64> {
 }
 
 #[test]
-fn what_all_lanes_record_at_once_is_cut_once_and_the_rest_is_said() {
+fn what_all_lanes_record_as_one_is_cut_whole() {
     for clock in [Clock::Cycles, Clock::GlobalTimer] {
-        let mut steps = vec![Step::Open(false); 4];
-        steps.extend([Step::Work(1_000), Step::Mark(false)]);
-        steps.extend((clock == Clock::Cycles).then_some(Step::Anchor));
-        steps.extend([Step::Work(500)]);
-        steps.extend([Step::Close(false); 4]);
+        for with_value in [false, true] {
+            let mut steps = vec![Step::Open(false); 4];
+            steps.push(Step::Work(1_500));
+            steps.extend([Step::Close(with_value); 4]);
+            let (trace, _) = simulate_holding(&steps, clock, 32, Holds::default());
+            assert_eq!(trace.warps[0].regions.len(), 4 * 32);
+            for length in lengths(&trace) {
+                let off = length.abs_diff(1_500);
+                assert!(off <= u64::from(clock == Clock::GlobalTimer), "{length}");
+            }
+            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+        }
+    }
+}
+
+#[test]
+fn what_each_lane_stores_at_once_is_cut_once_and_the_rest_is_said() {
+    let of_cycles = [(Step::Mark(false), Clock::Cycles), (Step::Anchor, Clock::Cycles)];
+    for (step, clock) in of_cycles.into_iter().chain([(Step::Mark(false), Clock::GlobalTimer)]) {
+        let steps =
+            [Step::Open(false), Step::Work(1_000), step, Step::Work(500), Step::Close(false)];
         let (trace, _) = simulate_holding(&steps, clock, 32, Holds::default());
-        assert_eq!(trace.warps[0].regions.len(), 4 * 32);
         for length in lengths(&trace) {
             assert!(length.abs_diff(1_500) <= u64::from(clock == Clock::GlobalTimer), "{length}");
         }
         assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
         assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
     }
+}
+
+/// Records a region of all 32 lanes: one that they share, or one of each lane, as a token's is.
+fn record(warp: &mut SyntheticWarp, shared: bool, site: u32, start: u64, end: u64) {
+    if shared {
+        warp.range_of_all(site, start, end);
+        return;
+    }
+    for lane in 0..32 {
+        warp.lane(lane).range(site, None, start, end);
+    }
+}
+
+#[test]
+fn a_region_of_all_lanes_costs_what_was_done_for_it() {
+    // What a region costs in its own time, and one around it.
+    let cost = |shared| if shared { (11 + 5, 3 + 11 + 5 + 43) } else { (2, 2 + 38) };
+    for inner in [false, true] {
+        for outer in [false, true] {
+            let trace = trace_of(table(), false, |warp, region, other| {
+                warp.header.strategy = u32::from(Strategy::Thread.code());
+                record(warp, inner, region, 2_100, 2_900);
+                record(warp, outer, other, 2_000, 3_000);
+            });
+            let (outside, inside) = (1_000 - cost(outer).0 - cost(inner).1, 800 - cost(inner).0);
+            assert_eq!(lengths(&trace), [[outside; 32], [inside; 32]].concat());
+            let said = trace.diagnostics.count(DiagnosticKind::CostOfLanes);
+            assert_eq!(said, u64::from(!inner || !outer), "{inner}, {outer}");
+        }
+    }
+}
+
+#[test]
+fn what_is_shared_is_never_said_to_be_stored_apart() {
+    for threads in [1, 16, 32, 64] {
+        let trace = trace_of(table(), false, |warp, region, _| {
+            warp.header.strategy = u32::from(Strategy::Thread.code());
+            // The second warp of its block.
+            (warp.header.warp, warp.header.block_dim) = (1, [32 + threads, 1, 1]);
+            warp.range_of_all(region, 2_000, 2_900).attach(region, 2_900, Value::Float(f64::NAN));
+        });
+        assert_eq!(lengths(&trace), vec![900 - 11 - 5; threads.min(32) as usize]);
+        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    }
+}
+
+/// A region that a lane recorded for itself.
+#[derive(Clone, Copy)]
+struct Recorded {
+    lane: u8,
+    track: Option<u32>,
+    start: u64,
+    end: u64,
+    value: Option<Value>,
+}
+
+/// The same region of so many lanes.
+fn alike(lanes: u8) -> Vec<Recorded> {
+    let value = Some(Value::Float(f64::NAN));
+    (0..lanes).map(|lane| Recorded { lane, track: None, start: 2_000, end: 2_900, value }).collect()
+}
+
+/// Whether it is said that lanes stored apart, of a warp of 16 lanes by `strategy`.
+fn said(strategy: Strategy, regions: &[Recorded]) -> bool {
+    let trace = trace_of(table(), false, |warp, region, _| {
+        warp.header.strategy = u32::from(strategy.code());
+        warp.header.block_dim = [16, 1, 1];
+        for &Recorded { lane, track, start, end, value } in regions {
+            warp.lane(lane).range(region, track, start, end);
+            if let Some(value) = value {
+                warp.attach(region, end, value);
+            }
+        }
+    });
+    assert_eq!(trace.warps[0].regions.len(), regions.len());
+    trace.diagnostics.count(DiagnosticKind::CostOfLanes) == 1
+}
+
+#[test]
+fn regions_of_lanes_that_do_not_share_them_are_stored_apart_however_alike() {
+    for strategy in [Strategy::Thread, Strategy::When] {
+        assert!(said(strategy, &alike(16)));
+        assert!(said(strategy, &alike(16)[7..9]));
+        assert!(!said(strategy, &alike(16)[4..5]), "one lane alone");
+    }
+    let changed = |change: fn(&mut Recorded)| {
+        let mut regions = alike(16);
+        regions.iter_mut().for_each(change);
+        said(Strategy::Thread, &regions)
+    };
+    assert!(changed(|region| region.value = None));
+    assert!(changed(|region| region.value = Some(Value::Unsigned(region.lane.into()))));
+    assert!(changed(|region| region.track = Some(4)));
+    assert!(changed(|region| region.start += u64::from(region.lane)), "they end at once");
+    // They end, and are stored, in turn.
+    assert!(!changed(|region| region.end += 200 * u64::from(region.lane)));
+}
+
+#[test]
+fn what_lanes_share_is_one_whatever_a_lane_records_beside_it() {
+    // By a timer that stands still meanwhile: two regions of all lanes and one of lane 1, at one site.
+    let trace = trace_of(RecordCost::uniform(2.0, 8.0), false, |warp, region, other| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.header.strategy = u32::from(Strategy::Thread.code());
+        warp.range_of_all(region, 66_000, 66_000).range_of_all(region, 66_000, 66_000);
+        warp.lane(1).range(region, None, 66_000, 66_000);
+        warp.lane(0).range(other, None, 65_000, 67_000);
+    });
+    assert_eq!(lengths(&trace)[0], 2_000 - 2 - 3 * 8);
+    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
 }
 
 #[test]
@@ -90,7 +215,8 @@ fn what_a_lane_stamps_once_another_one_shares_once() {
         warp.lane(1).range(region, None, 66_000, 66_500).range(region, None, 66_000, 66_600);
     });
     assert_eq!(lengths(&trace)[0], 2_000 - 2 - 2 * 2 - 3 * 6);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    // They end, and are stored, in turn.
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
 }
 
 #[test]
@@ -130,6 +256,16 @@ fn lanes_of_the_emulator_have_clocks_of_their_own() {
     });
     assert_eq!(lengths(&trace), [960, 960, 90, 90]);
     assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+    // What lane 0 records for all of them costs each.
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, other| {
+        warp.header.strategy = u32::from(Strategy::Thread.code());
+        warp.range_of_all(region, 2_100, 2_200);
+        for lane in [0, 1] {
+            warp.lane(lane).range(other, None, 2_000, 3_000);
+        }
+    });
+    assert_eq!(lengths(&trace)[..4], [960, 960, 90, 90]);
+    assert_eq!(lengths(&trace)[4..], [90; 30]);
     // What each stamps at one time is not one either.
     let trace = trace_of(RecordCost::uniform(0.0, 30.0), true, |warp, region, _| {
         for lane in [0, 1] {
@@ -140,7 +276,7 @@ fn lanes_of_the_emulator_have_clocks_of_their_own() {
 }
 
 proptest::proptest! {
-    /// Whatever all lanes record at once, it becomes what one lane's would.
+    /// Whatever all lanes record together, it becomes what one lane's would.
     #[test]
     fn lanes_agree_with_one_lane(
         steps in proptest::collection::vec(step(), 0..40),
@@ -168,9 +304,10 @@ proptest::proptest! {
         for lane in 0..lanes {
             proptest::prop_assert_eq!(of(&all, lane), of(&one, 0));
         }
-        let seen = u64::from(!of(&one, 0).is_empty());
-        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostOfLanes), seen);
-        proptest::prop_assert_eq!(all.warps[0].exit, one.warps[0].exit);
+        let apart = u64::from(!all.warps[0].marks.is_empty());
+        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostOfLanes), apart);
+        let exit = |trace: &Trace| trace.warps[0].exit.map(|exit| exit.ticks);
+        proptest::prop_assert_eq!(exit(&all), exit(&one));
     }
 
     /// Whatever lanes record by a timer of few steps, order and nesting stay.

@@ -9,7 +9,10 @@ use profiler_kernel::thread;
 pub const WHEN_STEP: u32 = 3;
 
 macro_rules! kernels {
-    ($($(#[$attribute:meta])* $name:ident by $strategy:ident $(($argument:expr))?;)*) => {$(
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident by $strategy:ident $(($argument:expr))?, $together:literal;
+    )*) => {$(
         $(#[$attribute])*
         /// One region with a value, which are two units, a round. Writes each thread's number of
         /// rounds.
@@ -26,7 +29,14 @@ macro_rules! kernels {
         ) {
             let mut done = 0;
             while done < rounds {
-                profile_region!("round", value = done);
+                // Lanes that take two ways do not record together.
+                if !$together && thread::thread_idx_x() % 2 == 0 {
+                    profile_region!("even", value = done);
+                } else if !$together {
+                    profile_region!("odd", value = done);
+                } else {
+                    profile_region!("round", value = done);
+                }
                 done += 1;
             }
             // SAFETY: one number a thread.
@@ -37,17 +47,19 @@ macro_rules! kernels {
 
 kernels! {
     /// By lane 0 of warp 0.
-    by_block by block;
+    by_block by block, true;
     /// By lane 0 of each warp.
-    by_warp by warp;
+    by_warp by warp, true;
     /// By lane 0 of warp 1.
-    by_warp_1 by warp(1);
+    by_warp_1 by warp(1), true;
     /// By lane 0 of every fourth warp.
-    by_warp_group by warp_group;
+    by_warp_group by warp_group, true;
     /// By one active lane.
-    by_elected by elected;
+    by_elected by elected, true;
     /// By every thread.
-    by_thread by thread;
+    by_thread by thread, true;
+    /// By every thread, of which even and odd ones do not record at once.
+    by_thread_apart by thread, false;
     /// By some threads.
-    by_when by when(thread::thread_idx_x().is_multiple_of(WHEN_STEP));
+    by_when by when(thread::thread_idx_x().is_multiple_of(WHEN_STEP)), true;
 }
