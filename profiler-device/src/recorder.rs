@@ -39,7 +39,8 @@ macro_rules! at {
 /// | `thread` | every thread | [`Recorder::leader_thread`] |
 /// | `when(e)` | the threads for which e holds | [`Recorder::leader_when`] |
 ///
-/// Each lane appends to a room of its own, so strategies can be mixed freely.
+/// Each lane appends to a room of its own, so strategies can be mixed freely; what all lanes of a warp begin and
+/// end together by `thread` lane 0 writes once, for all of them.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,

@@ -95,10 +95,11 @@ const LIST: [(&str, Functions); 4] = [
         "profiler-device/src/hardware/ptx/together.rs",
         &[
             ("active_mask", ROOMS),
+            ("all_together", ROOMS),
             ("are_alike", ROOMS),
             ("count_if", ROOMS),
+            ("ending_together", ROOMS),
             ("of", Nothing("on a GPU there is nothing to know")),
-            ("still_together", ROOMS),
             ("store_range_if", ROOMS),
         ],
     ),
