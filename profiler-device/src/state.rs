@@ -20,6 +20,8 @@ const SILENT: u32 = u32::MAX - 1;
 /// A thread's recorder: lives in registers from the kernel's first line to its last.
 ///
 /// The cells are never shared between threads; they are cells because regions nest.
+// The order of the fields decides which registers ptxas takes in kernels that share nothing: in rustc's own
+// order `default` took a cycle more at 8 warps of an H200.
 #[doc(hidden)]
 #[repr(C)]
 pub struct State {
