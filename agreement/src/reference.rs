@@ -5,13 +5,15 @@
 //! `profiler_emulator`: a clock read costs 8 cycles, lanes that ask something go on at the latest time
 //! of their warp, and everything else costs nothing.
 
+use std::cmp::Reverse;
+
 use profiler_emulator::{ClockMode, Emulator, TICKS_PER_NS};
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
 
 use crate::case::Case;
 use crate::expected::bits;
-use crate::script::{Instance, Lane, Lead, Meeting, Question, Script, Step};
+use crate::script::{Instance, Lane, Lead, Meeting, Place, Question, Script, Step, Turn};
 
 /// What a clock read costs.
 const CLOCK_READ: u64 = 8;
@@ -99,6 +101,8 @@ struct Runner {
     leads: Vec<bool>,
     /// Of each region, whether all lanes of the warp began it at once.
     began_with_all: Vec<bool>,
+    /// The places of the regions of which it was answered who begins them, and not who ends them.
+    open: Vec<Place>,
     /// Of each instance, whether lane 0 records it for all lanes.
     shared: Vec<bool>,
     begins: Vec<u64>,
@@ -157,6 +161,7 @@ impl Runner {
             script,
             leads,
             began_with_all: vec![false; count],
+            open: Vec::new(),
             shared: vec![false; count],
             begins: vec![0; count],
             units: Vec::new(),
@@ -201,8 +206,13 @@ impl Runner {
         let instance = asked.instance;
         match asked.question {
             Question::Elect => self.leads[instance] = is_first && self.records,
-            Question::Begin => self.began_with_all[instance] = answer.is_of_all,
+            Question::Begin => {
+                self.began_with_all[instance] = answer.is_of_all;
+                self.open.push(self.script.instances[instance].place);
+            }
             Question::End => {
+                // Regions end in the reverse order of their begins.
+                self.open.pop();
                 let may_end = self.may_end(instance);
                 self.shared[instance] = may_end && answer.ends_together && answer.is_alike;
                 self.shares &= !may_end || answer.ends_together;
@@ -258,6 +268,25 @@ impl Runner {
     }
 }
 
+/// When those get their answer that meet there.
+fn turn(lanes: &[Runner], asking: &[Option<Asked>], meeting: Meeting) -> Turn {
+    match meeting {
+        Meeting::Source(place) => Turn::Source(place),
+        Meeting::End(place) => {
+            let is_here =
+                |asked: &Option<Asked>| asked.is_some_and(|asked| asked.meeting == meeting);
+            let has_to_come = |(lane, asked): (&Runner, &Option<Asked>)| {
+                !is_here(asked) && lane.open.contains(&place)
+            };
+            if lanes.iter().zip(asking).any(has_to_come) {
+                Turn::EarlyEnd(Reverse(place))
+            } else {
+                Turn::End(Reverse(place))
+            }
+        }
+    }
+}
+
 /// How a warp enters.
 #[derive(Clone, Copy)]
 struct Entry {
@@ -288,7 +317,9 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
         if has_slot && asking[0].is_none() && exit.is_none() {
             exit = Some(lanes[0].both_clocks());
         }
-        let Some(meeting) = asking.iter().flatten().map(|asked| asked.meeting).min() else { break };
+        let meetings = asking.iter().flatten().map(|asked| asked.meeting);
+        let first = meetings.min_by_key(|&meeting| turn(&lanes, &asking, meeting));
+        let Some(meeting) = first else { break };
         let here: Vec<Option<Asked>> = asking
             .into_iter()
             .map(|asked| asked.filter(|asked| asked.meeting == meeting))

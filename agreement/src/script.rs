@@ -28,13 +28,22 @@ pub(crate) enum Question {
     End,
 }
 
-/// Where lanes meet that ask, in the order in which they get their answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Where lanes meet that ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
     Source(Place),
-    /// The end of a region that began at a place. An end has no place of its own: ends come behind all
-    /// places, and the region that stands last in the source ends first.
+    /// The end of a region that began at a place. An end has no place of its own.
+    End(Place),
+}
+
+/// When lanes that meet get their answer, the first first. The region that stands last in the source ends
+/// first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Turn {
+    /// An end at which no other lane has still to come.
     End(Reverse<Place>),
+    Source(Place),
+    EarlyEnd(Reverse<Place>),
 }
 
 impl Question {
@@ -42,7 +51,7 @@ impl Question {
     pub(crate) fn meeting(self, place: Place) -> Meeting {
         match self {
             Self::Elect | Self::Begin => Meeting::Source(place),
-            Self::End => Meeting::End(Reverse(place)),
+            Self::End => Meeting::End(place),
         }
     }
 }

@@ -20,8 +20,9 @@ const SILENT: u32 = u32::MAX - 1;
 /// A thread's recorder: lives in registers from the kernel's first line to its last.
 ///
 /// The cells are never shared between threads; they are cells because regions nest.
-// The order of the fields decides which registers ptxas takes in kernels that share nothing: in rustc's own
-// order `default` took a cycle more at 8 warps of an H200.
+// The order of the fields decides which registers ptxas takes. On an H200 `default` took a cycle more at
+// 8 warps in rustc's own order, and `thread` five more, at 1 and 8 warps, with `present` and `shared` last
+// (docs/how-it-costs.md, "Where every lane records").
 #[doc(hidden)]
 #[repr(C)]
 pub struct State {
@@ -30,6 +31,11 @@ pub struct State {
     room: Room,
     /// What this thread does as the kernel's strategy has it.
     leader: Share,
+    /// The lanes that the warp has, or 0 once this one has [parted](Self::ends_together) from others.
+    present: Cell<u32>,
+    /// How many records lane 0 wrote for all lanes, without their attachments. It may wrap where the
+    /// cursor has stopped long before.
+    shared: Cell<u32>,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
     /// The upper halves of the stamps of the last three units, the last one first: see
@@ -37,11 +43,6 @@ pub struct State {
     last: Cell<[u32; 3]>,
     /// How many of the units were attachments, counted as the cursor counts.
     attachments: Cell<u32>,
-    /// The lanes that the warp has, or 0 once this one has [parted](Self::ends_together) from others.
-    present: Cell<u32>,
-    /// How many records lane 0 wrote for all lanes, without their attachments. It may wrap where the
-    /// cursor has stopped long before.
-    shared: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
 }
@@ -111,11 +112,11 @@ impl State {
             slot: SILENT,
             room: Room::SILENT,
             leader: Share::NONE,
+            present: Cell::new(0),
+            shared: Cell::new(0),
             cursor: Cell::new(0),
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
-            present: Cell::new(0),
-            shared: Cell::new(0),
             explicit: None,
         }
     }

@@ -4,27 +4,11 @@ use std::sync::Arc;
 
 use crate::config::WARP_SIZE;
 use crate::error::{Wait, WaitFor};
+use crate::place::{Place, Source, Turn};
 use crate::shared::SharedMemory;
 
 /// Named barriers of a block (PTX ISA, `bar.sync`: barriers 0 to 15).
 pub(crate) const BARRIERS: usize = 16;
-
-/// Where a thread asks for the active mask. Places are ordered as in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    pub(crate) key: u64,
-    /// Whether it is where what began there ends.
-    pub(crate) is_end: bool,
-    pub(crate) file: &'static str,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-    pub(crate) number: u64,
-}
-
-impl Place {
-    pub(crate) const NOWHERE: Self =
-        Self { key: 0, is_end: false, file: "", line: 0, column: 0, number: 0 };
-}
 
 /// The part of a thread that others may look at.
 pub(crate) struct Thread {
@@ -32,9 +16,12 @@ pub(crate) struct Thread {
     pub(crate) time: u64,
     /// Of the warp's events, the one at which the thread last yielded or asked for the mask.
     pub(crate) stamp: u64,
+    /// Where it asks for the active mask, or asked last.
     pub(crate) place: Place,
-    /// The answer to [`Place`]: the lanes that asked there.
+    /// The answer: the lanes that asked there.
     pub(crate) mask: u32,
+    /// What it has begun and not ended.
+    pub(crate) open: Vec<Source>,
     /// The answer to an exchange.
     pub(crate) words: Option<Arc<[u64]>>,
 }
@@ -119,8 +106,14 @@ impl Block {
     /// A block whose threads are all ready to run from `start`.
     pub(crate) fn new(index: [u32; 3], dims: [u32; 3], dynamic_bytes: usize, start: u64) -> Self {
         let count = dims.iter().map(|&extent| extent as usize).product::<usize>();
-        let thread =
-            || Thread { time: start, stamp: 0, place: Place::NOWHERE, mask: 0, words: None };
+        let thread = || Thread {
+            time: start,
+            stamp: 0,
+            place: Place::Numbered(0),
+            mask: 0,
+            open: Vec::new(),
+            words: None,
+        };
         let warp = |first: usize| {
             let lanes = (count - first).min(WARP_SIZE as usize) as u32;
             let ready = u32::MAX >> (WARP_SIZE - lanes);
@@ -257,12 +250,43 @@ impl Block {
         released
     }
 
-    /// Answers those lanes of a warp that ask for the mask at one place: the first in the source,
-    /// since arms of a branch come before what follows it. Called when no lane can run.
+    /// A thread asks for the mask; at the first question of an end it has ended what began there.
+    pub(crate) fn ask_mask(&mut self, thread: usize, place: Place) {
+        let asking = &mut self.threads[thread];
+        asking.place = place;
+        if let Place::End(begin, 0) = place
+            && let Some(last) = asking.open.iter().rposition(|open| *open == begin)
+        {
+            asking.open.remove(last);
+        }
+        let (warp, lane) = warp_and_lane(thread);
+        let entry = &mut self.warps[warp];
+        entry.asking_mask |= 1 << lane;
+        entry.events += 1;
+        self.threads[thread].stamp = entry.events;
+    }
+
+    /// When a lane of a warp gets its answer, of those that ask.
+    fn turn(&self, warp: usize, lane: u32) -> Turn {
+        let first = warp * WARP_SIZE as usize;
+        let place = self.threads[first + lane as usize].place;
+        let Place::End(begin, _) = place else { return place.turn(false) };
+        let Warp { finished, asking_mask, .. } = self.warps[warp];
+        let is_early = lanes(!finished).any(|other| {
+            let other_thread = &self.threads[first + other as usize];
+            let is_here = asking_mask >> other & 1 != 0 && other_thread.place == place;
+            !is_here && other_thread.open.contains(&begin)
+        });
+        place.turn(is_early)
+    }
+
+    /// Answers those lanes of a warp that ask for the mask at one place, the first by [`Turn`]: arms of a
+    /// branch come before what follows it. Called when no lane can run.
     pub(crate) fn answer_mask(&mut self, warp: usize) -> Option<Released> {
         let first = warp * WARP_SIZE as usize;
         let asking = self.warps[warp].asking_mask;
-        let place = lanes(asking).map(|lane| self.threads[first + lane as usize].place).min()?;
+        let chosen = lanes(asking).min_by_key(|&lane| self.turn(warp, lane))?;
+        let place = self.threads[first + chosen as usize].place;
         let mask = lanes(asking)
             .filter(|&lane| self.threads[first + lane as usize].place == place)
             .fold(0, |mask, lane| mask | 1 << lane);
@@ -272,7 +296,11 @@ impl Block {
         let time = self.threads[first..end].iter().map(|thread| thread.time).max().unwrap_or(0);
         let threads: Vec<usize> = lanes(mask).map(|lane| first + lane as usize).collect();
         for &thread in &threads {
-            self.threads[thread].mask = mask;
+            let thread = &mut self.threads[thread];
+            thread.mask = mask;
+            if let Place::Begin(begin) = place {
+                thread.open.push(begin);
+            }
         }
         Some(Released { threads, time })
     }

@@ -8,9 +8,10 @@ use std::any::{Any, TypeId};
 use std::panic::Location;
 use std::thread::panicking;
 
-use crate::block::{Place, warp_and_lane};
+use crate::block::warp_and_lane;
 use crate::config::{ClockMode, Emulator, WARP_SIZE, globaltimer_at, real_ticks};
 use crate::context::{self, with};
+use crate::place::{Place, Source};
 use crate::race::{self, Order};
 
 /// Virtual cost of a clock read (8.2 cycles on an H200).
@@ -174,33 +175,37 @@ pub fn advance(ticks: u64) {
 #[must_use]
 #[track_caller]
 pub fn active_mask() -> u32 {
-    active_mask_of(Location::caller(), 0)
-}
-
-/// [`active_mask`] at a place in the source that a number tells from others that are there as well, as
-/// what a macro makes of one call is all at one place.
-#[must_use]
-pub fn active_mask_of(place: &'static Location<'static>, number: u64) -> u32 {
-    let (file, line, column) = (place.file(), place.line(), place.column());
-    ask_mask("active_mask_of", Place { key: u64::MAX, is_end: false, file, line, column, number })
-}
-
-/// [`active_mask_of`] at the end of what began there. Such places come behind all others, and of two of a
-/// file the one first that began later: what is within the other ends before it.
-#[must_use]
-pub fn active_mask_at_end(begin: &'static Location<'static>, number: u64) -> u32 {
-    let (file, line, column) = (begin.file(), u32::MAX - begin.line(), u32::MAX - begin.column());
-    ask_mask(
-        "active_mask_at_end",
-        Place { key: u64::MAX, is_end: true, file, line, column, number },
-    )
+    ask_mask("active_mask", Place::Source(source(Location::caller(), 0)))
 }
 
 /// [`active_mask`], with a number in place of the place in the source; smaller numbers are answered
 /// first, and all of them before places in the source.
 #[must_use]
 pub fn active_mask_at(place: u64) -> u32 {
-    ask_mask("active_mask_at", Place { key: place, ..Place::NOWHERE })
+    ask_mask("active_mask_at", Place::Numbered(place))
+}
+
+/// [`active_mask`] where something begins that has an end. The number tells it from others that are at
+/// that place as well, as what a macro makes of one call is all at one place.
+#[must_use]
+pub fn active_mask_at_begin(place: &'static Location<'static>, number: u64) -> u32 {
+    ask_mask("active_mask_at_begin", Place::Begin(source(place, number)))
+}
+
+/// [`active_mask`] at the end of what began with [`active_mask_at_begin`] of the same place and number;
+/// questions that a lane asks there one after the other have numbers from 0.
+///
+/// It is answered before all other places once no lane that is elsewhere has to end what began there: so
+/// an arm of a branch ends before what follows the branch, and what all lanes began they end together.
+/// Until then it comes behind all other places, and of two ends of a file the one first that began later,
+/// since what is within the other ends before it.
+#[must_use]
+pub fn active_mask_at_end(begin: &'static Location<'static>, number: u64, question: u64) -> u32 {
+    ask_mask("active_mask_at_end", Place::End(source(begin, number), question))
+}
+
+fn source(place: &'static Location<'static>, number: u64) -> Source {
+    Source { file: place.file(), line: place.line(), column: place.column(), number }
 }
 
 fn ask_mask(what: &str, place: Place) -> u32 {

@@ -59,6 +59,7 @@ mod context;
 mod error;
 mod fiber;
 mod kernel;
+mod place;
 mod race;
 mod scheduler;
 mod shared;
@@ -70,7 +71,7 @@ pub use config::{
 };
 pub use error::{LaunchError, Wait, WaitFor};
 pub use kernel::{
-    active_mask, active_mask_at, active_mask_at_end, active_mask_of, advance, barrier,
+    active_mask, active_mask_at, active_mask_at_begin, active_mask_at_end, advance, barrier,
     barrier_arrive, block_dim, block_index, clock64, constant_u32, constant_u64, dynamic_shared,
     globaltimer, grid_dim, grid_id, is_in_kernel, lane_id, shared_memory, sm_id, thread_index,
     warp_exchange, warp_exchange_words, warp_index, with_thread_storage, yield_now,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::block::{Block, Place, Released, lanes, warp_and_lane};
+use crate::block::{Block, Released, lanes, warp_and_lane};
 use crate::config::WARP_SIZE;
 use crate::error::Wait;
+use crate::place::Place;
 
 /// Virtual cost of one look of a spinning wait.
 const YIELD_TICKS: u64 = 16;
@@ -211,13 +212,7 @@ impl State {
     /// The running thread asks which lanes are with it.
     pub(crate) fn ask_mask(&mut self, slot: usize, thread: usize, place: Place) {
         self.idle_yields = 0;
-        let (warp, lane) = warp_and_lane(thread);
-        let block = self.block(slot);
-        let entry = &mut block.warps[warp];
-        entry.asking_mask |= 1 << lane;
-        entry.events += 1;
-        block.threads[thread].stamp = entry.events;
-        block.threads[thread].place = place;
+        self.block(slot).ask_mask(thread, place);
     }
 
     /// The thread that ran has left the kernel.

@@ -4,12 +4,14 @@
 
 mod common;
 
+use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use common::{collect_both, config, thread};
 use profiler_emulator::{
-    LaunchConfig, active_mask, active_mask_at, barrier, barrier_arrive, lane_id, shared_memory,
-    thread_index, warp_exchange, warp_exchange_words, warp_index, yield_now,
+    LaunchConfig, active_mask, active_mask_at, active_mask_at_begin, active_mask_at_end, advance,
+    barrier, barrier_arrive, clock64, lane_id, shared_memory, thread_index, warp_exchange,
+    warp_exchange_words, warp_index, yield_now,
 };
 
 /// The block's array of 1024 words, which begins with all bits set.
@@ -155,6 +157,75 @@ fn numbered_places_tell_lanes_apart() {
     for (_, thread, (numbered, after)) in masks {
         assert_eq!(numbered, 0xff << (thread / 8 * 8));
         assert_eq!(after, u32::MAX);
+    }
+}
+
+/// Begins and ends something by the place of the call.
+#[track_caller]
+fn around(number: u64, body: impl FnOnce()) -> (u32, u32) {
+    let place = Location::caller();
+    let begin = active_mask_at_begin(place, number);
+    body();
+    (begin, active_mask_at_end(place, number, 0))
+}
+
+#[test]
+fn what_some_lanes_began_ends_before_others_go_on() {
+    let seen = collect_both(&config(1, 32), || {
+        let arm = (lane_id() < 3).then(|| around(0, || advance(100)));
+        let (after, time) = (active_mask(), clock64());
+        (arm, after, time)
+    });
+    for (_, thread, (arm, after, time)) in &seen {
+        assert_eq!(*arm, (*thread < 3).then_some((7, 7)));
+        assert_eq!((*after, *time), (u32::MAX, seen[0].2.2));
+    }
+}
+
+#[test]
+fn an_end_waits_for_lanes_that_have_still_to_come() {
+    let seen = collect_both(&config(1, 32), || {
+        let mut inner = None;
+        let outer = around(0, || {
+            if lane_id() == 5 {
+                inner = Some(around(1, || assert_eq!(active_mask(), 1 << 5)));
+            }
+        });
+        (outer, inner)
+    });
+    for (_, thread, (outer, inner)) in seen {
+        assert_eq!(outer, (u32::MAX, u32::MAX));
+        assert_eq!(inner, (thread == 5).then_some((1 << 5, 1 << 5)));
+    }
+}
+
+/// Each half has still to end what the other one waits to end with it.
+#[test]
+fn ends_that_wait_for_each_other_are_answered() {
+    let seen = collect_both(&config(1, 32), || {
+        let place = Location::caller();
+        let order = if lane_id() < 16 { [0, 1] } else { [1, 0] };
+        let [outer, inner] = order.map(|number| (number, active_mask_at_begin(place, number)));
+        let ended = [inner, outer].map(|(number, _)| active_mask_at_end(place, number, 0));
+        ([outer.1, inner.1], ended)
+    });
+    let (low, high) = (0xffff, 0xffff_0000);
+    for (_, thread, masks) in seen {
+        let expected = if thread < 16 {
+            ([low, u32::MAX], [u32::MAX, low])
+        } else {
+            ([u32::MAX, high], [high, u32::MAX])
+        };
+        assert_eq!(masks, expected);
+    }
+}
+
+#[test]
+fn a_number_tells_what_begins_at_one_place_apart() {
+    let seen = collect_both(&config(1, 32), || around(u64::from(lane_id() / 8), || {}));
+    for (_, thread, masks) in seen {
+        let mask = 0xff << (thread / 8 * 8);
+        assert_eq!(masks, (mask, mask));
     }
 }
 

@@ -152,12 +152,12 @@ impl Place {
     }
 
     pub(crate) fn active_mask(self) -> u32 {
-        emulator::active_mask_of(self.location, self.site.into())
+        emulator::active_mask_at_begin(self.location, self.site.into())
     }
 
     /// Which lanes ask a question together at the region's end, which has no place in the source.
     fn active_mask_at_end(self, question: u64) -> u32 {
-        emulator::active_mask_at_end(self.location, 2 * u64::from(self.site) + question)
+        emulator::active_mask_at_end(self.location, self.site.into(), question)
     }
 }
 
