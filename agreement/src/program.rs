@@ -127,6 +127,7 @@ pub fn programs() -> impl Strategy<Value = Vec<Node>> + Clone {
         ];
         prop_oneof![
             6 => around(PLAIN, any::<u32>().boxed()),
+            2 => around(&[Op::RegionLanes, Op::NamedLanes], lanes().boxed()),
             1 => around(&[Op::Named], (0..5_u32).boxed()),
             3 => around(BY, any::<u32>().boxed()),
             1 => around(&[Op::ByWhen], lanes().boxed()),

@@ -187,6 +187,10 @@ impl Machine {
             Op::Call => return self.region(node, "call", None, None),
             Op::Region => return self.region(node, "region", None, None),
             Op::RegionValue => return self.region(node, "region with value", None, unsigned),
+            Op::RegionLanes => {
+                let value = Some(Value::Unsigned(in_lanes.into()));
+                return self.region(node, "region of lanes", None, value);
+            }
             Op::RegionWait => {
                 let flow = self.region(node, "awaited", None, None);
                 if flow == Flow::Next {
@@ -204,6 +208,9 @@ impl Machine {
             Op::Named => {
                 let name = TASKS[argument.min(TASK::LEN) as usize];
                 return self.region(node, name, None, unsigned);
+            }
+            Op::NamedLanes => {
+                return self.region(node, TASKS[usize::from(!in_lanes)], None, None);
             }
             Op::ByBlock => return self.region_by(node, "by block", Strategy::Block),
             Op::ByWarp => return self.region_by(node, "by warp", Strategy::Warp),
@@ -338,7 +345,7 @@ impl Machine {
         // may choose different names of a list.
         let may_share = strategy == Strategy::Thread
             && self.lane.buffer == Buffer::Global
-            && node.operation != Operation::Named
+            && !matches!(node.operation, Operation::Named | Operation::NamedLanes)
             && track.is_none();
         self.script.instances[region].may_share = may_share;
         if may_share {

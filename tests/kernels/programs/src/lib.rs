@@ -62,7 +62,9 @@ operations! {
     Region,
     /// The same with its argument as value.
     RegionValue,
-    /// The same, whose end waits for a value, and which pins one.
+    /// The same, whose value is 1 for the lanes in its argument and 0 for the others.
+    RegionLanes,
+    /// The same without a value, whose end waits for one, and which pins one.
     RegionWait,
     /// A region to the end of the block, which is its body, on the track of its argument.
     Statement,
@@ -70,6 +72,9 @@ operations! {
     StatementValue,
     /// A region with a name of [`TASK`] and a value, both by its argument.
     Named,
+    /// A region with the first name of [`TASK`] for the lanes in its argument, and the second for the
+    /// others.
+    NamedLanes,
     /// A region of lane 0 of warp 0.
     ByBlock,
     /// A region of lane 0 of each warp.
@@ -223,6 +228,11 @@ fn step(machine: &mut Machine<'_>, from: u32, [code, body, other, argument]: Ins
                 run!(machine, from, to)
             });
         }
+        Operation::RegionLanes => {
+            profile_region!("region of lanes", value = u32::from(in_lanes), recorder = prof, {
+                run!(machine, from, to)
+            });
+        }
         Operation::RegionWait => {
             let mut sum = argument;
             machine.result ^= profile_region!("awaited", wait, pin = sum, recorder = prof, {
@@ -241,6 +251,11 @@ fn step(machine: &mut Machine<'_>, from: u32, [code, body, other, argument]: Ins
         }
         Operation::Named => {
             profile_region!(TASK[argument], value = u64::from(argument), recorder = prof, {
+                run!(machine, from, to)
+            });
+        }
+        Operation::NamedLanes => {
+            profile_region!(TASK[u32::from(!in_lanes)], recorder = prof, {
                 run!(machine, from, to)
             });
         }
