@@ -51,6 +51,8 @@ struct Warp {
     grid_id: u8,
     block: (u32, u8),
     grid: (u32, u8),
+    /// Threads of its block but one.
+    threads: u8,
     warp: u8,
     sm: u16,
     cluster_rank: Option<u8>,
@@ -88,6 +90,12 @@ enum Step {
     Range {
         site: Site,
         track: Option<u32>,
+        length: u32,
+        value: Option<Number>,
+    },
+    /// Lane 0 records for all lanes.
+    RangeOfAll {
+        site: Site,
         length: u32,
         value: Option<Number>,
     },
@@ -367,6 +375,7 @@ impl Warp {
         header.grid_id = self.grid_id.into();
         header.block = [self.block.0, self.block.1.into(), 0];
         header.grid_dim = [self.grid.0, self.grid.1.into(), 1];
+        header.block_dim = [1 + u32::from(self.threads), 1, 1];
         header.warp = self.warp.into();
         header.sm = self.sm.into();
         header.cluster_rank = self.cluster_rank.map(u32::from);
@@ -376,6 +385,10 @@ impl Warp {
         let mut times: BTreeMap<u8, u64> = BTreeMap::new();
         let (mut lane, mut latest, mut usual) = (0, start, true);
         for step in self.steps.iter().take(100) {
+            if let Step::RangeOfAll { .. } = step {
+                lane = 0;
+                warp.lane(lane);
+            }
             let now = times.entry(lane).or_insert(start);
             latest = latest.max(*now);
             match *step {
@@ -388,6 +401,11 @@ impl Warp {
                 Step::Range { site, track, length, value } => {
                     let begin = now.saturating_sub(length.into()).max(start);
                     warp.range(sites.id(site), track, begin, *now);
+                    attach(&mut warp, sites.id(site), *now, value);
+                }
+                Step::RangeOfAll { site, length, value } => {
+                    let begin = now.saturating_sub(length.into()).max(start);
+                    warp.range_of_all(sites.id(site), begin, *now);
                     attach(&mut warp, sites.id(site), *now, value);
                 }
                 Step::Open { site, track, length } => {
@@ -425,7 +443,10 @@ impl Warp {
         let records = |lane: &SyntheticLane| {
             (lane.units.len() as u64).saturating_sub(lane.attachments.into())
         };
-        let emitted = warp.lanes.values().map(records).sum();
+        let emitted: u64 = warp.lanes.values().map(records).sum();
+        // Of a record of all lanes each has a region.
+        let shared = warp.lanes.get(&0).map_or(0, |lane| u64::from(lane.shared));
+        let emitted = emitted + shared * u64::from(warp.lane_count().saturating_sub(1));
         // What did not leave has no count; a timer's anchor may lie outside the kernel; a name that
         // the list lacks is another site or none.
         let usual = usual && self.exit.is_some() && !self.timer && !self.names_beyond();
@@ -437,6 +458,7 @@ impl Warp {
             matches!(
                 step,
                 Step::Range { site: Site::Second | Site::Beyond, .. }
+                    | Step::RangeOfAll { site: Site::Second | Site::Beyond, .. }
                     | Step::Open { site: Site::Second | Site::Beyond, .. }
                     | Step::Begin { site: Site::Second | Site::Beyond, .. }
                     | Step::End { site: Site::Second | Site::Beyond, .. }
@@ -511,6 +533,7 @@ pub fn sample() -> Capture {
         Step::Signal(7),
         Step::Value(Number::Signed(-4)),
         Step::Wait(5),
+        Step::RangeOfAll { site: Site::Inner, length: 4, value: number },
         Step::End { site: Site::Outer, track, value: Some(Number::Unsigned(9)) },
         Step::Lane(5),
         Step::Range { site: Site::Outer, track: None, length: 3, value: None },
@@ -522,6 +545,7 @@ pub fn sample() -> Capture {
         grid_id: 1,
         block: (number.into(), 0),
         grid: (3, 1),
+        threads: 7,
         sm: number.into(),
         exit: Some((30, 60)),
         steps: steps.clone(),
