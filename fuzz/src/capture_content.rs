@@ -3,7 +3,7 @@
 mod build;
 
 use arbitrary::Arbitrary;
-use profiler_trace::{Capture, DiagnosticKind as Kind, Trace, Warp};
+use profiler_trace::{Capture, DiagnosticKind as Kind, Region, Trace, Warp};
 
 use crate::check;
 pub use build::{Content, Edit, sample};
@@ -75,12 +75,18 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
         let before = before.expect("a damaged capture has no other warps");
         let ends = |warp: &Warp| (warp.entry.ticks, warp.exit.map(|exit| exit.ticks));
         assert_eq!(ends(warp), ends(before));
+        // What lane 0 recorded for all lanes all of them lack together.
+        let lacks_shared = lacks(warp, before, 0, true);
         for lane in 0..32 {
-            let (mine, theirs) = (records(warp, lane), records(before, lane));
-            if mine.is_empty() && !theirs.is_empty() {
-                lanes_lacking += 1;
-            } else {
-                assert_eq!(mine, theirs);
+            let lacks_own = lacks(warp, before, lane, false);
+            assert_eq!(lacks(warp, before, lane, true), lacks_shared && has(before, lane, true));
+            lanes_lacking += u64::from(lacks_own || lane == 0 && lacks_shared);
+            // Without the others each of its regions lies less deep.
+            let with_depth = !lacks_own && !lacks_shared;
+            for shared in [false, true] {
+                let [mine, theirs] =
+                    [warp, before].map(|warp| records(warp, lane, shared, with_depth));
+                assert!(mine == theirs || mine.is_empty(), "{mine:?} and not {theirs:?}");
             }
         }
         assert!(warp.recorded <= before.recorded);
@@ -92,14 +98,25 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
     assert!(lanes_lacking <= unreadable, "{diagnostics}");
 }
 
-/// What a lane recorded, but for nanoseconds.
-fn records(warp: &Warp, lane: u8) -> Vec<String> {
-    let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
+/// Whether a lane has records of its own, or regions that lane 0 recorded for all lanes.
+fn has(warp: &Warp, lane: u8, shared: bool) -> bool {
+    !records(warp, lane, shared, false).is_empty()
+}
+
+/// Whether nothing of that is left.
+fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
+    !has(warp, lane, shared) && has(before, lane, shared)
+}
+
+/// What a lane recorded itself, or what lane 0 recorded for all lanes, but for nanoseconds.
+fn records(warp: &Warp, lane: u8, shared: bool, with_depth: bool) -> Vec<String> {
+    let is_meant = |region: &&Region| region.lane == lane && region.shared == shared;
+    let regions = warp.regions.iter().filter(is_meant).map(|region| {
         let end = region.end.map(|end| end.ticks);
-        let of = (region.site, region.track, region.depth);
+        let of = (region.site, region.track, with_depth.then_some(region.depth));
         format!("{of:?} {} {end:?} {:?}", region.start.ticks, region.value)
     });
-    let marks = warp.marks.iter().filter(|mark| mark.lane == lane).map(|mark| {
+    let marks = warp.marks.iter().filter(|mark| mark.lane == lane && !shared).map(|mark| {
         format!("{:?} {:?} {} {:?}", mark.site, mark.track, mark.time.ticks, mark.value)
     });
     regions.chain(marks).collect()

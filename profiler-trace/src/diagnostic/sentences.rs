@@ -277,8 +277,9 @@ impl fmt::Display for Diagnostic {
             Kind::UnreadableRecords => write!(
                 f,
                 "the rooms or counts of {count} {} lay in damaged parts of the capture's file; all \
-                 that such a lane emitted counts as lost where that is known, and arrows that began \
-                 in one may begin elsewhere: copy the file again, or record it again",
+                 that such a lane emitted counts as lost where that is known (of lane 0 also what it \
+                 recorded for all lanes, which is then in none), and arrows that began in one may \
+                 begin elsewhere: copy the file again, or record it again",
                 p("lane", "lanes")
             ),
             Kind::ClockContradiction => write!(
