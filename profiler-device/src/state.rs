@@ -22,7 +22,7 @@ const SILENT: u32 = u32::MAX - 1;
 /// The cells are never shared between threads; they are cells because regions nest.
 // The order of the fields decides which registers ptxas takes. On an H200 `default` took a cycle more at
 // 8 warps in rustc's own order, and `thread` five more, at 1 and 8 warps, with `present` and `shared` last
-// (docs/how-it-costs.md, "Where every lane records").
+// (docs/how-it-costs.md, "Up to eight warps").
 #[doc(hidden)]
 #[repr(C)]
 pub struct State {
