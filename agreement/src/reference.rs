@@ -13,7 +13,7 @@ use profiler_wire::header::Clock;
 
 use crate::case::Case;
 use crate::expected::bits;
-use crate::script::{Instance, Lane, Lead, Meeting, Place, Question, Script, Step, Turn};
+use crate::script::{Instance, Lane, Lead, Meeting, Place, Question, Script, Step};
 
 /// What a clock read costs.
 const CLOCK_READ: u64 = 8;
@@ -212,7 +212,8 @@ impl Runner {
             }
             Question::End => {
                 // Regions end in the reverse order of their begins.
-                self.open.pop();
+                let ended = self.open.pop();
+                debug_assert_eq!(ended, Some(self.script.instances[instance].place));
                 let may_end = self.may_end(instance);
                 self.shared[instance] = may_end && answer.ends_together && answer.is_alike;
                 self.shares &= !may_end || answer.ends_together;
@@ -268,22 +269,33 @@ impl Runner {
     }
 }
 
-/// When those get their answer that meet there.
+/// When lanes that meet get their answer, the first first. Of ends, the region that stands last in the source
+/// ends first. (That a value is asked about behind the end itself does not show: nothing comes between.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// An end to which no other lane has still to come.
+    End(Reverse<Place>),
+    Source(Place),
+    EarlyEnd(Reverse<Place>),
+}
+
+/// When those get their answer that meet there. (The emulator's rule, told again: a GPU has its own.)
 fn turn(lanes: &[Runner], asking: &[Option<Asked>], meeting: Meeting) -> Turn {
-    match meeting {
-        Meeting::Source(place) => Turn::Source(place),
-        Meeting::End(place) => {
-            let is_here =
-                |asked: &Option<Asked>| asked.is_some_and(|asked| asked.meeting == meeting);
-            let has_to_come = |(lane, asked): (&Runner, &Option<Asked>)| {
-                !is_here(asked) && lane.open.contains(&place)
-            };
-            if lanes.iter().zip(asking).any(has_to_come) {
-                Turn::EarlyEnd(Reverse(place))
-            } else {
-                Turn::End(Reverse(place))
-            }
-        }
+    let place = match meeting {
+        Meeting::Source(place) => return Turn::Source(place),
+        Meeting::End(place) => place,
+    };
+    let is_here = |asked: &Option<Asked>| asked.is_some_and(|asked| asked.meeting == meeting);
+    // The region may be within itself; who ends it here has one less to end then.
+    let left = |lane: &Runner| lane.open.iter().filter(|open| **open == place).count();
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        lanes.iter().zip(asking).partition(|(_, asked)| is_here(asked));
+    let left_here = here.iter().map(|(lane, _)| left(lane) - 1).max();
+    let left_elsewhere = elsewhere.iter().map(|(lane, _)| left(lane)).max();
+    if left_elsewhere > left_here {
+        Turn::EarlyEnd(Reverse(place))
+    } else {
+        Turn::End(Reverse(place))
     }
 }
 

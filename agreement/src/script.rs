@@ -3,8 +3,6 @@
 //! A lane's way through a program depends on its number and on its warp's alone, so that it can be
 //! found without knowing the time, or who is elected where.
 
-use std::cmp::Reverse;
-
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
 use profiler_wire::site::Buffer;
@@ -34,16 +32,6 @@ pub(crate) enum Meeting {
     Source(Place),
     /// The end of a region that began at a place. An end has no place of its own.
     End(Place),
-}
-
-/// When lanes that meet get their answer, the first first. The region that stands last in the source ends
-/// first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Turn {
-    /// An end at which no other lane has still to come.
-    End(Reverse<Place>),
-    Source(Place),
-    EarlyEnd(Reverse<Place>),
 }
 
 impl Question {

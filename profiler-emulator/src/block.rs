@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::WARP_SIZE;
 use crate::error::{Wait, WaitFor};
-use crate::place::{Place, Source, Turn};
+use crate::place::{Place, Source, Turn, end_order};
 use crate::shared::SharedMemory;
 
 /// Named barriers of a block (PTX ISA, `bar.sync`: barriers 0 to 15).
@@ -16,7 +16,7 @@ pub(crate) struct Thread {
     pub(crate) time: u64,
     /// Of the warp's events, the one at which the thread last yielded or asked for the mask.
     pub(crate) stamp: u64,
-    /// Where it asks for the active mask, or asked last.
+    /// Where it asks for the active mask; of no meaning while it does not.
     pub(crate) place: Place,
     /// The answer: the lanes that asked there.
     pub(crate) mask: u32,
@@ -266,30 +266,48 @@ impl Block {
         self.threads[thread].stamp = entry.events;
     }
 
-    /// When a lane of a warp gets its answer, of those that ask.
-    fn turn(&self, warp: usize, lane: u32) -> Turn {
+    /// The lanes of a warp that ask for the mask, by the places where they do.
+    fn asking(&self, warp: usize) -> Vec<(Place, u32)> {
         let first = warp * WARP_SIZE as usize;
-        let place = self.threads[first + lane as usize].place;
-        let Place::End(begin, _) = place else { return place.turn(false) };
-        let Warp { finished, asking_mask, .. } = self.warps[warp];
-        let is_early = lanes(!finished).any(|other| {
-            let other_thread = &self.threads[first + other as usize];
-            let is_here = asking_mask >> other & 1 != 0 && other_thread.place == place;
-            !is_here && other_thread.open.contains(&begin)
-        });
-        place.turn(is_early)
+        let mut places: Vec<(Place, u32)> = Vec::new();
+        for lane in lanes(self.warps[warp].asking_mask) {
+            let place = self.threads[first + lane as usize].place;
+            match places.iter_mut().find(|(other, _)| *other == place) {
+                Some((_, mask)) => *mask |= 1 << lane,
+                None => places.push((place, 1 << lane)),
+            }
+        }
+        places
+    }
+
+    /// When the lanes of a mask get their answer at a place.
+    fn turn(&self, warp: usize, place: Place, mask: u32) -> Turn {
+        let (begin, question) = match place {
+            Place::Numbered(number) => return Turn::Numbered(number),
+            Place::Source(source) | Place::Begin(source) => return Turn::Source(source),
+            Place::End(begin, question) => (begin, question),
+        };
+        let first = warp * WARP_SIZE as usize;
+        // How often, as it may be open within itself.
+        let most_open = |mask| {
+            let threads = lanes(mask).map(|lane| &self.threads[first + lane as usize]);
+            threads.map(|thread| thread.open.iter().filter(|open| **open == begin).count()).max()
+        };
+        let order = end_order(begin, question);
+        if most_open(!mask & !self.warps[warp].finished) > most_open(mask) {
+            Turn::EarlyEnd(order)
+        } else {
+            Turn::End(order)
+        }
     }
 
     /// Answers those lanes of a warp that ask for the mask at one place, the first by [`Turn`]: arms of a
     /// branch come before what follows it. Called when no lane can run.
     pub(crate) fn answer_mask(&mut self, warp: usize) -> Option<Released> {
         let first = warp * WARP_SIZE as usize;
-        let asking = self.warps[warp].asking_mask;
-        let chosen = lanes(asking).min_by_key(|&lane| self.turn(warp, lane))?;
-        let place = self.threads[first + chosen as usize].place;
-        let mask = lanes(asking)
-            .filter(|&lane| self.threads[first + lane as usize].place == place)
-            .fold(0, |mask, lane| mask | 1 << lane);
+        let asking = self.asking(warp);
+        let (place, mask) =
+            asking.into_iter().min_by_key(|&(place, mask)| self.turn(warp, place, mask))?;
         self.warps[warp].asking_mask &= !mask;
         let end = self.threads.len().min(first + WARP_SIZE as usize);
         // Arms of a branch run one after the other.

@@ -185,20 +185,21 @@ pub fn active_mask_at(place: u64) -> u32 {
     ask_mask("active_mask_at", Place::Numbered(place))
 }
 
-/// [`active_mask`] where something begins that has an end. The number tells it from others that are at
-/// that place as well, as what a macro makes of one call is all at one place.
+/// [`active_mask`] where something begins that each lane ends with [`active_mask_at_end`]. The number tells
+/// it from others that are at that place as well, as what a macro makes of one call is all at one place.
 #[must_use]
 pub fn active_mask_at_begin(place: &'static Location<'static>, number: u64) -> u32 {
     ask_mask("active_mask_at_begin", Place::Begin(source(place, number)))
 }
 
-/// [`active_mask`] at the end of what began with [`active_mask_at_begin`] of the same place and number;
-/// questions that a lane asks there one after the other have numbers from 0.
+/// [`active_mask`] at the end of what began with [`active_mask_at_begin`] of the same place and number, the
+/// last one where it began within itself. Questions that a lane asks there one after the other have numbers
+/// from 0, and with question 0 it has ended.
 ///
-/// It is answered before all other places once no lane that is elsewhere has to end what began there: so
-/// an arm of a branch ends before what follows the branch, and what all lanes began they end together.
-/// Until then it comes behind all other places, and of two ends of a file the one first that began later,
-/// since what is within the other ends before it.
+/// It is answered before all other places once no lane that is elsewhere has still to end what began there:
+/// so an arm of a branch ends before what follows the branch, and what all lanes began they end together, if
+/// they do not wait for each other in between. Until then it comes behind all other places, and of two ends
+/// of a file the one first that began later, since what is within the other ends before it.
 #[must_use]
 pub fn active_mask_at_end(begin: &'static Location<'static>, number: u64, question: u64) -> u32 {
     ask_mask("active_mask_at_end", Place::End(source(begin, number), question))

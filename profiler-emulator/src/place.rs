@@ -26,28 +26,20 @@ pub(crate) enum Place {
 /// When a place gets its answer, the first first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Turn {
-    /// The end of what no other lane has still to end.
+    /// The end of what no lane that is elsewhere has still to end.
     End(EndOrder),
     Numbered(u64),
     Source(Source),
-    /// The end of what another lane has still to end, which may come there.
+    /// The end of what such a lane has still to end, which may come there.
     EarlyEnd(EndOrder),
 }
 
-/// Of two ends of a file the one comes first that began later in it: what is within the other ends
-/// before it.
-type EndOrder = (&'static str, Reverse<(u32, u32)>, u64, u64);
+/// Of two ends of a file the one comes first that began later in it, as what is within the other ends
+/// before it; and of two questions at one end the first.
+type EndOrder = (&'static str, Reverse<(u32, u32, u64)>, u64);
 
-impl Place {
-    /// `is_early`: whether, at an end, other lanes have what ends there still open.
-    pub(crate) fn turn(self, is_early: bool) -> Turn {
-        match self {
-            Self::Numbered(number) => Turn::Numbered(number),
-            Self::Source(source) | Self::Begin(source) => Turn::Source(source),
-            Self::End(Source { file, line, column, number }, question) => {
-                let order = (file, Reverse((line, column)), number, question);
-                if is_early { Turn::EarlyEnd(order) } else { Turn::End(order) }
-            }
-        }
-    }
+/// The order of ends.
+pub(crate) fn end_order(of: Source, question: u64) -> EndOrder {
+    let Source { file, line, column, number } = of;
+    (file, Reverse((line, column, number)), question)
 }

@@ -211,12 +211,45 @@ fn ends_that_wait_for_each_other_are_answered() {
     });
     let (low, high) = (0xffff, 0xffff_0000);
     for (_, thread, masks) in seen {
+        // The end of what began later in the source comes first, of 1.
         let expected = if thread < 16 {
-            ([low, u32::MAX], [u32::MAX, low])
+            ([low, u32::MAX], [low, u32::MAX])
         } else {
-            ([u32::MAX, high], [high, u32::MAX])
+            ([u32::MAX, high], [u32::MAX, high])
         };
         assert_eq!(masks, expected);
+    }
+}
+
+/// One function that calls itself is one place.
+#[test]
+fn what_began_within_itself_ends_before_what_is_around_it() {
+    let seen = collect_both(&config(1, 40), || {
+        let place = Location::caller();
+        let outer = active_mask_at_begin(place, 0);
+        let inner = (lane_id() == 5)
+            .then(|| (active_mask_at_begin(place, 0), active_mask_at_end(place, 0, 0)));
+        let after = active_mask();
+        (outer, inner, after, [0, 1].map(|question| active_mask_at_end(place, 0, question)))
+    });
+    for (_, thread, (outer, inner, after, ends)) in seen {
+        let all = if thread < 32 { u32::MAX } else { 0xff };
+        assert_eq!((outer, after, ends), (all, all, [all; 2]));
+        assert_eq!(inner, (thread % 32 == 5).then_some((1 << 5, 1 << 5)));
+    }
+}
+
+/// The others are not kept behind by what it has left open.
+#[test]
+fn a_lane_that_leaves_has_nothing_to_end() {
+    let seen = collect_both(&config(1, 32), || {
+        let place = Location::caller();
+        let begin = active_mask_at_begin(place, 0);
+        (begin, if lane_id() == 0 { 0 } else { active_mask_at_end(place, 0, 0) }, active_mask())
+    });
+    for (_, thread, (begin, end, after)) in seen {
+        assert_eq!((begin, end), (u32::MAX, if thread == 0 { 0 } else { !1 }));
+        assert_eq!(after, if thread == 0 { 1 } else { !1 });
     }
 }
 

@@ -136,6 +136,12 @@ pub(crate) unsafe fn atomic_add_u64(address: u64, value: u64) -> u64 {
     counter.fetch_add(value, Ordering::Relaxed)
 }
 
+/// What lanes ask at a region's end: who is there, and then, where it has a value, whose is the same.
+#[cfg(feature = "enabled")]
+const END: u64 = 0;
+#[cfg(feature = "enabled")]
+const VALUE: u64 = 1;
+
 /// Where a region begins: its site tells it from others that a macro made of one place in the source.
 #[cfg(feature = "enabled")]
 #[derive(Clone, Copy)]
@@ -164,7 +170,7 @@ impl Place {
 /// See the PTX side.
 #[cfg(feature = "enabled")]
 pub(crate) fn ending_together(began: u32, present: u32, begin: Place) -> u32 {
-    let active = begin.active_mask_at_end(0);
+    let active = begin.active_mask_at_end(END);
     let asking = emulator::warp_exchange(active, u64::from(began == present));
     (0..32).fold(0, |mask, lane| mask | (asking[lane] as u32) << lane)
 }
@@ -186,7 +192,7 @@ pub(crate) fn count_if(condition: bool, count: u32) -> u32 {
 /// See the PTX side.
 #[cfg(feature = "enabled")]
 pub(crate) fn are_alike(value: u64, present: u32, begin: Place) -> bool {
-    let active = begin.active_mask_at_end(1);
+    let active = begin.active_mask_at_end(VALUE);
     let values = emulator::warp_exchange(active, value);
     active == present && (0..32).all(|lane| active >> lane & 1 == 0 || values[lane] == value)
 }

@@ -30,8 +30,9 @@ pub const WARP_INDEX: u32 = 1;
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What an instruction does. The order is that of the places in `step`: where several are
-        /// asked who is elected, the emulator answers them in the order of the source.
+        /// What an instruction does. The order is that of the places in `step`: who is elected, and who
+        /// begins a region together, the emulator answers in the order of the source, and who ends one
+        /// in the reverse order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u32)]
         pub enum Operation {
