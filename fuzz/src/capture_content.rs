@@ -3,7 +3,9 @@
 mod build;
 
 use arbitrary::Arbitrary;
-use profiler_trace::{Capture, DiagnosticKind as Kind, Region, Trace, Warp};
+use profiler_trace::{
+    Capture, CaptureArray, CaptureDamage, DiagnosticKind as Kind, Region, Trace, Warp,
+};
 
 use crate::check;
 pub use build::{Content, Edit, sample};
@@ -46,7 +48,20 @@ pub fn check(input: &Input) {
     if damage.is_empty() {
         assert_eq!(write(&read), file, "what has no damage is what was written");
     } else {
-        check_damaged(&whole, &check::capture(&read, input.choice));
+        let trace = check::capture(&read, input.choice);
+        check_damaged(&whole, &trace);
+        // Where headers and counts are there it is known what was emitted.
+        let is_counted = |damage: &CaptureDamage| match damage {
+            CaptureDamage::Missing { array, .. } => {
+                matches!(array, CaptureArray::Records | CaptureArray::Lanes)
+            }
+            _ => true,
+        };
+        if let Some(emitted) = emitted
+            && damage.iter().all(is_counted)
+        {
+            assert_eq!(trace.recorded() + trace.lost(), emitted, "{damage:?}");
+        }
     }
 }
 
@@ -75,12 +90,15 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
         let before = before.expect("a damaged capture has no other warps");
         let ends = |warp: &Warp| (warp.entry.ticks, warp.exit.map(|exit| exit.ticks));
         assert_eq!(ends(warp), ends(before));
-        // What lane 0 recorded for all lanes all of them lack together.
+        // What lane 0 recorded for all lanes all of them lack together, and with what it recorded itself.
         let lacks_shared = lacks(warp, before, 0, true);
+        let lacks_leader = lacks(warp, before, 0, false);
+        assert!(lacks_shared == lacks_leader || !has(before, 0, true) || !has(before, 0, false));
+        lanes_lacking += u64::from(lacks_shared || lacks_leader);
         for lane in 0..32 {
             let lacks_own = lacks(warp, before, lane, false);
             assert_eq!(lacks(warp, before, lane, true), lacks_shared && has(before, lane, true));
-            lanes_lacking += u64::from(lacks_own || lane == 0 && lacks_shared);
+            lanes_lacking += u64::from(lane != 0 && lacks_own);
             // Without the others each of its regions lies less deep.
             let with_depth = !lacks_own && !lacks_shared;
             for shared in [false, true] {
@@ -100,7 +118,8 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
 
 /// Whether a lane has records of its own, or regions that lane 0 recorded for all lanes.
 fn has(warp: &Warp, lane: u8, shared: bool) -> bool {
-    !records(warp, lane, shared, false).is_empty()
+    warp.regions.iter().any(|region| region.lane == lane && region.shared == shared)
+        || !shared && warp.marks.iter().any(|mark| mark.lane == lane)
 }
 
 /// Whether nothing of that is left.

@@ -49,6 +49,10 @@ fn a_range_says_its_begin() {
     assert_eq!(record::range_kind(0), RecordKind::Range);
     assert_eq!(record::range_data(0, begin), begin);
     assert_eq!(record::range_kind(1), RecordKind::RangeTracked);
+    // What a kernel adds to a record by which it finds that all lanes have it.
+    assert_eq!(record::SHARES, 0xa0_0000);
+    let shared = record::tag(RecordKind::RangeShared, 77);
+    assert_eq!(record::tag(RecordKind::Range, 77) + record::SHARES, shared);
     assert_eq!(record::range_data(1, begin), 0x7800_0001_9abc_def0);
     assert_eq!((record::track_field(0), record::track_field(41)), (1, 42));
     assert_eq!((record::track_number(1), record::track_number(42)), (Some(0), Some(41)));

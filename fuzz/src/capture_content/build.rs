@@ -387,7 +387,6 @@ impl Warp {
         for step in self.steps.iter().take(100) {
             if let Step::RangeOfAll { .. } = step {
                 lane = 0;
-                warp.lane(lane);
             }
             let now = times.entry(lane).or_insert(start);
             latest = latest.max(*now);
