@@ -183,3 +183,36 @@ fn a_room_that_the_file_lacks_is_lost_for_each_lane() {
     let trace = decode(&capture);
     assert_eq!((trace.recorded(), trace.lost()), (0, 2 * u64::from(LANES)));
 }
+
+/// Of a kernel that the sites do not have, no record is shown.
+#[test]
+fn of_an_unknown_kernel_they_are_lost_for_each_lane() {
+    let step = Step { gap: 5, site: 2, length: 3, value: Some(1), lane: None };
+    let mut capture = capture(&[step.clone(), step], true, ROOM, 1);
+    capture.modules[0].sites =
+        SyntheticModule::new(Keep::First, 0).into_capture().expect("none").modules.remove(0).sites;
+    let trace = decode(&capture);
+    assert_eq!(trace.diagnostics.count(Kind::UnknownKernel), 1);
+    assert_eq!((trace.recorded(), trace.lost()), (0, 2 * u64::from(LANES)));
+}
+
+/// A record says its begin with all bits; between two that are 2^40 ticks apart and more others may be missing
+/// whose time nobody could know, whoever wrote them.
+#[test]
+fn a_long_time_between_two_is_said_as_of_one_lane() {
+    const WRAP: u64 = 1 << 40;
+    for gap in [WRAP / 2, WRAP - 1, WRAP, WRAP + 1, 3 * WRAP] {
+        for count in [1, 3] {
+            let step = |gap| Step { gap, site: 2, length: 3, value: None, lane: None };
+            let steps = [step(gap), step(5), step(gap)];
+            let steps = &steps[..count];
+            let of_lane_0 = |shares| {
+                let trace = decode(&capture(steps, shares, ROOM, 1));
+                let regions = trace.warps[0].regions.iter().filter(|region| region.lane == 0);
+                let said = trace.diagnostics.get(Kind::AmbiguousWrap).map(|said| said.place);
+                (regions.map(plain).collect::<Vec<_>>(), said)
+            };
+            assert_eq!(of_lane_0(true), of_lane_0(false), "{gap} {count}");
+        }
+    }
+}
