@@ -216,3 +216,61 @@ fn a_long_time_between_two_is_said_as_of_one_lane() {
         }
     }
 }
+
+/// The depths of lane 5's regions by their begins, of which it recorded some itself and lane 0 some for all.
+fn depths(own: &[(u64, u64)], shared: &[(u64, u64)]) -> Vec<(u64, bool, u16)> {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    module.lane_capacity = Some(8);
+    module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(KERNEL, ENTRY, ENTRY);
+    for (start, end) in shared {
+        warp.range_of_all(2, ENTRY + start, ENTRY + end);
+    }
+    for (start, end) in own {
+        warp.lane(5).range(2, None, ENTRY + start, ENTRY + end);
+    }
+    warp.leave(ENTRY + 1000, ENTRY + 1000);
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    let regions = trace.warps[0].regions.iter().filter(|region| region.lane == 5);
+    regions.map(|region| (region.start.ticks - ENTRY, region.shared, region.depth)).collect()
+}
+
+/// Of two that end in one step the one lies within the other that began later, and where they began in one too
+/// the one of all lanes.
+#[test]
+fn of_two_that_end_at_once_the_later_one_is_the_inner_one() {
+    let [own, shared] = [false, true];
+    assert_eq!(depths(&[(10, 50)], &[(20, 50)]), [(10, own, 0), (20, shared, 1)]);
+    assert_eq!(depths(&[(20, 50)], &[(10, 50)]), [(10, shared, 0), (20, own, 1)]);
+    assert_eq!(depths(&[(10, 50)], &[(10, 50)]), [(10, own, 0), (10, shared, 1)]);
+    let three = [(20, own, 0), (25, shared, 1), (30, own, 2)];
+    assert_eq!(depths(&[(30, 50), (20, 50)], &[(25, 50)]), three);
+    let three = [(20, shared, 0), (25, own, 1), (30, shared, 2)];
+    assert_eq!(depths(&[(25, 50)], &[(30, 50), (20, 50)]), three);
+}
+
+/// What lane 0 recorded itself around a region of all lanes is not around the others' regions.
+#[test]
+fn a_region_of_lane_0_is_around_its_own_alone() {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(KERNEL, ENTRY, ENTRY);
+    for end in [20, 40] {
+        warp.range_of_all(2, ENTRY + end - 10, ENTRY + end);
+        warp.range(2, None, ENTRY + end - 15, ENTRY + end + 3);
+    }
+    warp.leave(ENTRY + 100, ENTRY + 100);
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    let depths = |lane| {
+        let regions = trace.warps[0].regions.iter().filter(move |region| region.lane == lane);
+        regions.map(|region| (region.start.ticks - ENTRY, region.depth)).collect::<Vec<_>>()
+    };
+    assert_eq!(depths(0), [(5, 0), (10, 1), (25, 0), (30, 1)]);
+    for lane in 1..32 {
+        assert_eq!(depths(lane), [(10, 0), (30, 0)]);
+    }
+}
