@@ -4,8 +4,8 @@ use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, CaptureArray, ModuleCapture, Value};
 use profiler_wire::SiteKind;
 
-/// One launch of one block with two warps. Of the first, two lanes record all kinds of records; the
-/// second waits for the signal of the first.
+/// One launch of one block with two warps. Of the first, two lanes record all kinds of records, and one of
+/// all lanes; the second waits for the signal of the first.
 pub(crate) fn small() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 16);
     module.lane_capacity = Some(4);
@@ -24,6 +24,7 @@ pub(crate) fn small() -> Capture {
         warp.header.grid_dim = [1, 1, 1];
         warp.header.warp = index;
         if index == 0 {
+            warp.range_of_all(region, entry + 5, entry + 8);
             warp.begin(region, Some(2), entry + 10);
             warp.range(region, None, entry + 20, entry + 25);
             warp.attach(region, entry + 25, Value::Float(1.5));

@@ -3,8 +3,8 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord,
-    ObserverEffect, RecordCost, Time, Trace, Value, Warp,
+    Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord, Mark,
+    ObserverEffect, RecordCost, Region, Time, Trace, Value, Warp,
 };
 use profiler_wire::SiteKind;
 
@@ -71,6 +71,8 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
         warp.header.block = [block, 0, 0];
         warp.header.grid_dim = [3, 1, 1];
         warp.header.sm = block;
+        warp.header.block_dim = [8, 1, 1];
+        warp.range_of_all(region, entry + 5, entry + 8);
         for lane in [0, 7] {
             warp.lane(lane).begin(region, Some(2), entry + 10);
             for step in 0..5 {
@@ -140,29 +142,30 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
         };
         time(warp.entry, before.entry);
         assert_eq!(warp.exit.is_some(), before.exit.is_some());
+        // What lane 0 recorded for all lanes they lack together.
+        let lacks_shared = lacks(warp, before, 0, true);
+        lanes_lacking += u64::from(lacks_shared || lacks(warp, before, 0, false));
         for lane in 0..32 {
-            let regions = |warp: &Warp| -> Vec<_> {
-                warp.regions.iter().filter(|region| region.lane == lane).cloned().collect()
-            };
-            let marks = |warp: &Warp| -> Vec<_> {
-                warp.marks.iter().filter(|mark| mark.lane == lane).cloned().collect()
-            };
-            let (mine, theirs) = (regions(warp), regions(before));
-            let (my_marks, their_marks) = (marks(warp), marks(before));
-            if mine.is_empty() && my_marks.is_empty() {
-                lanes_lacking += u64::from(!theirs.is_empty() || !their_marks.is_empty());
-                continue;
+            let lacks_own = lacks(warp, before, lane, false);
+            lanes_lacking += u64::from(lane != 0 && lacks_own);
+            let has_shared = !regions(before, lane, true).is_empty();
+            assert_eq!(lacks(warp, before, lane, true), lacks_shared && has_shared);
+            for shared in [false, true] {
+                let (mine, theirs) = (regions(warp, lane, shared), regions(before, lane, shared));
+                assert!(mine.len() == theirs.len() || mine.is_empty());
+                for (left, right) in mine.iter().zip(&theirs) {
+                    time(left.start, right.start);
+                    assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
+                    assert_eq!((left.track, left.value), (right.track, right.value));
+                    assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
+                    // Without the others it lies less deep.
+                    let is_whole = !lacks_own && !lacks_shared;
+                    assert!(left.depth == right.depth || !is_whole && left.depth < right.depth);
+                }
             }
-            assert_eq!((mine.len(), my_marks.len()), (theirs.len(), their_marks.len()));
+            let (mine, theirs) = (marks(warp, lane), marks(before, lane));
+            assert!(mine.len() == theirs.len() || mine.is_empty() && lacks_own);
             for (left, right) in mine.iter().zip(&theirs) {
-                time(left.start, right.start);
-                assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
-                let rest =
-                    |region: &profiler_trace::Region| (region.track, region.depth, region.value);
-                assert_eq!(rest(left), rest(right));
-                assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
-            }
-            for (left, right) in my_marks.iter().zip(&their_marks) {
                 time(left.time, right.time);
                 assert_eq!((left.track, left.value), (right.track, right.value));
             }
@@ -174,6 +177,23 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
         }
     }
     assert!(lanes_lacking <= diagnostics.count(Kind::UnreadableRecords), "{diagnostics}");
+}
+
+/// A lane's regions that it recorded itself, or those that lane 0 recorded for all lanes.
+fn regions(warp: &Warp, lane: u8, shared: bool) -> Vec<&Region> {
+    let of = |region: &&Region| region.lane == lane && region.shared == shared;
+    warp.regions.iter().filter(of).collect()
+}
+
+fn marks(warp: &Warp, lane: u8) -> Vec<&Mark> {
+    warp.marks.iter().filter(|mark| mark.lane == lane).collect()
+}
+
+/// Whether nothing is left of what a lane recorded itself, or of what lane 0 recorded for it.
+fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
+    let has =
+        |warp| !regions(warp, lane, shared).is_empty() || !shared && !marks(warp, lane).is_empty();
+    !has(warp) && has(before)
 }
 
 /// The same warp of the same launch.
