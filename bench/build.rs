@@ -11,9 +11,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // PTX 8.1 has asynchronous stores.
     let hopper = kernels.clone().name("bench_hopper_kernels").feature("hopper");
     let hopper = hopper.target("sm_90").ptx_version(81);
+    let mut modules = vec![kernels.clone(), hosted, hopper];
+    if cfg!(feature = "combinations") {
+        let combinations = kernels.name("bench_combinations").feature("combinations");
+        let hosted = combinations.clone().name("bench_hosted_combinations").feature("host-buffer");
+        modules.extend([combinations, hosted]);
+    }
     let is_required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     let mut built = Vec::new();
-    for kernels in [kernels, hosted, hopper] {
+    for kernels in modules {
         if is_required {
             built.push(kernels.build()?);
         } else {
@@ -23,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
-    if let [_, _, hopper] = &built[..] {
+    if let [_, _, hopper, ..] = &built[..] {
         launch_in_clusters(&hopper.path, ".entry shared_ring_16b_asynchronous_")?;
     }
     Ok(())

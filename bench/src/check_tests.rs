@@ -182,7 +182,7 @@ pub(super) extern "ptx-kernel" fn hosted_regions(iterations: u32) {
 }
 
 fn plan(keep: Keep, words: Option<u32>) -> Plan {
-    Plan { recorders: Recorders::Warp, recorded: Recorded::Region, keep, words }
+    Plan { recorders: Recorders::Warp, recorded: Recorded::Region, hosted: false, keep, words }
 }
 
 fn run(plan: &Plan, kernel: fn(u32), iterations: u32) -> profiler_host::Trace {
@@ -218,11 +218,11 @@ fn the_last_regions_and_the_count_of_the_others_pass() {
 
 #[test]
 fn a_region_in_memory_of_the_host_is_two_records() {
-    let plan = Plan { recorded: Recorded::HostedRegion, ..plan(Keep::Last, Some(32)) };
+    let plan = Plan { hosted: true, ..plan(Keep::Last, Some(32)) };
     let found = run(&plan, hosted_regions, 32);
     assert_eq!(found.warps[0].lost, 2 * 64 - 16);
     assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
-    let one = Plan { recorded: Recorded::Region, ..plan };
+    let one = Plan { hosted: false, ..plan };
     let wrong = trace(&found, &one, &EXPECTED).expect_err("twice as many were lost");
     assert_eq!(wrong, "block 0 warp 0: 8 kept and 112 lost of 64");
 }

@@ -14,7 +14,7 @@ use profiler_bench_kernels::{WARP, kernel_name};
 use profiler_host::{ModuleSession, Shape};
 
 use crate::Error;
-use crate::schemes::Scheme;
+use crate::schemes::{Kernels, Scheme};
 
 /// Kernels that are loaded.
 #[derive(Debug)]
@@ -48,12 +48,10 @@ impl Loaded {
 /// A GPU with the kernels loaded.
 #[derive(Debug)]
 pub struct Gpu {
-    /// All kernels but those of `hosted` and `hopper`.
+    /// All kernels that are in no other module.
     pub kernels: Loaded,
-    /// Kernels whose records go to memory of the host.
-    pub hosted: Loaded,
-    /// Kernels whose instructions begin with sm_90, on a GPU that has them.
-    pub hopper: Option<Loaded>,
+    /// The other modules that are loaded.
+    others: Vec<(Kernels, Loaded)>,
     /// All launches go through it.
     pub stream: Stream,
     /// The GPU's name.
@@ -93,12 +91,12 @@ impl Blocks {
 }
 
 impl Gpu {
-    /// Opens the first GPU and loads the kernels.
+    /// Opens the first GPU and loads the kernels of these schemes.
     ///
     /// # Errors
     ///
     /// No driver, no GPU, no PTX.
-    pub fn open() -> Result<Self, Error> {
+    pub fn open(schemes: &[&Scheme]) -> Result<Self, Error> {
         let context = cust::quick_init().map_err(Error::cuda("opening the GPU"))?;
         let device = Device::get_device(0).map_err(Error::cuda("finding the GPU"))?;
         let sm_count = device
@@ -107,13 +105,23 @@ impl Gpu {
         let major = device
             .get_attribute(DeviceAttribute::ComputeCapabilityMajor)
             .map_err(Error::cuda("asking for the compute capability"))?;
-        let hopper = if major >= 9 { Some(Loaded::new(crate::HOPPER_PTX)?) } else { None };
+        let mut others = Vec::new();
+        for (kernels, ptx) in [
+            (Kernels::Hosted, crate::HOSTED_PTX),
+            (Kernels::Hopper, crate::HOPPER_PTX),
+            (Kernels::Combinations, crate::COMBINATIONS_PTX),
+            (Kernels::HostedCombinations, crate::HOSTED_COMBINATIONS_PTX),
+        ] {
+            let is_asked = schemes.iter().any(|scheme| scheme.kernels == kernels);
+            if is_asked && (kernels != Kernels::Hopper || major >= 9) {
+                others.push((kernels, Loaded::new(ptx)?));
+            }
+        }
         Ok(Self {
             name: device.name().map_err(Error::cuda("asking for the GPU's name"))?,
             sm_count: u32::try_from(sm_count).unwrap_or(0),
             kernels: Loaded::new(crate::PTX)?,
-            hosted: Loaded::new(crate::HOSTED_PTX)?,
-            hopper,
+            others,
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)
                 .map_err(Error::cuda("making a stream"))?,
             _context: context,
@@ -123,13 +131,11 @@ impl Gpu {
     /// The kernels that a scheme's are among; `None` where the GPU is too old for them.
     #[must_use]
     pub fn loaded(&self, scheme: &Scheme) -> Option<&Loaded> {
-        if scheme.is_hosted() {
-            Some(&self.hosted)
-        } else if scheme.needs_hopper {
-            self.hopper.as_ref()
-        } else {
-            Some(&self.kernels)
+        if scheme.kernels == Kernels::Common {
+            return Some(&self.kernels);
         }
+        let found = self.others.iter().find(|(kernels, _)| *kernels == scheme.kernels);
+        found.map(|(_, loaded)| loaded)
     }
 
     /// A kernel of a scheme.

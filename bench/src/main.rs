@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use profiler_bench::gpu::Gpu;
-use profiler_bench::point::Header;
+use profiler_bench::point::{COMBINATIONS, Header, RECORD_COST};
 use profiler_bench::report::{JsonLines, head, row};
 use profiler_bench::{Error, launch_cost, measure, schemes};
 
@@ -26,7 +26,12 @@ struct Arguments {
     #[arg(long)]
     quick: bool,
 
-    /// Folder that record-cost.jsonl and launch.jsonl are written to
+    /// Measure every strategy with every clock, kind of record and buffer in place of the schemes; the
+    /// program of `cargo xtask gpu-combinations` has the kernels
+    #[arg(long)]
+    combinations: bool,
+
+    /// Folder that record-cost.jsonl and launch.jsonl are written to, or record-combinations.jsonl
     #[arg(long, default_value = ".", value_name = "DIR")]
     out: PathBuf,
 
@@ -62,14 +67,16 @@ fn give_up_after(limit: Duration) {
 
 /// Measures everything that was asked for; gives how many measurements failed.
 fn run(arguments: &Arguments) -> Result<usize, Error> {
-    let selected = schemes::select(&arguments.schemes)?;
+    let all = if arguments.combinations { schemes::combinations() } else { schemes::SCHEMES };
+    let selected = schemes::select(all, &arguments.schemes)?;
     let configurations = measure::configurations(arguments.quick);
     let begin = Instant::now();
-    let gpu = Gpu::open()?;
+    let gpu = Gpu::open(&selected)?;
     println!("{}, kernels loaded in {:.1} s", gpu.name, begin.elapsed().as_secs_f64());
     let mut memory = measure::memory(&gpu, &selected, &configurations)?;
-    let header = Header::new("record-cost", &gpu.name, gpu.sm_count);
-    let mut lines = JsonLines::create(arguments.out.join("record-cost.jsonl"), &header)?;
+    let measurement = if arguments.combinations { COMBINATIONS } else { RECORD_COST };
+    let header = Header::new(measurement, &gpu.name, gpu.sm_count);
+    let mut lines = JsonLines::create(arguments.out.join(format!("{measurement}.jsonl")), &header)?;
     println!("{}", head());
     let mut failed = 0;
     for scheme in selected {
@@ -90,6 +97,10 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
             lines.push(&point)?;
             failed += usize::from(point.failed.is_some());
         }
+    }
+    if arguments.combinations {
+        println!("done in {:.1} s", begin.elapsed().as_secs_f64());
+        return Ok(failed);
     }
     // Frees the memory before sessions for many launches ask for theirs.
     drop(memory);

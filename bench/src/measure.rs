@@ -8,11 +8,15 @@ use crate::Error;
 use crate::check::{self, Expected};
 use crate::gpu::{Blocks, Gpu, Loaded, Memory, Rooms, blocks_that_fit, registers};
 use crate::point::Point;
-use crate::schemes::{Format, Scheme, Writes};
+use crate::schemes::{Format, Kernels, Plan, Recorders, Scheme, Writes};
 use crate::statistics::{line, median, spread};
 
 /// Iterations of a timed launch.
 pub const ITERATIONS: u32 = 1024;
+/// The same of the combinations whose records go over the bus to the host, which takes a hundred times as
+/// long and more, and of those by all lanes.
+const ITERATIONS_HOSTED: u32 = 256;
+const ITERATIONS_HOSTED_LANES: u32 = 16;
 /// How often each kernel is timed.
 const LAUNCHES: usize = 7;
 /// So many regions, about, are checked one by one: a launch of more iterations than that takes is
@@ -50,6 +54,18 @@ pub fn configurations(quick: bool) -> Vec<Configuration> {
         }
     }
     all
+}
+
+/// Iterations of a timed launch of this scheme.
+fn iterations(scheme: &Scheme) -> u32 {
+    match (scheme.kernels, scheme.writes) {
+        (
+            Kernels::HostedCombinations,
+            Writes::Session(Plan { recorders: Recorders::Thread, .. }),
+        ) => ITERATIONS_HOSTED_LANES,
+        (Kernels::HostedCombinations, _) => ITERATIONS_HOSTED,
+        _ => ITERATIONS,
+    }
 }
 
 /// Bytes of a room that takes all regions of so many iterations.
@@ -136,12 +152,13 @@ fn fill(
     let blocks = blocks(gpu, configuration);
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
     point.registers = Some(registers(&busiest)?);
+    let iterations = iterations(scheme);
     let mut times = Vec::new();
     {
-        let mut session = session(gpu, scheme, blocks, ITERATIONS)?;
+        let mut session = session(gpu, scheme, blocks, iterations)?;
         for recorded in RECORDED {
             let function = gpu.kernel(scheme, configuration.body, recorded)?;
-            let rooms = rooms(scheme, blocks, ITERATIONS);
+            let rooms = rooms(scheme, blocks, iterations);
             let mut of_launches = Times { recorded, ..Times::default() };
             // Once more than is timed: the first launch fetches the kernel's code.
             for launch in 0..=LAUNCHES {
@@ -151,11 +168,11 @@ fn fill(
                 memory.zero(gpu, rooms)?;
                 // SAFETY: a kernel of the template; the rooms are for so many iterations.
                 unsafe {
-                    memory.launch(gpu, session.as_mut(), &function, blocks, rooms, ITERATIONS)
+                    memory.launch(gpu, session.as_mut(), &function, blocks, rooms, iterations)
                 }?;
                 if launch > 0 {
                     let (cycles, flushes) = memory.cycles(gpu, blocks.warps_of_grid())?;
-                    of_launches.push(&cycles, &flushes);
+                    of_launches.push(iterations, &cycles, &flushes);
                 }
             }
             times.push(of_launches);
@@ -180,8 +197,8 @@ struct Times {
 }
 
 impl Times {
-    fn push(&mut self, cycles: &[u64], flushes: &[u64]) {
-        let iterations = f64::from(ITERATIONS);
+    fn push(&mut self, iterations: u32, cycles: &[u64], flushes: &[u64]) {
+        let iterations = f64::from(iterations);
         let mean = |cycles: &[u64]| {
             cycles.iter().map(|&cycles| cycles as f64).sum::<f64>() / cycles.len() as f64
         };
@@ -219,7 +236,7 @@ fn session<'g>(
     iterations: u32,
 ) -> Result<Option<ModuleSession<'g>>, Error> {
     let Writes::Session(plan) = scheme.writes else { return Ok(None) };
-    let words = plan.words.unwrap_or(iterations * REGIONS * plan.recorded.words());
+    let words = plan.words.unwrap_or(iterations * REGIONS * plan.words_of_body());
     let profiler = Profiler::builder()
         .words_per_warp(words)
         .words_per_lane(words)
@@ -324,7 +341,7 @@ mod tests {
     #[test]
     fn times_are_those_of_an_iteration() {
         let mut times = Times::default();
-        times.push(&[1024, 2048, 3072], &[10, 20, 60]);
+        times.push(1024, &[1024, 2048, 3072], &[10, 20, 60]);
         assert_eq!((times.means, times.longest), (vec![2.0], vec![3.0]));
         assert_eq!(times.flushes, [30.0]);
     }

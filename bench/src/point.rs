@@ -2,10 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What a file of what regions cost says that it holds.
+pub const RECORD_COST: &str = "record-cost";
+/// The same of every strategy with every clock, kind of record and buffer.
+pub const COMBINATIONS: &str = "record-combinations";
+
 /// The first line of a file of results: what it was measured on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// What the lines below are: `record-cost` or `launch`.
+    /// What the lines below are: [`RECORD_COST`], [`COMBINATIONS`] or `launch`.
     pub measurement: String,
     /// When, in UTC.
     pub date: String,

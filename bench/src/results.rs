@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::Error;
-use crate::point::{Header, Point};
+use crate::point::{COMBINATIONS, Header, Point, RECORD_COST};
 use crate::report::file_error;
 
 /// All that a file of results says.
@@ -43,7 +43,7 @@ impl Results {
         let (_, first) = lines.next().ok_or_else(|| bad(0, "it is empty".to_owned()))?;
         let header: Header =
             serde_json::from_str(first).map_err(|error| bad(0, error.to_string()))?;
-        if header.measurement != "record-cost" {
+        if ![RECORD_COST, COMBINATIONS].contains(&header.measurement.as_str()) {
             return Err(bad(0, format!("it holds `{}`, not `record-cost`", header.measurement)));
         }
         let mut results = Self { header, points: Vec::new() };

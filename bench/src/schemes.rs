@@ -1,5 +1,9 @@
 //! All schemes that are measured: names, kernels, and what each leaves in memory.
 
+mod combinations;
+
+pub use combinations::combinations;
+
 use profiler_host::{Keep, LaneRooms};
 
 use crate::Error;
@@ -13,8 +17,23 @@ pub struct Scheme {
     pub kernel: &'static str,
     /// What it writes, and where.
     pub writes: Writes,
-    /// Whether its instructions begin with sm_90.
-    pub needs_hopper: bool,
+    /// Which module its kernels are in.
+    pub kernels: Kernels,
+}
+
+/// A module of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// All that are in no other one.
+    Common,
+    /// Those whose records go to memory of the host.
+    Hosted,
+    /// Those whose instructions begin with sm_90.
+    Hopper,
+    /// Those of every strategy with every clock and every kind of record.
+    Combinations,
+    /// The same whose records go to memory of the host.
+    HostedCombinations,
 }
 
 /// What a scheme writes.
@@ -110,25 +129,6 @@ pub enum Recorded {
     Token,
     /// A mark behind the body.
     Mark,
-    /// A region in memory of the host: a record at its begin, and one at its end.
-    HostedRegion,
-}
-
-impl Recorded {
-    /// Words of a room that it takes.
-    #[must_use]
-    pub fn words(self) -> u32 {
-        match self {
-            Self::Region | Self::Token | Self::Mark => 2,
-            Self::RegionWithValue | Self::HostedRegion => 4,
-        }
-    }
-
-    /// Records that it is, besides values.
-    #[must_use]
-    pub fn records(self) -> u64 {
-        if self == Self::HostedRegion { 2 } else { 1 }
-    }
 }
 
 /// A session's options, and what its trace must then hold.
@@ -138,21 +138,27 @@ pub struct Plan {
     pub recorders: Recorders,
     /// What is recorded.
     pub recorded: Recorded,
+    /// Whether the host reads meanwhile: a region is then a record at its begin and one at its end.
+    pub hosted: bool,
     /// What is kept, if the rooms are too small.
     pub keep: Keep,
     /// Words of a lane's room; `None` for all records of the run.
     pub words: Option<u32>,
 }
 
-impl Scheme {
-    /// Whether its kernels are those whose records go to memory of the host.
-    #[must_use]
-    pub fn is_hosted(&self) -> bool {
-        matches!(self.writes, Writes::Session(Plan { recorded: Recorded::HostedRegion, .. }))
-    }
-}
-
 impl Plan {
+    /// Records that a body is, besides values.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        if self.hosted && self.recorded != Recorded::Mark { 2 } else { 1 }
+    }
+
+    /// Words of a room that a body takes.
+    #[must_use]
+    pub fn words_of_body(&self) -> u32 {
+        2 * (self.records() as u32 + u32::from(self.recorded == Recorded::RegionWithValue))
+    }
+
     /// Which lanes need rooms.
     #[must_use]
     pub fn lane_rooms(&self) -> LaneRooms {
@@ -178,38 +184,41 @@ const fn recorded(
     recorders: Recorders,
     recorded: Recorded,
 ) -> Scheme {
-    let plan = Plan { recorders, recorded, keep: Keep::First, words: None };
-    Scheme { name, kernel, writes: Writes::Session(plan), needs_hopper: false }
+    let plan = Plan { recorders, recorded, hosted: false, keep: Keep::First, words: None };
+    Scheme { name, kernel, writes: Writes::Session(plan), kernels: Kernels::Common }
 }
 
 const fn last(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
-    last_recorded(name, kernel, recorders, Recorded::Region)
+    let words = Some(ring_words(recorders));
+    let recorded = Recorded::Region;
+    let plan = Plan { recorders, recorded, hosted: false, keep: Keep::Last, words };
+    Scheme { name, kernel, writes: Writes::Session(plan), kernels: Kernels::Common }
 }
 
-const fn last_recorded(
-    name: &'static str,
-    kernel: &'static str,
-    recorders: Recorders,
-    recorded: Recorded,
-) -> Scheme {
-    let words = match recorders {
+const fn hosted(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
+    let words = Some(ring_words(recorders));
+    let recorded = Recorded::Region;
+    let plan = Plan { recorders, recorded, hosted: true, keep: Keep::Last, words };
+    Scheme { name, kernel, writes: Writes::Session(plan), kernels: Kernels::Hosted }
+}
+
+const fn ring_words(recorders: Recorders) -> u32 {
+    match recorders {
         Recorders::Thread => LANE_RING_WORDS,
         _ => RING_WORDS,
-    };
-    let plan = Plan { recorders, recorded, keep: Keep::Last, words: Some(words) };
-    Scheme { name, kernel, writes: Writes::Session(plan), needs_hopper: false }
+    }
 }
 
 const fn rooms(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Rooms(format), needs_hopper: false }
+    Scheme { name, kernel, writes: Writes::Rooms(format), kernels: Kernels::Common }
 }
 
 const fn hopper(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Rooms(format), needs_hopper: true }
+    Scheme { name, kernel, writes: Writes::Rooms(format), kernels: Kernels::Hopper }
 }
 
 const fn nothing(name: &'static str, kernel: &'static str) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Nothing, needs_hopper: false }
+    Scheme { name, kernel, writes: Writes::Nothing, kernels: Kernels::Common }
 }
 
 /// All schemes, in the order in which they are measured.
@@ -235,7 +244,7 @@ pub const SCHEMES: &[Scheme] = &[
     recorded("value", "value", Recorders::Warp, Recorded::RegionWithValue),
     recorded("token", "token", Recorders::Warp, Recorded::Token),
     recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
-    last_recorded("host-keep-last", "hosted", Recorders::Warp, Recorded::HostedRegion),
+    hosted("host-keep-last", "hosted", Recorders::Warp),
     // Other forms of a record.
     rooms("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
     rooms("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),
@@ -269,20 +278,20 @@ pub const SCHEMES: &[Scheme] = &[
     rooms("sm-profiler", "sm-profiler", Format::Events40),
 ];
 
-/// The schemes of these names, in the order of [`SCHEMES`]; all where none is named.
+/// Those of these names, in the order in which `all` has them; all where none is named.
 ///
 /// # Errors
 ///
 /// [`Error::NoScheme`].
-pub fn select(names: &[String]) -> Result<Vec<&'static Scheme>, Error> {
+pub fn select<'s>(all: &'s [Scheme], names: &[String]) -> Result<Vec<&'s Scheme>, Error> {
     if let Some(unknown) =
-        names.iter().find(|name| SCHEMES.iter().all(|scheme| scheme.name != name.as_str()))
+        names.iter().find(|name| all.iter().all(|scheme| scheme.name != name.as_str()))
     {
-        let available: Vec<&str> = SCHEMES.iter().map(|scheme| scheme.name).collect();
+        let available: Vec<&str> = all.iter().map(|scheme| scheme.name).collect();
         return Err(Error::NoScheme { name: unknown.clone(), available: available.join(", ") });
     }
     let named = |scheme: &&Scheme| names.iter().any(|name| name == scheme.name);
-    Ok(SCHEMES.iter().filter(|scheme| names.is_empty() || named(scheme)).collect())
+    Ok(all.iter().filter(|scheme| names.is_empty() || named(scheme)).collect())
 }
 
 #[cfg(test)]
@@ -299,10 +308,10 @@ mod tests {
 
     #[test]
     fn schemes_are_selected_by_name() {
-        assert_eq!(select(&[]).expect("all").len(), SCHEMES.len());
-        let two = select(&["default".to_owned(), "floor".to_owned()]).expect("two");
+        assert_eq!(select(SCHEMES, &[]).expect("all").len(), SCHEMES.len());
+        let two = select(SCHEMES, &["default".to_owned(), "floor".to_owned()]).expect("two");
         assert_eq!(two.iter().map(|scheme| scheme.name).collect::<Vec<_>>(), ["floor", "default"]);
-        let error = select(&["flor".to_owned()]).expect_err("there is none").to_string();
+        let error = select(SCHEMES, &["flor".to_owned()]).expect_err("there is none").to_string();
         assert!(error.starts_with("there is no scheme `flor`; there are unannotated, floor"));
     }
 }

@@ -35,6 +35,10 @@ pub const SUMMARY: [&str; 16] = [
 pub const RESULTS: &str = "docs/measurements/record-cost.jsonl";
 /// The texts that show a table, likewise.
 pub const TEXTS: [&str; 2] = ["README.md", "docs/measurements/record-cost.md"];
+/// The text that shows the table of every combination, likewise.
+pub const COMBINATIONS_TEXT: &str = "docs/measurements/record-combinations.md";
+/// The committed results of these, likewise.
+pub const COMBINATIONS_RESULTS: &str = "docs/measurements/record-combinations.jsonl";
 /// The picture, likewise.
 pub const PICTURE: &str = "docs/images/record-cost.svg";
 

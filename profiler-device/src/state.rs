@@ -248,8 +248,7 @@ impl State {
     /// The low half of the next unit's address.
     #[inline(always)]
     fn low(&self) -> u32 {
-        let byte = descriptor::room_byte(self.cursor.get(), self.room.mask);
-        hardware::hold(self.room.low() | byte)
+        hardware::unit_low(self.room.low(), self.cursor.get(), self.room.mask)
     }
 
     /// The address of the next unit. Asked for *after* the stamp: there it costs no time, as the store

@@ -50,11 +50,15 @@ Commands:
               `run.sh OUT_DIR` on a machine with an NVIDIA GPU runs it
   gpu-bench   Collect in target/gpu-bench the programs that measure what one recorded region costs,
               here and in other profilers: `run.sh OUT_DIR` on a machine with an NVIDIA GPU
+  gpu-combinations
+              Collect in target/gpu-combinations the program that measures it for every strategy,
+              clock, kind of record and buffer: `run.sh --combinations OUT_DIR` there
   gpu-agreement
               Collect in target/gpu-agreement the program that runs random programs on the GPU and
               on the emulator: `run.sh OUT_DIR [SECONDS [SEED]]` on a machine with an NVIDIA GPU
-  cost-table  Write the table of RECORD_COST_JSONL, which that made, into README.md and
-              docs/measurements/record-cost.md, and draw docs/images/record-cost.svg
+  cost-table  Write the table of a file that these made: of record-cost.jsonl into README.md and
+              docs/measurements/record-cost.md, and draw docs/images/record-cost.svg, of
+              record-combinations.jsonl into docs/measurements/record-combinations.md
   host-bench  Measure decoding, exports, statistics and reports of captures of up to 10^7 records,
               and write docs/measurements/host-side.jsonl and the tables of host-side.md; with
               --quick on small captures, and into target/host-bench
@@ -99,6 +103,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),
         "gpu-bench" => program::BENCH.make(),
+        "gpu-combinations" => program::COMBINATIONS.make(),
         "gpu-agreement" => program::AGREEMENT.make(),
         "abuse-table" => abuse_table::table(rest),
         "cost-table" => cost_table::table(rest),

@@ -8,12 +8,10 @@ use serde_json::Value;
 use crate::command::Run;
 use crate::{Error, bundle, cargo, root, target, tools};
 
-/// What a bundle may weigh.
-const BYTES_MAX: u64 = 60 << 20;
-
 /// A program that is bundled.
 pub(crate) struct Program {
     package: &'static str,
+    features: &'static [&'static str],
     binary: &'static str,
     ptx: &'static str,
     /// The package's folder, and the files in it that the bundle holds as they are.
@@ -21,36 +19,55 @@ pub(crate) struct Program {
     scripts: &'static [&'static str],
     /// The bundle's folder in target.
     bundle: &'static str,
+    /// What the bundle may weigh.
+    bytes_max: u64,
 }
 
 /// What one recorded region costs.
 pub(crate) const BENCH: Program = Program {
     package: "profiler-bench",
+    features: &[],
     binary: "record-cost",
     ptx: "bench_kernels.ptx",
     folder: "bench",
     scripts: &["run.sh", "proton.py"],
     bundle: "gpu-bench",
+    bytes_max: 60 << 20,
+};
+
+/// What one costs by every strategy with every clock, kind of record and buffer: the same program with
+/// more kernels, of which the program and its PTX, as text, have 80 MB.
+pub(crate) const COMBINATIONS: Program = Program {
+    features: &["combinations"],
+    ptx: "bench_combinations.ptx",
+    scripts: &["run.sh"],
+    bundle: "gpu-combinations",
+    bytes_max: 120 << 20,
+    ..BENCH
 };
 
 /// Whether times are true.
 pub(crate) const TRUTH: Program = Program {
     package: "profiler-truth",
+    features: &[],
     binary: "truth",
     ptx: "truth_kernels.ptx",
     folder: "truth",
     scripts: &["run.sh", "proton.py"],
     bundle: "gpu-truth",
+    bytes_max: 60 << 20,
 };
 
 /// Whether random programs record what they should.
 pub(crate) const AGREEMENT: Program = Program {
     package: "profiler-agreement",
+    features: &[],
     binary: "agreement",
     ptx: "programs.ptx",
     folder: "agreement",
     scripts: &["run.sh"],
     bundle: "gpu-agreement",
+    bytes_max: 60 << 20,
 };
 
 impl Program {
@@ -59,6 +76,7 @@ impl Program {
         let tools = tools::install()?;
         let messages = cargo()
             .args(["build", "--release", "--package", self.package, "--bin", self.binary])
+            .args(["--features", &self.features.join(",")])
             .args(["--message-format", "json-render-diagnostics"])
             .envs(tools.variables())
             .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
@@ -80,8 +98,9 @@ impl Program {
         }
         Run::new("chmod").arg("755").arg(bundle.join("run.sh")).run()?;
         std::fs::write(bundle.join("VERSION"), bundle::version()?)?;
-        if bytes > BYTES_MAX {
-            return Err(format!("the bundle has {bytes} bytes, more than {BYTES_MAX}").into());
+        if bytes > self.bytes_max {
+            let message = format!("the bundle has {bytes} bytes, more than {}", self.bytes_max);
+            return Err(message.into());
         }
         println!("{} ({} KiB): run.sh OUT_DIR runs it", bundle.display(), bytes >> 10);
         Ok(())

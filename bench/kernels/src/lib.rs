@@ -11,26 +11,38 @@
 
 pub mod format;
 
-#[cfg(all(target_arch = "nvptx64", not(feature = "host-buffer")))]
+#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
 #[cfg_attr(feature = "hopper", allow(dead_code, unused_imports, reason = "it is for all kernels"))]
 mod forms;
 #[cfg(all(target_arch = "nvptx64", feature = "hopper"))]
 mod hopper;
 #[cfg(target_arch = "nvptx64")]
 #[cfg_attr(
-    any(feature = "host-buffer", feature = "hopper"),
+    any(feature = "host-buffer", feature = "hopper", feature = "combinations"),
     allow(dead_code, reason = "it is for all kernels")
 )]
 mod instructions;
-#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "hopper"))))]
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
+))]
 mod launch;
 #[cfg(all(target_arch = "nvptx64", not(feature = "hopper")))]
-#[cfg_attr(feature = "host-buffer", allow(dead_code, unused_macros, reason = "as above"))]
+#[cfg_attr(
+    any(feature = "host-buffer", feature = "combinations"),
+    allow(dead_code, unused_macros, reason = "as above")
+)]
 mod ours;
-#[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "hopper"))))]
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
+))]
 mod peers;
 #[cfg(target_arch = "nvptx64")]
-#[cfg_attr(feature = "host-buffer", allow(unused_macros, unused_imports, reason = "as above"))]
+#[cfg_attr(
+    any(feature = "host-buffer", feature = "combinations"),
+    allow(unused_macros, unused_imports, reason = "as above")
+)]
 mod template;
 
 /// Dependent multiply-adds in a body: each scheme has kernels for both.

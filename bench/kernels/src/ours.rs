@@ -87,26 +87,30 @@ scheme! {
 }
 
 /// Makes the kernels of one of the schemes, as `template::kernels` does: `#[profiled]` with these
-/// options.
+/// options. The scheme's name is that of the module, behind the words of `in [..]` where it is one of
+/// many.
 macro_rules! kernels {
     ($($name:ident => [$($options:tt)*] $scheme:ident;)*) => {
+        kernels! { in [] $($name => [$($options)*] $scheme;)* }
+    };
+    (in $outer:tt $($name:ident => [$($options:tt)*] $scheme:ident;)*) => {
         $(mod $name {
             use super::$scheme;
             #[allow(unused_imports, reason = "only some strategies name the lane")]
             use crate::instructions::lane;
 
-            kernels!(@one $name [$($options)*] $scheme; n8_e0 8 0);
-            kernels!(@one $name [$($options)*] $scheme; n8_e1 8 1);
-            kernels!(@one $name [$($options)*] $scheme; n8_e2 8 2);
-            kernels!(@one $name [$($options)*] $scheme; n8_e4 8 4);
-            kernels!(@one $name [$($options)*] $scheme; n128_e0 128 0);
-            kernels!(@one $name [$($options)*] $scheme; n128_e1 128 1);
-            kernels!(@one $name [$($options)*] $scheme; n128_e2 128 2);
-            kernels!(@one $name [$($options)*] $scheme; n128_e4 128 4);
+            kernels!(@one $outer $name [$($options)*] $scheme; n8_e0 8 0);
+            kernels!(@one $outer $name [$($options)*] $scheme; n8_e1 8 1);
+            kernels!(@one $outer $name [$($options)*] $scheme; n8_e2 8 2);
+            kernels!(@one $outer $name [$($options)*] $scheme; n8_e4 8 4);
+            kernels!(@one $outer $name [$($options)*] $scheme; n128_e0 128 0);
+            kernels!(@one $outer $name [$($options)*] $scheme; n128_e1 128 1);
+            kernels!(@one $outer $name [$($options)*] $scheme; n128_e2 128 2);
+            kernels!(@one $outer $name [$($options)*] $scheme; n128_e4 128 4);
         })*
     };
     (
-        @one $name:ident [$($options:tt)*] $scheme:ident;
+        @one [$($outer:ident)*] $name:ident [$($options:tt)*] $scheme:ident;
         $kernel:ident $body:literal $recorded:literal
     ) => {
         /// One kernel of the scheme.
@@ -116,7 +120,7 @@ macro_rules! kernels {
         /// `cycles` must be valid for two numbers for each warp of the grid; blocks must have one
         /// dimension and whole warps.
         #[profiler_device::profiled($($options)*)]
-        #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($kernel)))]
+        #[unsafe(export_name = concat!($(stringify!($outer), "_",)* stringify!($name), "_", stringify!($kernel)))]
         pub(crate) unsafe extern "ptx-kernel" fn $kernel(
             cycles: *mut u64,
             _buffer: *mut u8,
@@ -131,12 +135,12 @@ macro_rules! kernels {
     };
 }
 
-#[cfg(feature = "host-buffer")]
+#[cfg(all(feature = "host-buffer", not(feature = "combinations")))]
 kernels! {
     hosted => [buffer = host] Region;
 }
 
-#[cfg(not(feature = "host-buffer"))]
+#[cfg(not(any(feature = "host-buffer", feature = "combinations")))]
 kernels! {
     default => [] Region;
     globaltimer => [clock = globaltimer] Region;
@@ -150,3 +154,45 @@ kernels! {
     token => [] Token;
     mark => [] Mark;
 }
+
+/// Makes the kernels of every strategy with every clock and every kind of record, to each of which these
+/// options are added.
+#[cfg(feature = "combinations")]
+macro_rules! combinations {
+    ($options:tt) => {
+        combinations! {
+            warp $options [by = warp];
+            warp_index $options [by = warp(0)];
+            warp_group $options [by = warp_group];
+            block $options [by = block];
+            thread $options [by = thread];
+            elected $options [by = elected];
+            when $options [by = when(lane() == 0)];
+        }
+    };
+    ($($strategy:ident [$($options:tt)*] [$($by:tt)*];)*) => {
+        $(mod $strategy {
+            combinations!(@records $strategy cycles [$($by)*, clock = cycles, $($options)*]);
+            combinations!(@records $strategy globaltimer [$($by)*, clock = globaltimer, $($options)*]);
+        })*
+    };
+    (@records $strategy:ident $clock:ident $options:tt) => {
+        mod $clock {
+            use crate::ours::{Mark, Region, RegionWithValue, RegionWithWait, Token};
+
+            kernels! {
+                in [$strategy $clock]
+                region => $options Region;
+                value => $options RegionWithValue;
+                wait => $options RegionWithWait;
+                token => $options Token;
+                mark => $options Mark;
+            }
+        }
+    };
+}
+
+#[cfg(all(feature = "combinations", not(feature = "host-buffer")))]
+combinations!([]);
+#[cfg(all(feature = "combinations", feature = "host-buffer"))]
+combinations!([buffer = host]);

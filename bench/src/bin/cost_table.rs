@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
+use profiler_bench::point::COMBINATIONS;
 use profiler_bench::results::Results;
 use profiler_bench::{plot, table};
 
@@ -37,14 +38,17 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let results = Results::read(&arguments.results).map_err(|error| error.to_string())?;
     // All are made before any is written, so that none is changed where one has no marks.
     let mut files = Vec::new();
-    for text in table::TEXTS {
+    let is_combinations = results.header.measurement == COMBINATIONS;
+    let texts = if is_combinations { &[table::COMBINATIONS_TEXT][..] } else { &table::TEXTS };
+    for text in texts {
         let path = arguments.root.join(text);
         let old = std::fs::read_to_string(&path).map_err(at(&path))?;
         let new = table::insert(&old, &results).map_err(|error| format!("{text}: {error}"))?;
         files.push((path, new));
     }
-    let picture = arguments.root.join(table::PICTURE);
-    files.push((picture, plot::svg(&results)?));
+    if !is_combinations {
+        files.push((arguments.root.join(table::PICTURE), plot::svg(&results)?));
+    }
     for (path, text) in files {
         std::fs::write(&path, text).map_err(at(&path))?;
         println!("{}", path.display());

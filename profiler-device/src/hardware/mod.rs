@@ -187,5 +187,5 @@ pub(crate) use imp::{
     Place, all_together, are_alike, atomic_add_u64, broadcast, clock64_after, cluster_rank,
     converge, count_if, ending_together, globaltimer_after, hold, is_unwinding, opaque,
     order_before_host, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
-    store_unit_if, store_word, unit_address,
+    store_unit_if, store_word, unit_address, unit_low,
 };

@@ -89,6 +89,12 @@ pub(crate) unsafe fn store_unit_if(
 
 /// See the PTX side.
 #[cfg(feature = "enabled")]
+pub(crate) fn unit_low(room: u32, cursor: u32, mask: u32) -> u32 {
+    room | profiler_wire::descriptor::room_byte(cursor, mask)
+}
+
+/// See the PTX side.
+#[cfg(feature = "enabled")]
 pub(crate) fn unit_address(room: u64, low: u32, _kept: u32) -> u64 {
     room & !u64::from(u32::MAX) | u64::from(low)
 }

@@ -83,6 +83,7 @@ const LIST: [(&str, Functions); 4] = [
             ("store_unit", ROOMS),
             ("store_unit_if", ROOMS),
             ("unit_address", ROOMS),
+            ("unit_low", ROOMS),
             ("store_word", ROOMS),
             ("thread_index", REGISTERS),
             ("tid_x", REGISTERS),

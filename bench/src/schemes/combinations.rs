@@ -1,0 +1,79 @@
+//! Every strategy with every clock, every kind of record and every buffer.
+
+use std::sync::LazyLock;
+
+use profiler_host::Keep;
+
+use super::{Kernels, Plan, Recorded, Recorders, Scheme, Writes, ring_words};
+
+/// As the kernels are named, and who records by them.
+const STRATEGIES: [(&str, Recorders); 7] = [
+    ("warp", Recorders::Warp),
+    ("warp-index", Recorders::Block),
+    ("warp-group", Recorders::WarpGroup),
+    ("block", Recorders::Block),
+    ("thread", Recorders::Thread),
+    ("elected", Recorders::Warp),
+    ("when", Recorders::Warp),
+];
+const CLOCKS: [&str; 2] = ["cycles", "globaltimer"];
+const RECORDS: [(&str, Recorded); 5] = [
+    ("region", Recorded::Region),
+    ("value", Recorded::RegionWithValue),
+    ("wait", Recorded::Region),
+    ("token", Recorded::Token),
+    ("mark", Recorded::Mark),
+];
+
+/// All of them, named `strategy-clock-record-buffer`. Where every lane may record, rooms for all records
+/// would take too much memory, and over the bus all of them too much time: there the last ones are kept.
+#[must_use]
+pub fn combinations() -> &'static [Scheme] {
+    static ALL: LazyLock<Vec<Scheme>> = LazyLock::new(|| {
+        let mut all = Vec::new();
+        for (buffer, hosted) in [("global", false), ("host", true)] {
+            for (strategy, recorders) in STRATEGIES {
+                for clock in CLOCKS {
+                    for (record, recorded) in RECORDS {
+                        let kernel = format!("{strategy}-{clock}-{record}");
+                        let is_ring = hosted || recorders == Recorders::Thread;
+                        let plan = Plan {
+                            recorders,
+                            recorded,
+                            hosted,
+                            keep: if is_ring { Keep::Last } else { Keep::First },
+                            words: is_ring.then(|| ring_words(recorders)),
+                        };
+                        all.push(Scheme {
+                            name: format!("{kernel}-{buffer}").leak(),
+                            kernel: kernel.leak(),
+                            writes: Writes::Session(plan),
+                            kernels: match hosted {
+                                true => Kernels::HostedCombinations,
+                                false => Kernels::Combinations,
+                            },
+                        });
+                    }
+                }
+            }
+        }
+        all
+    });
+    &ALL
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::combinations;
+
+    #[test]
+    fn all_are_there_and_distinct() {
+        let names: BTreeSet<&str> = combinations().iter().map(|scheme| scheme.name).collect();
+        assert_eq!(names.len(), 7 * 2 * 5 * 2);
+        assert!(names.contains("warp-index-globaltimer-value-host"), "{names:?}");
+        let one = combinations().iter().find(|scheme| scheme.name == "thread-cycles-mark-global");
+        assert_eq!(one.map(|scheme| scheme.kernel), Some("thread-cycles-mark"));
+    }
+}
