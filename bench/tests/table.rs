@@ -4,7 +4,9 @@ use std::path::Path;
 
 use profiler_bench::plot;
 use profiler_bench::results::Results;
-use profiler_bench::table::{Extent, PICTURE, RESULTS, TEXTS, insert, table};
+use profiler_bench::table::{
+    COMBINATIONS_RESULTS, COMBINATIONS_TEXT, Extent, PICTURE, RESULTS, TEXTS, insert, table,
+};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -121,6 +123,11 @@ fn what_is_committed_is_of_the_committed_results() {
         let made = insert(&committed, &results).expect(text);
         assert!(made == committed, "{text} is not of {RESULTS}: {cure}");
     }
+    let combinations =
+        Results::read(&root().join(COMBINATIONS_RESULTS)).expect(COMBINATIONS_RESULTS);
+    let committed = std::fs::read_to_string(root().join(COMBINATIONS_TEXT)).expect("a text");
+    let made = insert(&committed, &combinations).expect(COMBINATIONS_TEXT);
+    assert!(made == committed, "{COMBINATIONS_TEXT} is not of {COMBINATIONS_RESULTS}: likewise");
     let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
     assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {cure}");
 }
