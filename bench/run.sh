@@ -34,9 +34,10 @@ BENCH_DRIVER=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/de
 export BENCH_DATE BENCH_COMMIT BENCH_DRIVER=${BENCH_DRIVER:-unknown}
 
 if [ ${#combinations[@]} -ne 0 ]; then
-    timeout --kill-after=10s 900s "$bundle/record-cost" --combinations "${quick[@]}" --limit 880 --out "$out" 2>&1 |
+    timeout --kill-after=10s 900s "$bundle/record-cost" --combinations "${quick[@]}" --out "$out" 2>&1 |
         tee "$out/record-combinations.txt"
-    exit "${PIPESTATUS[0]}"
+    [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
+    exit "$failed"
 fi
 timeout --kill-after=10s 300s "$bundle/record-cost" "${quick[@]}" --out "$out" 2>&1 | tee "$out/record-cost.txt"
 [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1

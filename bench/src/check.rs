@@ -305,18 +305,17 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
             if count > of_lane {
                 return Err(format!("{place} lane {lane}: {count} regions of {of_lane}"));
             }
+            // A ring has room for so many bodies, at least.
+            let room = plan.words.map_or(0, |words| u64::from(words / plan.words_of_body()));
+            if should && count < of_lane.min(room) {
+                return Err(format!("{place} lane {lane}: {count} regions in a room for {room}"));
+            }
             in_order(regions, of_lane - count, expected.recorded, u64::BITS)
                 .map_err(|wrong| format!("{place} lane {lane}: {wrong}"))?;
         }
         let records = plan.records();
         let (kept, emitted) = (records * kept, records * lanes * of_lane);
-        // A ring that is not a multiple of what a body writes may begin within one: its end is then no
-        // region any more.
-        let cut = match plan.words {
-            Some(words) if !words.is_multiple_of(plan.words_of_body()) => lanes * (records - 1),
-            _ => 0,
-        };
-        if !(emitted.saturating_sub(cut)..=emitted).contains(&(kept + warp.lost)) {
+        if kept + warp.lost != emitted {
             return Err(format!("{place}: {kept} kept and {} lost of {emitted}", warp.lost));
         }
         if plan.words.is_none() && warp.lost > 0 {

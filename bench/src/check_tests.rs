@@ -181,6 +181,15 @@ pub(super) extern "ptx-kernel" fn hosted_regions(iterations: u32) {
     }
 }
 
+/// The same, with a value.
+#[profiled(buffer = host)]
+pub(super) extern "ptx-kernel" fn hosted_values(iterations: u32) {
+    for _ in 0..iterations {
+        profile_region!("first", value = 1_u32, {});
+        profile_region!("second", value = 2_u32, {});
+    }
+}
+
 fn plan(keep: Keep, words: Option<u32>) -> Plan {
     Plan { recorders: Recorders::Warp, recorded: Recorded::Region, hosted: false, keep, words }
 }
@@ -224,7 +233,35 @@ fn a_region_in_memory_of_the_host_is_two_records() {
     assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
     let one = Plan { hosted: false, ..plan };
     let wrong = trace(&found, &one, &EXPECTED).expect_err("twice as many were lost");
+    assert_eq!(wrong, "block 0 warp 0 lane 0: 8 regions in a room for 16");
+    let one = Plan { words: Some(16), ..one };
+    let wrong = trace(&found, &one, &EXPECTED).expect_err("likewise");
     assert_eq!(wrong, "block 0 warp 0: 8 kept and 112 lost of 64");
+}
+
+#[test]
+fn a_ring_may_begin_within_a_body() {
+    let recorded = Recorded::RegionWithValue;
+    let plan = Plan { recorded, hosted: true, ..plan(Keep::Last, Some(32)) };
+    // 16 units: the value of a body whose records are lost, and five bodies of three.
+    let mut found = run(&plan, hosted_values, 32);
+    assert_eq!(found.warps[0].regions.len(), 5);
+    assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
+    found.warps[0].lost -= 1;
+    let wrong = trace(&found, &plan, &EXPECTED).expect_err("one is not counted");
+    assert_eq!(wrong, "block 0 warp 0: 10 kept and 117 lost of 128");
+}
+
+#[test]
+fn a_ring_that_kept_too_little_is_found() {
+    let plan = plan(Keep::Last, Some(16));
+    let mut found = run(&plan, regions_in_order, 32);
+    let warp = &mut found.warps[0];
+    assert_eq!(warp.regions.len(), 8);
+    warp.regions.remove(0);
+    warp.lost += 1;
+    let wrong = trace(&found, &plan, &EXPECTED).expect_err("there was room for eight");
+    assert_eq!(wrong, "block 0 warp 0 lane 0: 7 regions in a room for 8");
 }
 
 #[test]

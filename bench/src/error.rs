@@ -10,6 +10,12 @@ pub enum Error {
          build again"
     )]
     NoPtx,
+    /// Built without the kernels that were asked for.
+    #[error(
+        "this program was built without the kernels of `--combinations`: `cargo xtask \
+         gpu-combinations` collects one that has them"
+    )]
+    NoCombinations,
     /// The driver refused something.
     #[error("{doing} failed: {reason}")]
     Cuda {
@@ -41,6 +47,16 @@ pub enum Error {
         /// All schemes.
         available: String,
     },
+    /// A scheme of the other set.
+    #[error("`{name}` is {belongs} of `--combinations`: {cure} that option")]
+    OtherSet {
+        /// What was asked for.
+        name: String,
+        /// Whether it is `one` or `none`.
+        belongs: &'static str,
+        /// What to do about it.
+        cure: &'static str,
+    },
     /// A file of results could not be read or written.
     #[error("{path}: {source}")]
     File {
@@ -50,7 +66,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file of results is not what this program writes.
-    #[error("{place}: {reason}; make the file anew with `record-cost`")]
+    #[error("{place}: {reason}; make the file anew with the program `record-cost`")]
     Results {
         /// File and line.
         place: String,

@@ -128,7 +128,8 @@ impl Gpu {
         })
     }
 
-    /// The kernels that a scheme's are among; `None` where the GPU is too old for them.
+    /// The kernels that a scheme's are among, which must be one of those given to [`Gpu::open`]; `None` where
+    /// the GPU is too old for them.
     #[must_use]
     pub fn loaded(&self, scheme: &Scheme) -> Option<&Loaded> {
         if scheme.kernels == Kernels::Common {

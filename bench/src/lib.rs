@@ -1,8 +1,8 @@
 //! What one recorded region costs: the measurement, its checks, and what is made of its figures.
 //!
 //! The program `record-cost` launches the kernels of `profiler-bench-kernels` on a GPU and writes
-//! `record-cost.jsonl` and `launch.jsonl`; `cargo xtask cost-table` makes a table and a picture of
-//! the first. `docs/measurements/record-cost.md` says how the figures are to be read.
+//! `record-cost.jsonl` and `launch.jsonl`, or `record-combinations.jsonl`; `cargo xtask cost-table` makes
+//! a table of the first and of the last, and a picture of the first. `docs/measurements/record-cost.md` says how the figures are to be read.
 
 pub mod check;
 pub mod error;

@@ -35,14 +35,15 @@ struct Arguments {
     #[arg(long, default_value = ".", value_name = "DIR")]
     out: PathBuf,
 
-    /// Give up after so many seconds
-    #[arg(long, default_value_t = 240, value_name = "SECONDS")]
-    limit: u64,
+    /// Give up after so many seconds [default: 240, with --combinations 880]
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    give_up_after(Duration::from_secs(arguments.limit));
+    let limit = arguments.limit.unwrap_or(if arguments.combinations { 880 } else { 240 });
+    give_up_after(Duration::from_secs(limit));
     match run(&arguments) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(failed) => {
@@ -67,6 +68,9 @@ fn give_up_after(limit: Duration) {
 
 /// Measures everything that was asked for; gives how many measurements failed.
 fn run(arguments: &Arguments) -> Result<usize, Error> {
+    if arguments.combinations && cfg!(not(feature = "combinations")) {
+        return Err(Error::NoCombinations);
+    }
     let all = if arguments.combinations { schemes::combinations() } else { schemes::SCHEMES };
     let selected = schemes::select(all, &arguments.schemes)?;
     let configurations = measure::configurations(arguments.quick);

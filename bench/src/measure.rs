@@ -13,8 +13,8 @@ use crate::statistics::{line, median, spread};
 
 /// Iterations of a timed launch.
 pub const ITERATIONS: u32 = 1024;
-/// The same of the combinations whose records go over the bus to the host, which takes a hundred times as
-/// long and more, and of those by all lanes.
+/// The same of the combinations whose records go over the bus to the host, which takes up to 260 times as
+/// long, and of those by all lanes.
 const ITERATIONS_HOSTED: u32 = 256;
 const ITERATIONS_HOSTED_LANES: u32 = 16;
 /// How often each kernel is timed.
@@ -261,7 +261,7 @@ fn check_all(
 ) -> Result<Option<f64>, Error> {
     let regions_of_iteration = blocks.warps_of_grid() as u32 * REGIONS;
     let iterations = (REGIONS_CHECKED / regions_of_iteration / ITERATIONS_STEP * ITERATIONS_STEP)
-        .clamp(ITERATIONS_STEP, ITERATIONS);
+        .clamp(ITERATIONS_STEP, self::iterations(scheme).max(ITERATIONS_STEP));
     let mut bytes = None;
     let mut session = session(gpu, scheme, blocks, iterations)?;
     for recorded in RECORDED.into_iter().filter(|&recorded| recorded > 0) {
@@ -298,7 +298,7 @@ fn check_all(
 #[cfg(test)]
 mod tests {
     use super::{Point, Times, configurations, room_bytes, summarise};
-    use crate::schemes::Format;
+    use crate::schemes::{Format, SCHEMES, Scheme, combinations};
 
     #[test]
     fn no_configuration_has_more_warps_than_an_sm_holds() {
@@ -339,9 +339,21 @@ mod tests {
     }
 
     #[test]
+    fn launches_over_the_bus_are_shorter() {
+        let iterations = |all: &[Scheme], name: &str| {
+            super::iterations(all.iter().find(|scheme| scheme.name == name).expect(name))
+        };
+        assert_eq!(iterations(SCHEMES, "default"), 1024);
+        assert_eq!(iterations(SCHEMES, "host-keep-last"), 1024);
+        assert_eq!(iterations(combinations(), "thread-cycles-value-global"), 1024);
+        assert_eq!(iterations(combinations(), "block-cycles-value-host"), 256);
+        assert_eq!(iterations(combinations(), "thread-cycles-value-host"), 16);
+    }
+
+    #[test]
     fn times_are_those_of_an_iteration() {
         let mut times = Times::default();
-        times.push(1024, &[1024, 2048, 3072], &[10, 20, 60]);
+        times.push(512, &[512, 1024, 1536], &[10, 20, 60]);
         assert_eq!((times.means, times.longest), (vec![2.0], vec![3.0]));
         assert_eq!(times.flushes, [30.0]);
     }

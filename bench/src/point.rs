@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a file of what regions cost says that it holds.
+/// [`Header::measurement`] of a file with the costs of all schemes.
 pub const RECORD_COST: &str = "record-cost";
-/// The same of every strategy with every clock, kind of record and buffer.
+/// Of one with those of every strategy with every clock, kind of record and buffer.
 pub const COMBINATIONS: &str = "record-combinations";
 
 /// The first line of a file of results: what it was measured on.

@@ -1,4 +1,4 @@
-//! Reading `record-cost.jsonl` back.
+//! Reading files of what regions cost back.
 
 use std::path::Path;
 
@@ -44,7 +44,13 @@ impl Results {
         let header: Header =
             serde_json::from_str(first).map_err(|error| bad(0, error.to_string()))?;
         if ![RECORD_COST, COMBINATIONS].contains(&header.measurement.as_str()) {
-            return Err(bad(0, format!("it holds `{}`, not `record-cost`", header.measurement)));
+            return Err(bad(
+                0,
+                format!(
+                    "it holds `{}`, neither `record-cost` nor `record-combinations`",
+                    header.measurement
+                ),
+            ));
         }
         let mut results = Self { header, points: Vec::new() };
         for (index, line) in lines {

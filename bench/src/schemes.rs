@@ -287,6 +287,13 @@ pub fn select<'s>(all: &'s [Scheme], names: &[String]) -> Result<Vec<&'s Scheme>
     if let Some(unknown) =
         names.iter().find(|name| all.iter().all(|scheme| scheme.name != name.as_str()))
     {
+        let is_of = |set: &[Scheme]| set.iter().any(|scheme| scheme.name == unknown.as_str());
+        for (set, belongs, cure) in [(SCHEMES, "none", "leave out"), (combinations(), "one", "add")]
+        {
+            if is_of(set) {
+                return Err(Error::OtherSet { name: unknown.clone(), belongs, cure });
+            }
+        }
         let available: Vec<&str> = all.iter().map(|scheme| scheme.name).collect();
         return Err(Error::NoScheme { name: unknown.clone(), available: available.join(", ") });
     }
@@ -298,7 +305,9 @@ pub fn select<'s>(all: &'s [Scheme], names: &[String]) -> Result<Vec<&'s Scheme>
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{SCHEMES, select};
+    use profiler_host::Keep;
+
+    use super::{Kernels, Plan, Recorded, Recorders, SCHEMES, Writes, combinations, select};
 
     #[test]
     fn names_are_distinct() {
@@ -313,5 +322,42 @@ mod tests {
         assert_eq!(two.iter().map(|scheme| scheme.name).collect::<Vec<_>>(), ["floor", "default"]);
         let error = select(SCHEMES, &["flor".to_owned()]).expect_err("there is none").to_string();
         assert!(error.starts_with("there is no scheme `flor`; there are unannotated, floor"));
+        let one = "block-cycles-mark-host".to_owned();
+        assert_eq!(select(combinations(), &[one.clone()]).expect("it is there").len(), 1);
+        let error = select(SCHEMES, &[one]).expect_err("of the others").to_string();
+        assert_eq!(error, "`block-cycles-mark-host` is one of `--combinations`: add that option");
+        let error = select(combinations(), &["floor".to_owned()]).expect_err("of the others");
+        assert_eq!(error.to_string(), "`floor` is none of `--combinations`: leave out that option");
+    }
+
+    #[test]
+    fn a_body_takes_its_records_and_values() {
+        let words = |recorded, hosted| {
+            let plan = Plan {
+                recorders: Recorders::Warp,
+                recorded,
+                hosted,
+                keep: Keep::First,
+                words: None,
+            };
+            (plan.records(), plan.words_of_body())
+        };
+        assert_eq!(words(Recorded::Region, false), (1, 2));
+        assert_eq!(words(Recorded::RegionWithValue, false), (1, 4));
+        assert_eq!(words(Recorded::Token, false), (1, 2));
+        assert_eq!(words(Recorded::Mark, false), (1, 2));
+        assert_eq!(words(Recorded::Region, true), (2, 4));
+        assert_eq!(words(Recorded::RegionWithValue, true), (2, 6));
+        assert_eq!(words(Recorded::Token, true), (2, 4));
+        assert_eq!(words(Recorded::Mark, true), (1, 2));
+    }
+
+    #[test]
+    fn plans_and_modules_agree_where_records_go() {
+        for scheme in SCHEMES.iter().chain(combinations()) {
+            let of_module = matches!(scheme.kernels, Kernels::Hosted | Kernels::HostedCombinations);
+            let of_plan = matches!(scheme.writes, Writes::Session(Plan { hosted: true, .. }));
+            assert_eq!(of_module, of_plan, "{}", scheme.name);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::point::COMBINATIONS;
 use crate::results::{Column, Results, figure};
 
 /// Below this the points do not lie on a line, and the slope says little.
@@ -41,6 +42,18 @@ pub const COMBINATIONS_TEXT: &str = "docs/measurements/record-combinations.md";
 pub const COMBINATIONS_RESULTS: &str = "docs/measurements/record-combinations.jsonl";
 /// The picture, likewise.
 pub const PICTURE: &str = "docs/images/record-cost.svg";
+
+/// The texts that show a table of these results, from the repository's root.
+#[must_use]
+pub fn texts(results: &Results) -> &'static [&'static str] {
+    if results.header.measurement == COMBINATIONS { &[COMBINATIONS_TEXT] } else { &TEXTS }
+}
+
+/// The picture that is drawn of these results, if one is.
+#[must_use]
+pub fn picture(results: &Results) -> Option<&'static str> {
+    (results.header.measurement != COMBINATIONS).then_some(PICTURE)
+}
 
 /// Which table stands between two marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use profiler_bench::plot;
 use profiler_bench::results::Results;
 use profiler_bench::table::{
-    COMBINATIONS_RESULTS, COMBINATIONS_TEXT, Extent, PICTURE, RESULTS, TEXTS, insert, table,
+    COMBINATIONS_RESULTS, COMBINATIONS_TEXT, Extent, PICTURE, RESULTS, TEXTS, insert, picture,
+    table, texts,
 };
+use profiler_bench::{plot, schemes};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -107,6 +108,17 @@ fn the_picture_has_a_line_for_each_scheme() {
     assert_eq!(plot::svg(&none), Err("there is no point to draw".to_owned()));
 }
 
+#[test]
+fn each_measurement_has_texts_of_its_own() {
+    assert_eq!((texts(&sample()), picture(&sample())), (&TEXTS[..], Some(PICTURE)));
+    let line = r#"{"measurement":"record-combinations","date":"","gpu":"","sm_count":1,"driver":"","commit":""}"#;
+    let combinations = Results::parse(line, "combinations.jsonl").expect("a file without points");
+    assert_eq!((texts(&combinations), picture(&combinations)), (&[COMBINATIONS_TEXT][..], None));
+    let error = Results::parse(&line.replace("record-combinations", "launch"), "launch.jsonl");
+    let error = error.expect_err("no costs of regions").to_string();
+    assert!(error.contains("it holds `launch`, neither `record-cost` nor"), "{error}");
+}
+
 /// Committed tables and picture are those of the committed results. While there are none, there must
 /// be no table either.
 #[test]
@@ -127,7 +139,10 @@ fn what_is_committed_is_of_the_committed_results() {
         Results::read(&root().join(COMBINATIONS_RESULTS)).expect(COMBINATIONS_RESULTS);
     let committed = std::fs::read_to_string(root().join(COMBINATIONS_TEXT)).expect("a text");
     let made = insert(&committed, &combinations).expect(COMBINATIONS_TEXT);
-    assert!(made == committed, "{COMBINATIONS_TEXT} is not of {COMBINATIONS_RESULTS}: likewise");
+    let cure = format!("run `cargo xtask cost-table {COMBINATIONS_RESULTS}`");
+    assert!(made == committed, "{COMBINATIONS_TEXT} is not of {COMBINATIONS_RESULTS}: {cure}");
+    let all: Vec<&str> = schemes::combinations().iter().map(|scheme| scheme.name).collect();
+    assert_eq!(combinations.schemes(), all, "{COMBINATIONS_RESULTS} has every combination");
     let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
     assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {cure}");
 }

@@ -1,5 +1,6 @@
 //! What ptxas makes of the template: the loop has as many FMAs as were written, and between the two
-//! stamps of a recorded body are as many as the body has.
+//! stamps of a recorded body are as many as the body has. And in which order the address of a record is
+//! made.
 //!
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
 //! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
@@ -52,7 +53,56 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
+    for kernel in ["default", "globaltimer", "elected", "when", "token"] {
+        let found = Arc::clone(&found);
+        let trial = Trial::test(format!("cursor_of_{kernel}"), move || {
+            cursor_is_in_the_middle(found.as_ref().as_ref().map_err(String::clone)?, kernel)
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Checks that the cursor stands between room and mask in the instruction that makes the address of a
+/// record: with the mask there a region takes 3.6 cycles more at 32 warps (docs/how-it-costs.md, "Up to
+/// eight warps").
+fn cursor_is_in_the_middle(text: &str, scheme: &str) -> Result<(), Failed> {
+    let name = kernel_name(scheme, BODIES[0], REGIONS);
+    let lines: Vec<Vec<&str>> = code(text, &name)?.lines().map(operands).collect();
+    let mut records = 0;
+    for (index, line) in lines.iter().enumerate() {
+        // The cursor moves on, and stops at this number.
+        let ["VIADDMNMX.U32", _, cursor, _, "0xfffffc00", ..] = line[..] else { continue };
+        // The address is made next to it, of the same cursor.
+        let near = &lines[index.saturating_sub(24)..lines.len().min(index + 24)];
+        let mut orders = near.iter().filter_map(|line| match line[..] {
+            ["LOP3.LUT", _, first, second, third, "0xf8", ..] => Some([first, second, third]),
+            _ => None,
+        });
+        let Some(order) = orders.find(|order| order.contains(&cursor)) else {
+            return Err(format!("{name}: no address is made of the cursor {cursor}").into());
+        };
+        if order[1] != cursor {
+            return Err(
+                format!("{name}: the cursor {cursor} is not in the middle: {order:?}").into()
+            );
+        }
+        records += 1;
+    }
+    if records != REGIONS {
+        return Err(format!("{name}: {records} cursors of {REGIONS} records").into());
+    }
+    Ok(())
+}
+
+/// Name and operands of the instruction of a line, without its guard; nothing if it has none.
+fn operands(line: &str) -> Vec<&str> {
+    let instruction = line.trim_start().strip_prefix("/*").and_then(|line| line.split_once("*/"));
+    let words = instruction.map_or("", |(_, rest)| rest).split([' ', ',', ';']);
+    words
+        .filter(|word| !word.is_empty() && !word.starts_with('@'))
+        .map(|word| word.trim_end_matches(".reuse"))
+        .collect()
 }
 
 /// Checks one kernel.
@@ -108,11 +158,7 @@ enum Step {
 
 /// The instructions of a kernel's timed loop, from its first FMA to its last.
 fn steps(text: &str, kernel: &str) -> Result<Vec<Step>, Failed> {
-    let head = format!(".text.{kernel}:");
-    let begin = text.find(&head).ok_or_else(|| format!("no {kernel} in the disassembly"))?;
-    let rest = &text[begin + head.len()..];
-    let code = &rest[..rest.find("\n.text.").unwrap_or(rest.len())];
-    let steps: Vec<Step> = code.lines().filter_map(step).collect();
+    let steps: Vec<Step> = code(text, kernel)?.lines().filter_map(step).collect();
     // The loop begins with eight FMAs and ends with eight: what stands around it, as the stamps of the
     // whole loop, has none.
     let first = steps.iter().position(|step| *step == Step::Fma);
@@ -121,6 +167,14 @@ fn steps(text: &str, kernel: &str) -> Result<Vec<Step>, Failed> {
         (Some(first), Some(last)) => Ok(steps[first..=last].to_vec()),
         _ => Err(format!("no FMA in {kernel}").into()),
     }
+}
+
+/// The lines of a kernel.
+fn code<'t>(text: &'t str, kernel: &str) -> Result<&'t str, String> {
+    let head = format!(".text.{kernel}:");
+    let begin = text.find(&head).ok_or_else(|| format!("no {kernel} in the disassembly"))?;
+    let rest = &text[begin + head.len()..];
+    Ok(&rest[..rest.find("\n.text.").unwrap_or(rest.len())])
 }
 
 /// The instruction of a line; `None` if it has none.

@@ -33,6 +33,11 @@ pub struct Arguments {
     /// is compiled in, one file or several; on the GPU only
     #[arg(long, value_name = "PTX", num_args = 1..)]
     pub half_density: Vec<PathBuf>,
+
+    /// Measures what annotations cost where nothing is recorded: PTX of the same kernels compiled
+    /// without them; on the GPU only
+    #[arg(long, value_name = "PTX")]
+    pub unannotated: Option<PathBuf>,
 }
 
 /// How much work an example does.
@@ -79,6 +84,8 @@ mod tests {
         let halves = parsed(&["--half-density", "a.ptx", "b.ptx", "--host"]).expect("two files");
         assert_eq!(halves.half_density, ["a.ptx", "b.ptx"].map(PathBuf::from));
         assert!(parsed(&["--half-density"]).is_err(), "which files?");
+        let unannotated = parsed(&["--unannotated", "a.ptx"]).expect("a file").unannotated;
+        assert_eq!(unannotated, Some(PathBuf::from("a.ptx")));
         let wrong = parsed(&["--backend", "cpu"]).expect_err("there is no such back end");
         assert!(wrong.to_string().contains("unknown back end `cpu`"), "{wrong}");
     }

@@ -1,28 +1,10 @@
 //! What regions do to each other: the same launches once more, of kernels with half of the regions.
 
-use std::path::PathBuf;
-
 use profiler_host::trace::RegionEffect;
 use profiler_host::{Backend, BackendChoice, Error, Profiler, Trace};
 
 use crate::measure::{Launcher, Measured, On, REPEATS};
 use crate::{Failure, Run};
-
-/// The texts of PTX files, which last as long as the program, as those do that it was built with.
-pub(crate) fn read(paths: &[PathBuf], backend: &Backend) -> Result<Vec<&'static str>, Failure> {
-    if !paths.is_empty() && !backend.is_gpu() {
-        return Err(
-            "--half-density compares two builds for the GPU, and this runs on the emulator, \
-                    where every region is compiled in; leave it out, or run on a GPU"
-                .into(),
-        );
-    }
-    let read = |path: &PathBuf| match std::fs::read_to_string(path) {
-        Ok(text) => Ok(&*text.leak()),
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display()).into()),
-    };
-    paths.iter().map(read).collect()
-}
 
 /// Says so where a file was given that has no region of the trace, or all of them.
 pub(crate) fn check(run: &Run, measured: &Measured) -> Result<(), Failure> {
@@ -61,7 +43,7 @@ impl Run {
         launch: &mut impl FnMut(&mut Launcher) -> Result<(), Error>,
     ) -> Result<Vec<Vec<RegionEffect>>, Error> {
         let mut effects = Vec::new();
-        for &ptx in &self.halves {
+        for &ptx in &self.other_builds.halves {
             // All back ends of a process share the device's memory.
             let backend = Backend::choose(BackendChoice::Gpu, Some(ptx))?;
             let mut session = backend.session(profiler)?;

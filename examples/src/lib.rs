@@ -31,6 +31,7 @@ mod arguments;
 mod check;
 mod half_density;
 mod measure;
+mod other_builds;
 mod report;
 
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ use profiler_host::{Backend, BackendChoice, HostRecorder};
 pub use arguments::{Arguments, Size};
 pub use check::Check;
 pub use measure::{Launcher, Measured, Timing};
+use other_builds::OtherBuilds;
 pub use report::Report;
 
 /// Anything that ends an example early; its text is shown to the user.
@@ -55,8 +57,8 @@ pub struct Run {
     arguments: Arguments,
     size: Size,
     host: HostRecorder,
-    /// PTX of the same kernels with half of their regions.
-    halves: Vec<&'static str>,
+    /// PTX of the same kernels with half of their regions, or without annotations.
+    other_builds: OtherBuilds,
 }
 
 impl Run {
@@ -126,11 +128,12 @@ fn run_with(
     report::print_backend(name, &backend);
     let default = if backend.is_gpu() { Size::Full } else { Size::Small };
     let size = arguments.size.unwrap_or(default);
-    let halves = half_density::read(&arguments.half_density, &backend)?;
+    let other_builds = OtherBuilds::read(&arguments, &backend)?;
     // While a session is attached to a back end, launches past it are refused.
     let plain =
         if backend.is_gpu() { Some(Backend::choose(BackendChoice::Gpu, ptx)?) } else { None };
-    let run = Run { name, backend, plain, arguments, size, host: HostRecorder::new(), halves };
+    let run =
+        Run { name, backend, plain, arguments, size, host: HostRecorder::new(), other_builds };
     let outcome = example(&run)?;
     half_density::check(&run, &outcome.measured)?;
     outcome.print_and_write(&run)

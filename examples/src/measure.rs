@@ -177,11 +177,18 @@ impl Run {
         drop(session);
         let mut in_halves = Vec::new();
         if let Some(Timing { plain, profiled, .. }) = timing {
+            let annotations = match &self.plain {
+                Some(backend) => {
+                    self.other_builds.annotations(backend, &mut prepare, &mut launch)?
+                }
+                None => None,
+            };
             let halves = self.beside_half(&trace, profiler, &mut prepare, &mut launch)?;
             in_halves = halves.iter().map(Vec::len).collect();
             capture.observer_effect = Some(ObserverEffect {
                 without_ns: plain.as_nanos() as f64,
                 with_ns: profiled.as_nanos() as f64,
+                annotations,
                 regions: halves.concat(),
             });
             trace.observer_effect.clone_from(&capture.observer_effect);
@@ -211,7 +218,7 @@ impl Run {
 }
 
 /// The middle one of an odd number of durations; `None` of none.
-fn median(durations: &mut [Duration]) -> Option<Duration> {
+pub(crate) fn median(durations: &mut [Duration]) -> Option<Duration> {
     durations.sort_unstable();
     durations.get(durations.len() / 2).copied()
 }

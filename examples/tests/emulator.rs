@@ -95,14 +95,17 @@ fn help_names_the_options_and_an_example() {
 }
 
 #[test]
-fn half_density_needs_a_gpu() {
-    for (name, reason) in
-        [("quickstart", "this runs on the emulator"), ("watch", "takes no --half-density")]
-    {
-        let output = run(name, &["--backend", "emulator", "--half-density", "half.ptx"]);
-        assert!(!output.status.success(), "{name}");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(errors.contains(reason), "{name}: {errors}");
+fn other_builds_need_a_gpu() {
+    for (name, reason) in [
+        ("quickstart", "compares two builds for the GPU, and this runs on the emulator"),
+        ("watch", "takes neither --half-density nor --unannotated"),
+    ] {
+        for option in ["--half-density", "--unannotated"] {
+            let output = run(name, &["--backend", "emulator", option, "other.ptx"]);
+            assert!(!output.status.success(), "{name}");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(errors.contains(reason), "{name} {option}: {errors}");
+        }
     }
 }
 

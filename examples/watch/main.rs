@@ -25,8 +25,10 @@ fn main() -> ExitCode {
 }
 
 fn watch(arguments: &Arguments) -> Result<(), Failure> {
-    if !arguments.half_density.is_empty() {
-        return Err("it measures nothing, and takes no --half-density".into());
+    if !arguments.half_density.is_empty() || arguments.unannotated.is_some() {
+        return Err(
+            "it measures nothing, and takes neither --half-density nor --unannotated".into()
+        );
     }
     let backend = Backend::choose(arguments.backend, include_ptx!("watch_kernels"))?;
     println!("watch runs on: {backend}");

@@ -287,7 +287,8 @@ impl Kernels {
         directives += &path_variable(&name, &path);
         self.tell_cargo(&directives)?;
         let Annotations { regions, marks, .. } = processed.annotations;
-        Ok(Ptx { path, name, sites: processed.sites, regions, marks })
+        let launch_bounds = processed.launch_bounds;
+        Ok(Ptx { path, name, sites: processed.sites, regions, marks, launch_bounds })
     }
 
     fn watch_toolchain(&self, search: &Search) -> Result<(), Error> {
@@ -366,6 +367,10 @@ pub struct Ptx {
     pub regions: Vec<String>,
     /// Those of its marks, signals and waits, likewise.
     pub marks: Vec<String>,
+    /// The entry symbols of the kernels to which `#[profiled]` gives launch bounds, and these, in the order
+    /// of the source. With [`Kernels::profile_enabled`] off it gives none; [`Kernels::launch_bounds`]
+    /// does.
+    pub launch_bounds: Vec<(String, LaunchBounds)>,
 }
 
 impl Ptx {

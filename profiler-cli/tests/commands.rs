@@ -4,7 +4,7 @@ mod support;
 
 use expect_test::expect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{ObserverEffect, RegionEffect, RegionLengths};
+use profiler_trace::{AnnotationEffect, ObserverEffect, RegionEffect, RegionLengths};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
 use support::{Folder, check};
@@ -543,6 +543,7 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     capture.observer_effect = Some(ObserverEffect {
         without_ns: 1000.0,
         with_ns: 1250.0,
+        annotations: Some(AnnotationEffect { without_ns: 800.0, with_ns: 1000.0 }),
         regions: vec![RegionEffect {
             name: "load".to_owned(),
             full: RegionLengths { count: 4, median_ns: 110.0, p95_ns: 140.0, cycles: None },
@@ -554,6 +555,9 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     let text = folder.run("info own.capture").text();
     assert!(text.contains(": wire version 4, 1 kernel, 1 other site, "), "{text}");
     assert!(text.contains("takes 1 µs without a session and 1.25 µs with it, +25.0 %"), "{text}");
+    let line = "cost      without a session the kernel takes 1 µs, and 0.8 µs compiled without \
+                annotations, +25.00 %";
+    assert!(text.contains(line), "{text}");
     let line = "cost      beside half of the regions, `load` lasts 100 ns (median; 95th percentile 120), \
                 beside all of them 110 (140), +10.0 %";
     assert!(text.contains(line), "{text}");

@@ -136,5 +136,5 @@ pub use options::{
 };
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;
-pub use profiler_trace::{Capture, ObserverEffect, RecordCost, Trace};
+pub use profiler_trace::{AnnotationEffect, Capture, ObserverEffect, RecordCost, Trace};
 pub use session::Session;

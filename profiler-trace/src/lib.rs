@@ -39,7 +39,9 @@ pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use observer_effect::{ObserverEffect, RegionCycles, RegionEffect, RegionLengths};
+pub use observer_effect::{
+    AnnotationEffect, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
+};
 pub use printable::printable;
 pub use progress::Progress;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait, StampWaits};

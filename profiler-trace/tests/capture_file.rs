@@ -11,9 +11,9 @@ use captures::{file, of_warps, small};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, ModuleCapture,
-    ObserverEffect, RecordCost, RegionCycles, RegionEffect, RegionLengths, SiteIndex, StampCost,
-    StampWait, StampWaits, Trace, Value, decode,
+    AnnotationEffect, Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts,
+    HostCapture, ModuleCapture, ObserverEffect, RecordCost, RegionCycles, RegionEffect,
+    RegionLengths, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -221,16 +221,18 @@ proptest! {
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs(), costs())),
-        effect in prop::option::of((0.0..1e12, 0.0..1e12)),
+        effect in prop::option::of((0.0..1e12, 0.0..1e12, prop::option::of((0.0..1e12, 0.0..1e12)))),
         end in prop_oneof![
             Just(CaptureEnd::Finished),
             Just(CaptureEnd::Running),
             any::<u32>().prop_map(|code| CaptureEnd::Failed { code }),
         ],
     ) {
-        let observer_effect = effect.map(|(without_ns, with_ns)| ObserverEffect {
+        let observer_effect = effect.map(|(without_ns, with_ns, annotations)| ObserverEffect {
             without_ns,
             with_ns,
+            annotations: annotations
+                .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns }),
             regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
         });
         let record_cost = costs

@@ -1,7 +1,9 @@
 //! What regions do to each other: the lengths of those that two builds of a kernel have in common.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{ObserverEffect, RegionCycles, RegionEffect, RegionLengths, Trace, decode};
+use profiler_trace::{
+    AnnotationEffect, ObserverEffect, RegionCycles, RegionEffect, RegionLengths, Trace, decode,
+};
 use profiler_wire::{SiteEntry, SiteKind};
 
 /// See [`trace_at`]; at 1 ns a cycle.
@@ -98,10 +100,13 @@ fn other_kernels_have_other_regions() {
 fn json_has_all_figures() {
     let half = trace(0, &[("load", &[90, 90])]);
     let regions = RegionEffect::between(&full(), &half);
-    let json = ObserverEffect { without_ns: 1000.0, with_ns: f64::NAN, regions }.to_json();
+    let annotations = Some(AnnotationEffect { without_ns: 990.0, with_ns: 1000.0 });
+    let effect = ObserverEffect { without_ns: 1000.0, with_ns: f64::NAN, annotations, regions };
+    let json = effect.to_json();
     let expected = serde_json::json!({
         "without_ns": 1000.0,
         "with_ns": null,
+        "annotations": { "without_ns": 990.0, "with_ns": 1000.0 },
         "regions": [{
             "name": "load",
             "full": {
@@ -121,4 +126,6 @@ fn json_has_all_figures() {
         }],
     });
     assert_eq!(json, expected);
+    let effect = ObserverEffect { annotations: None, ..effect };
+    assert_eq!(effect.to_json()["annotations"], serde_json::Value::Null);
 }

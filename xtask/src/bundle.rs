@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::command::Run;
-use crate::{Error, cargo, half_density, root, target, tools};
+use crate::{Error, cargo, other_builds, root, target, tools};
 
 /// The package whose examples are bundled.
 pub(crate) const PACKAGE: &str = "profiler-examples";
@@ -93,7 +93,7 @@ pub(crate) fn make() -> Result<(), Error> {
         }
         std::fs::copy(ptx, bundle.join("ptx").join(ptx.file_name().unwrap_or_default()))?;
     }
-    half_density::make(&wanted, &bundle.join("ptx/half"))?;
+    other_builds::make(&wanted, &bundle.join("ptx/other"))?;
     // What an example is compared with; run.sh runs it where Python has what it needs.
     std::fs::copy(root().join("examples/hopper_gemm/cublas.py"), bundle.join("cublas.py"))?;
     std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;

@@ -1,11 +1,11 @@
-//! Makes the table and the picture of what the bench measured.
+//! Makes the tables and the picture of what the bench measured.
 
 use crate::{Error, cargo, root};
 
-/// Writes the table of a file of results into the texts that show it, and draws its picture.
+/// Writes the table of a file of results into the texts that show it, and draws its picture if it has one.
 pub(crate) fn table(arguments: &[String]) -> Result<(), Error> {
     let [results] = arguments else {
-        return Err("usage: cargo xtask cost-table RECORD_COST_JSONL".into());
+        return Err("usage: cargo xtask cost-table RESULTS_JSONL".into());
     };
     // The command below runs in the repository's root, whatever the caller's folder is.
     let results = std::path::absolute(results)?;
@@ -24,6 +24,6 @@ mod tests {
     #[test]
     fn the_table_is_of_one_file() {
         let usage = table(&[]).expect_err("no file").to_string();
-        assert!(usage.contains("RECORD_COST_JSONL"), "{usage}");
+        assert!(usage.contains("RESULTS_JSONL"), "{usage}");
     }
 }

@@ -11,8 +11,8 @@ mod bundle;
 mod cases;
 mod command;
 mod cost_table;
-mod half_density;
 mod host_bench;
+mod other_builds;
 mod program;
 mod sanitize;
 mod supply_chain;
@@ -56,9 +56,10 @@ Commands:
   gpu-agreement
               Collect in target/gpu-agreement the program that runs random programs on the GPU and
               on the emulator: `run.sh OUT_DIR [SECONDS [SEED]]` on a machine with an NVIDIA GPU
-  cost-table  Write the table of a file that these made: of record-cost.jsonl into README.md and
-              docs/measurements/record-cost.md, and draw docs/images/record-cost.svg, of
-              record-combinations.jsonl into docs/measurements/record-combinations.md
+  cost-table  Write the table of RESULTS_JSONL, which gpu-bench or gpu-combinations made: of
+              record-cost.jsonl into README.md and docs/measurements/record-cost.md, with the
+              picture docs/images/record-cost.svg, of record-combinations.jsonl into
+              docs/measurements/record-combinations.md
   host-bench  Measure decoding, exports, statistics and reports of captures of up to 10^7 records,
               and write docs/measurements/host-side.jsonl and the tables of host-side.md; with
               --quick on small captures, and into target/host-bench

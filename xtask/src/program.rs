@@ -17,6 +17,8 @@ pub(crate) struct Program {
     /// The package's folder, and the files in it that the bundle holds as they are.
     folder: &'static str,
     scripts: &'static [&'static str],
+    /// What runs the bundle on a machine with a GPU.
+    usage: &'static str,
     /// The bundle's folder in target.
     bundle: &'static str,
     /// What the bundle may weigh.
@@ -31,16 +33,19 @@ pub(crate) const BENCH: Program = Program {
     ptx: "bench_kernels.ptx",
     folder: "bench",
     scripts: &["run.sh", "proton.py"],
+    usage: "run.sh OUT_DIR",
     bundle: "gpu-bench",
     bytes_max: 60 << 20,
 };
 
 /// What one costs by every strategy with every clock, kind of record and buffer: the same program with
-/// more kernels, of which the program and its PTX, as text, have 80 MB.
+/// more kernels, so that the program and its PTX have 87 MB together.
 pub(crate) const COMBINATIONS: Program = Program {
     features: &["combinations"],
     ptx: "bench_combinations.ptx",
+    // Proton is not measured there.
     scripts: &["run.sh"],
+    usage: "run.sh --combinations OUT_DIR",
     bundle: "gpu-combinations",
     bytes_max: 120 << 20,
     ..BENCH
@@ -54,6 +59,7 @@ pub(crate) const TRUTH: Program = Program {
     ptx: "truth_kernels.ptx",
     folder: "truth",
     scripts: &["run.sh", "proton.py"],
+    usage: "run.sh OUT_DIR",
     bundle: "gpu-truth",
     bytes_max: 60 << 20,
 };
@@ -66,6 +72,7 @@ pub(crate) const AGREEMENT: Program = Program {
     ptx: "programs.ptx",
     folder: "agreement",
     scripts: &["run.sh"],
+    usage: "run.sh OUT_DIR",
     bundle: "gpu-agreement",
     bytes_max: 60 << 20,
 };
@@ -74,6 +81,14 @@ impl Program {
     /// Builds, and fills the bundle's folder.
     pub(crate) fn make(&self) -> Result<(), Error> {
         let tools = tools::install()?;
+        if !self.features.is_empty() {
+            // What only these features compile is in no other run of the tests.
+            cargo()
+                .args(["test", "--release", "--package", self.package])
+                .args(["--features", &self.features.join(","), "--test", "combinations"])
+                .envs(tools.variables())
+                .run()?;
+        }
         let messages = cargo()
             .args(["build", "--release", "--package", self.package, "--bin", self.binary])
             .args(["--features", &self.features.join(",")])
@@ -102,7 +117,7 @@ impl Program {
             let message = format!("the bundle has {bytes} bytes, more than {}", self.bytes_max);
             return Err(message.into());
         }
-        println!("{} ({} KiB): run.sh OUT_DIR runs it", bundle.display(), bytes >> 10);
+        println!("{} ({} KiB): {} runs it", bundle.display(), bytes >> 10, self.usage);
         Ok(())
     }
 

@@ -4,7 +4,8 @@
 #   run.sh [--sanitize] OUT_DIR
 #
 # Examples run at their full size, and once more with each half of their regions compiled in
-# (--half-density), which shows in their trace and log what regions do to each other.
+# (--half-density), which shows in their trace and log what regions do to each other, and without
+# annotations (--unannotated), which shows what these cost where nothing is recorded.
 # Where Python has PyTorch, cuBLAS computes the product of hopper_gemm beside it (OUT_DIR/cublas).
 # Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
 # runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
@@ -59,8 +60,11 @@ fi
 for program in "$bundle"/bin/*; do
     name=$(basename "$program")
     arguments=(--backend gpu --size full)
-    if [ -e "$bundle/ptx/half/$name-first.ptx" ]; then
-        arguments+=(--half-density "$bundle/ptx/half/$name-first.ptx" "$bundle/ptx/half/$name-second.ptx")
+    if [ -e "$bundle/ptx/other/$name-first.ptx" ]; then
+        arguments+=(--half-density "$bundle/ptx/other/$name-first.ptx" "$bundle/ptx/other/$name-second.ptx")
+    fi
+    if [ -e "$bundle/ptx/other/$name-unannotated.ptx" ]; then
+        arguments+=(--unannotated "$bundle/ptx/other/$name-unannotated.ptx")
     fi
     run "$name" "$program" "${arguments[@]}"
 done

@@ -9,6 +9,13 @@
 //! kernels and the program that launches them must agree on.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+#[cfg(all(
+    target_arch = "nvptx64",
+    feature = "hopper",
+    any(feature = "host-buffer", feature = "combinations")
+))]
+compile_error!("the kernels of `hopper` are a module of their own: leave out the other features");
+
 pub mod format;
 
 #[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
@@ -29,7 +36,7 @@ mod instructions;
 mod launch;
 #[cfg(all(target_arch = "nvptx64", not(feature = "hopper")))]
 #[cfg_attr(
-    any(feature = "host-buffer", feature = "combinations"),
+    all(feature = "host-buffer", not(feature = "combinations")),
     allow(dead_code, unused_macros, reason = "as above")
 )]
 mod ours;

@@ -1,4 +1,5 @@
-//! Makes the table and the picture of a `record-cost.jsonl`; `cargo xtask cost-table` runs it.
+//! Makes the tables of a file of results, and the picture of a `record-cost.jsonl`; `cargo xtask
+//! cost-table` runs it.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use profiler_bench::point::COMBINATIONS;
 use profiler_bench::results::Results;
 use profiler_bench::{plot, table};
 
-/// Writes the table of a measurement between the marks of Markdown files, and its picture.
+/// Writes the table of a measurement between the marks of Markdown files, and draws the picture of
+/// `record-cost.jsonl`.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// What `record-cost` wrote
@@ -38,16 +39,14 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let results = Results::read(&arguments.results).map_err(|error| error.to_string())?;
     // All are made before any is written, so that none is changed where one has no marks.
     let mut files = Vec::new();
-    let is_combinations = results.header.measurement == COMBINATIONS;
-    let texts = if is_combinations { &[table::COMBINATIONS_TEXT][..] } else { &table::TEXTS };
-    for text in texts {
+    for text in table::texts(&results) {
         let path = arguments.root.join(text);
         let old = std::fs::read_to_string(&path).map_err(at(&path))?;
         let new = table::insert(&old, &results).map_err(|error| format!("{text}: {error}"))?;
         files.push((path, new));
     }
-    if !is_combinations {
-        files.push((arguments.root.join(table::PICTURE), plot::svg(&results)?));
+    if let Some(picture) = table::picture(&results) {
+        files.push((arguments.root.join(picture), plot::svg(&results)?));
     }
     for (path, text) in files {
         std::fs::write(&path, text).map_err(at(&path))?;

@@ -66,7 +66,10 @@ pub fn combinations() -> &'static [Scheme] {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::combinations;
+    use profiler_host::Keep;
+
+    use super::super::{LANE_RING_WORDS, RING_WORDS};
+    use super::{Kernels, Plan, Recorded, Recorders, Writes, combinations};
 
     #[test]
     fn all_are_there_and_distinct() {
@@ -75,5 +78,42 @@ mod tests {
         assert!(names.contains("warp-index-globaltimer-value-host"), "{names:?}");
         let one = combinations().iter().find(|scheme| scheme.name == "thread-cycles-mark-global");
         assert_eq!(one.map(|scheme| scheme.kernel), Some("thread-cycles-mark"));
+    }
+
+    #[test]
+    fn lanes_and_the_host_keep_the_last() {
+        for (name, kernels, recorders, recorded, keep, words) in [
+            (
+                "warp-group-cycles-value-global",
+                Kernels::Combinations,
+                Recorders::WarpGroup,
+                Recorded::RegionWithValue,
+                Keep::First,
+                None,
+            ),
+            (
+                "thread-globaltimer-token-global",
+                Kernels::Combinations,
+                Recorders::Thread,
+                Recorded::Token,
+                Keep::Last,
+                Some(LANE_RING_WORDS),
+            ),
+            (
+                "elected-cycles-wait-host",
+                Kernels::HostedCombinations,
+                Recorders::Warp,
+                Recorded::Region,
+                Keep::Last,
+                Some(RING_WORDS),
+            ),
+        ] {
+            let scheme = combinations().iter().find(|scheme| scheme.name == name).expect(name);
+            let Writes::Session(plan) = scheme.writes else { panic!("{name} has a session") };
+            let Plan { recorders: by, recorded: what, hosted, keep: kept, words: room } = plan;
+            assert_eq!((scheme.kernels, by, what), (kernels, recorders, recorded), "{name}");
+            assert_eq!((kept, room), (keep, words), "{name}");
+            assert_eq!(hosted, kernels == Kernels::HostedCombinations, "{name}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost,
+    AnnotationEffect, Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost,
     RegionCycles, RegionEffect, RegionLengths, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
@@ -235,6 +235,7 @@ impl Content {
             observer_effect: self.cost.map(|(without_ns, with_ns)| ObserverEffect {
                 without_ns,
                 with_ns,
+                annotations: Some(AnnotationEffect { without_ns: with_ns, with_ns: without_ns }),
                 regions: vec![RegionEffect {
                     name: self.name.clone(),
                     full: RegionLengths {

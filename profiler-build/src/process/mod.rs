@@ -22,6 +22,7 @@ pub(crate) struct Processed {
     pub(crate) text: String,
     pub(crate) sites: usize,
     pub(crate) annotations: Annotations,
+    pub(crate) launch_bounds: Vec<(String, LaunchBounds)>,
 }
 
 /// A replacement of a range of the text.
@@ -81,7 +82,12 @@ pub(crate) fn process(
     let mut in_order: Vec<&Site<'_>> = sites.values().collect();
     in_order.sort_by_key(|site| site.id);
     let in_order: Vec<&SiteEntry<'_>> = in_order.iter().map(|site| &site.entry).collect();
-    Ok(Processed { text: out, sites: sites.len(), annotations: Annotations::of(&in_order) })
+    Ok(Processed {
+        text: out,
+        sites: sites.len(),
+        launch_bounds: in_order.iter().filter_map(|entry| bounds_of_entry(entry)).collect(),
+        annotations: Annotations::of(&in_order),
+    })
 }
 
 /// Stands for the entry of a kernel whose bounds the build script gives.
@@ -92,6 +98,13 @@ fn entry_with_bounds((kernel, bounds): &(String, LaunchBounds)) -> SiteEntry<'_>
     entry.min_blocks = bounds.min_blocks;
     entry.max_registers = bounds.max_registers;
     entry
+}
+
+/// The bounds that a kernel's annotation gives, if it gives any.
+fn bounds_of_entry(entry: &SiteEntry<'_>) -> Option<(String, LaunchBounds)> {
+    let &SiteEntry { max_threads, min_blocks, max_registers, .. } = entry;
+    let bounds = LaunchBounds { max_threads, min_blocks, max_registers };
+    (bounds != LaunchBounds::default()).then(|| (entry.symbol.to_owned(), bounds))
 }
 
 /// Gives each site its id, in the order of the source: file, line, column.

@@ -244,7 +244,10 @@ fn launch_bounds_stand_behind_the_parameter_list() {
          .visible .entry gemm( // a (comment)\n\t.param .u64 gemm_param_0\n)\n{{\n\tret;\n}}\n",
         bounded("gemm", 256, 2, 128)
     );
-    let out = process(&text).expect("processed").text;
+    let processed = process(&text).expect("processed");
+    let bounds = LaunchBounds { max_threads: 256, min_blocks: 2, max_registers: 128 };
+    assert_eq!(processed.launch_bounds, [("gemm".to_owned(), bounds)]);
+    let out = processed.text;
     assert!(
         out.contains("gemm_param_0\n)\n.maxntid 256\n.minnctapersm 2\n.maxnreg 128\n{"),
         "{out}"

@@ -141,6 +141,9 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
         let more = effect.relative() * 100.0;
         let line = format!("the kernel takes {without} without a session and {with} with it");
         lines.add("cost", &format!("{line}, {more:+.1} %"));
+        if let Some(annotations) = &effect.annotations {
+            lines.add("cost", &annotations.to_string());
+        }
         for region in &effect.regions {
             lines.add("cost", &region.to_string());
         }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use super::lost::slots_of;
 use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host};
 use crate::model::DeviceInfo;
-use crate::observer_effect::{ObserverEffect, RegionCycles, RegionEffect, RegionLengths};
+use crate::observer_effect::{
+    AnnotationEffect, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
+};
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
 
@@ -55,6 +57,10 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
         "observer_effect": capture.observer_effect.as_ref().map(|effect| json!({
             "without_ns": float(effect.without_ns),
             "with_ns": float(effect.with_ns),
+            "annotations": effect.annotations.map(|annotations| json!({
+                "without_ns": float(annotations.without_ns),
+                "with_ns": float(annotations.with_ns),
+            })),
             "regions": effect.regions.iter().map(encode_region_effect).collect::<Vec<_>>(),
         })),
         "end": match capture.end {
@@ -167,6 +173,18 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
                 Ok::<_, String>(ObserverEffect {
                     without_ns: effect.get("without_ns")?.f64()?,
                     with_ns: effect.get("with_ns")?.f64()?,
+                    // Absent in older files.
+                    annotations: effect
+                        .get("annotations")
+                        .ok()
+                        .and_then(|annotations| annotations.option())
+                        .map(|annotations| {
+                            Ok::<_, String>(AnnotationEffect {
+                                without_ns: annotations.get("without_ns")?.f64()?,
+                                with_ns: annotations.get("with_ns")?.f64()?,
+                            })
+                        })
+                        .transpose()?,
                     regions: effect
                         .get("regions")
                         .ok()

@@ -183,6 +183,9 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
             digits(effect.with_ns / 1e3),
             100.0 * effect.relative()
         ));
+        lines.extend(
+            effect.annotations.map(|annotations| format!("observer effect: {annotations}")),
+        );
         lines.extend(effect.regions.iter().map(|region| format!("observer effect: {region}")));
     }
     lines
@@ -214,12 +217,17 @@ pub(crate) fn digits(value: f64) -> String {
 mod tests {
     use super::facts;
     use crate::model::Trace;
-    use crate::observer_effect::{ObserverEffect, RegionEffect, RegionLengths};
+    use crate::observer_effect::{AnnotationEffect, ObserverEffect, RegionEffect, RegionLengths};
 
     #[test]
     fn the_observer_effect_is_among_the_facts() {
-        let mut effect =
-            ObserverEffect { without_ns: 303_400.0, with_ns: 309_200.0, regions: Vec::new() };
+        let annotations = AnnotationEffect { without_ns: 303_300.0, with_ns: 303_400.0 };
+        let mut effect = ObserverEffect {
+            without_ns: 303_400.0,
+            with_ns: 309_200.0,
+            annotations: Some(annotations),
+            regions: Vec::new(),
+        };
         effect.regions.push(RegionEffect {
             name: "mma".to_owned(),
             full: RegionLengths { count: 7, median_ns: 812.0, p95_ns: 1030.0, cycles: None },
@@ -228,6 +236,9 @@ mod tests {
         let trace = Trace { observer_effect: Some(effect), ..Trace::default() };
         let line = "observer effect: the kernel takes 303.4 µs without a session and 309.2 µs with \
                     it, +1.9 %";
+        assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
+        let line = "observer effect: without a session the kernel takes 303.4 µs, and 303.3 µs \
+                    compiled without annotations, +0.03 %";
         assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
         let line = "observer effect: beside half of the regions, `mma` lasts 790 ns (median; 95th \
                     percentile 1012), beside all of them 812 (1030), +2.8 %";

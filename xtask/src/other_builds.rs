@@ -1,4 +1,5 @@
-//! Compiles the examples' kernels with half of their regions, for `--half-density`.
+//! Compiles the examples' kernels with half of their regions, for `--half-density`, and without
+//! annotations, for `--unannotated`.
 
 #[path = "../../examples/kernels.rs"]
 mod kernels;
@@ -12,13 +13,22 @@ use kernels::kernels;
 const WITHOUT: [&str; 1] = ["watch"];
 
 /// Writes `NAME-first.ptx` and `NAME-second.ptx` into `folder` for each example with two regions or
-/// more, so that each region is in one of the two.
+/// more, so that each region is in one of the two, and `NAME-unannotated.ptx`, in which the kernels have
+/// the launch bounds that their annotations give them.
 pub(crate) fn make(examples: &[String], folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder)?;
     for name in examples.iter().filter(|name| !WITHOUT.contains(&name.as_str())) {
         let out = target().join("half-density");
         let kernels = kernels(&root().join("examples"), name).out_dir(out).target_dir(target());
         let all = kernels.clone().name(format!("{name}-all")).build()?;
+        println!("compiling {name}-unannotated");
+        let mut without =
+            kernels.clone().profile_enabled(false).name(format!("{name}-unannotated"));
+        for (kernel, bounds) in all.launch_bounds {
+            without = without.launch_bounds(kernel, bounds);
+        }
+        let file = without.build()?.path;
+        std::fs::copy(&file, folder.join(format!("{name}-unannotated.ptx")))?;
         let Some(halves) = halves(&all.regions, &all.marks) else { continue };
         for (half, only) in ["first", "second"].into_iter().zip(halves) {
             let file = format!("{name}-{half}");

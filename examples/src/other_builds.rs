@@ -1,0 +1,113 @@
+//! PTX of the same kernels in other builds: with half of the regions, and without annotations.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use profiler_host::{AnnotationEffect, Backend, BackendChoice, Error};
+
+use crate::measure::{Launcher, On, median};
+use crate::{Arguments, Failure};
+
+/// How often each of two builds without a session is timed; odd. More often than with one, as the
+/// difference that is looked for is a thousandth.
+const TURNS: usize = 201;
+
+/// The texts of PTX files, which last as long as the program, as those do that it was built with.
+#[derive(Debug, Default)]
+pub(crate) struct OtherBuilds {
+    /// With half of the regions.
+    pub(crate) halves: Vec<&'static str>,
+    /// Without annotations.
+    unannotated: Option<&'static str>,
+}
+
+impl OtherBuilds {
+    /// Reads the files that the command line names.
+    pub(crate) fn read(arguments: &Arguments, backend: &Backend) -> Result<Self, Failure> {
+        for (option, is_given) in [
+            ("--half-density", !arguments.half_density.is_empty()),
+            ("--unannotated", arguments.unannotated.is_some()),
+        ] {
+            if is_given && !backend.is_gpu() {
+                return Err(format!(
+                    "{option} compares two builds for the GPU, and this runs on the emulator, where \
+                     every region is compiled in; leave it out, or run on a GPU"
+                )
+                .into());
+            }
+        }
+        let halves = arguments.half_density.iter().map(read).collect::<Result<_, _>>()?;
+        let unannotated = arguments.unannotated.as_ref().map(read).transpose()?;
+        if let (Some(path), Some(text)) = (&arguments.unannotated, unannotated) {
+            if !is_unannotated(text) {
+                return Err(format!(
+                    "{} has annotations, or was not made by profiler-build; give PTX of this \
+                     example's kernels, compiled with `Kernels::profile_enabled(false)`",
+                    path.display(),
+                )
+                .into());
+            }
+        }
+        Ok(Self { halves, unannotated })
+    }
+
+    /// Times launches without a session, of the kernels as they are in `plain` and without annotations
+    /// by turns; `None` where the command line names no such build.
+    pub(crate) fn annotations(
+        &self,
+        plain: &Backend,
+        prepare: &mut impl FnMut() -> Result<(), Error>,
+        launch: &mut impl FnMut(&mut Launcher) -> Result<(), Error>,
+    ) -> Result<Option<AnnotationEffect>, Error> {
+        let Some(ptx) = self.unannotated else { return Ok(None) };
+        // All back ends of a process share the device's memory.
+        let unannotated = Backend::choose(BackendChoice::Gpu, Some(ptx))?;
+        let mut time = |backend: &Backend| {
+            prepare()?;
+            Ok::<_, Error>(backend.time(|| launch(&mut Launcher(On::Plain(backend))))?.1)
+        };
+        let [mut without, mut with] = [const { Vec::<Duration>::new() }; 2];
+        // The first turn loads the kernels' code, and counts for nothing.
+        for turn in 0..=TURNS {
+            // Each comes first as often as the other.
+            let (first, second) = if turn % 2 == 0 {
+                (time(&unannotated)?, time(plain)?)
+            } else {
+                let with = time(plain)?;
+                (time(&unannotated)?, with)
+            };
+            if turn > 0 {
+                without.push(first);
+                with.push(second);
+            }
+        }
+        let nanoseconds = |times: &mut [Duration]| median(times).map(|time| time.as_nanos() as f64);
+        Ok(nanoseconds(&mut without)
+            .zip(nanoseconds(&mut with))
+            .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns }))
+    }
+}
+
+fn read(path: &PathBuf) -> Result<&'static str, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(&*text.leak()),
+        Err(error) => Err(format!("{} cannot be read: {error}", path.display()).into()),
+    }
+}
+
+/// Whether the first line, which profiler-build writes, says that nothing is recorded.
+fn is_unannotated(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.ends_with(" enabled=false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_unannotated;
+
+    #[test]
+    fn the_first_line_says_whether_kernels_record() {
+        assert!(is_unannotated("// wire=4 sites=0 enabled=false\n.version 7.1\n"));
+        assert!(!is_unannotated("// wire=4 sites=3 enabled=true\n.version 7.1\n"));
+        assert!(!is_unannotated(".version 7.1\n// enabled=false"));
+    }
+}
