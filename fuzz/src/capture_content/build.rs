@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    AnnotationEffect, Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect, RecordCost,
-    RegionCycles, RegionEffect, RegionLengths, Value,
+    AnnotationEffect, Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect,
+    RecordCost, RegionCycles, RegionEffect, RegionLengths, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;
