@@ -323,7 +323,10 @@ mod tests {
         let error = select(SCHEMES, &["flor".to_owned()]).expect_err("there is none").to_string();
         assert!(error.starts_with("there is no scheme `flor`; there are unannotated, floor"));
         let one = "block-cycles-mark-host".to_owned();
-        assert_eq!(select(combinations(), &[one.clone()]).expect("it is there").len(), 1);
+        assert_eq!(
+            select(combinations(), std::slice::from_ref(&one)).expect("it is there").len(),
+            1
+        );
         let error = select(SCHEMES, &[one]).expect_err("of the others").to_string();
         assert_eq!(error, "`block-cycles-mark-host` is one of `--combinations`: add that option");
         let error = select(combinations(), &["floor".to_owned()]).expect_err("of the others");

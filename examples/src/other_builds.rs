@@ -38,15 +38,15 @@ impl OtherBuilds {
         }
         let halves = arguments.half_density.iter().map(read).collect::<Result<_, _>>()?;
         let unannotated = arguments.unannotated.as_ref().map(read).transpose()?;
-        if let (Some(path), Some(text)) = (&arguments.unannotated, unannotated) {
-            if !is_unannotated(text) {
-                return Err(format!(
-                    "{} has annotations, or was not made by profiler-build; give PTX of this \
-                     example's kernels, compiled with `Kernels::profile_enabled(false)`",
-                    path.display(),
-                )
-                .into());
-            }
+        if let (Some(path), Some(text)) = (&arguments.unannotated, unannotated)
+            && !is_unannotated(text)
+        {
+            return Err(format!(
+                "{} has annotations, or was not made by profiler-build; give PTX of this example's \
+                 kernels, compiled with `Kernels::profile_enabled(false)`",
+                path.display(),
+            )
+            .into());
         }
         Ok(Self { halves, unannotated })
     }
