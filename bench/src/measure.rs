@@ -8,15 +8,16 @@ use crate::Error;
 use crate::check::{self, Expected};
 use crate::gpu::{Blocks, Gpu, Loaded, Memory, Rooms, blocks_that_fit, registers};
 use crate::point::Point;
-use crate::schemes::{Format, Kernels, Plan, Recorders, Scheme, Writes};
+use crate::schemes::{Format, Kernels, Scheme, Writes};
 use crate::statistics::{line, median, spread};
 
 /// Iterations of a timed launch.
 pub const ITERATIONS: u32 = 1024;
-/// The same of the combinations whose records go over the bus to the host, which takes up to 260 times as
-/// long, and of those by all lanes.
-const ITERATIONS_HOSTED: u32 = 256;
-const ITERATIONS_HOSTED_LANES: u32 = 16;
+/// The least of a launch that is shortened, as it writes over the bus to the host.
+const ITERATIONS_LEAST: u32 = 16;
+/// So many bytes such a launch writes with all bodies recorded: more than lie between an SM and the bus, so
+/// that it is the bus that is measured, which takes up to 260 times as long as the GPU's memory.
+const BYTES_HOSTED: u64 = 128 << 20;
 /// How often each kernel is timed.
 const LAUNCHES: usize = 7;
 /// So many regions, about, are checked one by one: a launch of more iterations than that takes is
@@ -57,15 +58,15 @@ pub fn configurations(quick: bool) -> Vec<Configuration> {
 }
 
 /// Iterations of a timed launch of this scheme.
-fn iterations(scheme: &Scheme) -> u32 {
-    match (scheme.kernels, scheme.writes) {
-        (
-            Kernels::HostedCombinations,
-            Writes::Session(Plan { recorders: Recorders::Thread, .. }),
-        ) => ITERATIONS_HOSTED_LANES,
-        (Kernels::HostedCombinations, _) => ITERATIONS_HOSTED,
-        _ => ITERATIONS,
+fn iterations(scheme: &Scheme, blocks: Blocks) -> u32 {
+    let Writes::Session(plan) = scheme.writes else { return ITERATIONS };
+    if scheme.kernels != Kernels::HostedCombinations {
+        return ITERATIONS;
     }
+    let lanes: u64 = (0..blocks.warps).map(|warp| plan.recorders.lanes_of(warp)).sum();
+    let bytes = u64::from(8 * plan.words_of_body() * REGIONS * blocks.count) * lanes;
+    u32::try_from(BYTES_HOSTED / bytes)
+        .map_or(ITERATIONS, |enough| enough.clamp(ITERATIONS_LEAST, ITERATIONS))
 }
 
 /// Bytes of a room that takes all regions of so many iterations.
@@ -152,7 +153,7 @@ fn fill(
     let blocks = blocks(gpu, configuration);
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
     point.registers = Some(registers(&busiest)?);
-    let iterations = iterations(scheme);
+    let iterations = iterations(scheme, blocks);
     let mut times = Vec::new();
     {
         let mut session = session(gpu, scheme, blocks, iterations)?;
@@ -261,7 +262,7 @@ fn check_all(
 ) -> Result<Option<f64>, Error> {
     let regions_of_iteration = blocks.warps_of_grid() as u32 * REGIONS;
     let iterations = (REGIONS_CHECKED / regions_of_iteration / ITERATIONS_STEP * ITERATIONS_STEP)
-        .clamp(ITERATIONS_STEP, self::iterations(scheme).max(ITERATIONS_STEP));
+        .clamp(ITERATIONS_STEP, self::iterations(scheme, blocks).max(ITERATIONS_STEP));
     let mut bytes = None;
     let mut session = session(gpu, scheme, blocks, iterations)?;
     for recorded in RECORDED.into_iter().filter(|&recorded| recorded > 0) {
@@ -297,7 +298,7 @@ fn check_all(
 
 #[cfg(test)]
 mod tests {
-    use super::{Point, Times, configurations, room_bytes, summarise};
+    use super::{Blocks, Point, Times, configurations, room_bytes, summarise};
     use crate::schemes::{Format, SCHEMES, Scheme, combinations};
 
     #[test]
@@ -340,14 +341,21 @@ mod tests {
 
     #[test]
     fn launches_over_the_bus_are_shorter() {
-        let iterations = |all: &[Scheme], name: &str| {
-            super::iterations(all.iter().find(|scheme| scheme.name == name).expect(name))
+        let iterations = |all: &[Scheme], name: &str, warps| {
+            let scheme = all.iter().find(|scheme| scheme.name == name).expect(name);
+            super::iterations(scheme, Blocks { warps, count: 128 })
         };
-        assert_eq!(iterations(SCHEMES, "default"), 1024);
-        assert_eq!(iterations(SCHEMES, "host-keep-last"), 1024);
-        assert_eq!(iterations(combinations(), "thread-cycles-value-global"), 1024);
-        assert_eq!(iterations(combinations(), "block-cycles-value-host"), 256);
-        assert_eq!(iterations(combinations(), "thread-cycles-value-host"), 16);
+        assert_eq!(iterations(SCHEMES, "default", 32), 1024);
+        assert_eq!(iterations(SCHEMES, "floor", 32), 1024);
+        assert_eq!(iterations(SCHEMES, "host-keep-last", 32), 1024);
+        assert_eq!(iterations(combinations(), "thread-cycles-value-global", 32), 1024);
+        assert_eq!(iterations(combinations(), "block-cycles-region-host", 32), 1024);
+        // A warp's region: 32 bytes, four an iteration.
+        assert_eq!(iterations(combinations(), "warp-cycles-region-host", 8), 1024);
+        assert_eq!(iterations(combinations(), "warp-cycles-region-host", 32), 256);
+        assert_eq!(iterations(combinations(), "thread-cycles-region-host", 1), 256);
+        assert_eq!(iterations(combinations(), "thread-cycles-mark-host", 4), 128);
+        assert_eq!(iterations(combinations(), "thread-cycles-value-host", 32), 16);
     }
 
     #[test]
