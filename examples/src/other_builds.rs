@@ -69,16 +69,18 @@ impl OtherBuilds {
         let [mut without, mut with] = [const { Vec::<Duration>::new() }; 2];
         // The first turn loads the kernels' code, and counts for nothing.
         for turn in 0..=TURNS {
-            // Each comes first as often as the other.
-            let (first, second) = if turn % 2 == 0 {
-                (time(&unannotated)?, time(plain)?)
+            // Each comes first in every other turn.
+            let (bare, annotated);
+            if turn % 2 == 0 {
+                bare = time(&unannotated)?;
+                annotated = time(plain)?;
             } else {
-                let with = time(plain)?;
-                (time(&unannotated)?, with)
-            };
+                annotated = time(plain)?;
+                bare = time(&unannotated)?;
+            }
             if turn > 0 {
-                without.push(first);
-                with.push(second);
+                without.push(bare);
+                with.push(annotated);
             }
         }
         let nanoseconds = |times: &mut [Duration]| median(times).map(|time| time.as_nanos() as f64);
