@@ -2,7 +2,8 @@
 //!
 //! The program `record-cost` launches the kernels of `profiler-bench-kernels` on a GPU and writes
 //! `record-cost.jsonl` and `launch.jsonl`, or `record-combinations.jsonl`; `cargo xtask cost-table` makes
-//! a table of the first and of the last, and a picture of the first. `docs/measurements/record-cost.md` says how the figures are to be read.
+//! a table of the first and of the last, and a picture of the first. `docs/measurements/record-cost.md`
+//! says how the figures are to be read.
 
 pub mod check;
 pub mod error;

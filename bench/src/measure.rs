@@ -15,8 +15,8 @@ use crate::statistics::{line, median, spread};
 pub const ITERATIONS: u32 = 1024;
 /// The least of a launch that is shortened, as it writes over the bus to the host.
 const ITERATIONS_LEAST: u32 = 16;
-/// So many bytes such a launch writes with all bodies recorded: more than lie between an SM and the bus, so
-/// that it is the bus that is measured, which takes up to 260 times as long as the GPU's memory.
+/// So many bytes such a launch writes with all bodies recorded, as far as the iterations allow: more than
+/// the 50 MB that the second-level cache of an H200 holds, so that it is the bus that is measured.
 const BYTES_HOSTED: u64 = 128 << 20;
 /// How often each kernel is timed.
 const LAUNCHES: usize = 7;

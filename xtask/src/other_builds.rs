@@ -18,7 +18,7 @@ const WITHOUT: [&str; 1] = ["watch"];
 pub(crate) fn make(examples: &[String], folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder)?;
     for name in examples.iter().filter(|name| !WITHOUT.contains(&name.as_str())) {
-        let out = target().join("half-density");
+        let out = target().join("other-builds");
         let kernels = kernels(&root().join("examples"), name).out_dir(out).target_dir(target());
         let all = kernels.clone().name(format!("{name}-all")).build()?;
         println!("compiling {name}-unannotated");

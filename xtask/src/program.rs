@@ -11,7 +11,8 @@ use crate::{Error, bundle, cargo, root, target, tools};
 /// A program that is bundled.
 pub(crate) struct Program {
     package: &'static str,
-    features: &'static [&'static str],
+    /// The package's feature that it needs, if any; a test of the same name has what nothing else compiles.
+    feature: Option<&'static str>,
     binary: &'static str,
     ptx: &'static str,
     /// The package's folder, and the files in it that the bundle holds as they are.
@@ -28,7 +29,7 @@ pub(crate) struct Program {
 /// What one recorded region costs.
 pub(crate) const BENCH: Program = Program {
     package: "profiler-bench",
-    features: &[],
+    feature: None,
     binary: "record-cost",
     ptx: "bench_kernels.ptx",
     folder: "bench",
@@ -41,7 +42,7 @@ pub(crate) const BENCH: Program = Program {
 /// What one costs by every strategy with every clock, kind of record and buffer: the same program with
 /// more kernels, so that the program and its PTX have 87 MB together.
 pub(crate) const COMBINATIONS: Program = Program {
-    features: &["combinations"],
+    feature: Some("combinations"),
     ptx: "bench_combinations.ptx",
     // Proton is not measured there.
     scripts: &["run.sh"],
@@ -54,7 +55,7 @@ pub(crate) const COMBINATIONS: Program = Program {
 /// Whether times are true.
 pub(crate) const TRUTH: Program = Program {
     package: "profiler-truth",
-    features: &[],
+    feature: None,
     binary: "truth",
     ptx: "truth_kernels.ptx",
     folder: "truth",
@@ -67,7 +68,7 @@ pub(crate) const TRUTH: Program = Program {
 /// Whether random programs record what they should.
 pub(crate) const AGREEMENT: Program = Program {
     package: "profiler-agreement",
-    features: &[],
+    feature: None,
     binary: "agreement",
     ptx: "programs.ptx",
     folder: "agreement",
@@ -81,17 +82,16 @@ impl Program {
     /// Builds, and fills the bundle's folder.
     pub(crate) fn make(&self) -> Result<(), Error> {
         let tools = tools::install()?;
-        if !self.features.is_empty() {
-            // What only these features compile is in no other run of the tests.
+        if let Some(feature) = self.feature {
             cargo()
                 .args(["test", "--release", "--package", self.package])
-                .args(["--features", &self.features.join(","), "--test", "combinations"])
+                .args(["--features", feature, "--test", feature])
                 .envs(tools.variables())
                 .run()?;
         }
         let messages = cargo()
             .args(["build", "--release", "--package", self.package, "--bin", self.binary])
-            .args(["--features", &self.features.join(",")])
+            .args(self.feature.into_iter().flat_map(|feature| ["--features", feature]))
             .args(["--message-format", "json-render-diagnostics"])
             .envs(tools.variables())
             .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
