@@ -51,7 +51,7 @@ pub struct Chunk(pub [f32; CHUNK as usize]);
 ///
 /// `input` is `tiles` x [`ROWS`] rows of [`COLUMNS`] numbers, aligned to 16 bytes, and `output` one
 /// number a row. Blocks have [`BLOCK`] threads.
-#[profiled(max_threads = BLOCK)]
+#[profiled(max_threads = BLOCK, min_blocks = 1)]
 pub unsafe extern "ptx-kernel" fn pipeline(
     input: *const Chunk,
     output: *mut f32,
