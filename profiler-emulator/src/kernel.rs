@@ -307,6 +307,29 @@ pub fn warp_exchange_words<const N: usize>(mask: u32, words: [u64; N]) -> [[u64;
     result
 }
 
+/// The lanes of `mask` whose predicate holds, bit i for lane i; what `vote.sync.ballot` answers.
+///
+/// # Panics
+///
+/// As [`warp_exchange`].
+#[must_use]
+pub fn ballot(mask: u32, predicate: bool) -> u32 {
+    let votes = warp_exchange(mask, u64::from(predicate));
+    votes.iter().enumerate().fold(0, |ballot, (lane, &vote)| ballot | (vote as u32) << lane)
+}
+
+/// Whether all lanes of `mask` that have not left the kernel pass the same value; the predicate of
+/// `match.all.sync`.
+///
+/// # Panics
+///
+/// As [`warp_exchange`].
+#[must_use]
+pub fn match_all(mask: u32, value: u64) -> bool {
+    let lanes = warp_exchange_words(mask, [1, value]);
+    lanes.iter().all(|&[is_here, other]| is_here == 0 || other == value)
+}
+
 fn exchange_hidden<const N: usize>(mask: u32, words: [u64; N]) -> [[u64; N]; 32] {
     with("warp_exchange", |context, launch| {
         let mut result = [[0; N]; WARP_SIZE as usize];

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use common::{collect_both, config, thread};
 use profiler_emulator::{
     LaunchConfig, active_mask, active_mask_at, active_mask_at_begin, active_mask_at_end, advance,
-    barrier, barrier_arrive, clock64, lane_id, shared_memory, thread_index, warp_exchange,
-    warp_exchange_words, warp_index, yield_now,
+    ballot, barrier, barrier_arrive, clock64, lane_id, match_all, shared_memory, thread_index,
+    warp_exchange, warp_exchange_words, warp_index, yield_now,
 };
 
 /// The block's array of 1024 words, which begins with all bits set.
@@ -105,6 +105,32 @@ fn halves_of_a_warp_exchange_apart() {
     });
     for (_, thread, sum) in seen {
         assert_eq!(sum, if thread % 2 == 0 { 240 } else { 256 + 256 + 16_000 });
+    }
+}
+
+#[test]
+fn lanes_vote_and_compare() {
+    let seen = collect_both(&config(1, 40), || {
+        let mask = if warp_index() == 0 { u32::MAX } else { 0xff };
+        let odd = lane_id() % 2 == 1;
+        let last = lane_id() == 7;
+        [ballot(mask, odd), match_all(mask, 9).into(), match_all(mask, last.into()).into()]
+    });
+    for (_, thread, answers) in seen {
+        assert_eq!(answers, [if thread < 32 { 0xaaaa_aaaa } else { 0xaa }, 1, 0]);
+    }
+}
+
+#[test]
+fn lanes_that_have_left_neither_vote_nor_compare() {
+    let seen = collect_both(&config(1, 32), || {
+        if lane_id() >= 5 {
+            return (0, false);
+        }
+        (ballot(u32::MAX, true), match_all(u32::MAX, 9))
+    });
+    for (_, thread, answers) in seen {
+        assert_eq!(answers, if thread < 5 { (0x1f, true) } else { (0, false) });
     }
 }
 

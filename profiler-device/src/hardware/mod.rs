@@ -1,5 +1,6 @@
 //! What the hardware knows and does: clocks, special registers, election, and the few memory
-//! operations of the record path. One line of PTX each on the GPU; the emulator's answer on the twin.
+//! operations of the record path. One `asm!` each on the GPU, mostly of one instruction; the emulator's
+//! answer on the twin.
 //!
 //! These calls are public: a kernel may use them beside the macros. Sections refer to the PTX ISA.
 

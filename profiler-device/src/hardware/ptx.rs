@@ -1,5 +1,6 @@
-//! The intrinsics on the GPU: one PTX instruction each, through `asm!` with `reg32` and `reg64`
-//! operands only, so that rustc's own nvptx64 target and Rust-CUDA's code generator both take them.
+//! The intrinsics on the GPU: one PTX instruction each, or a few that LLVM and ptxas would not leave
+//! together or in this form, through `asm!` with `reg32` and `reg64` operands only, so that rustc's own
+//! nvptx64 target and Rust-CUDA's code generator both take them.
 //!
 //! What must stay where it is written (clock reads, stores, atomics, collectives) is `asm!` without
 //! `nomem`: the compiler moves no memory access and no other such `asm!` across it.

@@ -176,17 +176,17 @@ impl Place {
 /// See the PTX side.
 #[cfg(feature = "enabled")]
 pub(crate) fn ending_together(began: u32, present: u32, begin: Place) -> u32 {
-    let active = begin.active_mask_at_end(END);
-    let asking = emulator::warp_exchange(active, u64::from(began == present));
-    (0..32).fold(0, |mask, lane| mask | (asking[lane] as u32) << lane)
+    emulator::ballot(begin.active_mask_at_end(END), began == present)
 }
 
 /// See the PTX side.
 #[cfg(feature = "enabled")]
 pub(crate) fn all_together(ending: u32, began: u32, present: u32) -> (bool, u32) {
-    let asked = began == present;
-    let both = asked && ending == present;
-    (both, if asked && !both { 0 } else { present })
+    match (began == present, ending == present) {
+        (true, true) => (true, present),
+        (true, false) => (false, 0),
+        (false, _) => (false, present),
+    }
 }
 
 /// See the PTX side.
@@ -199,8 +199,7 @@ pub(crate) fn count_if(condition: bool, count: u32) -> u32 {
 #[cfg(feature = "enabled")]
 pub(crate) fn are_alike(value: u64, present: u32, begin: Place) -> bool {
     let active = begin.active_mask_at_end(VALUE);
-    let values = emulator::warp_exchange(active, value);
-    active == present && (0..32).all(|lane| active >> lane & 1 == 0 || values[lane] == value)
+    emulator::match_all(active, value) && active == present
 }
 
 /// See the PTX side.

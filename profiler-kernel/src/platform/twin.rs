@@ -79,8 +79,7 @@ pub(crate) unsafe fn shuffle_down(mask: u32, value: u32, delta: u32) -> u32 {
 }
 
 pub(crate) unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
-    let votes = emulator::warp_exchange(mask, u64::from(predicate));
-    votes.iter().enumerate().fold(0, |ballot, (lane, &vote)| ballot | (vote as u32) << lane)
+    emulator::ballot(mask, predicate)
 }
 
 pub(crate) fn check_index(index: usize, length: usize) {
