@@ -145,8 +145,11 @@ impl Built {
     }
 
     fn binary(&self, name: &str) -> Result<&Path, Error> {
-        let found = self.binaries.iter().find(|(other, _)| other == name);
-        let (_, path) = found.ok_or_else(|| format!("cargo did not build {name}"))?;
+        let mut found = self.binaries.iter().filter(|(other, _)| other == name);
+        let (_, path) = found.next().ok_or_else(|| format!("cargo did not build {name}"))?;
+        if found.next().is_some() {
+            return Err(format!("two packages have a target {name}: rename one").into());
+        }
         Ok(path)
     }
 }
@@ -226,6 +229,9 @@ mod tests {
         let built = Built::read(&messages).expect("read");
         assert_eq!(built.binary("gemm").expect("there").to_str(), Some("/t/gemm"));
         assert!(built.binary("softmax").is_err());
+        let twice = Built::read(&messages.repeat(2)).expect("read");
+        let error = twice.binary("gemm").expect_err("which one?").to_string();
+        assert_eq!(error, "two packages have a target gemm: rename one");
         assert_eq!(built.ptx, [folder.path().join("a.ptx")]);
     }
 
