@@ -17,8 +17,14 @@ use crate::Error;
 use crate::gpu::{Blocks, Gpu, microseconds};
 use crate::statistics::{median, spread};
 
-/// How often a kernel's time is taken.
-const TIMED: usize = 50;
+/// How often a kernel's time is taken, in each of so many rounds through the variants.
+const TIMED: usize = 20;
+const ROUNDS: usize = 15;
+/// Launches in which an atomic is waited for.
+const ROUND_TRIPS: usize = 21;
+/// Bytes of a counter, and how many there are: for each scheduler of each SM.
+const COUNTER_BYTES: usize = 128;
+const SCHEDULERS: usize = 4;
 /// Launches back to back.
 const BACK_TO_BACK: u32 = 1000;
 /// Cycles that kernels spin where their time is taken.
@@ -32,8 +38,31 @@ const LONG_CYCLES: u32 = 20_000;
 /// Words of a room: one record.
 const WORDS: u32 = 2;
 
-/// Blocks of an SM and threads of a block, of the launches whose time is taken.
-const SHAPES: [(u32, u32); 4] = [(1, 32), (1, 1024), (8, 256), (16, 1024)];
+/// Blocks and threads of a block, of the launches whose time is taken.
+const SHAPES: [(Grid, u32); 5] = [
+    (Grid::OneBlock, 32),
+    (Grid::OfEachSm(1), 32),
+    (Grid::OfEachSm(1), 1024),
+    (Grid::OfEachSm(8), 256),
+    (Grid::OfEachSm(16), 1024),
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Grid {
+    OneBlock,
+    /// So many blocks of each SM.
+    OfEachSm(u32),
+}
+
+impl Grid {
+    fn of(self, gpu: &Gpu, threads: u32) -> Blocks {
+        let count = match self {
+            Self::OneBlock => 1,
+            Self::OfEachSm(blocks) => gpu.sm_count * blocks,
+        };
+        Blocks { warps: threads / WARP, count }
+    }
+}
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +120,8 @@ impl Variant {
 /// One line of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchPoint {
-    /// `kernel time`, `back to back`, or `back to back, long` for kernels of which the host is ahead.
+    /// `kernel time`, `back to back`, `back to back, long` for kernels of which the host is ahead, or
+    /// `round trip`.
     pub measurement: String,
     /// How the kernel was launched.
     pub variant: String,
@@ -115,6 +145,12 @@ pub struct LaunchPoint {
     /// to the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claiming_adds_ns: Option<f64>,
+    /// Cycles that a warp waits for one atomic in global memory, all warps at once: the mean over warps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_cycles: Option<f64>,
+    /// The same of the warp that waits longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_cycles_longest: Option<f64>,
 }
 
 /// Takes all times of launches.
@@ -124,30 +160,26 @@ pub struct LaunchPoint {
 /// What the driver or a session says; warps that are missing in a session.
 pub fn measure(gpu: &Gpu) -> Result<Vec<LaunchPoint>, Error> {
     let mut points = Vec::new();
-    for (blocks_per_sm, threads) in SHAPES {
-        let blocks = Blocks { warps: threads / WARP, count: gpu.sm_count * blocks_per_sm };
-        let of_shape = Variant::ALL.map(|variant| kernel_time(gpu, variant, blocks));
-        append(&mut points, of_shape)?;
+    for (grid, threads) in SHAPES {
+        let blocks = grid.of(gpu, threads);
+        append(&mut points, kernel_times(gpu, blocks)?);
+        points.push(round_trip(gpu, blocks)?);
     }
     let blocks = Blocks { warps: 1, count: gpu.sm_count };
     for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
-        append(
-            &mut points,
-            Variant::ALL.map(|variant| back_to_back(gpu, variant, blocks, series)),
-        )?;
+        let of_series: Result<_, _> = Variant::ALL
+            .into_iter()
+            .map(|variant| back_to_back(gpu, variant, blocks, series))
+            .collect();
+        append(&mut points, of_series?);
     }
     Ok(points)
 }
 
 /// Fills in what is known from several variants of one shape.
-fn append(
-    points: &mut Vec<LaunchPoint>,
-    of_shape: [Result<LaunchPoint, Error>; Variant::ALL.len()],
-) -> Result<(), Error> {
+fn append(points: &mut Vec<LaunchPoint>, of_shape: Vec<LaunchPoint>) {
     let first = points.len();
-    for point in of_shape {
-        points.push(point?);
-    }
+    points.extend(of_shape);
     let [unannotated, linear] = [Variant::Unannotated, Variant::Linear].map(|variant| {
         points[first..].iter().find(|point| point.variant == variant.name()).map(|p| p.gpu_us)
     });
@@ -157,7 +189,6 @@ fn append(
             point.claiming_adds_ns = linear.map(|linear| 1e3 * (point.gpu_us - linear));
         }
     }
-    Ok(())
 }
 
 /// What a variant's launches need.
@@ -243,10 +274,31 @@ fn point(measurement: &str, variant: Variant, blocks: Blocks) -> LaunchPoint {
     }
 }
 
-fn kernel_time(gpu: &Gpu, variant: Variant, blocks: Blocks) -> Result<LaunchPoint, Error> {
+/// The times of all variants. They take turns, as the clock changes in the course of time; each attaches a
+/// session of its own in its turn, since a module has one at a time.
+fn kernel_times(gpu: &Gpu, blocks: Blocks) -> Result<Vec<LaunchPoint>, Error> {
+    let mut all = Variant::ALL.map(|variant| (variant, Vec::new()));
+    for _ in 0..ROUNDS {
+        for (variant, times) in &mut all {
+            take_times(gpu, *variant, blocks, times)?;
+        }
+    }
+    let point = |(variant, times): (Variant, Vec<f64>)| LaunchPoint {
+        gpu_us: median(&times).unwrap_or(f64::NAN),
+        spread_us: Some(spread(&times)),
+        ..point("kernel time", variant, blocks)
+    };
+    Ok(all.into_iter().map(point).collect())
+}
+
+fn take_times(
+    gpu: &Gpu,
+    variant: Variant,
+    blocks: Blocks,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
     let mut launches = Launches::new(gpu, variant, blocks, CYCLES, TIMED as u32 + 1)?;
     let (begin, end) = (gpu.event()?, gpu.event()?);
-    let mut times = Vec::with_capacity(TIMED);
     // Once more than is timed: the first launch fetches the kernel's code.
     for launch in 0..=TIMED {
         launches.prepare()?;
@@ -258,11 +310,43 @@ fn kernel_time(gpu: &Gpu, variant: Variant, blocks: Blocks) -> Result<LaunchPoin
             times.push(time);
         }
     }
-    launches.finish()?;
+    launches.finish()
+}
+
+/// What each warp waits for one atomic.
+fn round_trip(gpu: &Gpu, blocks: Blocks) -> Result<LaunchPoint, Error> {
+    let memory = "taking memory for counters";
+    let counters = gpu.sm_count as usize * SCHEDULERS * COUNTER_BYTES;
+    let counters = DeviceBuffer::<u8>::zeroed(counters).map_err(Error::cuda(memory))?;
+    let warps = blocks.warps_of_grid();
+    let output = DeviceBuffer::<f32>::zeroed(warps).map_err(Error::cuda(memory))?;
+    let function = gpu.kernels.function("launch_round_trip")?;
+    let (mut output_address, mut counters_address) =
+        (output.as_device_ptr().as_raw(), counters.as_device_ptr().as_raw());
+    let (mut means, mut longest) = (Vec::new(), Vec::new());
+    // The first launch fetches the kernel's code.
+    for launch in 0..=ROUND_TRIPS {
+        let mut arguments =
+            [(&raw mut output_address).cast::<c_void>(), (&raw mut counters_address).cast()];
+        // SAFETY: the kernel takes these two; there is a number for each warp, and a counter for each
+        // scheduler of each SM.
+        unsafe { gpu.launch(&function, blocks, &mut arguments) }?;
+        gpu.synchronize()?;
+        let cycles = output.as_host_vec().map_err(Error::cuda("reading cycles"))?;
+        if launch > 0 {
+            let cycles = cycles.into_iter().map(f64::from);
+            means.push(cycles.clone().sum::<f64>() / warps as f64);
+            longest.push(cycles.fold(0.0, f64::max));
+        }
+    }
     Ok(LaunchPoint {
-        gpu_us: median(&times).unwrap_or(f64::NAN),
-        spread_us: Some(spread(&times)),
-        ..point("kernel time", variant, blocks)
+        measurement: "round trip".to_owned(),
+        variant: "one atomic that is waited for".to_owned(),
+        blocks: blocks.count,
+        threads: blocks.threads(),
+        round_trip_cycles: median(&means),
+        round_trip_cycles_longest: median(&longest),
+        ..LaunchPoint::default()
     })
 }
 
@@ -304,6 +388,12 @@ pub fn row(point: &LaunchPoint) -> String {
     if let Some(host) = point.host_us {
         row += &format!("  host {host:.2} us a launch");
     }
+    if let Some((cycles, longest)) = point.round_trip_cycles.zip(point.round_trip_cycles_longest) {
+        return format!(
+            "{:<18} {:>5} x {:>4} {:<25} {cycles:>9.0} cycles, {longest:.0} of the warp that waits longest",
+            point.measurement, point.blocks, point.threads, point.variant
+        );
+    }
     if let Some(claiming) = point.claiming_adds_ns {
         row += &format!("  claiming adds {claiming:.0} ns");
     }
@@ -317,15 +407,13 @@ mod tests {
     #[test]
     fn differences_are_to_the_first_of_a_shape() {
         let times = [10.0, 10.2, 10.5, 10.75, 11.0, 10.5];
-        let mut index = 0;
-        let of_shape = Variant::ALL.map(|variant| {
-            let gpu_us = times[index];
-            index += 1;
+        let of_shape = Variant::ALL.into_iter().zip(times);
+        let of_shape = of_shape.map(|(variant, gpu_us)| {
             let variant = variant.name().to_owned();
-            Ok(LaunchPoint { variant, gpu_us, ..LaunchPoint::default() })
+            LaunchPoint { variant, gpu_us, ..LaunchPoint::default() }
         });
         let mut points = vec![LaunchPoint { gpu_us: 99.0, ..LaunchPoint::default() }];
-        append(&mut points, of_shape).expect("no launch failed");
+        append(&mut points, of_shape.collect());
         let added: Vec<f64> = points[1..].iter().map(|point| point.added_us).collect();
         assert_eq!(added[0], 0.0);
         assert!((added[4] - 1.0).abs() < 1e-9 && (added[5] - 0.5).abs() < 1e-9, "{added:?}");

@@ -58,6 +58,12 @@ special_registers! {
     multiprocessor: "smid";
 }
 
+/// Which of an SM's four schedulers issues for the warp: they take warps in turn.
+#[inline(always)]
+pub(crate) fn scheduler() -> u32 {
+    profiler_device::hardware::warp_id() % 4
+}
+
 /// One more, in a way that does not let the compiler count the iterations of a loop and unroll it.
 #[inline(always)]
 pub(crate) fn opaque_increment(mut value: u32) -> u32 {
