@@ -2,6 +2,8 @@
 //! and the program runs on the emulator.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    profiler_build::Kernels::new("../tests/kernels/programs").name("programs").build_or_warn()?;
+    let kernels = profiler_build::Kernels::new("../tests/kernels/programs");
+    kernels.clone().name("programs").build_or_warn()?;
+    kernels.name("hosted_programs").feature("host-buffer").build_or_warn()?;
     Ok(())
 }

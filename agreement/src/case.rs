@@ -151,15 +151,19 @@ impl Case {
             Some(count) => Profiler::builder().blocks(block_first..block_first + count),
             None => Profiler::builder().blocks(block_first..),
         };
+        // Words of rooms that are not there are refused.
+        let builder = if self.session.lane_rooms {
+            builder.lane_rooms(LaneRooms::Always).words_per_lane(2 * self.session.units_per_lane)
+        } else {
+            builder.lane_rooms(LaneRooms::Never)
+        };
         builder
             .block_stride(self.session.block_stride)
             .warp_mask(self.session.warp_mask)
             .max_warps(self.max_warps())
             .words_per_warp(2 * self.session.units_per_warp)
-            .words_per_lane(2 * self.session.units_per_lane)
             .keep(self.session.keep)
             .slots(self.session.slots)
-            .lane_rooms(if self.session.lane_rooms { LaneRooms::Always } else { LaneRooms::Never })
     }
 
     /// Runs it in a session of its own.

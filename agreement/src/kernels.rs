@@ -78,7 +78,7 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Those that a GPU runs, too.
+    /// Those that write to memory of the device.
     KERNELS, Global:
     by_block: Strategy::Block, Cycles;
     by_warp: Strategy::Warp, Cycles;
@@ -104,7 +104,7 @@ kernels! {
 }
 
 kernels! {
-    /// Those that write to memory of the host, which run on the emulator.
+    /// Those that write to memory of the host.
     HOSTED, Host:
     hosted_by_block: Strategy::Block, Cycles;
     hosted_by_warp: Strategy::Warp, Cycles;
@@ -113,7 +113,11 @@ kernels! {
     hosted_by_elected: Strategy::Elected, Cycles;
     hosted_by_thread: Strategy::Thread, Cycles;
     hosted_by_when: Strategy::When, Cycles;
+    hosted_timed_by_block: Strategy::Block, GlobalTimer;
     hosted_timed_by_warp: Strategy::Warp, GlobalTimer;
+    hosted_timed_by_warp_index: Strategy::WarpIndex(kernels::WARP_INDEX as u8), GlobalTimer;
+    hosted_timed_by_warp_group: Strategy::WarpGroup, GlobalTimer;
     hosted_timed_by_elected: Strategy::Elected, GlobalTimer;
     hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
+    hosted_timed_by_when: Strategy::When, GlobalTimer;
 }

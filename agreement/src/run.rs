@@ -10,20 +10,24 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use profiler_host::{Backend, BackendChoice, Error, include_ptx};
+use profiler_wire::site::Buffer;
+use proptest::prop_oneof;
 use proptest::strategy::{Strategy as _, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
 use crate::case::{Case, Outcome, cases};
 use crate::check::{Compared, Times, check};
-use crate::kernels::KERNELS;
+use crate::kernels::{HOSTED, KERNELS};
 use crate::plant::Plant;
 
 /// Anything that ends a run early; its text is shown to the user.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// The kernels, where there was a compiler for them.
+/// [`KERNELS`], where there was a compiler for them.
 const PTX: Option<&str> = include_ptx!("programs");
+/// [`HOSTED`], likewise.
+const HOSTED_PTX: Option<&str> = include_ptx!("hosted_programs");
 /// Stack of a thread on the GPU: programs call a recursive function some ten deep.
 const STACK_BYTES: usize = 16 << 10;
 /// How long one program may take before it counts as hung. It takes some milliseconds.
@@ -58,7 +62,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..))]
     pub batch: u64,
 
-    /// File for a line of JSON a batch
+    /// File for a line of JSON a batch, and one of all
     #[arg(long, default_value = "agreement.jsonl", value_name = "FILE")]
     pub report: PathBuf,
 
@@ -81,10 +85,26 @@ impl Arguments {
     }
 }
 
+/// How many programs agree.
+#[derive(Clone, Copy, Debug, Default)]
+struct Programs {
+    /// All of them.
+    all: u64,
+    /// Those whose records went to memory of the host.
+    hosted: u64,
+}
+
+impl Programs {
+    fn add(&mut self, case: &Case) {
+        self.all += 1;
+        self.hosted += u64::from(case.kernel.buffer == Buffer::Host);
+    }
+}
+
 /// What a batch of programs came to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
-    programs: u64,
+    programs: Programs,
     compared: Compared,
     /// Programs in which it is elected who records, and those of them that emitted on the GPU exactly
     /// what the emulator emitted.
@@ -98,7 +118,7 @@ struct Batch {
 
 impl Batch {
     fn add(&mut self, case: &Case, on_device: Compared, emulated: Compared) {
-        self.programs += 1;
+        self.programs.add(case);
         self.compared.warps += on_device.warps;
         self.compared.recorded += on_device.recorded;
         self.compared.lost += on_device.lost;
@@ -126,13 +146,33 @@ fn case_of(seed: u64, number: u64) -> Result<impl ValueTree<Value = Case>, Failu
     bytes[8..16].copy_from_slice(&number.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    cases(KERNELS).new_tree(&mut runner).map_err(|reason| format!("no case: {reason}").into())
+    // A case that is made smaller may become one of `KERNELS`, which have less to look at.
+    let cases = prop_oneof![3 => cases(KERNELS), 1 => cases(HOSTED)];
+    cases.new_tree(&mut runner).map_err(|reason| format!("no case: {reason}").into())
+}
+
+/// A GPU with the modules of both lists of kernels.
+struct Device {
+    /// Of [`KERNELS`].
+    global: Backend,
+    /// Of [`HOSTED`].
+    hosted: Backend,
+}
+
+impl Device {
+    /// The one that runs the case's kernel.
+    fn of(&self, case: &Case) -> &Backend {
+        match case.kernel.buffer {
+            Buffer::Global => &self.global,
+            Buffer::Host => &self.hosted,
+        }
+    }
 }
 
 /// Where cases run.
-struct Sides<'b> {
+struct Sides {
     /// The device, if there is one besides the emulator.
-    device: Option<&'b Backend>,
+    device: Option<Device>,
     /// What is altered of what the device leaves behind.
     plant: Option<Plant>,
 }
@@ -145,25 +185,38 @@ struct Agreed {
     is_planted: bool,
 }
 
-impl Sides<'_> {
+impl Sides {
+    /// The GPU, if that is what was chosen, with both modules.
+    fn new(backend: Backend, plant: Option<Plant>) -> Result<Self, Failure> {
+        use cust::context::legacy::{CurrentContext, ResourceLimit};
+        if !backend.is_gpu() {
+            return Ok(Self { device: None, plant });
+        }
+        let hosted = Backend::choose(BackendChoice::Gpu, HOSTED_PTX)?;
+        // All modules of a process share the device's context, and its limits.
+        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)?;
+        Ok(Self { device: Some(Device { global: backend, hosted }), plant })
+    }
+
     /// Runs a case on the device and on the emulator.
     fn compare(&self, case: &Case) -> Result<Agreed, Box<Disagreement>> {
         let emulator = crate::emulator(case);
-        let mut ran = case.run(self.device.unwrap_or(&emulator));
+        let device = self.device.as_ref().map(|device| device.of(case));
+        let mut ran = case.run(device.unwrap_or(&emulator));
         let is_planted = match (self.plant, &mut ran) {
             (Some(plant), Ok(outcome)) => plant.alter(case, outcome),
             _ => false,
         };
         // Where the emulator stands in for the device, its outcome is compared in both ways: its
         // virtual clock goes on, and a second run would begin later than the reference.
-        let emulated = self.device.map(|_| case.run(&emulator));
+        let emulated = device.map(|_| case.run(&emulator));
         let of_device = held(case, &ran, Times::Hardware);
         let of_emulator = held(case, emulated.as_ref().unwrap_or(&ran), Times::Virtual);
         let difference = match (of_device, of_emulator) {
             (Ok(on_device), Ok(emulated)) => {
                 return Ok(Agreed { on_device, emulated, is_planted });
             }
-            (Err(what), _) if self.device.is_some() => format!("on the device: {what}"),
+            (Err(what), _) if device.is_some() => format!("on the device: {what}"),
             (Err(what), _) => format!("on the emulator, times aside: {what}"),
             (_, Err(what)) => format!("on the emulator: {what}"),
         };
@@ -266,19 +319,15 @@ pub fn run(arguments: &Arguments) -> Result<Option<String>, Failure> {
     if let Some(reason) = backend.reason() {
         println!("why not on the GPU: {reason}");
     }
-    let device = Some(&backend).filter(|backend| backend.is_gpu());
-    let sides = Sides { device, plant: arguments.plant };
-    if device.is_some() {
-        use cust::context::legacy::{CurrentContext, ResourceLimit};
-        CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)?;
-    }
-    let mut report = Report::create(&arguments.report)?;
+    let device_name = backend.device_info().name;
+    let sides = Sides::new(backend, arguments.plant)?;
+    let mut report = Report::create(&arguments.report, device_name)?;
     let begin = Instant::now();
     let current = Arc::new(Mutex::new((arguments.first, begin)));
     watch(arguments.seed, &current);
     let end = arguments.programs.map_or(u64::MAX, |count| arguments.first.saturating_add(count));
     let mut batch = Batch::default();
-    let mut total = 0;
+    let mut agreed = Programs::default();
     for number in arguments.first..end {
         if begin.elapsed() >= Duration::from_secs(arguments.seconds) {
             break;
@@ -296,27 +345,34 @@ pub fn run(arguments: &Arguments) -> Result<Option<String>, Failure> {
             }
             Ok(Agreed { on_device, emulated, .. }) => batch.add(&case, on_device, emulated),
             Err(found) => {
-                report.batch(arguments, &backend, &batch, begin)?;
+                report.batch(arguments, &batch, begin)?;
                 let small = sides.shrink(&mut tree);
                 report.disagreement(arguments, number, &found.difference)?;
                 return Ok(Some(explain(arguments, number, &case, &found, &small)));
             }
         }
-        total += 1;
-        if batch.programs == arguments.batch {
-            report.batch(arguments, &backend, &std::mem::take(&mut batch), begin)?;
+        agreed.add(&case);
+        if batch.programs.all == arguments.batch {
+            report.batch(arguments, &std::mem::take(&mut batch), begin)?;
         }
     }
-    if batch.programs > 0 {
-        report.batch(arguments, &backend, &batch, begin)?;
+    if batch.programs.all > 0 {
+        report.batch(arguments, &batch, begin)?;
     }
+    let Programs { all, hosted } = agreed;
     if arguments.plant.is_some() {
         return Err(format!(
-            "nothing could be planted in {total} programs; run more of them (--programs, --seconds)"
+            "nothing could be planted in {all} programs; run more of them (--programs, --seconds)"
         )
         .into());
     }
-    println!("{total} programs agree");
+    let seconds = begin.elapsed().as_secs_f64();
+    report.agreed(arguments, agreed, seconds)?;
+    println!(
+        "{all} programs agree in {seconds:.1} s: {} with records in memory of the device, {hosted} with \
+         records in memory of the host",
+        all - hosted
+    );
     Ok(None)
 }
 
@@ -347,14 +403,15 @@ fn explain(
 struct Report {
     path: PathBuf,
     lines: BufWriter<File>,
+    device: String,
     batches: u64,
 }
 
 impl Report {
-    fn create(path: &Path) -> Result<Self, Failure> {
+    fn create(path: &Path, device: String) -> Result<Self, Failure> {
         let file = File::create(path)
             .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-        Ok(Self { path: path.to_owned(), lines: BufWriter::new(file), batches: 0 })
+        Ok(Self { path: path.to_owned(), lines: BufWriter::new(file), device, batches: 0 })
     }
 
     fn line(&mut self, line: &serde_json::Value) -> Result<(), Failure> {
@@ -366,7 +423,6 @@ impl Report {
     fn batch(
         &mut self,
         arguments: &Arguments,
-        backend: &Backend,
         batch: &Batch,
         begin: Instant,
     ) -> Result<(), Failure> {
@@ -374,9 +430,10 @@ impl Report {
         self.batches += 1;
         self.line(&json!({
             "batch": self.batches,
-            "device": backend.device_info().name,
+            "device": self.device,
             "seed": arguments.seed,
-            "programs": batch.programs,
+            "programs": batch.programs.all,
+            "hosted": batch.programs.hosted,
             "warps": warps,
             "recorded": recorded,
             "lost": lost,
@@ -387,6 +444,21 @@ impl Report {
             "sharing": batch.sharing,
             "shared_alike": batch.shared_alike,
             "seconds": begin.elapsed().as_secs_f64(),
+        }))
+    }
+
+    /// The last line of a run in which all agree.
+    fn agreed(
+        &mut self,
+        arguments: &Arguments,
+        agreed: Programs,
+        seconds: f64,
+    ) -> Result<(), Failure> {
+        self.line(&json!({
+            "device": self.device,
+            "seed": arguments.seed,
+            "agreed": { "device": agreed.all - agreed.hosted, "host": agreed.hosted },
+            "seconds": seconds,
         }))
     }
 

@@ -27,19 +27,37 @@ fn a_seed_gives_the_same_programs_and_a_line_for_each_batch() {
         let output = agreement(&report, arguments);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}");
-        assert!(text.contains("programs agree"), "{text}");
-        lines(&report)
+        let mut lines = lines(&report);
+        // The last one, and what is printed, is of all batches.
+        let all = lines.pop().expect("a line");
+        let of_batches = |key: &str| -> u64 {
+            lines.iter().map(|line| line[key].as_u64().expect("a number")).sum()
+        };
+        let (programs, hosted) = (of_batches("programs"), of_batches("hosted"));
+        let agreed = [&all["agreed"]["device"], &all["agreed"]["host"]];
+        assert_eq!(agreed.map(Value::as_u64), [Some(programs - hosted), Some(hosted)]);
+        let seconds = all["seconds"].as_f64().expect("a number");
+        let says = format!(
+            "\n{programs} programs agree in {seconds:.1} s: {} with records in memory of the device, \
+             {hosted} with records in memory of the host\n",
+            programs - hosted
+        );
+        assert!(text.ends_with(&says), "{says} is not the end of {text}");
+        lines
     };
-    let all = run(&["--seed", "7", "--programs", "12", "--batch", "5"]);
+    let all = run(&["--seed", "9", "--programs", "12", "--batch", "5"]);
     let programs: Vec<&Value> = all.iter().map(|line| &line["programs"]).collect();
     assert_eq!(programs, [5, 5, 2]);
-    assert!(all.iter().all(|line| line["seed"] == 7 && line["device"] == "emulator"));
+    assert!(all.iter().all(|line| line["seed"] == 9 && line["device"] == "emulator"));
+    // One in four, by chance.
+    let hosted = all.iter().filter_map(|line| line["hosted"].as_u64()).sum::<u64>();
+    assert!((1..12).contains(&hosted), "{hosted} of 12");
     // The emulator elects as the emulator does.
     assert!(all.iter().all(|line| line["electing"] == line["elected_alike"]));
     assert!(all.iter().all(|line| line["sharing"] == line["shared_alike"]));
     assert!(all.iter().any(|line| line["shared"].as_u64() > Some(0)));
     let of_last = |line: &Value| (line["recorded"].clone(), line["lost"].clone());
-    let last = run(&["--seed", "7", "--first", "10", "--programs", "2"]);
+    let last = run(&["--seed", "9", "--first", "10", "--programs", "2"]);
     assert_eq!(last.iter().map(of_last).collect::<Vec<_>>(), [of_last(&all[2])]);
 }
 
@@ -77,7 +95,7 @@ fn a_planted_record_and_a_planted_count_are_named_with_program_and_seed() {
         // Without it the same program agrees.
         let (code, text) = run(&arguments[..4]);
         assert_eq!(code, Some(0), "{text}");
-        assert!(text.ends_with("1 programs agree\n"), "{text}");
+        assert!(text.contains("\n1 programs agree in "), "{text}");
     }
 }
 

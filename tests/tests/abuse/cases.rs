@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::setting::{Case, Provoked, Setting, Tool};
-use crate::{events, failures, modules, sessions, shapes};
+use crate::{events, failures, hosted, modules, sessions, shapes};
 
 /// What one case may take on a GPU without a sanitizer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
@@ -40,13 +40,19 @@ const fn refused_by(call: &'static [&'static str]) -> Provoked {
 const AFTER_A_FAILURE: &[&str] = &["on CUDA API call to", "trap", "Trap", "xception"];
 
 /// All cases, those that need the GPU for themselves last.
-pub(crate) static CASES: [Case; 24] = [
+pub(crate) static CASES: [Case; 26] = [
     case(
         "too_many_events",
         "ten times too many records: 7 strategies, 2 clocks, rooms of 0 to 8 units, both ends kept",
         events::too_many_events,
     ),
     case("too_many_warps", "more warps than slots", events::too_many_warps),
+    case(
+        "in_memory_of_the_host",
+        "`buffer = host`: ten times too many records, 7 strategies, 2 clocks, rooms of 0 to 8 units, both \
+         ends kept, lanes that leave, more warps than slots",
+        hosted::in_memory_of_the_host,
+    ),
     case("grids", "grids of 1, 4097 and 65 537 blocks, 65 535 in y and in z", shapes::grids),
     Case {
         emulator: false,
@@ -78,6 +84,11 @@ pub(crate) static CASES: [Case; 24] = [
         "guards_are_overwritten",
         "a write between the rooms, which the guards show",
         sessions::guards_are_overwritten,
+    ),
+    case(
+        "guards_in_memory_of_the_host",
+        "`buffer = host`: a write between the rooms, which the guards show",
+        hosted::guards_in_memory_of_the_host,
     ),
     gpu_case("two_streams", "two streams at once", modules::two_streams),
     gpu_case("two_modules", "three modules in one session", modules::two_modules),

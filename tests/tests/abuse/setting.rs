@@ -8,6 +8,9 @@ use crate::kernels::{Kernel, Rounds, Shape};
 
 /// The PTX of the kernels.
 pub(crate) const PTX: Option<&str> = profiler_host::include_ptx!("abuse");
+/// That of kernels with `buffer = host`, which are a module of their own: all rooms of a module that has one
+/// of them lie in memory of the host.
+const HOSTED_PTX: Option<&str> = profiler_host::include_ptx!("watched");
 
 /// How much of a case runs: where each access is checked, or on the emulator, all would take long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +97,12 @@ impl Setting {
     #[track_caller]
     pub(crate) fn backend(self) -> Backend {
         Backend::choose(self.choice, PTX).expect("the back end")
+    }
+
+    /// The one for kernels with `buffer = host`.
+    #[track_caller]
+    pub(crate) fn hosted_backend(self) -> Backend {
+        Backend::choose(self.choice, HOSTED_PTX).expect("the back end")
     }
 }
 

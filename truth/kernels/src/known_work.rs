@@ -13,6 +13,8 @@ pub const RANGE: u32 = 0;
 pub const TOKEN: u32 = 1;
 /// Form: `profile_region!` with a block and a value.
 pub const VALUE: u32 = 2;
+/// Form: `profile_region!` with a block whose result its end waits for.
+pub const WAIT: u32 = 3;
 
 /// Names of the regions, from the outermost in.
 pub const LEVELS: [&str; 8] =
@@ -36,6 +38,11 @@ macro_rules! nest {
     (value, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
         profile_region!($name, recorder = $recorder, value = $value, {
             nest!(value, $recorder, $value, $work, [$($inner)*])
+        })
+    };
+    (wait, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
+        profile_region!($name, recorder = $recorder, wait, {
+            nest!(wait, $recorder, $value, $work, [$($inner)*])
         })
     };
     (token, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {{
@@ -95,8 +102,8 @@ macro_rules! known_work {
     ($($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
-            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`] or [`VALUE`], `depth` 1, 2, 4 or
-            /// 8. Thread `t` of the grid writes what the clock of the records showed at the begin
+            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`] or [`WAIT`], `depth`
+            /// 1, 2, 4 or 8. Thread `t` of the grid writes what the clock of the records showed at the begin
             /// and at the end of the spin of repeat `r` to `truth[r * threads + t]`.
             ///
             /// # Safety
@@ -116,7 +123,8 @@ macro_rules! known_work {
                 match form {
                     RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
                     TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
-                    _ => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
+                    VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
+                    _ => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
                 }
             }
         )+
@@ -137,6 +145,8 @@ known_work! {
     work_warp_timer: "warp", [warp], globaltimer, globaltimer;
     work_block_cycles: "block", [block], cycles, clock64;
     work_block_timer: "block", [block], globaltimer, globaltimer;
+    work_warp_index_cycles: "warp(1)", [warp(1)], cycles, clock64;
+    work_warp_index_timer: "warp(1)", [warp(1)], globaltimer, globaltimer;
     work_elected_cycles: "elected", [elected], cycles, clock64;
     work_elected_timer: "elected", [elected], globaltimer, globaltimer;
     work_thread_cycles: "thread", [thread], cycles, clock64;

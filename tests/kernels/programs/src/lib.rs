@@ -399,6 +399,7 @@ macro_rules! kernels {
     )*};
 }
 
+#[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 kernels! { |when|
     /// By lane 0 of warp 0.
     by_block: by = block;
@@ -430,8 +431,8 @@ kernels! { |when|
     timed_by_when: by = when(when >> lane_id() & 1 != 0), clock = globaltimer;
 }
 
-// On the emulator alone: on a GPU all rooms of a module that has one of these lie in the host's memory.
-#[cfg(not(target_arch = "nvptx64"))]
+// A module of their own: on a GPU all rooms of a module that has one of these lie in the host's memory.
+#[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
 kernels! { |when|
     /// [`by_block`] into the host's memory.
     hosted_by_block: by = block, buffer = host;
@@ -447,12 +448,20 @@ kernels! { |when|
     hosted_by_thread: by = thread, buffer = host;
     /// [`by_when`] into the host's memory.
     hosted_by_when: by = when(when >> lane_id() & 1 != 0), buffer = host;
+    /// [`timed_by_block`] into the host's memory.
+    hosted_timed_by_block: by = block, clock = globaltimer, buffer = host;
     /// [`timed_by_warp`] into the host's memory.
     hosted_timed_by_warp: by = warp, clock = globaltimer, buffer = host;
+    /// [`timed_by_warp_index`] into the host's memory.
+    hosted_timed_by_warp_index: by = warp(WARP_INDEX), clock = globaltimer, buffer = host;
+    /// [`timed_by_warp_group`] into the host's memory.
+    hosted_timed_by_warp_group: by = warp_group, clock = globaltimer, buffer = host;
     /// [`timed_by_elected`] into the host's memory.
     hosted_timed_by_elected: by = elected, clock = globaltimer, buffer = host;
     /// [`timed_by_thread`] into the host's memory.
     hosted_timed_by_thread: by = thread, clock = globaltimer, buffer = host;
+    /// [`timed_by_when`] into the host's memory.
+    hosted_timed_by_when: by = when(when >> lane_id() & 1 != 0), clock = globaltimer, buffer = host;
 }
 
 /// The thread's number in the grid: blocks count x first, and so do the threads of a block.

@@ -1,5 +1,8 @@
-//! Kernels that are looked at while they run and after they failed.
+//! Kernels with `buffer = host`: they are looked at while they run and after they failed, and
+//! [abused].
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+
+pub mod abused;
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
