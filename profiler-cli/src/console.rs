@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,17 +14,21 @@ use profiler_trace::{Diagnostics, Progress as Steps, Severity, printable};
 
 use crate::exit::Error;
 
-/// What is over sooner shows no progress.
+/// A command that is over sooner shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a bar moves where nothing else moves it.
 const TICK: Duration = Duration::from_millis(100);
 
+/// Bytes of a known number, of which there are none yet: neither a rate nor what is left is known.
+const BYTES_BEGUN: &str = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}";
 /// Bytes of a known number: rate, and time left.
 const BYTES_OF: &str = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes}, \
                         {decimal_bytes_per_sec}, {eta} left";
 /// Bytes of an unknown number.
 const BYTES: &str = "{spinner} {msg}, {decimal_bytes}, {decimal_bytes_per_sec}, {elapsed}";
-/// Steps of a number that is known as far as the work has said it; `{of}` is what they are.
+/// Steps of which none is done yet; `{of}` is what they are.
+const STEPS_BEGUN: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}";
+/// Steps of a number that is known as far as the work has said it.
 const STEPS_OF: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}, {per_sec}, {eta} left";
 /// Nothing to count.
 const ELAPSED: &str = "{spinner} {msg}, {elapsed}";
@@ -44,13 +48,16 @@ pub(crate) fn severity(severity: Severity) -> (&'static str, Style) {
 pub(crate) struct Console {
     quiet: bool,
     is_terminal: bool,
+    /// When the command began: many quick steps are no quick command.
+    began: Instant,
 }
 
 impl Console {
     /// A quiet console shows errors only.
     pub(crate) fn new(quiet: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
-        Self { quiet, is_terminal: std::io::stderr().is_terminal() && !dumb }
+        let is_terminal = io::stderr().is_terminal() && !dumb;
+        Self { quiet, is_terminal, began: Instant::now() }
     }
 
     /// Says why the program ends.
@@ -72,10 +79,19 @@ impl Console {
 
     /// Shows what was lost or odd in a trace.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
+        self.diagnostics_behind("", diagnostics);
+    }
+
+    /// The same where there are several traces, of which this one is called so.
+    pub(crate) fn diagnostics_of(&self, trace: &str, diagnostics: &Diagnostics) {
+        self.diagnostics_behind(&format!("{}: ", printable(trace)), diagnostics);
+    }
+
+    fn diagnostics_behind(&self, begin: &str, diagnostics: &Diagnostics) {
         for diagnostic in &diagnostics.list {
             let (name, style) = severity(diagnostic.severity());
             if !self.quiet || diagnostic.severity() == Severity::Error {
-                say(&format!("{style}{name}{style:#}: {diagnostic}"));
+                say(&format!("{style}{name}{style:#}: {begin}{diagnostic}"));
             }
         }
     }
@@ -83,9 +99,7 @@ impl Console {
     /// Progress of what is read, in bytes, of so many where that is known.
     pub(crate) fn reading(&self, doing: &str, total: Option<u64>) -> Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        bar.set_style(style(if total.is_some() { BYTES_OF } else { BYTES }));
-        bar.set_message(clean(doing));
-        let waiting = self.shows_progress().then(|| Waiting::start(&bar, ProgressBar::tick));
+        let waiting = self.shows_progress().then(|| self.wait(&bar, bytes_shown(clean(doing))));
         Progress { bar, waiting }
     }
 
@@ -98,35 +112,79 @@ impl Console {
     ) -> T {
         let (steps, written) = (Steps::default(), Written::default());
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let show = {
-            let (steps, written, doing) = (steps.clone(), written.clone(), clean(doing));
-            let mut is_counting = false;
-            bar.set_style(style(ELAPSED));
-            move |bar: &ProgressBar| {
-                let (done, expected) = (steps.done(), steps.expected());
-                if expected > 0 && !is_counting {
-                    is_counting = true;
-                    bar.set_style(style(&STEPS_OF.replace("{of}", of)));
-                }
-                bar.set_message(match written.bytes() {
-                    0 => doing.clone(),
-                    bytes => format!("{doing}, {}", crate::units::bytes(bytes)),
-                });
-                if expected > 0 {
-                    bar.set_length(expected.max(done));
-                }
-                bar.set_position(done);
-                bar.tick();
-            }
-        };
-        let waiting = self.shows_progress().then(|| Waiting::start(&bar, show));
+        let show = steps_shown(clean(doing), of, steps.clone(), written.clone());
+        let waiting = self.shows_progress().then(|| self.wait(&bar, show));
         let _progress = Progress { bar, waiting };
         steps.watch(|| work(&written))
+    }
+
+    /// Does work that writes to standard output: on a terminal a bar would stand in the midst of what
+    /// is written, which shows itself how far it is.
+    pub(crate) fn print<T>(&self, of: &'static str, work: impl FnOnce(&Written) -> T) -> T {
+        if io::stdout().is_terminal() {
+            return work(&Written::default());
+        }
+        self.work("writing", of, work)
+    }
+
+    fn wait(&self, bar: &ProgressBar, show: impl FnMut(&ProgressBar) + Send + 'static) -> Waiting {
+        Waiting::start(bar, patience(self.began.elapsed()), show)
     }
 
     fn shows_progress(&self) -> bool {
         self.is_terminal && !self.quiet
     }
+}
+
+/// How long a step of a command is waited for that has taken so long.
+fn patience(command: Duration) -> Duration {
+    PATIENCE.saturating_sub(command)
+}
+
+/// Sets a bar to what is known of bytes that are read.
+fn bytes_shown(doing: String) -> impl FnMut(&ProgressBar) + Send + 'static {
+    move |bar| {
+        let is_limited = bar.length().is_some_and(|total| total > 0);
+        bar.set_style(style(match (is_limited, bar.position()) {
+            (true, 0) => BYTES_BEGUN,
+            (true, _) => BYTES_OF,
+            (false, 0) => ELAPSED,
+            (false, _) => BYTES,
+        }));
+        bar.set_message(doing.clone());
+    }
+}
+
+/// Sets a bar to what is known of steps, and of bytes that they wrote.
+fn steps_shown(
+    doing: String,
+    of: &'static str,
+    steps: Steps,
+    written: Written,
+) -> impl FnMut(&ProgressBar) + Send + 'static {
+    move |bar| {
+        let (done, expected) = (steps.done(), steps.expected());
+        if expected > 0 {
+            bar.set_length(expected.max(done));
+            bar.set_position(done);
+        }
+        bar.set_style(style(&match (expected, done) {
+            (0, _) => ELAPSED.to_owned(),
+            (_, 0) => STEPS_BEGUN.replace("{of}", of),
+            _ => STEPS_OF.replace("{of}", of),
+        }));
+        bar.set_message(match written.bytes() {
+            0 => doing.clone(),
+            bytes => format!("{doing}, {}", crate::units::bytes(bytes)),
+        });
+    }
+}
+
+/// Draws a bar for the first time. All of it is set before, as each thing that is set draws it anew.
+fn appear(bar: &ProgressBar, on: ProgressDrawTarget, show: &mut impl FnMut(&ProgressBar)) {
+    show(bar);
+    bar.set_draw_target(on);
+    bar.tick();
 }
 
 /// A bar of this form.
@@ -204,15 +262,22 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn start(bar: &ProgressBar, mut show: impl FnMut(&ProgressBar) + Send + 'static) -> Self {
+    fn start(
+        bar: &ProgressBar,
+        patience: Duration,
+        mut show: impl FnMut(&ProgressBar) + Send + 'static,
+    ) -> Self {
         let (done, is_done) = channel();
         let bar = bar.clone();
         let thread = std::thread::spawn(move || {
-            let mut patience = PATIENCE;
-            while is_done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                bar.set_draw_target(ProgressDrawTarget::stderr());
+            let waits = |time| is_done.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+            if !waits(patience) {
+                return;
+            }
+            appear(&bar, ProgressDrawTarget::stderr(), &mut show);
+            while waits(TICK) {
                 show(&bar);
-                patience = TICK;
+                bar.tick();
             }
         });
         Self { done, thread }
@@ -227,13 +292,121 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use indicatif::ProgressStyle;
+    use std::io;
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
+
+    use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+    use profiler_trace::Progress as Steps;
+
+    use super::{PATIENCE, Waiting, Written, appear, bytes_shown, patience, steps_shown};
+
+    /// A terminal that keeps what is written to it.
+    #[derive(Clone, Debug, Default)]
+    struct Terminal(Arc<Mutex<String>>);
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) += text;
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is drawn first.
+    fn first_frame(bar: &ProgressBar, mut show: impl FnMut(&ProgressBar)) -> String {
+        let terminal = Terminal::default();
+        let on = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        appear(bar, on, &mut show);
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        let drawn = terminal.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drawn.trim_end().to_owned()
+    }
+
+    fn hidden(total: Option<u64>) -> ProgressBar {
+        ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden())
+    }
 
     #[test]
     fn every_template_can_be_read() {
-        for template in [super::BYTES_OF, super::BYTES, super::STEPS_OF, super::ELAPSED] {
+        let bytes = [super::BYTES_BEGUN, super::BYTES_OF, super::BYTES];
+        let steps = [super::STEPS_BEGUN, super::STEPS_OF, super::ELAPSED];
+        for template in bytes.into_iter().chain(steps) {
             let template = template.replace("{of}", "warps");
             assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
         }
+    }
+
+    #[test]
+    fn patience_is_that_of_the_command() {
+        assert_eq!(patience(Duration::ZERO), PATIENCE);
+        assert_eq!(patience(PATIENCE - Duration::from_millis(1)), Duration::from_millis(1));
+        assert_eq!(patience(20 * PATIENCE), Duration::ZERO);
+    }
+
+    #[test]
+    fn what_is_over_before_it_is_shown_is_waited_for_no_longer() {
+        let waiting = Waiting::start(&hidden(None), Duration::from_secs(3600), |_| ());
+        waiting.stop();
+    }
+
+    #[test]
+    fn steps_are_drawn_as_far_as_they_are_known() {
+        let steps = Steps::default();
+        let frame = || {
+            let show = steps_shown("decoding".into(), "warps", steps.clone(), Written::default());
+            first_frame(&hidden(None), show)
+        };
+        assert!(frame().contains(" decoding, ") && !frame().contains("warps"), "{}", frame());
+        steps.watch(|| Steps::expect(20));
+        let begun = frame();
+        assert!(begun.starts_with("decoding ") && begun.ends_with(" 0/20 warps"), "{begun}");
+        steps.watch(Steps::step);
+        let counted = frame();
+        assert!(counted.contains(" 1/20 warps, ") && counted.ends_with(" left"), "{counted}");
+    }
+
+    #[test]
+    fn bytes_are_drawn_as_far_as_they_are_known() {
+        let frame = |done: u64, total: Option<u64>| {
+            let bar = hidden(total);
+            bar.set_position(done);
+            first_frame(&bar, bytes_shown("reading".into()))
+        };
+        assert!(!frame(0, None).contains("B"), "{}", frame(0, None));
+        assert!(frame(500, None).contains(" reading, 500 B, "), "{}", frame(500, None));
+        assert!(frame(0, Some(2000)).ends_with(" 0 B/2.00 kB"), "{}", frame(0, Some(2000)));
+        assert!(frame(500, Some(2000)).contains(" 500 B/2.00 kB, "));
     }
 }

@@ -22,8 +22,25 @@ Exit codes:
   1      `check` found what --deny names, or `diff` a change beyond --fail-above
   2      not done: the arguments are wrong, a file cannot be read or written
   3      `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone
-  128+N  ended by signal N, as shells tell it: 130 by Ctrl-C, 143 by `kill`
+  128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`
 A signal leaves no half-written file behind. A reader that closes the pipe early, as `head` does, is no error.";
+
+/// Those of `check`.
+pub(crate) const CHECK_HELP: &str = "\
+Exit codes:
+  0      done; nothing was found that is denied
+  1      done; something was found that is denied, as errors and damaged files always are
+  2      not done: the arguments are wrong, or a capture cannot be read
+  128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
+
+/// Those of `diff`.
+pub(crate) const DIFF_HELP: &str = "\
+Exit codes:
+  0      done; no mean grew by more than --fail-above, or it was not given
+  1      done; a mean (with --quantiles: or a quantile) grew by more than --fail-above
+  2      not done: the arguments are wrong, or a capture cannot be read
+  3      --fail-above cannot tell: too few data, losses, other devices, regions that are gone
+  128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
 
 /// What a command that did its work says about what it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,25 +117,79 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// Whether the reader of a pipe has closed it.
-pub(crate) fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
+/// What the system says, behind whatever else is said of it.
+fn of_system<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
     let mut at = Some(error);
     while let Some(error) = at {
         at = match error.downcast_ref::<io::Error>() {
-            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => return true,
             // Its source is that of the error in it, which would be passed over.
-            Some(error) => error.get_ref().map(|inner| inner as &(dyn StdError + 'static)),
+            Some(error) => match error.get_ref() {
+                Some(inner) => Some(inner as &(dyn StdError + 'static)),
+                None => return Some(error),
+            },
             None => error.source(),
         };
     }
-    false
+    None
+}
+
+/// Whether the reader of a pipe has closed it.
+pub(crate) fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
+    of_system(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// The error that a capture cannot be read, with its cure.
+pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
+    let said = Error::new(format!("cannot read {name}: {}", chain(error)));
+    let Some(error) = of_system(error) else { return said };
+    said.with_cure(match error.kind() {
+        io::ErrorKind::NotFound => {
+            "give the path of a capture; a program that records writes it beside its trace"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ask whoever owns it for the right to read it, or for a copy; `ls -l` shows who that is"
+        }
+        io::ErrorKind::IsADirectory => "name one of the captures in it",
+        io::ErrorKind::NotADirectory => {
+            "give another path: a part of this one is a file, and no folder"
+        }
+        io::ErrorKind::InvalidFilename => "give another path: no file can have this name",
+        _ => "see whether the disk or the connection that it is on works, or read a copy of it",
+    })
+}
+
+/// The error that a result cannot be written, with its cure where it is the system's. What else
+/// makes writing fail says in its text what to do.
+pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Error {
+    let said = Error::new(format!("cannot write {name}: {}", chain(error)));
+    let Some(error) = of_system(error) else { return said };
+    said.with_cure(match error.kind() {
+        io::ErrorKind::NotFound => "no file can be made there; name one in another folder",
+        io::ErrorKind::PermissionDenied => {
+            "name a file in a folder of your own, or ask whoever owns this one for the right to \
+             write; `ls -ld` shows who that is"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room there (`df -h` shows how much there is), or write to another disk"
+        }
+        io::ErrorKind::FileTooLarge => "write to a disk that takes larger files",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "nothing there can be changed; name a file on another disk"
+        }
+        io::ErrorKind::IsADirectory => "add the name of a file to it",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "give another path: a part of this one is a file, and no folder"
+        }
+        io::ErrorKind::InvalidFilename => "give another path: no file can have this name",
+        _ => "see whether the disk or the connection that it is on works, or write elsewhere",
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
 
-    use super::{chain, is_broken_pipe};
+    use super::{cannot_read, cannot_write, chain, is_broken_pipe};
 
     #[test]
     fn a_closed_pipe_is_seen_behind_other_errors() {
@@ -126,6 +197,35 @@ mod tests {
         let wrapped = io::Error::other(io::Error::other(closed));
         assert!(is_broken_pipe(&wrapped));
         assert!(!is_broken_pipe(&io::Error::other(io::Error::from(io::ErrorKind::NotFound))));
+    }
+
+    #[test]
+    fn what_the_system_refuses_has_a_cure() {
+        let cases = [
+            (io::ErrorKind::PermissionDenied, "right to read", "right to write"),
+            (io::ErrorKind::NotFound, "path of a capture", "another folder"),
+            (io::ErrorKind::StorageFull, "read a copy", "make room"),
+            (io::ErrorKind::QuotaExceeded, "read a copy", "make room"),
+            (io::ErrorKind::ReadOnlyFilesystem, "read a copy", "another disk"),
+            (io::ErrorKind::IsADirectory, "captures in it", "name of a file"),
+            (io::ErrorKind::NotADirectory, "no folder", "no folder"),
+            (io::ErrorKind::TimedOut, "read a copy", "write elsewhere"),
+        ];
+        for (kind, to_read, to_write) in cases {
+            let error = cannot_read("a", &io::Error::from(kind));
+            assert!(error.cure().is_some_and(|cure| cure.contains(to_read)), "{error:?}");
+            // Also where a writer of a format has put it into an error of its own.
+            let wrapped = io::Error::other(io::Error::other(io::Error::from(kind)));
+            let error = cannot_write("a", &wrapped);
+            assert!(error.cure().is_some_and(|cure| cure.contains(to_write)), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_systems_says_itself_what_to_do() {
+        let error = cannot_write("a", &io::Error::other("nothing to draw; record a launch"));
+        assert_eq!(error.to_string(), "cannot write a: nothing to draw; record a launch");
+        assert_eq!(error.cure(), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use profiler_trace::{Capture, CaptureDamage, CaptureError, Decoder, Trace, decod
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
-use crate::exit::{Error, chain};
+use crate::exit::{Error, cannot_read, chain};
 use crate::units::bytes;
 
 /// A capture, and what its file was.
@@ -39,16 +39,11 @@ pub(crate) fn capture(
     console: &Console,
 ) -> Result<Loaded, Error> {
     let name = file.input_name().to_string();
-    let unreadable = |error: io::Error| Error::new(format!("cannot read {name}: {error}"));
+    let unreadable = |error: io::Error| cannot_read(&name, &error);
     let (reader, total): (Box<dyn Read>, Option<u64>) = match file {
         File::Standard => (Box::new(io::stdin().lock()), None),
         File::Path(path) => {
-            let opened = fs::File::open(path).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => unreadable(error).with_cure(
-                    "give the path of a capture; a program that records writes it beside its trace",
-                ),
-                _ => unreadable(error),
-            })?;
+            let opened = fs::File::open(path).map_err(unreadable)?;
             let about = opened.metadata().map_err(unreadable)?;
             if about.is_dir() {
                 return Err(Error::new(format!("cannot read {name}: it is a folder"))

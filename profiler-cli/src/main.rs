@@ -7,6 +7,7 @@
 mod arguments;
 mod command;
 mod console;
+mod diagnostic;
 mod exit;
 mod load;
 mod output;
@@ -19,12 +20,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::Arguments;
+use arguments::{Arguments, Color};
 use console::Console;
 
 fn main() -> ExitCode {
+    // Help and errors about arguments are printed while these are parsed, with colour or without.
+    Color::asked_for(std::env::args_os()).apply();
     let arguments = Arguments::parse();
-    arguments.color.apply();
     let console = Console::new(arguments.quiet);
     match command::run(arguments.command, &console) {
         Ok(verdict) => verdict.code(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::File;
 use crate::console::Console;
-use crate::exit::{Error, chain, is_broken_pipe};
+use crate::exit::{Error, cannot_write, is_broken_pipe};
 use crate::part::Part;
 
 /// Anything that makes writing fail.
@@ -53,7 +53,7 @@ pub(crate) fn write(
     check(output, content, inputs)?;
     match output {
         File::Standard => {
-            let written = console.work("writing", "warps", |written| {
+            let written = console.print("warps", |written| {
                 let mut writer = BufWriter::with_capacity(1 << 16, written.count(io::stdout()));
                 let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
                 // What is left of an output that failed is of no use to anybody.
@@ -89,7 +89,7 @@ fn closed_or(name: &str, error: WriteError) -> Result<(), Error> {
     if is_broken_pipe(error.as_ref()) {
         return Ok(());
     }
-    Err(Error::new(format!("cannot write {name}: {}", chain(error.as_ref()))))
+    Err(cannot_write(name, error.as_ref()))
 }
 
 /// A file to be written.
@@ -141,9 +141,8 @@ impl<'p> Target<'p> {
         &self,
         write: impl FnOnce(&mut fs::File) -> Result<(), WriteError>,
     ) -> Result<(), Error> {
-        let failed = |error: &(dyn StdError + 'static)| {
-            Error::new(format!("cannot write {}: {}", self.path.display(), chain(error)))
-        };
+        let name = self.path.display().to_string();
+        let failed = |error: &(dyn StdError + 'static)| cannot_write(&name, error);
         if !self.is_plain {
             let mut file = fs::OpenOptions::new()
                 .write(true)

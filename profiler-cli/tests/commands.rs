@@ -82,6 +82,33 @@ fn info_of_a_capture_with_losses_says_so() {
     );
 }
 
+/// The first of the diagnostics of this kind.
+fn diagnostic<'v>(list: &'v serde_json::Value, kind: &str) -> &'v serde_json::Value {
+    let mut list = list.as_array().expect("a list of diagnostics").iter();
+    list.find(|it| it["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+#[test]
+fn a_diagnostic_has_the_same_members_wherever_it_is_json() {
+    let folder = Folder::with_captures();
+    let check = folder.run("check lossy.capture --format json").json();
+    let info = folder.run("info lossy.capture --format json").json();
+    let stats = folder.run("stats lossy.capture --format json").json();
+    let diff = folder.run("diff gemm.capture lossy.capture --format json").json();
+    let room = "room-too-small";
+    let of_info = diagnostic(&info["diagnostics"], room).as_object().expect("an object");
+    assert_eq!(of_info["severity"], "warning");
+    assert_eq!((&of_info["count"], &of_info["number"]), (&4.into(), &10.into()));
+    let first = serde_json::json!({ "module": 0, "slot": 0, "lane": 0, "unit": null });
+    assert_eq!(of_info["first"], first);
+    assert!(of_info["text"].as_str().is_some_and(|text| text.starts_with("4 records did not fit")));
+    let others = [&check["captures"][0], &stats, &diff];
+    for other in others {
+        let other = diagnostic(&other["diagnostics"], room);
+        assert!(of_info.iter().all(|(name, value)| other[name] == *value), "{other:#}");
+    }
+}
+
 #[test]
 fn info_is_json_if_asked() {
     let info = Folder::with_captures().run("info gemm.capture --format json").json();
@@ -427,6 +454,72 @@ fn a_side_may_be_several_captures() {
 }
 
 #[test]
+fn a_comparison_shows_what_was_odd_in_each_capture() {
+    let folder = Folder::with_captures();
+    let whole = folder.bytes("gemm.capture");
+    folder.write("cut.capture", &whole[..whole.len() * 9 / 10]);
+    let words = "diff --before gemm.capture lossy.capture --after gemm.capture cut.capture";
+    let ran = folder.run(words);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for begin in [
+        "warning: side A, lossy.capture: 4 records did not fit",
+        "warning: side A, lossy.capture: 1 region has no end",
+        "warning: side B, cut.capture: the capture's file is damaged or truncated",
+    ] {
+        let is_said = ran.stderr.lines().any(|line| line.starts_with(begin));
+        assert!(is_said, "{begin}\n{}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("gemm.capture"), "{}", ran.stderr);
+    let json = folder.run(&format!("{words} --format json"));
+    assert_eq!(json.stderr, ran.stderr);
+    let diagnostics = &json.json()["diagnostics"];
+    let open = diagnostic(diagnostics, "open-region");
+    assert_eq!((&open["side"], &open["capture"]), (&"a".into(), &"lossy.capture".into()));
+    let damaged = diagnostic(diagnostics, "damaged-capture");
+    assert_eq!((&damaged["side"], &damaged["capture"]), (&"b".into(), &"cut.capture".into()));
+    // As `check` knows them.
+    let check = folder.run("check cut.capture --format json").json();
+    let known = diagnostic(&check["captures"][0]["diagnostics"], "damaged-capture");
+    assert_eq!(known["count"], damaged["count"]);
+    // Quiet leaves what says that numbers may be wrong.
+    let quiet = folder.run(&format!("{words} --quiet"));
+    assert!(quiet.stderr.lines().all(|line| line.starts_with("error: ")), "{}", quiet.stderr);
+    let sound = folder.run("diff gemm.capture gemm.capture --format json");
+    assert_eq!((sound.stderr.as_str(), &sound.json()["diagnostics"]), ("", &serde_json::json!([])));
+}
+
+/// Launches of a warp of which each lasts longer than the one before.
+fn warming(launches: u64) -> profiler_trace::Capture {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    let kernel = module.site(SiteKind::Kernel, "gemm");
+    let region = module.site(SiteKind::Region, "load");
+    for launch in 0..launches {
+        let begin = 1000 + launch * 100_000;
+        let mut warp = SyntheticWarp::new(kernel, begin, 5_000_000 + begin / 2);
+        warp.header.grid_id = launch + 1;
+        let end = begin + 10_000 + 100 * launch;
+        warp.range(region, None, begin + 100, end);
+        warp.leave(end + 100, 5_000_000 + (end + 100) / 2);
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are in order")
+}
+
+#[test]
+fn a_comparison_says_where_too_few_units_look_alike() {
+    let folder = Folder::new();
+    folder.save("few.capture", &warming(8));
+    let few = folder.run("diff few.capture few.capture").text();
+    let note = "`alike?` in 3 rows: units that follow each other in time look alike";
+    assert!(few.lines().any(|line| line.starts_with(note)), "{few}");
+    assert!(few.contains("no change (8 + 8 launches, alike?)"), "{few}");
+    let json = folder.run("diff few.capture few.capture --format json").json();
+    assert_eq!(json["rows"][2]["neighbours_alike"], true);
+    let notes = json["notes"].as_array().expect("notes");
+    assert!(notes.iter().filter_map(|it| it.as_str()).any(|it| it.starts_with(note)), "{notes:?}");
+}
+
+#[test]
 fn a_report_is_one_page() {
     let folder = Folder::with_captures();
     let ran = folder.run("report gemm.capture -o gemm.html --title tour --window 10%..20%");
@@ -452,6 +545,25 @@ fn help_names_the_exit_codes() {
     for needed in ["Exit codes:", "Environment:", "Examples:", "NO_COLOR"] {
         assert!(ran.text().contains(needed), "{needed}");
     }
+}
+
+#[test]
+fn what_scripts_ask_has_exit_codes_in_help_and_manual() {
+    let folder = Folder::new();
+    let every = ["  0 ", "  1 ", "  2 ", "  3 ", "  128+N ", "129 by a closed terminal"];
+    for (command, lacks) in [("", None), ("check", Some("  3 ")), ("diff", None)] {
+        let help = folder.run(&format!("{command} --help")).text();
+        let codes = help.split("Exit codes:\n").nth(1).expect("exit codes");
+        let codes = codes.split("\n\n").next().expect("a section");
+        for code in every {
+            assert_eq!(codes.contains(code), lacks != Some(code), "{command}: {code}: {codes}");
+        }
+        let page = folder.run(&format!("man {command}")).text();
+        let section = page.split(".SH \"EXIT STATUS\"").nth(1).expect("a section");
+        assert!(section.split(".SH").next().is_some_and(|it| it.contains("128+N")), "{section}");
+    }
+    // Where nothing is looked for, the codes are those of any program.
+    assert!(!folder.run("man stats").text().contains("EXIT STATUS"));
 }
 
 /// What is refused, with code 2: the error and its cure.

@@ -233,10 +233,60 @@ fn a_full_disk_is_an_error() {
         let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert_eq!(ran.status.code(), Some(2), "{words}");
         assert!(stderr.contains("cannot write standard output: No space left"), "{stderr}");
+        assert!(stderr.contains("\n  help: make room"), "{stderr}");
     }
     let ran = folder.run("export gemm.capture --to chrome -o /dev/full");
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("cannot write /dev/full: No space left"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n  help: make room"), "{}", ran.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_system_refuses_is_said_with_the_cure() {
+    let folder = Folder::with_captures();
+    let long = "a".repeat(300);
+    for (words, wanted) in [
+        ("stats gemm.capture/inner.capture", "a part of this one is a file"),
+        // Nothing lies at its begin.
+        ("stats /proc/self/mem", "whether the disk or the connection that it is on works"),
+        (&format!("stats {long}"), "no file can have this name"),
+        ("export gemm.capture -o /proc/x.json", "no file can be made there"),
+        (&format!("export gemm.capture -o {long}.json"), "no file can have this name"),
+        ("man --folder gemm.capture", "a part of this one is a file"),
+        ("man --folder gemm.capture/pages", "a part of this one is a file"),
+    ] {
+        let ran = folder.run(words);
+        refused(&ran, "error: cannot ");
+        let help = ran.stderr.split("\n  help: ").nth(1).unwrap_or_default();
+        assert!(help.contains(wanted), "{words}: {}", ran.stderr);
+    }
+    let mut command = program(&folder.path(""));
+    command.args(["stats", "-"]).stdin(fs::File::open(folder.path("")).expect("the folder"));
+    let ran = command.output().expect("the program can be run");
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(stderr.contains("\n  help: name one of the captures in it"), "{stderr}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_allowed_is_said_with_the_cure() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with_captures();
+    let allow = |name: &str, mode: u32| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.path(name), permissions).expect("it is ours");
+    };
+    fs::create_dir(folder.path("closed")).expect("a folder");
+    allow("gemm.capture", 0o000);
+    allow("closed", 0o500);
+    // Some users may do everything, as in a container.
+    if fs::File::open(folder.path("gemm.capture")).is_err() {
+        let ran = folder.run("stats gemm.capture");
+        refused(&ran, "\n  help: ask whoever owns it for the right to read it");
+        let ran = folder.run("export hosted.capture -o closed/a.json");
+        refused(&ran, "\n  help: name a file in a folder of your own");
+    }
 }
 
 /// Runs the program with pipes that nobody reads.
@@ -346,6 +396,26 @@ fn colour_is_used_where_it_is_asked_for() {
         (false, false)
     );
     assert_eq!(colored("check lossy.capture --color always", &[]), (true, false));
+}
+
+#[test]
+fn colour_of_help_and_of_wrong_arguments_is_chosen_too() {
+    let folder = Folder::new();
+    let colored = |words: &str| {
+        // Otherwise all would be coloured.
+        let variables: &[_] =
+            if words.contains("never") { &[("CLICOLOR_FORCE", "1")] } else { &[] };
+        let ran = folder.run_with(words, b"", variables);
+        assert!(!ran.stdout.is_empty() || !ran.stderr.is_empty(), "{words}");
+        ran.stdout.contains(&0x1b) || ran.stderr.contains('\x1b')
+    };
+    for words in ["--help", "stats -h", "stats --bad-option", "diff one.capture", "help info"] {
+        assert!(!colored(words), "{words}");
+        assert!(!colored(&format!("--color never {words}")), "{words}");
+        assert!(colored(&format!("--color=always {words}")), "{words}");
+    }
+    assert!(!colored("stats --bad-option --color never"));
+    assert!(colored("stats --help --color always"));
 }
 
 #[test]

@@ -7,15 +7,14 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use profiler_trace::{
-    Launch, Mark, MarkIndex, Progress, Region, SiteIndex, Time, Trace, Value, Warp,
-};
+use profiler_trace::{Launch, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 
 use crate::Summary;
 use crate::columns::{self, Column, Columns};
 use crate::error::{Dangling, WriteError};
 use crate::names::{Kind, Names, clock_key};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
+use crate::source::Source;
 
 /// Makes record batches of the rows of a trace.
 pub(crate) struct Batches<'a> {
@@ -24,17 +23,16 @@ pub(crate) struct Batches<'a> {
     columns: Vec<Column>,
     names: Names,
     paths: Paths,
-    /// The row of each warp.
+    /// The row of each warp, and how many rows there are.
     first_rows: Vec<u64>,
     released: Vec<Released>,
     /// Those of `released` that were passed.
     passed: usize,
-    /// Index of the warp whose rows come next.
-    warp: usize,
-    at: Position,
     /// Rows of each kind that were made.
     pub(crate) made: Summary,
     builders: Columns,
+    /// Rows in the builders.
+    gathered: usize,
 }
 
 /// A mark that an arrow leads to.
@@ -43,13 +41,6 @@ struct Released {
     mark: (usize, usize),
     /// The row of the mark that the arrow is from.
     by: u64,
-}
-
-/// Where in a warp's rows.
-enum Position {
-    Kernel,
-    Regions { next: usize, nesting: Nesting },
-    Marks { next: usize, walk: MarkWalk },
 }
 
 /// Where the marks of a warp lie among its regions.
@@ -87,9 +78,9 @@ fn region_row(first: u64, region: usize) -> u64 {
     first + 1 + region as u64
 }
 
-/// The row of a warp's mark.
-fn mark_row(first: u64, warp: &Warp, mark: usize) -> u64 {
-    region_row(first, warp.regions.len()) + mark as u64
+/// The row of a warp's mark; `next` is the row of the warp behind it. The warp may lack its regions.
+fn mark_row(next: u64, warp: &Warp, mark: usize) -> u64 {
+    next - (warp.marks.len() - mark) as u64
 }
 
 /// A row, but for what its warp and its site say.
@@ -111,15 +102,14 @@ struct Row {
 }
 
 impl<'a> Batches<'a> {
-    /// Goes through the trace once, for the paths, and so that nothing is found wrong when half is
+    /// Goes through the warps once, for the paths, and so that nothing is found wrong when half is
     /// written.
-    pub(crate) fn new(trace: &'a Trace) -> Result<Self, WriteError> {
+    pub(crate) fn new(source: &Source<'a>) -> Result<Self, WriteError> {
+        let trace = source.trace;
         let mut paths = Paths::default();
-        let mut first_rows = Vec::with_capacity(trace.warps.len());
+        let mut first_rows = Vec::with_capacity(trace.warps.len() + 1);
         let mut rows = 0;
-        // This time, and once more to write.
-        Progress::expect(2 * trace.warps.len());
-        for (index, warp) in Progress::each(&trace.warps).enumerate() {
+        source.each(|index, warp| {
             let launch = check(trace, index, warp)?;
             let kernel = Within { event: rows, path: paths.root(launch.kernel) };
             let mut nesting = Nesting::new(kernel);
@@ -131,18 +121,19 @@ impl<'a> Batches<'a> {
                 walk.mark(warp, mark, rows, &mut paths);
             }
             first_rows.push(rows);
-            rows = mark_row(rows, warp, warp.marks.len());
-        }
+            rows = region_row(rows, warp.regions.len()) + warp.marks.len() as u64;
+            Ok(())
+        })?;
+        first_rows.push(rows);
         let columns = columns::all();
         Ok(Self {
             released: released(trace, &first_rows)?,
             names: Names::new(trace, &paths)?,
             schema: Arc::new(columns::schema()),
             builders: Columns::default(),
+            gathered: 0,
             made: Summary::default(),
-            at: Position::Kernel,
             passed: 0,
-            warp: 0,
             trace,
             columns,
             paths,
@@ -154,96 +145,90 @@ impl<'a> Batches<'a> {
         &self.columns
     }
 
-    /// The next rows, at most so many; `None` after the last.
-    pub(crate) fn next(&mut self, rows: usize) -> Result<Option<RecordBatch>, WriteError> {
-        let mut made = 0;
-        while made < rows
-            && let Some(row) = self.next_row()
-        {
-            self.push(row.0, row.1);
-            made += 1;
+    /// Makes all rows, and lets `take` have them in batches of so many; the last may have fewer.
+    pub(crate) fn each(
+        &mut self,
+        source: &Source<'a>,
+        rows: usize,
+        mut take: impl FnMut(&RecordBatch) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        source.each(|index, warp| {
+            self.warp(index, warp, &mut |batches, row| {
+                batches.push(warp, row);
+                if batches.gathered == rows {
+                    take(&batches.finish()?)?;
+                }
+                Ok(())
+            })
+        })?;
+        if self.gathered > 0 {
+            take(&self.finish()?)?;
         }
-        if made == 0 {
-            return Ok(None);
-        }
+        Ok(())
+    }
+
+    /// What was gathered.
+    fn finish(&mut self) -> Result<RecordBatch, WriteError> {
+        self.gathered = 0;
         let arrays: Vec<ArrayRef> =
             self.builders.finish(&self.columns, &self.names.dictionaries)?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
-        Ok(Some(batch.map_err(|error| WriteError::Encode(Box::new(error)))?))
+        batch.map_err(|error| WriteError::Encode(Box::new(error)))
     }
 
-    /// The next row, and the warp that it is of.
-    fn next_row(&mut self) -> Option<(&'a Warp, Row)> {
-        loop {
-            let warp = self.trace.warps.get(self.warp)?;
-            let first = self.first_rows[self.warp];
-            let kernel = self.trace.launches[warp.launch].kernel;
-            match &mut self.at {
-                Position::Kernel => {
-                    let path = self.paths.root(kernel);
-                    let nesting = Nesting::new(Within { event: first, path });
-                    self.at = Position::Regions { next: 0, nesting };
-                    return Some((
-                        warp,
-                        Row {
-                            event: first,
-                            kind: Kind::Kernel,
-                            site: kernel,
-                            lane: None,
-                            track: warp.track,
-                            depth: None,
-                            parent: None,
-                            path,
-                            start: warp.entry,
-                            end: warp.exit,
-                            value: None,
-                            released_by: None,
-                            counts: Some((warp.recorded, warp.lost)),
-                        },
-                    ));
-                }
-                Position::Regions { next, nesting } => {
-                    let at = *next;
-                    let Some(region) = warp.regions.get(at) else {
-                        let path = self.paths.root(kernel);
-                        let walk = MarkWalk::new(Within { event: first, path });
-                        self.at = Position::Marks { next: 0, walk };
-                        continue;
-                    };
-                    *next += 1;
-                    let event = region_row(first, at);
-                    let (parent, path) = nesting.region(region, event, &mut self.paths);
-                    return Some((warp, of_region(warp, region, event, parent, path)));
-                }
-                Position::Marks { next, walk } => {
-                    let at = *next;
-                    let Some(mark) = warp.marks.get(at) else {
-                        self.warp += 1;
-                        Progress::step();
-                        self.at = Position::Kernel;
-                        continue;
-                    };
-                    *next += 1;
-                    let (parent, path) = walk.mark(warp, mark, first, &mut self.paths);
-                    let row = Row {
-                        event: mark_row(first, warp, at),
-                        kind: self.names.kind(mark),
-                        site: mark.site,
-                        lane: Some(mark.lane),
-                        track: mark.track.or(warp.track),
-                        depth: None,
-                        parent: Some(parent.event),
-                        path,
-                        start: mark.time,
-                        end: None,
-                        value: mark.value,
-                        released_by: self.released_by((self.warp, at)),
-                        counts: None,
-                    };
-                    return Some((warp, row));
-                }
-            }
+    /// Makes the rows of a warp.
+    fn warp(
+        &mut self,
+        index: usize,
+        warp: &Warp,
+        put: &mut impl FnMut(&mut Self, Row) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        let (first, next) = (self.first_rows[index], self.first_rows[index + 1]);
+        let kernel = self.trace.launches[warp.launch].kernel;
+        let within = Within { event: first, path: self.paths.root(kernel) };
+        let row = Row {
+            event: first,
+            kind: Kind::Kernel,
+            site: kernel,
+            lane: None,
+            track: warp.track,
+            depth: None,
+            parent: None,
+            path: within.path,
+            start: warp.entry,
+            end: warp.exit,
+            value: None,
+            released_by: None,
+            counts: Some((warp.recorded, warp.lost)),
+        };
+        put(self, row)?;
+        let mut nesting = Nesting::new(within);
+        for (at, region) in warp.regions.iter().enumerate() {
+            let event = region_row(first, at);
+            let (parent, path) = nesting.region(region, event, &mut self.paths);
+            put(self, of_region(warp, region, event, parent, path))?;
         }
+        let mut walk = MarkWalk::new(within);
+        for (at, mark) in warp.marks.iter().enumerate() {
+            let (parent, path) = walk.mark(warp, mark, first, &mut self.paths);
+            let row = Row {
+                event: mark_row(next, warp, at),
+                kind: self.names.kind(mark),
+                site: mark.site,
+                lane: Some(mark.lane),
+                track: mark.track.or(warp.track),
+                depth: None,
+                parent: Some(parent.event),
+                path,
+                start: mark.time,
+                end: None,
+                value: mark.value,
+                released_by: self.released_by((index, at)),
+                counts: None,
+            };
+            put(self, row)?;
+        }
+        Ok(())
     }
 
     /// The row of the mark that released this one. Marks are asked for in order.
@@ -263,6 +248,7 @@ impl<'a> Batches<'a> {
         let Launch { kernel, grid_id, replay, grid_dim, block_dim, .. } =
             &self.trace.launches[warp.launch];
         let site = self.names.sites[row.site.0 as usize];
+        self.gathered += 1;
         let made = &mut self.made;
         made.rows += 1;
         match row.kind {
@@ -358,7 +344,8 @@ fn check<'a>(trace: &'a Trace, index: usize, warp: &Warp) -> Result<&'a Launch, 
     }
 }
 
-/// The arrows, by what they lead to. Of several to one mark the first is kept.
+/// The arrows, by what they lead to. Of several to one mark the first is kept. No regions are asked
+/// for.
 fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<Released>, WriteError> {
     let row = |MarkIndex { warp, mark }| -> Result<u64, WriteError> {
         let dangling = |what, index, len| WriteError::Trace(Dangling { warp, what, index, len });
@@ -366,7 +353,7 @@ fn released(trace: &Trace, first_rows: &[u64]) -> Result<Vec<Released>, WriteErr
         if mark >= of.marks.len() {
             return Err(dangling("mark", mark, of.marks.len()));
         }
-        Ok(mark_row(first_rows[warp], of, mark))
+        Ok(mark_row(first_rows[warp + 1], of, mark))
     };
     let mut released = Vec::with_capacity(trace.edges.len());
     for edge in &trace.edges {

@@ -23,7 +23,9 @@
 //! Rows are made and written in batches: beside the trace itself, [`write_parquet`] holds one row
 //! group, encoded, and [`write_arrow`] one record batch; either the dictionaries of names and paths,
 //! eight bytes for each warp, 24 for each arrow, those regions of one warp that run at once, and what
-//! the file's index says of each group.
+//! the file's index says of each group. [`decode_to_parquet`] and [`decode_to_arrow`] write the same
+//! while they decode a capture, and so do without the trace: they hold its outline, without regions,
+//! and the regions of one warp.
 #![forbid(unsafe_code)]
 
 mod batches;
@@ -32,17 +34,19 @@ mod error;
 mod metadata;
 mod names;
 mod nesting;
+mod source;
 mod writer;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use profiler_trace::Trace;
+use profiler_trace::{Decoder, Diagnostics, Trace};
 
 pub use arrow_schema;
 pub use error::{Dangling, WriteError};
 pub use metadata::SCHEMA_VERSION;
+use source::Source;
 
 /// How data is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -127,7 +131,7 @@ pub fn write_parquet(
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<Summary, WriteError> {
-    writer::parquet(trace, writer, options)
+    writer::parquet(&Source::held(trace), writer, options)
 }
 
 /// Writes the trace as one file of Arrow's IPC file format (also called Feather, version 2): not
@@ -143,5 +147,40 @@ pub fn write_arrow(
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
-    writer::arrow(trace, writer, options)
+    writer::arrow(&Source::held(trace), writer, options)
+}
+
+/// Writes what [`write_parquet`] writes, and decodes warps as it goes, each of them twice. Returns
+/// beside the summary what was lost or odd in the capture,
+/// [`Trace::diagnostics`](profiler_trace::Trace::diagnostics).
+///
+/// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp, and what
+/// [`write_parquet`] holds beside the trace.
+///
+/// # Errors
+///
+/// Those of the writer; [`WriteError::TooManyNames`].
+pub fn decode_to_parquet(
+    decoder: &Decoder<'_>,
+    writer: impl Write + Send,
+    options: &ParquetOptions,
+) -> Result<(Summary, Diagnostics), WriteError> {
+    let (written, outline) =
+        Source::decoded(decoder, |source| writer::parquet(&source, writer, options));
+    Ok((written?, outline.diagnostics))
+}
+
+/// Writes what [`write_arrow`] writes, in the way of [`decode_to_parquet`].
+///
+/// # Errors
+///
+/// Those of [`decode_to_parquet`].
+pub fn decode_to_arrow(
+    decoder: &Decoder<'_>,
+    writer: impl Write,
+    options: &ArrowOptions,
+) -> Result<(Summary, Diagnostics), WriteError> {
+    let (written, outline) =
+        Source::decoded(decoder, |source| writer::arrow(&source, writer, options));
+    Ok((written?, outline.diagnostics))
 }

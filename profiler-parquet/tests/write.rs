@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
 use profiler_parquet::{
-    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, schema, write_arrow,
-    write_parquet,
+    ArrowOptions, Compression, ParquetOptions, Summary, WriteError, decode_to_arrow,
+    decode_to_parquet, schema, write_arrow, write_parquet,
 };
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{MarkIndex, SiteIndex, Trace, decode};
+use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
+use profiler_trace::{Capture, Decoder, MarkIndex, Progress, RecordCost, SiteIndex, Trace, decode};
 use profiler_wire::SiteKind;
 
 use support::{Numbers, many_regions, zoo};
@@ -80,6 +80,65 @@ fn the_same_trace_gives_the_same_bytes() {
     assert!(write() == write());
 }
 
+/// Requires that what is written while decoding is what is written of the trace, with what recording
+/// cost and without.
+fn require_equal_while_decoding(capture: &Capture) {
+    let few = NonZeroUsize::new(70).expect("not 0");
+    let to_parquet = [few, ParquetOptions::default().rows_per_group]
+        .map(|rows_per_group| ParquetOptions { rows_per_group, ..ParquetOptions::default() });
+    let to_arrow = [few, ArrowOptions::default().rows_per_batch]
+        .map(|rows_per_batch| ArrowOptions { rows_per_batch, ..ArrowOptions::default() });
+    let mut trace = decode(capture);
+    for subtracts in [false, true] {
+        let mut decoder = Decoder::new(capture);
+        if subtracts {
+            trace.subtract_record_cost();
+            decoder = decoder.subtract_record_cost();
+        }
+        for options in &to_parquet {
+            let mut bytes = Vec::new();
+            let written = decode_to_parquet(&decoder, &mut bytes, options);
+            let (summary, diagnostics) = written.expect("a vector takes all");
+            assert_eq!(diagnostics, trace.diagnostics);
+            assert!((bytes, summary) == parquet(&trace, options));
+        }
+        for options in &to_arrow {
+            let mut bytes = Vec::new();
+            let written = decode_to_arrow(&decoder, &mut bytes, options);
+            let (summary, diagnostics) = written.expect("a vector takes all");
+            assert_eq!(diagnostics, trace.diagnostics);
+            assert!((bytes, summary) == arrow(&trace, options));
+        }
+    }
+}
+
+#[test]
+fn what_is_written_while_decoding_is_the_same() {
+    let cost = Some(RecordCost::uniform(5.0, 40.0));
+    let captures = [Content::Regions, Content::Mixed, Content::Marks]
+        .map(|content| sized(300, content).expect("the sites are whole"));
+    for capture in captures.into_iter().chain([zoo::capture(), Capture::default()]) {
+        require_equal_while_decoding(&capture);
+        require_equal_while_decoding(&Capture { record_cost: cost, ..capture });
+    }
+}
+
+#[test]
+fn what_is_watched_ends_where_it_said() {
+    let capture = zoo::capture();
+    let (decoder, trace) = (Decoder::new(&capture), zoo::trace());
+    let steps = |passes: u64, work: &mut dyn FnMut()| {
+        let progress = Progress::default();
+        progress.watch(work);
+        assert_eq!((progress.expected(), progress.done()), (12 * passes, 12 * passes));
+    };
+    steps(2, &mut || drop(parquet(&trace, &ParquetOptions::default())));
+    steps(3, &mut || {
+        let written = decode_to_arrow(&decoder, io::sink(), &ArrowOptions::default());
+        assert!(written.is_ok());
+    });
+}
+
 #[test]
 fn errors_of_the_writer_are_returned() {
     let trace = zoo::trace();
@@ -102,6 +161,14 @@ fn errors_of_the_writer_are_returned() {
         assert_eq!(io::Error::from(error).kind(), io::ErrorKind::StorageFull);
     }
     write_arrow(&trace, Limited(whole.len()), &to_arrow).expect("room for all");
+    let capture = zoo::capture();
+    let decoder = Decoder::new(&capture);
+    for room in [0, 1_000] {
+        let error = decode_to_parquet(&decoder, Limited(room), &to_parquet);
+        assert!(matches!(error, Err(WriteError::Io(_))));
+        let error = decode_to_arrow(&decoder, Limited(room), &to_arrow);
+        assert!(matches!(error, Err(WriteError::Io(_))));
+    }
 }
 
 /// Takes nothing, and calls that no error.
@@ -201,7 +268,7 @@ fn a_deep_recursion_has_short_paths() {
 fn traces_of_damaged_captures_are_written() {
     let whole = zoo::capture();
     let mut numbers = Numbers(99);
-    for _ in 0..60 {
+    for round in 0..60 {
         let mut capture = whole.clone();
         let module = &mut capture.modules[0];
         for _ in 0..1 + numbers.below(40) {
@@ -215,6 +282,11 @@ fn traces_of_damaged_captures_are_written() {
         let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
         assert_eq!(summary.regions, regions as u64);
         arrow(&trace, &ArrowOptions::default());
+        // It takes longer.
+        if round % 6 == 0 {
+            let record_cost = Some(RecordCost::uniform(5.0, 40.0));
+            require_equal_while_decoding(&Capture { record_cost, ..capture });
+        }
     }
 }
 

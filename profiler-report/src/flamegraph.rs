@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
-use profiler_trace::{StackGroup, Trace};
+use profiler_trace::{Decoder, Diagnostics, StackGroup, Trace};
 
 use crate::rows::Rows;
 use crate::text::{count, duration, escape, percent, things, wrap};
@@ -65,7 +65,37 @@ pub fn write_flamegraph(
 ) -> io::Result<()> {
     let mut folded = Vec::new();
     trace.write_folded_to(&mut folded, StackGroup::Kernel)?;
-    let tree = Tree::read(&String::from_utf8_lossy(&folded));
+    draw(&folded, trace, writer, options)
+}
+
+/// Writes what [`write_flamegraph`] writes, and decodes warps as it goes, each of them twice. Returns
+/// what was lost or odd in the capture, [`Trace::diagnostics`].
+///
+/// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp, and all
+/// distinct stacks.
+///
+/// # Errors
+///
+/// Those of [`write_flamegraph`].
+pub fn decode_to_flamegraph(
+    decoder: &Decoder<'_>,
+    writer: impl Write,
+    options: &FlamegraphOptions,
+) -> io::Result<Diagnostics> {
+    let mut folded = Vec::new();
+    let diagnostics = decoder.write_folded_to(&mut folded, StackGroup::Kernel)?;
+    draw(&folded, &decoder.outline(), writer, options)?;
+    Ok(diagnostics)
+}
+
+/// Draws folded stacks. Of the trace, nothing is asked that its regions tell.
+fn draw(
+    folded: &[u8],
+    trace: &Trace,
+    writer: impl Write,
+    options: &FlamegraphOptions,
+) -> io::Result<()> {
+    let tree = Tree::read(&String::from_utf8_lossy(folded));
     if tree.frames[ALL].ns == 0 {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,

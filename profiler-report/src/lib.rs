@@ -2,7 +2,8 @@
 //!
 //! [`write_html`] writes a page that needs neither a network nor a server: figures and tables stand
 //! in it as plain HTML, and scripts of its own draw the distributions, the timeline and the maps.
-//! [`write_flamegraph`] writes an SVG.
+//! [`write_flamegraph`] writes an SVG, and [`decode_to_flamegraph`] the same of a capture, without a
+//! trace in memory.
 //!
 //! What a page holds is bounded, whatever the trace's size: everything but the timeline's regions is
 //! aggregated, and those take what [`ReportOptions::detail_bytes`] allows. The page says what was
@@ -27,7 +28,7 @@ use std::ops::Range;
 
 use profiler_trace::Trace;
 
-pub use flamegraph::{FlamegraphOptions, write_flamegraph};
+pub use flamegraph::{FlamegraphOptions, decode_to_flamegraph, write_flamegraph};
 
 /// What a page shows.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,11 @@ mod support;
 
 use std::io::{self, Write};
 
-use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
-use profiler_trace::{HostSpan, HostSpanKind, StackGroup, Trace};
+use profiler_report::{
+    FlamegraphOptions, ReportOptions, decode_to_flamegraph, write_flamegraph, write_html,
+};
+use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
+use profiler_trace::{Decoder, HostSpan, HostSpanKind, RecordCost, StackGroup, Trace};
 use profiler_wire::SiteKind;
 
 fn page(trace: &Trace, options: &ReportOptions) -> String {
@@ -147,6 +150,40 @@ fn more_sms_and_launches_than_a_page_shows_are_counted() {
     let text = page(&trace, &ReportOptions::default());
     assert!(text.contains("Only the first 1024 of 1500 SMs have a row."));
     assert!(text.contains("The 100 longest of 1\u{202f}500 launches."));
+}
+
+/// A flame graph that is drawn while the capture is decoded, with what recording cost and without.
+#[test]
+fn a_flame_graph_of_a_capture_is_that_of_its_trace() {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    let [one, other] = ["one", "other"].map(|name| module.site(SiteKind::Kernel, name));
+    let region = module.site(SiteKind::Region, "region");
+    for (at, kernel) in [other, one, other].into_iter().enumerate() {
+        let mut warp = SyntheticWarp::new(kernel, 5_000, 64_000);
+        warp.header.grid_id = 1 + at as u64;
+        // The last one has no end.
+        warp.range(region, None, 5_100, 5_900).begin(region, None, 6_000);
+        warp.leave(25_000, 74_000);
+        module.warps.push(warp);
+    }
+    let open = module.into_capture().expect("the sites are whole");
+    let sized = sized(5_000, Content::Mixed).expect("the sites are whole");
+    for mut capture in [open, sized] {
+        capture.record_cost = Some(RecordCost::uniform(5.0, 20.0));
+        for subtracts in [false, true] {
+            let decoder = Decoder::new(&capture);
+            let decoder = if subtracts { decoder.subtract_record_cost() } else { decoder };
+            let trace = decoder.trace();
+            let mut bytes = Vec::new();
+            let written = decode_to_flamegraph(&decoder, &mut bytes, &FlamegraphOptions::default());
+            assert_eq!(written.expect("memory is written"), trace.diagnostics);
+            assert!(String::from_utf8(bytes).expect("UTF-8") == flamegraph(&trace));
+        }
+    }
+    let nothing = profiler_trace::Capture::default();
+    let error =
+        decode_to_flamegraph(&Decoder::new(&nothing), io::sink(), &FlamegraphOptions::default());
+    assert_eq!(error.expect_err("nothing to draw").kind(), io::ErrorKind::InvalidInput);
 }
 
 #[test]

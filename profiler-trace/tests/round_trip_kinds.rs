@@ -32,7 +32,9 @@ fn module(keep: Keep, capacity: u32) -> SyntheticModule {
 enum Step {
     /// A region that began so many ticks before, but not before the kernel.
     Range(u32, Option<u32>, u64, Option<Value>),
-    /// The same, and it was never ended.
+    /// The same of all lanes at once, which lane 0 records for them.
+    Shared(u32, u64, Option<Value>),
+    /// A region that was never ended.
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     End(u32, Option<u32>, Option<Value>),
@@ -51,6 +53,7 @@ struct Unit {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Range(u32, Option<u32>, u64),
+    Shared(u32, u64),
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     End(u32, Option<u32>),
@@ -70,8 +73,8 @@ fn number(value: Option<Value>) -> Number {
     })
 }
 
-/// Site, track, start, end, value.
-type Region = (u32, Option<u32>, u64, Option<u64>, Number);
+/// Site, track, start, end, value, and whether it is one of all lanes.
+type Region = (u32, Option<u32>, u64, Option<u64>, Number, bool);
 
 /// What is known of a lane, in some order.
 #[derive(Debug, Default, PartialEq)]
@@ -90,8 +93,16 @@ impl Lane {
         self
     }
 
+    /// The plain model of what a lane's units say, and lane 0's of all lanes.
+    fn expected(units: &[Unit], of_leader: &[Unit]) -> Self {
+        let mut lane = Self::said_by(units);
+        let of_all = Self::said_by(of_leader).regions.into_iter().filter(|region| region.5);
+        lane.regions.extend(of_all);
+        lane.sorted()
+    }
+
     /// The plain model of what units say.
-    fn expected(units: &[Unit]) -> Self {
+    fn said_by(units: &[Unit]) -> Self {
         let mut lane = Self::default();
         // Regions whose end is a record of its own and has not come yet.
         let mut begun = Vec::new();
@@ -102,14 +113,18 @@ impl Lane {
             match unit.what {
                 What::Range(site, track, start) => {
                     ended = Some(lane.regions.len());
-                    lane.regions.push((site, track, start, Some(unit.at), None));
+                    lane.regions.push((site, track, start, Some(unit.at), None, false));
+                }
+                What::Shared(site, start) => {
+                    ended = Some(lane.regions.len());
+                    lane.regions.push((site, None, start, Some(unit.at), None, true));
                 }
                 What::Open(site, track, start) => {
-                    lane.regions.push((site, track, start, None, None));
+                    lane.regions.push((site, track, start, None, None, false));
                 }
                 What::Begin(site, track) => {
                     begun.push(lane.regions.len());
-                    lane.regions.push((site, track, unit.at, None, None));
+                    lane.regions.push((site, track, unit.at, None, None, false));
                 }
                 What::End(site, track) => {
                     let of_end = |index: &usize| {
@@ -141,7 +156,7 @@ impl Lane {
         let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
             let end = region.end.map(|end| end.ticks);
             let value = number(region.value);
-            (id(region.site), region.track, region.start.ticks, end, value)
+            (id(region.site), region.track, region.start.ticks, end, value, region.shared)
         });
         let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
         let marks =
@@ -194,6 +209,11 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.range(site, track, start, at);
                 (What::Range(site, track, start), value.map(|value| (site, value)))
             }
+            Step::Shared(site, length, value) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.range_of_all(site, start, at);
+                (What::Shared(site, start), value.map(|value| (site, value)))
+            }
             Step::Open(site, track, length) => {
                 let start = at.saturating_sub(length).max(entry.ticks());
                 warp.open(site, track, start, at);
@@ -230,7 +250,8 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
     (units, at)
 }
 
-fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
+/// What lane 0 does, or another lane: that records nothing for all.
+fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
     let value = prop_oneof![
         any::<u64>().prop_map(Value::Unsigned),
         any::<i64>().prop_map(Value::Signed),
@@ -245,6 +266,8 @@ fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let step = prop_oneof![
         4 => (region(), track.clone(), length.clone(), maybe.clone())
             .prop_map(|(site, track, length, value)| Step::Range(site, track, length, value)),
+        u32::from(is_leader) * 3 => (region(), length.clone(), maybe.clone())
+            .prop_map(|(site, length, value)| Step::Shared(site, length, value)),
         1 => (region(), track.clone(), length)
             .prop_map(|(site, track, length)| Step::Open(site, track, length)),
         2 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
@@ -273,9 +296,14 @@ fn survivors(units: &[Unit], keep: Keep, capacity: usize) -> &[Unit] {
     }
 }
 
+/// How many records units are. One of all lanes counts for each.
 fn records(units: &[Unit]) -> u64 {
-    let is_record = |unit: &&Unit| !matches!(unit.what, What::Attachment(_) | What::Anchor);
-    units.iter().filter(is_record).count() as u64
+    let count = |unit: &Unit| match unit.what {
+        What::Attachment(_) | What::Anchor => 0,
+        What::Shared(..) => 32,
+        _ => 1,
+    };
+    units.iter().map(count).sum()
 }
 
 fn saved_and_read(capture: &Capture) -> Capture {
@@ -289,8 +317,8 @@ fn saved_and_read(capture: &Capture) -> Capture {
 proptest! {
     #[test]
     fn every_kind_of_record_comes_back(
-        leader in program(),
-        other in program(),
+        leader in program(true),
+        other in program(false),
         lane in 1_u8..32,
         (keep, capacity) in room(),
         timer: bool,
@@ -311,8 +339,11 @@ proptest! {
 
         let kept = survivors(&units, keep, capacity as usize);
         let other_kept = survivors(&other_units, keep, 8);
-        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept));
-        prop_assert_eq!(Lane::decoded(&trace, lane), Lane::expected(other_kept));
+        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept, &[]));
+        prop_assert_eq!(Lane::decoded(&trace, lane), Lane::expected(other_kept, kept));
+        // What is left of the others is what they share.
+        let third = lane % 31 + 1;
+        prop_assert_eq!(Lane::decoded(&trace, third), Lane::expected(&[], kept));
         let warp = &trace.warps[0];
         prop_assert_eq!(warp.recorded, records(kept) + records(other_kept));
         prop_assert_eq!(warp.recorded + warp.lost, records(&units) + records(&other_units));

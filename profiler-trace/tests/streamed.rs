@@ -1,11 +1,19 @@
 //! What is written while a capture is decoded is what is written of a trace in memory.
 
+#[path = "support/captures.rs"]
+mod captures;
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Capture, Decoder, Diagnostics, ExportOptions, GroupBy, Grouping, Progress, StatsQuery, Trace,
-    Value,
+    Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy, Grouping,
+    Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery, Trace, Value,
 };
 use profiler_wire::SiteKind;
+use proptest::prelude::*;
 
 /// A capture with one of everything: lanes, tracks, arrows, open regions, losses, a warp that never
 /// left, two launches.
@@ -53,38 +61,178 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
     bytes
 }
 
-/// What is written, if what it returns is what the trace says.
-fn while_decoding(
-    trace: &Trace,
-    write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<Diagnostics>,
-) -> Vec<u8> {
-    written(|bytes| {
-        assert_eq!(write(bytes)?, trace.diagnostics);
+/// A way to write a trace, and the one to write it while it is decoded.
+type Written = (
+    &'static str,
+    fn(&Trace, &mut Vec<u8>) -> io::Result<()>,
+    fn(&Decoder<'_>, &mut Vec<u8>) -> io::Result<Diagnostics>,
+);
+
+/// A row for each of these ways, which have one name for a trace and for a decoder.
+macro_rules! formats {
+    ($($write:ident($($argument:expr),*)),* $(,)?) => {
+        [$((
+            stringify!($write($($argument),*)),
+            |trace, bytes| trace.$write(bytes $(, $argument)*),
+            |decoder, bytes| decoder.$write(bytes $(, $argument)*),
+        )),*]
+    };
+}
+
+const FORMATS: [Written; 16] = formats![
+    write_perfetto_to(&ExportOptions::default()),
+    write_perfetto_to(&by_sm()),
+    write_perfetto_to(&packed()),
+    write_chrome_to(&ExportOptions::default()),
+    write_chrome_to(&by_sm()),
+    write_folded_to(StackGroup::Kernel),
+    write_folded_to(StackGroup::Launch),
+    write_folded_to(StackGroup::Sm),
+    write_folded_to(StackGroup::Block),
+    write_folded_to(StackGroup::Warp),
+    write_hatchet_to(),
+    write_speedscope_to(&SpeedscopeOptions::default()),
+    write_speedscope_to(&SpeedscopeOptions { first_warp: 2, most_warps: 3 }),
+    write_speedscope_to(&SpeedscopeOptions { first_warp: 1_000_000, most_warps: 3 }),
+    write_events_csv_to(),
+    write_events_json_to(),
+];
+
+fn by_sm() -> ExportOptions {
+    ExportOptions { grouping: Grouping::Sm, raw_times: true, ..ExportOptions::default() }
+}
+
+fn packed() -> ExportOptions {
+    ExportOptions { counters: false, gzip: true, ..ExportOptions::default() }
+}
+
+/// Requires that what is written while decoding is what is written of the trace, and that what it
+/// returns is what the trace says.
+fn require_equal(decoder: &Decoder<'_>, trace: &Trace) {
+    for (name, held, streamed) in FORMATS {
+        let held = written(|bytes| held(trace, bytes));
+        let streamed = written(|bytes| {
+            assert_eq!(streamed(decoder, bytes)?, trace.diagnostics);
+            Ok(())
+        });
+        assert!(held == streamed, "{name}");
+    }
+}
+
+/// Requires that the warps that are visited are those of the trace.
+fn require_equal_warps(decoder: &Decoder<'_>, trace: &Trace) {
+    let mut warps = trace.warps.iter();
+    let visited: Result<(), ()> = decoder.try_each_warp(|warp| {
+        assert_eq!(Some(warp), warps.next());
         Ok(())
-    })
+    });
+    assert_eq!((visited, warps.next()), (Ok(()), None));
+}
+
+/// Requires the same of times without what recording cost, by several tables of costs.
+fn require_equal_without_cost(capture: &mut Capture) {
+    let uneven = FormCosts { mark: StampCost::after(3.0), ..FormCosts::uniform(4.0, 30.0) };
+    for record_cost in [
+        None,
+        Some(RecordCost::uniform(5.0, 20.0)),
+        Some(RecordCost { elected: uneven, ..RecordCost::uniform(400.0, 900.0) }),
+        Some(RecordCost::uniform(-1.0, 1.0)),
+    ] {
+        capture.record_cost = record_cost;
+        let mut trace = Decoder::new(capture).trace();
+        trace.subtract_record_cost();
+        let decoder = || Decoder::new(capture).subtract_record_cost();
+        assert!(decoder().trace() == trace);
+        require_equal(&decoder(), &trace);
+        require_equal_warps(&decoder(), &trace);
+        let notes = trace.stats().notes;
+        assert_eq!(decoder().outline().stats().notes, notes);
+        trace.warps.iter_mut().for_each(|warp| warp.regions.clear());
+        let threads = NonZeroUsize::new(3).expect("not zero");
+        assert!(decoder().threads(threads).outline() == trace);
+    }
 }
 
 #[test]
-fn both_formats_of_every_content() {
+fn every_format_of_every_content() {
     let captures = [Content::Regions, Content::Mixed, Content::Marks]
         .map(|content| sized(20_000, content).expect("the sites are whole"));
-    let all_options = [
-        ExportOptions::default(),
-        ExportOptions { grouping: Grouping::Sm, raw_times: true, ..ExportOptions::default() },
-        ExportOptions { counters: false, gzip: true, ..ExportOptions::default() },
-    ];
-    for capture in captures.into_iter().chain([varied(), Capture::default()]) {
+    for capture in captures.into_iter().chain([varied(), captures::small(), Capture::default()]) {
         let decoder = Decoder::new(&capture);
         let trace = decoder.trace();
-        for options in &all_options {
-            let held = written(|bytes| trace.write_perfetto_to(bytes, options));
-            let streamed =
-                while_decoding(&trace, |bytes| decoder.write_perfetto_to(bytes, options));
-            assert!(held == streamed, "Perfetto with {options:?}");
-            let held = written(|bytes| trace.write_chrome_to(bytes, options));
-            let streamed = while_decoding(&trace, |bytes| decoder.write_chrome_to(bytes, options));
-            assert!(held == streamed, "Chrome with {options:?}");
+        require_equal(&decoder, &trace);
+        require_equal_warps(&decoder, &trace);
+    }
+}
+
+#[test]
+fn every_format_of_captures_that_are_kept() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it is readable").path();
+        if path.extension().is_some_and(|extension| extension == "capture") {
+            let (mut capture, _) = Capture::read(&path).expect("it is a capture");
+            let decoder = Decoder::new(&capture);
+            require_equal(&decoder, &decoder.trace());
+            require_equal_without_cost(&mut capture);
+            count += 1;
         }
+    }
+    assert!(count > 1);
+}
+
+#[test]
+fn every_format_without_what_recording_cost() {
+    let mut crossed = varied();
+    crossed.record_cost = Some(RecordCost::uniform(400.0, 900.0));
+    let odd = Decoder::new(&crossed).subtract_record_cost().outline().diagnostics;
+    assert!(odd.count(DiagnosticKind::CostExceedsDuration) > 0, "{odd}");
+    let mixed = sized(5_000, Content::Mixed).expect("the sites are whole");
+    for mut capture in [mixed, varied(), captures::small(), Capture::default()] {
+        require_equal_without_cost(&mut capture);
+    }
+}
+
+#[test]
+fn visits_end_with_the_first_error() {
+    let capture = varied();
+    let mut visited = 0;
+    let ended = Decoder::new(&capture).try_each_warp(|_| {
+        visited += 1;
+        if visited == 3 { Err("enough") } else { Ok(()) }
+    });
+    assert_eq!((ended, visited), (Err("enough"), 3));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Whatever stands in the units and the headers.
+    #[test]
+    fn every_format_of_damaged_captures(
+        changes in prop::collection::vec((0_usize..3, any::<prop::sample::Index>(), any::<u8>()), 0..60),
+        subtracts: bool,
+    ) {
+        let mut capture = varied();
+        capture.record_cost = Some(RecordCost::uniform(5.0, 40.0));
+        for (array, at, byte) in changes {
+            let module = &mut capture.modules[0];
+            let bytes = match array {
+                0 => &mut module.records,
+                1 => &mut module.lanes,
+                _ => &mut module.headers,
+            };
+            // Not the first slot's, so that something is left.
+            let at = at.index(bytes.len() - bytes.len() / 6) + bytes.len() / 6;
+            bytes[at] = byte;
+        }
+        let mut trace = Decoder::new(&capture).trace();
+        let mut decoder = Decoder::new(&capture);
+        if subtracts {
+            trace.subtract_record_cost();
+            decoder = decoder.subtract_record_cost();
+        }
+        require_equal(&decoder, &trace);
     }
 }
 
@@ -118,6 +266,19 @@ fn what_is_watched_ends_where_it_said() {
         steps(1, &mut || decoder.each_warp(|_| ()));
         steps(3, &mut || {
             written(|bytes| decoder.write_perfetto_to(bytes, &options).map(drop));
+        });
+        steps(2, &mut || {
+            written(|bytes| decoder.write_folded_to(bytes, StackGroup::Sm).map(drop));
+        });
+        steps(2, &mut || {
+            written(|bytes| decoder.write_events_json_to(bytes).map(drop));
+        });
+        steps(2, &mut || {
+            written(|bytes| decoder.write_hatchet_to(bytes).map(drop));
+        });
+        let few = SpeedscopeOptions { first_warp: 0, most_warps: 0 };
+        steps(1, &mut || {
+            written(|bytes| decoder.write_speedscope_to(bytes, &few).map(drop));
         });
         steps(2, &mut || {
             written(|bytes| trace.write_chrome_to(bytes, &options));

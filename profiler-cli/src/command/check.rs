@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::{Console, severity};
-use crate::exit::{Error, Verdict};
+use crate::exit::{self, Error, Verdict};
 use crate::units::counted;
-use crate::{load, output};
+use crate::{diagnostic, load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,8 @@ Examples:
 /// right and something is good to know. Exits with 1 if anything was found that is denied, which
 /// errors and damaged files always are; with 2 if a capture could not be read.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", names()))]
+#[command(after_help = EXAMPLES,
+          after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::CHECK_HELP, names()))]
 pub(crate) struct Arguments {
     /// The captures to read; `-` for standard input
     #[arg(value_name = "CAPTURE", required = true, value_hint = ValueHint::FilePath)]
@@ -251,21 +252,10 @@ impl Check {
     }
 
     fn json(&self) -> Value {
-        let diagnostics = self.diagnostics.iter().map(|(diagnostic, denied)| {
-            json!({
-                "kind": diagnostic.kind.name(),
-                "severity": severity(diagnostic.severity()).0,
-                "count": diagnostic.count,
-                "number": diagnostic.number,
-                "first": diagnostic.place.map(|place| json!({
-                    "module": place.module,
-                    "slot": place.slot,
-                    "lane": place.lane,
-                    "unit": place.unit,
-                })),
-                "text": diagnostic.to_string(),
-                "denied": denied,
-            })
+        let diagnostics = self.diagnostics.iter().map(|(found, denied)| {
+            let mut members = diagnostic::members(found);
+            members.insert("denied".to_owned(), json!(denied));
+            Value::Object(members)
         });
         json!({
             "capture": self.name,

@@ -4,12 +4,13 @@ use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::diff::{
     Diff, DiffOptions, DiffSide, Measure, Outcome, Threshold, ThresholdReport, Unit,
 };
-use profiler_trace::{GroupBy, StatsQuery};
+use profiler_trace::{Diagnostics, GroupBy, StatsQuery};
+use serde_json::Value;
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
-use crate::exit::{Error, Verdict};
-use crate::{load, output};
+use crate::exit::{self, Error, Verdict};
+use crate::{diagnostic, load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,7 +26,8 @@ Examples:
 /// permutation test, with the false discovery rate held over all regions. Best are several captures
 /// a side, taken in turns.
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES,
+          after_long_help = format!("{EXAMPLES}\n\n{}", exit::DIFF_HELP))]
 pub(crate) struct Arguments {
     /// The capture before; `-` for standard input
     #[arg(value_name = "A", value_hint = ValueHint::FilePath,
@@ -201,29 +203,52 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let sides = [(&arguments.a, &arguments.before), (&arguments.b, &arguments.after)];
     load::check(sides.into_iter().flat_map(|(one, several)| one.iter().chain(several)))?;
     let options = arguments.comparison.options();
-    let side = |one: &Option<File>, several: &[File]| {
+    let mut found = Vec::new();
+    let mut side = |name: &'static str, one: &Option<File>, several: &[File]| {
         let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;
         for file in one.iter().chain(several) {
             let trace = load::trace(file, arguments.reading, console)?;
+            let capture = file.input_name().to_string();
+            console.diagnostics_of(&format!("side {name}, {capture}"), &trace.diagnostics);
             console.work("gathering", "warps", |_| side.add(&trace));
+            found.push(Found { side: name, capture, diagnostics: trace.diagnostics });
         }
         Ok(side)
     };
-    let a = side(&arguments.a, &arguments.before)?;
-    let b = side(&arguments.b, &arguments.after)?;
+    let a = side("A", &arguments.a, &arguments.before)?;
+    let b = side("B", &arguments.b, &arguments.after)?;
     let diff = console
         .work("comparing", "rows", |_| Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
     output::print(&match arguments.format {
         Format::Table => text(&diff, report.as_ref()),
-        Format::Json => json(&diff, report.as_ref()),
+        Format::Json => json(&diff, &found, report.as_ref()),
     })?;
     Ok(match report.map(|report| report.outcome) {
         None | Some(Outcome::Pass) => Verdict::Clean,
         Some(Outcome::Fail) => Verdict::Found,
         Some(Outcome::Inconclusive) => Verdict::Unknown,
     })
+}
+
+/// What was lost or odd in a capture.
+struct Found {
+    side: &'static str,
+    capture: String,
+    diagnostics: Diagnostics,
+}
+
+impl Found {
+    /// An object for each, as `check` writes it, with the capture that it is of.
+    fn json(&self) -> impl Iterator<Item = Value> {
+        self.diagnostics.list.iter().map(|diagnostic| {
+            let mut members = diagnostic::members(diagnostic);
+            members.insert("side".to_owned(), self.side.to_lowercase().into());
+            members.insert("capture".to_owned(), self.capture.as_str().into());
+            Value::Object(members)
+        })
+    }
 }
 
 fn text(diff: &Diff, report: Option<&ThresholdReport>) -> String {
@@ -234,9 +259,11 @@ fn text(diff: &Diff, report: Option<&ThresholdReport>) -> String {
     text
 }
 
-fn json(diff: &Diff, report: Option<&ThresholdReport>) -> String {
+fn json(diff: &Diff, found: &[Found], report: Option<&ThresholdReport>) -> String {
     let mut json = diff.to_json();
     if let Some(object) = json.as_object_mut() {
+        let diagnostics = found.iter().flat_map(Found::json).collect();
+        object.insert("diagnostics".to_owned(), Value::Array(diagnostics));
         let report = report.map(ThresholdReport::to_json);
         object.insert("threshold".to_owned(), report.unwrap_or_default());
     }

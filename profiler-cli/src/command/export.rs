@@ -14,7 +14,7 @@ use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
 use crate::units::counted;
-use format::{Format, Source};
+use format::Format;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,39 +74,27 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
-    let write = |source: &Source<'_>| {
-        // Of a trace they are known before, and may be why nothing can be written.
-        let mut diagnostics = match source {
-            Source::Trace(trace) => trace.diagnostics.clone(),
-            Source::Capture(_) => Diagnostics::default(),
-        };
-        let written = output::write(output, content, &[&input.capture], console, |writer| {
-            if !is_gzip {
-                diagnostics = format.write(source, &options, writer)?;
-                return Ok(());
-            }
-            let mut encoder = GzEncoder::new(writer, Compression::default());
-            diagnostics = format.write(source, &options, &mut encoder)?;
-            encoder.finish()?;
-            Ok(())
-        });
-        console.diagnostics(&diagnostics);
-        if let Source::Trace(trace) = source
-            && !format.shows_host()
-            && !trace.host.is_empty()
-        {
-            let spans = counted(trace.host.spans().count(), "span");
-            console.note(&format!(
-                "left out {spans} of the host, which {format} has no room for; perfetto, chrome, \
-                 speedscope, events-csv and events-json have them"
-            ));
-        }
-        written.map(|()| Verdict::Clean)
-    };
-    // What recording costs is known when all is decoded.
-    if format.is_timeline() && !input.reading.subtract_cost {
-        write(&Source::Capture(Decoder::new(&capture)))
-    } else {
-        write(&Source::Trace(load::decoded(capture, input.reading, console)))
+    let mut decoder = Decoder::new(&capture);
+    if input.reading.subtract_cost {
+        decoder = decoder.subtract_record_cost();
     }
+    let mut diagnostics = Diagnostics::default();
+    let written = output::write(output, content, &[&input.capture], console, |writer| {
+        if !is_gzip {
+            return format.write(&decoder, &options, writer, &mut diagnostics);
+        }
+        let mut encoder = GzEncoder::new(writer, Compression::default());
+        format.write(&decoder, &options, &mut encoder, &mut diagnostics)?;
+        encoder.finish()?;
+        Ok(())
+    });
+    console.diagnostics(&diagnostics);
+    if !format.shows_host() && !decoder.host().is_empty() {
+        let spans = counted(decoder.host().spans().count(), "span");
+        console.note(&format!(
+            "left out {spans} of the host, which {format} has no room for; perfetto, chrome, \
+             speedscope, events-csv and events-json have them"
+        ));
+    }
+    written.map(|()| Verdict::Clean)
 }

@@ -17,7 +17,7 @@ use crate::console::{Console, severity};
 use crate::exit::{Error, Verdict};
 use crate::load::Outline;
 use crate::units::{bytes, counted, digits, duration};
-use crate::{load, output};
+use crate::{diagnostic, load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -383,14 +383,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         let each = cost.elections().map(|(name, forms)| (name.to_owned(), costs(forms)));
         Value::Object(each.into_iter().collect())
     });
-    let diagnostics = trace.diagnostics.list.iter().map(|diagnostic| {
-        json!({
-            "kind": diagnostic.kind.name(),
-            "severity": severity(diagnostic.severity()).0,
-            "count": diagnostic.count,
-            "text": diagnostic.to_string(),
-        })
-    });
+    let diagnostics = trace.diagnostics.list.iter().map(diagnostic::members);
     json!({
         "schema": 1,
         "file": {

@@ -1,7 +1,7 @@
 //! `profiler man`: the manual's pages.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::StyledStr;
 use clap::{Args, Command, CommandFactory, ValueHint};
@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use roff::{Roff, roman};
 
 use crate::console::Console;
-use crate::exit::{Error, Verdict};
+use crate::exit::{self, Error, Verdict};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -34,7 +34,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let commands = commands();
     let failed = |error: io::Error| Error::new(format!("cannot make the page: {error}"));
     if let Some(folder) = &arguments.folder {
-        let failed = |error: io::Error| cannot_write(folder, &error);
+        let failed =
+            |error: io::Error| exit::cannot_write(&format!("into {}", folder.display()), &error);
         std::fs::create_dir_all(folder).map_err(failed)?;
         for command in &commands {
             let name = command.get_display_name().unwrap_or_else(|| command.get_name());
@@ -96,8 +97,4 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
         man.render_version_section(&mut page)?;
     }
     Ok(page)
-}
-
-fn cannot_write(folder: &Path, error: &io::Error) -> Error {
-    Error::new(format!("cannot write into {}: {error}", folder.display()))
 }

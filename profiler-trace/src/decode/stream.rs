@@ -45,6 +45,8 @@ pub struct Decoder<'c> {
     /// The trace without its warps, and without what only records tell.
     head: Trace,
     threads: NonZeroUsize,
+    /// Whether what recording cost is taken out of the times.
+    subtracts_cost: bool,
     /// Whether lanes in which nothing is odd are decoded in one pass.
     pub(super) directly: bool,
 }
@@ -109,7 +111,18 @@ impl<'c> Decoder<'c> {
         let kinds = kinds.map(|module| SiteKinds::new(&module.sites, bytes(module))).collect();
         let bytes: usize = capture.modules.iter().map(bytes).sum();
         let threads = if bytes < SMALL_BYTES { NonZeroUsize::MIN } else { threads::available() };
-        Self { capture, kinds, slots, clocks, order, launch_of, head, threads, directly: true }
+        Self {
+            capture,
+            kinds,
+            slots,
+            clocks,
+            order,
+            launch_of,
+            head,
+            threads,
+            subtracts_cost: false,
+            directly: true,
+        }
     }
 
     /// How many threads decode at once; at first as many as the machine has, or one for a small
@@ -117,6 +130,14 @@ impl<'c> Decoder<'c> {
     #[must_use]
     pub fn threads(self, threads: NonZeroUsize) -> Self {
         Self { threads, ..self }
+    }
+
+    /// Takes what recording cost out of all times, as [`Trace::subtract_record_cost`] does, in what
+    /// [`Decoder::trace`] and [`Decoder::outline`] return, in what [`Decoder::try_each_warp`] visits,
+    /// and in all that is written. [`WarpRecords`] stay as they were recorded.
+    #[must_use]
+    pub fn subtract_record_cost(self) -> Self {
+        Self { subtracts_cost: true, ..self }
     }
 
     /// How many warps the capture holds.
@@ -132,6 +153,12 @@ impl<'c> Decoder<'c> {
         &self.head.launches
     }
 
+    /// What the host did.
+    #[must_use]
+    pub fn host(&self) -> &HostTrace {
+        &self.head.host
+    }
+
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
@@ -139,6 +166,19 @@ impl<'c> Decoder<'c> {
         for &slot in Progress::each(&self.order) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
+    }
+
+    /// Visits the warps in the order of [`Trace::warps`] with all that [`Decoder::trace`] has of them,
+    /// on this thread, until `visit` fails. One warp is in memory at a time.
+    ///
+    /// The steps of a [`Progress`] are left to the caller, who knows how often all warps are visited.
+    ///
+    /// # Errors
+    ///
+    /// That of `visit`.
+    pub fn try_each_warp<E>(&self, mut visit: impl FnMut(&Warp) -> Result<(), E>) -> Result<(), E> {
+        let mut memory = Memory::new();
+        (0..self.order.len()).try_for_each(|index| visit(&self.warp(index, &mut memory)))
     }
 
     /// Visits the warps on all threads, each of which has states of its own, and returns the
@@ -161,18 +201,80 @@ impl<'c> Decoder<'c> {
     /// The whole trace in memory.
     #[must_use]
     pub fn trace(&self) -> Trace {
-        self.gather(|records| records.to_warp())
+        let mut trace = self.gather(|records| records.to_warp());
+        if self.subtracts_cost {
+            trace.subtract_record_cost();
+        }
+        trace
     }
 
     /// The trace but for the regions of its warps, which [`Warp::regions`] then lacks.
     #[must_use]
     pub fn outline(&self) -> Trace {
-        self.gather(|records| records.warp.clone())
+        let mut outline = self.gather(|records| records.warp.clone());
+        if self.subtracts_cost {
+            self.subtract_from_outline(&mut outline);
+        }
+        outline
     }
 
     /// A warp by its index in [`Trace::warps`].
     pub(crate) fn warp(&self, index: usize, memory: &mut Memory) -> Warp {
-        self.slot(self.order[index], memory, &mut Diagnostics::default()).to_warp()
+        self.warp_and_odd(index, memory).0
+    }
+
+    /// A warp, and what was odd when the cost of recording was subtracted from it.
+    fn warp_and_odd(&self, index: usize, memory: &mut Memory) -> (Warp, Diagnostics) {
+        let warp = self.slot(self.order[index], memory, &mut Diagnostics::default()).to_warp();
+        if !self.subtracts_cost {
+            return (warp, Diagnostics::default());
+        }
+        // What the subtraction asks of a trace, but for other warps and what the host did.
+        let alone = memory.alone.get_or_insert_with(|| {
+            Box::new(Trace {
+                host: HostTrace::default(),
+                diagnostics: Diagnostics::default(),
+                ..self.head.clone()
+            })
+        });
+        alone.cost_subtracted = false;
+        alone.warps.push(warp);
+        alone.subtract_record_cost();
+        (alone.warps.swap_remove(0), std::mem::take(&mut alone.diagnostics))
+    }
+
+    /// Subtracts the cost of recording from a trace whose warps lack their regions. Each is decoded
+    /// for that once more, since what is cut out of its times depends on its regions.
+    fn subtract_from_outline(&self, outline: &mut Trace) {
+        let warps = std::mem::take(&mut outline.warps);
+        // Without a warp, it says only whether it can be done.
+        outline.subtract_record_cost();
+        if !outline.cost_subtracted {
+            outline.warps = warps;
+            return;
+        }
+        drop(warps);
+        let work = |memory: &mut Memory, warps: std::ops::Range<usize>| {
+            let mut all = Diagnostics::default();
+            let warps: Vec<Warp> = Progress::each(warps)
+                .map(|index| {
+                    let (warp, odd) = self.warp_and_odd(index, memory);
+                    all.extend(&odd);
+                    Warp { regions: Vec::new(), ..warp }
+                })
+                .collect();
+            (warps, all)
+        };
+        Progress::expect(self.order.len());
+        let done = threads::in_ranges(self.threads, self.order.len(), Memory::new, work);
+        let mut odd = Diagnostics::default();
+        for (warps, of_warps) in done {
+            outline.warps.extend(warps);
+            odd.extend(&of_warps);
+        }
+        // A whole trace adds it when it has been through all warps.
+        odd.list.sort_by_key(|diagnostic| diagnostic.kind == Kind::CostExceedsDuration);
+        outline.diagnostics.extend(&odd);
     }
 
     fn slot<'m>(
@@ -285,10 +387,12 @@ impl WarpRecords<'_> {
 pub(crate) struct Memory {
     scratch: Scratch,
     warp: Warp,
+    /// A trace for one warp, from which the cost of recording is subtracted in it.
+    alone: Option<Box<Trace>>,
 }
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self { scratch: Scratch::default(), warp: blank_warp() }
+        Self { scratch: Scratch::default(), warp: blank_warp(), alone: None }
     }
 }

@@ -109,6 +109,7 @@ impl Comparison<'_> {
             units: None,
             unit_counts: (0, 0),
             batch: 1,
+            is_alike: false,
             verdict: Verdict::TooFew,
         };
         let mut is_contradicted = false;
@@ -166,7 +167,9 @@ impl Comparison<'_> {
             units::gather(of, &side.warps, unit, [p50, p95, p99])
         };
         let (mut of_a, mut of_b) = (gather(self.a, a, unit), gather(self.b, b, unit));
-        row.batch = units::batch(&mut of_a, &mut of_b, unit);
+        let batch = units::batch(&mut of_a, &mut of_b, unit);
+        row.batch = batch.size;
+        row.is_alike |= batch.is_alike;
         row.units = Some(unit);
         row.unit_counts = (of_a.len(), of_b.len());
         let p = permutation::test(&of_a, &of_b, self.permutations, random);
@@ -220,7 +223,7 @@ impl Comparison<'_> {
         if of_a.iter().chain(&of_b).all(|units| mean(units) == first) {
             return false;
         }
-        units::batch(&mut of_a, &mut of_b, unit);
+        row.is_alike |= units::batch(&mut of_a, &mut of_b, unit).is_alike;
         let [p, ..] = permutation::test(&of_a, &of_b, self.permutations, random);
         row.count.p = Some(p);
         let captures = both(Unit::Capture);

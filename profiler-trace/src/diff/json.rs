@@ -98,6 +98,7 @@ fn row(row: &DiffRow) -> Value {
             "b": row.unit_counts.1,
             "neighbours_together": row.batch,
         })),
+        "neighbours_alike": row.is_alike,
         "verdict": row.verdict.name(),
     })
 }

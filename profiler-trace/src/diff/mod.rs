@@ -20,7 +20,12 @@
 //! - **Batches.** Launches, blocks and warps follow each other in time and may be correlated with
 //!   their neighbours. Neighbours are put together two by two until the batches' autocorrelation of
 //!   lag one is no longer significant, and until there are at most [`MOST_UNITS`] (batch means:
-//!   G. S. Fishman, *Grouping Observations in Digital Simulation*, 1978).
+//!   G. S. Fishman, *Grouping Observations in Digital Simulation*, 1978). Where a side has fewer than
+//!   twice [`ENOUGH_UNITS`], half of them would be too few for a test, and they are left as they are,
+//!   alike or not. The result says where they look alike ([`DiffRow::is_alike`], and a note): if they
+//!   are, noise is found there more often than [`DiffOptions::false_discovery_rate`] says, and the
+//!   interval is too short. So few units do not tell it well: where they are not alike, up to one row
+//!   in ten looks so, and where they are, many do not.
 //! - **Test.** A permutation test of the difference of the two means, divided by its standard error:
 //!   units are dealt to the two sides anew, all ways if these are few, else at random. It is exact
 //!   where both sides have one distribution, whatever that is, and remains right for large numbers
@@ -257,6 +262,9 @@ pub struct DiffRow {
     pub unit_counts: (usize, usize),
     /// How many neighbours were put together.
     pub batch: usize,
+    /// Whether neighbours in time may be alike, in times or in the count per launch, and were too few
+    /// to be put together: noise may then look like a change.
+    pub is_alike: bool,
     /// What is said of it.
     pub verdict: Verdict,
 }

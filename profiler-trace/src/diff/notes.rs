@@ -2,6 +2,7 @@
 
 use super::options::{Measure, Unit};
 use super::side::{DiffSide, SideFacts};
+use super::units::FEWEST_TO_BATCH;
 use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
 use crate::export::text::{counted, digits};
 
@@ -80,7 +81,22 @@ pub(super) fn notes(
         }
     }
     notes.extend(scope(a, b, rows));
+    notes.extend(alike(rows));
     notes
+}
+
+/// Where units that may depend on each other were taken as if they did not.
+fn alike(rows: &[DiffRow]) -> Option<String> {
+    let count = rows.iter().filter(|row| row.is_alike).count();
+    (count > 0).then(|| {
+        format!(
+            "`alike?` in {}: units that follow each other in time look alike, and with fewer than \
+             {FEWEST_TO_BATCH} on a side they are not put together; if they are alike, noise is found \
+             there more often than the false discovery rate says: give each side more launches or \
+             captures",
+            counted(count as u64, "row")
+        )
+    })
 }
 
 /// What a side was made of, in a line.

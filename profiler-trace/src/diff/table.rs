@@ -115,12 +115,13 @@ fn verdict(row: &DiffRow) -> String {
             let (a, b) = row.unit_counts;
             let units = row.units.map_or("units", |unit| unit.plural());
             let batch = if row.batch > 1 { format!(", {} each", row.batch) } else { String::new() };
+            let alike = if row.is_alike { ", alike?" } else { "" };
             let often = match row.count.is_change.then_some(row.count.absolute > 0.0) {
                 Some(true) => ", more often",
                 Some(false) => ", less often",
                 None => "",
             };
-            format!("{word}{often} ({a} + {b} {units}{batch})")
+            format!("{word}{often} ({a} + {b} {units}{batch}{alike})")
         }
     }
 }

@@ -11,6 +11,9 @@ use super::{ENOUGH_UNITS, MOST_UNITS};
 /// it count half).
 pub(super) const FIGURES: usize = 4;
 
+/// Units of a side that can be put together two by two with enough of them left for a test.
+pub(super) const FEWEST_TO_BATCH: usize = 2 * ENOUGH_UNITS;
+
 /// The units of a side, in order of time.
 pub(super) type Units = Vec<UnitSums<FIGURES>>;
 
@@ -97,31 +100,35 @@ pub(super) fn counts(
     units.into_values().collect()
 }
 
+/// What became of units that follow each other in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batch {
+    /// How many neighbours were put together.
+    pub(super) size: usize,
+    /// Whether neighbours may still be alike, and are too few to be put together.
+    pub(super) is_alike: bool,
+}
+
 /// Puts neighbours in time together, on both sides alike, until they are few enough and no longer
-/// depend on each other as far as can be seen; gives how many were put together.
-pub(super) fn batch(a: &mut Units, b: &mut Units, unit: Unit) -> usize {
+/// depend on each other as far as can be seen, or half of them would be too few for a test.
+pub(super) fn batch(a: &mut Units, b: &mut Units, unit: Unit) -> Batch {
+    let mut size = 1;
     // Neither captures nor SMs follow each other in time.
     if matches!(unit, Unit::Capture | Unit::Sm) {
-        return 1;
+        return Batch { size, is_alike: false };
     }
-    let mut batch = 1;
     loop {
         let too_many = a.len().max(b.len()) > MOST_UNITS;
-        // Half of what there is must still be enough for a test.
-        if a.len().min(b.len()) < 2 * ENOUGH_UNITS && !too_many {
-            return batch;
-        }
-        let most = |units: &Units| units.len() > MOST_UNITS;
-        if !most(a) && !most(b) && !is_autocorrelated(a) && !is_autocorrelated(b) {
-            return batch;
-        }
-        if a.len().min(b.len()) < 4 {
-            return batch;
+        let is_alike = |quantile| is_autocorrelated(a, quantile) || is_autocorrelated(b, quantile);
+        // Half of what there is must still be enough for a test; of too many it is in any case few.
+        let least = if too_many { 4 } else { FEWEST_TO_BATCH };
+        if a.len().min(b.len()) < least || !too_many && !is_alike(ONCE_IN_FOUR) {
+            return Batch { size, is_alike: is_alike(ONCE_IN_TWENTY) };
         }
         for units in [&mut *a, &mut *b] {
             *units = units.chunks(2).map(join).collect();
         }
-        batch *= 2;
+        size *= 2;
     }
 }
 
@@ -132,10 +139,16 @@ fn join(units: &[UnitSums<FIGURES>]) -> UnitSums<FIGURES> {
     })
 }
 
+/// What white noise exceeds once in four times, in standard deviations: neighbours above it are put
+/// together. To put together what need not be costs little; to leave what should be makes noise a
+/// discovery.
+const ONCE_IN_FOUR: f64 = 0.674;
+/// The same of once in twenty times: neighbours above it that are too few to be put together are told of.
+const ONCE_IN_TWENTY: f64 = 1.645;
+
 /// Whether neighbours may be alike: the autocorrelation of lag one of the units' means, or of their
-/// shares above the median, lies above what white noise exceeds once in four times. To put together
-/// what need not be costs little; to leave what should be makes noise a discovery.
-fn is_autocorrelated(units: &Units) -> bool {
+/// shares above the median, lies above this quantile of white noise's.
+fn is_autocorrelated(units: &Units, quantile: f64) -> bool {
     let of = |figure: usize| {
         let mean = |unit: &UnitSums<FIGURES>| unit.sums[figure] / unit.count;
         let count = units.len() as f64;
@@ -145,14 +158,14 @@ fn is_autocorrelated(units: &Units) -> bool {
         let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
         // Its expectation without any correlation is a little below 0.
         let expected = -1.0 / count;
-        squares > 0.0 && products / squares - expected > 0.674 / count.sqrt()
+        squares > 0.0 && products / squares - expected > quantile / count.sqrt()
     };
     of(0) || of(1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{FIGURES, Unit, UnitSums, Units, batch, is_autocorrelated};
+    use super::{Batch, FIGURES, ONCE_IN_FOUR, Unit, UnitSums, Units, batch, is_autocorrelated};
 
     fn units(values: impl IntoIterator<Item = f64>) -> Units {
         let unit = |value| UnitSums { count: 1.0, sums: [value; FIGURES] };
@@ -164,23 +177,44 @@ mod tests {
         // Long waves: 64 values of each of two heights in turn.
         let wave = |at: usize| if (at / 16).is_multiple_of(2) { 1.0 } else { 2.0 };
         let mut a = units((0..128).map(wave));
-        assert!(is_autocorrelated(&a));
+        assert!(is_autocorrelated(&a, ONCE_IN_FOUR));
         let mut b = a.clone();
-        assert_eq!(batch(&mut a, &mut b, Unit::Launch), 8);
+        let batched = |size| Batch { size, is_alike: false };
+        assert_eq!(batch(&mut a, &mut b, Unit::Launch), batched(8));
         assert_eq!((a.len(), a[0].count), (16, 8.0));
         // SMs have no order.
         let mut c = units((0..128).map(wave));
-        assert_eq!(batch(&mut c.clone(), &mut c, Unit::Sm), 1);
+        assert_eq!(batch(&mut c.clone(), &mut c, Unit::Sm), batched(1));
     }
 
     #[test]
     fn what_jumps_is_left_and_what_is_much_is_put_together() {
         let jump = |at: usize| f64::from(u8::from(at.is_multiple_of(2)));
         let (mut a, mut b) = (units((0..64).map(jump)), units((0..64).map(jump)));
-        assert_eq!(batch(&mut a, &mut b, Unit::Block), 1);
+        assert_eq!(batch(&mut a, &mut b, Unit::Block), Batch { size: 1, is_alike: false });
         let (mut a, mut b) = (units((0..1001).map(jump)), units((0..300).map(jump)));
-        assert_eq!(batch(&mut a, &mut b, Unit::Block), 8);
+        assert_eq!(batch(&mut a, &mut b, Unit::Block), Batch { size: 8, is_alike: false });
         assert_eq!((a.len(), b.len()), (126, 38));
         assert_eq!(a.iter().map(|unit| unit.count).sum::<f64>(), 1001.0);
+    }
+    #[test]
+    fn what_drifts_and_is_little_is_left_and_told() {
+        let drift = |count: usize| units((0..count).map(|at| at as f64));
+        for (of_a, of_b) in [(11, 11), (40, 6), (6, 40)] {
+            let (mut a, mut b) = (drift(of_a), drift(of_b));
+            assert_eq!(batch(&mut a, &mut b, Unit::Launch), Batch { size: 1, is_alike: true });
+            assert_eq!((a.len(), b.len()), (of_a, of_b));
+        }
+        // What is enough to begin with may be too little later.
+        let (mut a, mut b) = (drift(20), drift(20));
+        assert_eq!(batch(&mut a, &mut b, Unit::Launch), Batch { size: 2, is_alike: true });
+        assert_eq!(a.len(), 10);
+        let jump = |at: usize| f64::from(u8::from(at.is_multiple_of(2)));
+        let (mut a, mut b) = (units((0..8).map(jump)), units((0..8).map(jump)));
+        assert_eq!(batch(&mut a, &mut b, Unit::Launch), Batch { size: 1, is_alike: false });
+        assert_eq!(
+            batch(&mut drift(8), &mut drift(8), Unit::Sm),
+            Batch { size: 1, is_alike: false }
+        );
     }
 }

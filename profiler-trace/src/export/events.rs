@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
+use crate::export::source::Source;
 use crate::export::table::{Cell, write_csv, write_json};
 use crate::export::text;
 use crate::host::{HostSpan, HostSpanKind, HostThread};
@@ -50,13 +51,21 @@ const COLUMNS: [&str; 33] = [
     "thread",
 ];
 
-pub(super) fn write_as_csv(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_as_csv(
+    trace: &Trace,
+    source: &impl Source,
+    writer: &mut impl Write,
+) -> io::Result<()> {
     write_csv(COLUMNS.map(Cell::from), writer)?;
-    rows(trace, |row| write_csv(row, writer))
+    rows(trace, source, |row| write_csv(row, writer))
 }
 
-pub(super) fn write_as_json(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
-    rows(trace, |row| {
+pub(super) fn write_as_json(
+    trace: &Trace,
+    source: &impl Source,
+    writer: &mut impl Write,
+) -> io::Result<()> {
+    rows(trace, source, |row| {
         write_json(&COLUMNS, row, writer)?;
         writer.write_all(b"\n")
     })
@@ -64,10 +73,14 @@ pub(super) fn write_as_json(trace: &Trace, writer: &mut impl Write) -> io::Resul
 
 type Row<'t> = [Cell<'t>; COLUMNS.len()];
 
-fn rows<'t>(trace: &'t Trace, mut write: impl FnMut(Row<'t>) -> io::Result<()>) -> io::Result<()> {
-    Progress::expect(trace.warps.len());
-    for warp in Progress::each(&trace.warps) {
+fn rows<'t>(
+    trace: &'t Trace,
+    source: &impl Source,
+    mut write: impl FnMut(Row<'t>) -> io::Result<()>,
+) -> io::Result<()> {
+    for (index, warp) in Progress::each(trace.warps.iter().enumerate()) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
+        let warp = &*source.warp(index);
         let of = Of { trace, launch, warp };
         write(of.row(&of.kernel()))?;
         for region in &warp.regions {
@@ -108,10 +121,10 @@ fn host_row<'t>(trace: &'t Trace, thread: &'t HostThread, span: &'t HostSpan) ->
 }
 
 /// The warp whose rows are written.
-struct Of<'t> {
+struct Of<'t, 'w> {
     trace: &'t Trace,
     launch: &'t Launch,
-    warp: &'t Warp,
+    warp: &'w Warp,
 }
 
 /// What rows of one warp differ in.
@@ -127,7 +140,7 @@ struct Record {
     counts: Option<(u64, u64)>,
 }
 
-impl<'t> Of<'t> {
+impl<'t> Of<'t, '_> {
     fn kernel(&self) -> Record {
         Record {
             kind: "kernel",

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use crate::export::source::Source;
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale};
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
@@ -50,18 +51,22 @@ impl StackGroup {
     }
 }
 
-pub(super) fn write(trace: &Trace, group: StackGroup, writer: &mut impl Write) -> io::Result<()> {
+pub(super) fn write(
+    trace: &Trace,
+    source: &impl Source,
+    group: StackGroup,
+    writer: &mut impl Write,
+) -> io::Result<()> {
     let mut lines = Lines { trace, written: HashMap::new(), stack: String::new() };
     let mut tree = Tree::default();
     let mut last: Option<&Warp> = None;
-    Progress::expect(trace.warps.len());
-    for warp in Progress::each(&trace.warps) {
+    for (index, warp) in Progress::each(trace.warps.iter().enumerate()) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         if last.is_some_and(|last| group.is_done(last, warp)) {
             lines.write(&std::mem::take(&mut tree), writer)?;
         }
         last = Some(warp);
-        add(trace, warp, launch.kernel, group, &mut tree);
+        add(trace, &source.warp(index), launch.kernel, group, &mut tree);
     }
     lines.write(&tree, writer)
 }

@@ -5,21 +5,26 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use serde_core::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
+use crate::export::source::Source;
 use crate::export::stacks::{Lanes, Moment, PER_NS, Scale};
 use crate::export::text;
-use crate::export::timeline::Source as _;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::stats::collect::may_record;
 
-pub(super) fn write(trace: &Trace, writer: &mut impl Write) -> io::Result<()> {
-    let profile = Profile::new(trace);
+pub(super) fn write(
+    trace: &Trace,
+    source: &impl Source,
+    writer: &mut impl Write,
+) -> io::Result<()> {
+    let profile = Profile::new(trace, source);
     serde_json::to_writer(&mut *writer, &profile)?;
     writer.write_all(b"\n")
 }
@@ -32,24 +37,35 @@ struct Profile<'t> {
     normalized: Vec<f64>,
     /// Whether all records hold cycles.
     has_cycles: bool,
+    /// How many regions have no end.
+    open_regions: u64,
 }
 
 impl<'t> Profile<'t> {
-    fn new(trace: &'t Trace) -> Self {
+    fn new(trace: &'t Trace, source: &impl Source) -> Self {
         let has_cycles = trace.warps.iter().all(|warp| warp.clock == Clock::Cycles);
-        let mut profile = Self { trace, tree: Tree::default(), normalized: Vec::new(), has_cycles };
-        Progress::expect(trace.warps.len());
+        let mut profile = Self {
+            trace,
+            tree: Tree::default(),
+            normalized: Vec::new(),
+            has_cycles,
+            open_regions: source.open_regions(),
+        };
+        let mut next = 0;
         for warps in trace.warps.chunk_by(|left, right| left.launch == right.launch) {
+            let first = next;
+            next += warps.len();
             if let Some(launch) = warps.first().and_then(|warp| trace.launches.get(warp.launch)) {
-                profile.launch(launch.kernel, warps);
+                profile.launch(launch.kernel, first..next, source);
             }
         }
         profile
     }
 
-    fn launch(&mut self, kernel: SiteIndex, warps: &[Warp]) {
+    fn launch(&mut self, kernel: SiteIndex, warps: Range<usize>, source: &impl Source) {
         let mut of_launch = Tree::default();
-        for warp in Progress::each(warps) {
+        for index in Progress::each(warps.clone()) {
+            let warp = &*source.warp(index);
             let lanes = Lanes::new(self.trace, warp);
             for lane in lanes.numbers() {
                 let root = [lanes.root(lane, kernel)];
@@ -64,7 +80,7 @@ impl<'t> Profile<'t> {
                 }
             }
         }
-        self.merge(&of_launch, warps);
+        self.merge(&of_launch, &self.trace.warps[warps]);
     }
 
     fn merge(&mut self, of_launch: &Tree, warps: &[Warp]) {
@@ -229,7 +245,7 @@ impl Serialize for Devices<'_> {
             // In kHz, as proton writes it.
             facts.insert("clock_rate".to_owned(), (mhz * 1000.0).round().into());
         }
-        facts.insert("notes".to_owned(), text::summary(trace, trace.open_regions()).into());
+        facts.insert("notes".to_owned(), text::summary(trace, profile.open_regions).into());
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(profile.device_type(), &serde_json::json!({ "0": facts }))?;
         map.end()

@@ -3,10 +3,12 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
 use crate::export::rows::{Row, nest};
+use crate::export::source::Source;
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch, moment};
 use crate::export::text;
 use crate::export::walk::item;
@@ -31,17 +33,25 @@ impl Default for SpeedscopeOptions {
     }
 }
 
+impl SpeedscopeOptions {
+    /// The warps that are written, of so many.
+    pub(super) fn warps(&self, all: usize) -> Range<usize> {
+        let first = self.first_warp.min(all);
+        first..first.saturating_add(self.most_warps).min(all)
+    }
+}
+
 pub(super) fn write(
     trace: &Trace,
+    source: &impl Source,
     options: &SpeedscopeOptions,
     writer: &mut impl Write,
 ) -> io::Result<()> {
     let all = trace.warps.len();
-    let from = options.first_warp.min(all);
-    let to = from.saturating_add(options.most_warps).min(all);
+    let warps = options.warps(all);
     let mut name = text::device(&trace.device);
-    if to - from < all {
-        name += &format!(", {} of {all} warps, from warp {from} on", to - from);
+    if warps.len() < all {
+        name += &format!(", {} of {all} warps, from warp {} on", warps.len(), warps.start);
     }
     writer.write_all(b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"")?;
     write!(writer, ",\"exporter\":\"profiler-trace {}\"", env!("CARGO_PKG_VERSION"))?;
@@ -62,9 +72,9 @@ pub(super) fn write(
             evented(&name, &mut frames, writer, |events| host_row(&row, events))?;
         }
     }
-    Progress::expect(to - from);
-    for warp in Progress::each(&trace.warps[from..to]) {
-        let Some(launch) = trace.launches.get(warp.launch) else { continue };
+    for index in Progress::each(warps) {
+        let Some(launch) = trace.launches.get(trace.warps[index].launch) else { continue };
+        let warp = &*source.warp(index);
         let lanes = Lanes::new(trace, warp);
         for lane in lanes.numbers() {
             begin(writer)?;

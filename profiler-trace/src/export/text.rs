@@ -3,7 +3,8 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
-use super::timeline::Source as _;
+use super::source::Source as _;
+use crate::diagnostic::DiagnosticKind;
 use crate::model::{DeviceInfo, Launch, Trace, Warp};
 use crate::record_cost::FormCosts;
 
@@ -100,7 +101,16 @@ pub(super) fn summary(trace: &Trace, open: u64) -> Vec<String> {
 
 /// What a reader of the trace must know before all else: one line each.
 pub(crate) fn facts(trace: &Trace) -> Vec<String> {
-    facts_with(trace, trace.open_regions())
+    // Of an outline, which lacks regions, the diagnostics tell.
+    let is_outline = trace.warps.iter().all(|warp| warp.regions.is_empty());
+    facts_with(
+        trace,
+        if is_outline {
+            trace.diagnostics.count(DiagnosticKind::OpenRegion)
+        } else {
+            trace.open_regions()
+        },
+    )
 }
 
 /// The same, where it is known how many regions are open.

@@ -1,65 +1,18 @@
 //! Timelines of a trace in memory, and of one that is decoded while it is written.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::source::{Source, Streamed};
 use super::{ExportOptions, chrome, perfetto, walk};
-use crate::decode::{Decoder, Memory};
-use crate::diagnostic::{DiagnosticKind, Diagnostics};
-use crate::model::{Trace, Warp};
-use crate::progress::Progress;
+use crate::decode::Decoder;
+use crate::diagnostic::Diagnostics;
+use crate::model::Trace;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
-
-/// Where a timeline's regions come from. Everything else is in a [`Trace`], whose warps may lack
-/// theirs.
-pub(super) trait Source {
-    /// A warp with its regions, by its index in [`Trace::warps`].
-    fn warp(&self, index: usize) -> Cow<'_, Warp>;
-    /// How many regions have no end.
-    fn open_regions(&self) -> u64;
-}
-
-impl Source for Trace {
-    fn warp(&self, index: usize) -> Cow<'_, Warp> {
-        Cow::Borrowed(&self.warps[index])
-    }
-
-    fn open_regions(&self) -> u64 {
-        let regions = self.warps.iter().flat_map(|warp| &warp.regions);
-        regions.filter(|region| region.end.is_none()).count() as u64
-    }
-}
-
-/// Decodes each warp when it is asked for.
-struct Streamed<'d> {
-    decoder: &'d Decoder<'d>,
-    outline: Trace,
-    memory: RefCell<Memory>,
-}
-
-impl<'d> Streamed<'d> {
-    fn new(decoder: &'d Decoder<'d>) -> Self {
-        // Those that follow, so that all are known from the begin.
-        Progress::expect(walk::PASSES * decoder.warp_count());
-        Self { decoder, outline: decoder.outline(), memory: RefCell::new(Memory::new()) }
-    }
-}
-
-impl Source for Streamed<'_> {
-    fn warp(&self, index: usize) -> Cow<'_, Warp> {
-        Cow::Owned(self.decoder.warp(index, &mut self.memory.borrow_mut()))
-    }
-
-    fn open_regions(&self) -> u64 {
-        self.outline.diagnostics.count(DiagnosticKind::OpenRegion)
-    }
-}
 
 impl Decoder<'_> {
     /// Writes what [`Trace::write_perfetto_to`] writes, and decodes warps as it goes. Returns what was
@@ -76,7 +29,7 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        let source = Streamed::new(self);
+        let source = Streamed::new(self, walk::PASSES * self.warp_count());
         write_perfetto(&source.outline, &source, writer, options)?;
         Ok(source.outline.diagnostics)
     }
@@ -91,7 +44,7 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        let source = Streamed::new(self);
+        let source = Streamed::new(self, walk::PASSES * self.warp_count());
         write_chrome(&source.outline, &source, writer, options)?;
         Ok(source.outline.diagnostics)
     }

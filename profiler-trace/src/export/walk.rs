@@ -9,7 +9,7 @@ use std::io;
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Item, Row, nest, pack};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::export::timeline::Source;
+use crate::export::source::Source;
 use crate::export::{ExportOptions, Grouping, text};
 use crate::host::HostSpan;
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};

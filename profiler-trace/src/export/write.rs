@@ -2,8 +2,12 @@
 
 use std::io::{self, BufWriter, Write};
 
+use super::source::Streamed;
 use super::{SpeedscopeOptions, StackGroup, events, folded, hatchet, speedscope};
+use crate::decode::Decoder;
+use crate::diagnostic::Diagnostics;
 use crate::model::Trace;
+use crate::progress::Progress;
 
 impl Trace {
     /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
@@ -34,7 +38,8 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
-        buffered(writer, |writer| folded::write(self, group, writer))
+        Progress::expect(self.warps.len());
+        buffered(writer, |writer| folded::write(self, self, group, writer))
     }
 
     /// Writes a profile in the literal format of Hatchet, which Triton's `proton-viewer` reads
@@ -57,7 +62,8 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<()> {
-        buffered(writer, |writer| hatchet::write(self, writer))
+        Progress::expect(self.warps.len());
+        buffered(writer, |writer| hatchet::write(self, self, writer))
     }
 
     /// Writes a file for <https://www.speedscope.app>: for every thread of the host, and for every
@@ -76,7 +82,8 @@ impl Trace {
         writer: impl Write,
         options: &SpeedscopeOptions,
     ) -> io::Result<()> {
-        buffered(writer, |writer| speedscope::write(self, options, writer))
+        Progress::expect(options.warps(self.warps.len()).len());
+        buffered(writer, |writer| speedscope::write(self, self, options, writer))
     }
 
     /// Writes a row for every kernel of a warp, every region, every mark, and everything that the
@@ -90,7 +97,8 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<()> {
-        buffered(writer, |writer| events::write_as_csv(self, writer))
+        Progress::expect(self.warps.len());
+        buffered(writer, |writer| events::write_as_csv(self, self, writer))
     }
 
     /// Writes the rows of [`Trace::write_events_csv_to`] as lines of JSON: an object each, whose keys
@@ -102,7 +110,93 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<()> {
-        buffered(writer, |writer| events::write_as_json(self, writer))
+        Progress::expect(self.warps.len());
+        buffered(writer, |writer| events::write_as_json(self, self, writer))
+    }
+}
+
+impl Decoder<'_> {
+    /// Writes what [`Trace::write_folded_to`] writes, and decodes warps as it goes. Returns what was
+    /// lost or odd in the capture, [`Trace::diagnostics`].
+    ///
+    /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp,
+    /// and the stacks that [`Trace::write_folded_to`] speaks of.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_folded_to(
+        &self,
+        writer: impl Write,
+        group: StackGroup,
+    ) -> io::Result<Diagnostics> {
+        self.streamed(writer, self.warp_count(), |source, writer| {
+            folded::write(&source.outline, source, group, writer)
+        })
+    }
+
+    /// Writes what [`Trace::write_hatchet_to`] writes, in the way of [`Decoder::write_folded_to`]. The
+    /// stacks are those of all kernels.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
+        self.streamed(writer, self.warp_count(), |source, writer| {
+            hatchet::write(&source.outline, source, writer)
+        })
+    }
+
+    /// Writes what [`Trace::write_speedscope_to`] writes, in the way of [`Decoder::write_folded_to`].
+    /// Of stacks it holds the frames, each once.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_speedscope_to(
+        &self,
+        writer: impl Write,
+        options: &SpeedscopeOptions,
+    ) -> io::Result<Diagnostics> {
+        self.streamed(writer, options.warps(self.warp_count()).len(), |source, writer| {
+            speedscope::write(&source.outline, source, options, writer)
+        })
+    }
+
+    /// Writes what [`Trace::write_events_csv_to`] writes, in the way of [`Decoder::write_folded_to`],
+    /// without any stack.
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
+        self.streamed(writer, self.warp_count(), |source, writer| {
+            events::write_as_csv(&source.outline, source, writer)
+        })
+    }
+
+    /// Writes what [`Trace::write_events_json_to`] writes, in the way of
+    /// [`Decoder::write_events_csv_to`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the writer.
+    pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
+        self.streamed(writer, self.warp_count(), |source, writer| {
+            events::write_as_json(&source.outline, source, writer)
+        })
+    }
+
+    /// Lets `write` go through so many warps.
+    fn streamed<W: Write>(
+        &self,
+        writer: W,
+        warps: usize,
+        write: impl FnOnce(&Streamed<'_>, &mut BufWriter<W>) -> io::Result<()>,
+    ) -> io::Result<Diagnostics> {
+        let source = Streamed::new(self, warps);
+        buffered(writer, |writer| write(&source, writer))?;
+        Ok(source.outline.diagnostics)
     }
 }
 

@@ -72,9 +72,10 @@ impl Stats {
     }
 
     /// Writes a JSON object: `schema` (1), `group`, `notes` (what a reader must know of the whole
-    /// trace, a line each), `diagnostics` (objects with `kind`, `severity`, `count`, `number` and
-    /// `message`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what a
-    /// row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
+    /// trace, a line each), `diagnostics` (objects with `kind`, `severity`, `count`, `number`, `first`,
+    /// the `module`, `slot`, `lane` and `unit` where it was seen first, and the sentence, as `message`
+    /// and as `text`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what
+    /// a row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
     /// row's, the outermost first, with a `;` between them. The writer need not be buffered.
     ///
     /// # Errors
@@ -88,7 +89,14 @@ impl Stats {
                 "severity": severity_name(diagnostic.severity()),
                 "count": diagnostic.count,
                 "number": diagnostic.number,
+                "first": diagnostic.place.map(|place| json!({
+                    "module": place.module,
+                    "slot": place.slot,
+                    "lane": place.lane,
+                    "unit": place.unit,
+                })),
                 "message": diagnostic.to_string(),
+                "text": diagnostic.to_string(),
             })
         });
         write!(writer, "{{\"schema\":{SCHEMA},\"group\":\"{}\"", group_name(self.by))?;

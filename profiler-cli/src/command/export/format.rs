@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::{Decoder, Diagnostics, Trace};
+use profiler_trace::{Decoder, Diagnostics};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -112,58 +112,38 @@ impl Format {
         }
     }
 
-    /// Writes what there is, and returns what of it was lost or odd. Timelines of a capture are
-    /// written while it is decoded; everything else is made of a trace.
+    /// Writes a capture while it is decoded, and says in `diagnostics` what of it was lost or odd.
     pub(super) fn write(
         self,
-        source: &Source<'_>,
+        decoder: &Decoder<'_>,
         options: &Options,
         writer: &mut (dyn Write + Send),
-    ) -> Result<Diagnostics, WriteError> {
-        let decoded;
-        let trace = match (source, self) {
-            (Source::Capture(decoder), Self::Perfetto) => {
-                return Ok(decoder.write_perfetto_to(writer, &options.timeline)?);
-            }
-            (Source::Capture(decoder), Self::Chrome) => {
-                return Ok(decoder.write_chrome_to(writer, &options.timeline)?);
-            }
-            (Source::Capture(decoder), _) => {
-                decoded = decoder.trace();
-                &decoded
-            }
-            (Source::Trace(trace), _) => trace,
-        };
-        match self {
-            Self::Perfetto => trace.write_perfetto_to(writer, &options.timeline)?,
-            Self::Chrome => trace.write_chrome_to(writer, &options.timeline)?,
-            Self::Hatchet => trace.write_hatchet_to(writer)?,
-            Self::Folded => trace.write_folded_to(writer, options.stacks)?,
-            Self::Speedscope => trace.write_speedscope_to(writer, &options.speedscope)?,
-            Self::EventsCsv => trace.write_events_csv_to(writer)?,
-            Self::EventsJson => trace.write_events_json_to(writer)?,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<(), WriteError> {
+        *diagnostics = match self {
+            Self::Perfetto => decoder.write_perfetto_to(writer, &options.timeline)?,
+            Self::Chrome => decoder.write_chrome_to(writer, &options.timeline)?,
+            Self::Hatchet => decoder.write_hatchet_to(writer)?,
+            Self::Folded => decoder.write_folded_to(writer, options.stacks)?,
+            Self::Speedscope => decoder.write_speedscope_to(writer, &options.speedscope)?,
+            Self::EventsCsv => decoder.write_events_csv_to(writer)?,
+            Self::EventsJson => decoder.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
             Self::Parquet => {
-                profiler_parquet::write_parquet(trace, writer, &Default::default())?;
+                profiler_parquet::decode_to_parquet(decoder, writer, &Default::default())?.1
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
-                profiler_parquet::write_arrow(trace, writer, &Default::default())?;
+                profiler_parquet::decode_to_arrow(decoder, writer, &Default::default())?.1
             }
             Self::Flamegraph => {
-                profiler_report::write_flamegraph(trace, writer, &Default::default())?;
+                profiler_report::decode_to_flamegraph(decoder, writer, &Default::default())
+                    // They may be why there is nothing to draw.
+                    .inspect_err(|_| *diagnostics = decoder.outline().diagnostics)?
             }
-        }
-        Ok(trace.diagnostics.clone())
+        };
+        Ok(())
     }
-}
-
-/// What is exported.
-pub(super) enum Source<'c> {
-    /// A capture that is still to be decoded.
-    Capture(Decoder<'c>),
-    /// A trace in memory.
-    Trace(Trace),
 }
 
 impl fmt::Display for Format {

@@ -7,7 +7,7 @@ use super::{Item, Late, Node, Walk, What, item};
 use crate::export::arrows::Axis;
 use crate::export::rows::nest;
 use crate::export::sink::{Argument, Event, Sink};
-use crate::export::timeline::Source;
+use crate::export::source::Source;
 use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::Trace;
 use crate::stats::table::duration;

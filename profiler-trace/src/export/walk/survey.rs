@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::{Node, Walk, kernel_end};
 use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
-use crate::export::timeline::Source;
+use crate::export::source::Source;
 use crate::model::{SiteIndex, Warp};
 use crate::progress::Progress;
 
