@@ -228,3 +228,9 @@ pub(crate) fn check(words: &str, expected: Expect) {
     };
     expected.assert_eq(&transcript.lines().map(line).collect::<String>());
 }
+
+/// The first of the diagnostics of this kind.
+pub(crate) fn diagnostic<'v>(list: &'v serde_json::Value, kind: &str) -> &'v serde_json::Value {
+    let mut list = list.as_array().expect("a list of diagnostics").iter();
+    list.find(|it| it["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
