@@ -33,8 +33,8 @@ const TESTS: [(&str, Profiling); 12] = [
 /// `stamps` are compiled too.
 const STAMPS_TARGETS: [(&str, u32); 2] = [("sm_90", 80), ("sm_90a", 80)];
 
-/// The kernels of an example.
-const EXAMPLES: [&str; 5] = ["quickstart", "softmax", "gemm", "pipeline", "persistent"];
+/// The kernels of an example that are for sm_80.
+const EXAMPLES: [&str; 6] = ["quickstart", "softmax", "gemm", "pipeline", "persistent", "watch"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rustc-check-cfg=cfg(no_nvptx_compiler)");
@@ -56,6 +56,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         compiles &= compile(&kernels, &format!("stamps_{target}"), true)?;
         compiles &= compile(&kernels, &format!("stamps_{target}_off"), false)?;
     }
+    // As `examples/kernels.rs` has it.
+    let kernels = Kernels::new("../examples/hopper_gemm/kernels").target("sm_90a").ptx_version(83);
+    compiles &= compile(&kernels, "hopper_gemm", true)?;
+    compiles &= compile(&kernels, "hopper_gemm_off", false)?;
     let kernels = Kernels::new("kernels/intrinsics").target("sm_90").ptx_version(80);
     compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
     for (name, kernels) in selected() {

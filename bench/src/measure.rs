@@ -2,7 +2,7 @@
 
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
-use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneRooms, ModuleSession, Profiler, Slots};
 
 use crate::Error;
 use crate::check::{self, Expected};
@@ -238,10 +238,12 @@ fn session<'g>(
 ) -> Result<Option<ModuleSession<'g>>, Error> {
     let Writes::Session(plan) = scheme.writes else { return Ok(None) };
     let words = plan.words.unwrap_or(iterations * REGIONS * plan.words_of_body());
-    let profiler = Profiler::builder()
+    let mut builder = Profiler::builder().lane_rooms(plan.lane_rooms());
+    if plan.lane_rooms() != LaneRooms::Never {
+        builder = builder.words_per_lane(words);
+    }
+    let profiler = builder
         .words_per_warp(words)
-        .words_per_lane(words)
-        .lane_rooms(plan.lane_rooms())
         .keep(plan.keep)
         .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)?

@@ -46,6 +46,27 @@ pub enum OptionsError {
     /// A number of warps that no session can have.
     #[error("max_warps({0}) is not within 1 to {WARPS_MAX}")]
     MaxWarps(u32),
+    /// The room of lanes that have none.
+    #[error(
+        "words_per_lane(..) does nothing where lane_rooms(LaneRooms::Never) leaves the rooms of all \
+         lanes but lane 0 out; leave one of the two options out"
+    )]
+    WordsOfNoRoom,
+    /// An option in whose place another one follows.
+    #[error("{idle}(..) does nothing where {used}(..) follows; leave one of the two out")]
+    Replaced {
+        /// The builder's method that was called first.
+        idle: &'static str,
+        /// The one that took its place.
+        used: &'static str,
+    },
+    /// Blocks or warps that were selected, by this method of the builder, when the selected ones had
+    /// been counted.
+    #[error(
+        "for_grid(..) has counted the warps of another selection than {0}(..) behind it makes; give \
+         {0}(..) before for_grid(..)"
+    )]
+    SelectedLate(&'static str),
 }
 
 /// A call to CUDA that failed.

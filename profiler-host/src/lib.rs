@@ -106,6 +106,7 @@ mod capacity;
 mod emulator_session;
 mod error;
 mod export;
+mod given;
 #[cfg(feature = "cuda")]
 mod gpu;
 mod guards;

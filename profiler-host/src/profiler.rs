@@ -6,6 +6,7 @@ use profiler_trace::{Capture, RecordCost};
 
 use crate::capacity::Capacity;
 use crate::error::{Error, OptionsError};
+use crate::given::Given;
 use crate::host_spans::HostRecorder;
 use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
 
@@ -24,6 +25,7 @@ pub struct Profiler {
 #[derive(Clone, Debug, Default)]
 pub struct ProfilerBuilder {
     options: Options,
+    given: Given,
 }
 
 impl Profiler {
@@ -99,10 +101,11 @@ impl ProfilerBuilder {
         self
     }
 
-    /// The room of each of the other 31 lanes in 8-byte words, where they have rooms.
-    /// Default: [`crate::DEFAULT_WORDS_PER_LANE`].
+    /// The room of each of the other 31 lanes in 8-byte words, where they have rooms; not beside
+    /// [`LaneRooms::Never`]. Default: [`crate::DEFAULT_WORDS_PER_LANE`].
     #[must_use]
     pub fn words_per_lane(mut self, words: u32) -> Self {
+        self.given.add("words_per_lane");
         self.options.words_per_lane = words;
         self
     }
@@ -115,7 +118,8 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Which records to keep of more than a room takes. Default: the first.
+    /// Which records to keep of more than a room takes; of a room of 0 words, none. Default: the
+    /// first.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.options.keep = keep;
@@ -125,6 +129,7 @@ impl ProfilerBuilder {
     /// Which blocks record, by their linear index (x runs fastest). Default: all.
     #[must_use]
     pub fn blocks(mut self, blocks: impl RangeBounds<u32>) -> Self {
+        self.given.add("blocks");
         self.options.select_blocks(&blocks);
         self
     }
@@ -135,6 +140,7 @@ impl ProfilerBuilder {
     /// lost. Default: 1.
     #[must_use]
     pub fn block_stride(mut self, stride: u32) -> Self {
+        self.given.add("block_stride");
         self.options.block_stride = stride;
         self
     }
@@ -142,13 +148,15 @@ impl ProfilerBuilder {
     /// Which warps of a block record. Default: all.
     #[must_use]
     pub fn warps(mut self, warps: impl RangeBounds<u32>) -> Self {
+        self.given.add("warps");
         self.options.select_warps(&warps);
         self
     }
 
-    /// Which warps of a block record, bit i for warp i.
+    /// Which warps of a block record, bit i for warp i; in place of [`warps`](Self::warps).
     #[must_use]
     pub fn warp_mask(mut self, mask: u32) -> Self {
+        self.given.add("warp_mask");
         self.options.warp_mask = mask;
         self
     }
@@ -161,10 +169,11 @@ impl ProfilerBuilder {
     }
 
     /// How many warps find a slot, over all launches of a session (up to a reset): this many for
-    /// certain, and where slots are claimed perhaps more. Default: as many as 256 MiB hold, at most
-    /// 16 384.
+    /// certain, and where slots are claimed perhaps more. In place of [`for_grid`](Self::for_grid).
+    /// Default: as many as 256 MiB hold, at most 16 384.
     #[must_use]
     pub fn max_warps(mut self, warps: u32) -> Self {
+        self.given.add("max_warps");
         self.options.max_warps = Some(warps);
         self.options.warps_of_each = None;
         self
@@ -178,22 +187,25 @@ impl ProfilerBuilder {
     ///
     /// [`OptionsError::MaxWarps`] where they are too many for any session, or none.
     pub fn for_grid(
-        self,
+        mut self,
         grid: impl Into<crate::Extent>,
         block: impl Into<crate::Extent>,
         launches: u32,
     ) -> Result<Self, OptionsError> {
         let of_each = self.options.selected_warps(grid.into().0, block.into().0);
         let warps = of_each.saturating_mul(u64::from(launches));
-        let mut builder = self.max_warps(u32::try_from(warps).unwrap_or(u32::MAX));
-        builder.options.warps_of_each = (launches > 1).then_some(of_each);
-        builder.options.check()?;
-        Ok(builder)
+        self.given.add("for_grid");
+        self.options.max_warps = Some(u32::try_from(warps).unwrap_or(u32::MAX));
+        self.options.warps_of_each = (launches > 1).then_some(of_each);
+        self.options.check()?;
+        Ok(self)
     }
 
-    /// What a record costs, where it is known: stored in the trace.
+    /// What a record costs, where it is known: stored in the trace. In place of
+    /// [`measure_record_cost`](Self::measure_record_cost).
     #[must_use]
     pub fn record_cost(mut self, cost: RecordCost) -> Self {
+        self.given.add("record_cost");
         self.options.record_cost = Cost::Known(cost);
         self
     }
@@ -202,6 +214,7 @@ impl ProfilerBuilder {
     /// trace.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
+        self.given.add("measure_record_cost");
         self.options.record_cost = Cost::Measure;
         self
     }
@@ -254,9 +267,11 @@ impl ProfilerBuilder {
     ///
     /// # Errors
     ///
-    /// [`OptionsError`], which names the option and what it may be.
+    /// [`OptionsError`], which names the option and what it may be, or beside which other it does
+    /// nothing.
     pub fn build(mut self) -> Result<Profiler, OptionsError> {
         self.options.check()?;
+        self.given.check(self.options.lane_rooms)?;
         if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {
             self.options.record_cost = Cost::Measure;
         }

@@ -50,17 +50,6 @@ pub unsafe fn acquire(map: *const TensorMap) {
     unsafe { hopper::acquire_tensor_map(map) };
 }
 
-/// Brings a map into the cache that copies read it from (`prefetch.tensormap`).
-///
-/// # Safety
-///
-/// As for [`acquire`].
-#[inline(always)]
-pub unsafe fn prefetch(map: *const TensorMap) {
-    // SAFETY: the caller's promise.
-    unsafe { hopper::prefetch_tensor_map(map) };
-}
-
 /// Starts a copy of the box at `column` (the contiguous dimension) and `row`, in elements, from a
 /// tensor of two dimensions to shared memory. When it has arrived, the whole box's bytes are
 /// reported to the mbarrier, those outside of the tensor too.

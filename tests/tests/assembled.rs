@@ -1,5 +1,5 @@
 //! What ptxas makes of the kernels: nothing is spilled, and with `--nocapture` a table of the
-//! registers that each kernel takes, with and without profiling.
+//! registers, the spilled bytes and the stack of each kernel, with and without profiling.
 //!
 //! Where ptxas is missing, every test is listed as ignored; with `PROFILER_REQUIRE_TOOLS=1` that is
 //! a failure.
@@ -13,8 +13,10 @@ use std::sync::{Arc, Mutex};
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_test_tools::{Missing, Tool, announce, are_required};
 
-/// Targets that the PTX, which is for sm_80, is assembled for.
-const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
+/// Targets that PTX for sm_80 is assembled for, and last that of sm_90a.
+const TARGETS: [&str; 5] = ["sm_80", "sm_90", "sm_100", "sm_120", "sm_90a"];
+/// The one module that only the last target can have, and that the others cannot go without.
+const ONLY_SM_90A: &str = "hopper_gemm";
 
 /// A module whose kernel has launch bounds, for which ptxas 13.0 was seen to spill a few registers on
 /// one target and none on the others; without the bounds it takes more registers there and spills
@@ -46,8 +48,9 @@ macro_rules! modules {
     };
 }
 
-const MODULES: [Module; 12] = modules! {
-    both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent";
+const MODULES: [Module; 14] = modules! {
+    both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent"
+        "watch" "hopper_gemm";
     one: "collectives" "rooms" "thousand" "watched" "abuse";
 };
 
@@ -55,15 +58,20 @@ const MODULES: [Module; 12] = modules! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Usage {
     registers: u32,
-    /// Bytes of the stack that registers are spilled to or read back from.
+    /// Bytes that instructions spill registers to and read them back from.
     spilled: u32,
+    /// Bytes of the stack: what is spilled, and arrays that registers cannot hold.
+    stack: u32,
 }
 
 /// Usage by kernel.
 type Kernels = BTreeMap<String, Usage>;
 
-/// A line of the table: a kernel with its registers for each target, with and without profiling.
-type Row = (&'static str, String, [(u32, Option<u32>); TARGETS.len()]);
+/// What a kernel takes with profiling, and without.
+type Both = (Usage, Option<Usage>);
+
+/// A line of the table: a kernel, and what it takes on each target.
+type Row = (&'static str, String, [Option<Both>; TARGETS.len()]);
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -96,7 +104,7 @@ fn main() -> ExitCode {
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let (true, Ok(mut rows)) = (arguments.nocapture, rows.lock()) {
-        rows.sort();
+        rows.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
         let _ = std::io::stdout().write_all(table(&rows).as_bytes());
     }
     conclusion.exit_code()
@@ -104,8 +112,11 @@ fn main() -> ExitCode {
 
 /// Assembles a module for all targets, with and without profiling.
 fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
-    let mut by_kernel = BTreeMap::<String, [(u32, Option<u32>); TARGETS.len()]>::new();
+    let mut by_kernel = BTreeMap::<String, [Option<Both>; TARGETS.len()]>::new();
     for (index, target) in TARGETS.into_iter().enumerate() {
+        if (target == "sm_90a") != (module.name == ONLY_SM_90A) {
+            continue;
+        }
         let off = module.off.map(|ptx| assemble(ptxas, ptx, target)).transpose()?;
         for (kernel, usage) in assemble(ptxas, module.on, target)? {
             let known =
@@ -113,12 +124,12 @@ fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
             if usage.spilled > known.map_or(0, |known| known.2) {
                 return Err(format!("{kernel} spills for {target}: {usage:?}").into());
             }
-            let off = off.as_ref().and_then(|kernels| kernels.get(&kernel));
+            let off = off.as_ref().and_then(|kernels| kernels.get(&kernel)).copied();
             if off.is_some_and(|off| off.spilled > 0) {
                 return Err(format!("{kernel} without profiling spills for {target}").into());
             }
             let row = by_kernel.entry(kernel).or_default();
-            row[index] = (usage.registers, off.map(|off| off.registers));
+            row[index] = Some((usage, off));
         }
     }
     if by_kernel.is_empty() {
@@ -146,20 +157,25 @@ fn assemble(ptxas: &Path, ptx: &str, target: &str) -> Result<Kernels, Failed> {
 /// Reads what `ptxas --verbose` prints.
 fn usage(log: &str) -> Result<Kernels, String> {
     let mut kernels = Kernels::new();
-    let mut current: Option<(String, Option<u32>)> = None;
+    // A kernel, and what it spills and has of a stack.
+    let mut current: Option<(String, Option<[u32; 2]>)> = None;
     for line in log.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             let name = rest.split('\'').next().unwrap_or_default();
             current = Some((name.to_owned(), None));
         } else if line.contains("bytes spill stores") {
             // Functions that are not inlined are spoken of before any kernel.
-            let Some((_, spilled)) = current.as_mut() else { continue };
+            let Some((_, memory)) = current.as_mut() else { continue };
             let of = |what| number_before(line, what).ok_or(format!("no number in `{line}`"));
-            *spilled = Some(of("bytes spill stores")? + of("bytes spill loads")?);
+            let spilled = of("bytes spill stores")? + of("bytes spill loads")?;
+            *memory = Some([spilled, of("bytes stack frame")?]);
         } else if let Some(registers) = number_before(line, "registers") {
-            let (name, spilled) = current.take().ok_or("registers without their kernel")?;
-            let spilled = spilled.ok_or_else(|| format!("nothing about the stack of {name}"))?;
-            kernels.insert(name, Usage { registers, spilled });
+            let (name, memory) = current.take().ok_or("registers without their kernel")?;
+            let [spilled, own] =
+                memory.ok_or_else(|| format!("nothing about the stack of {name}"))?;
+            // With that of the functions that it calls; not said where it is nothing.
+            let stack = number_before(line, "bytes cumulative stack size").unwrap_or(own);
+            kernels.insert(name, Usage { registers, spilled, stack });
         }
     }
     match current {
@@ -179,22 +195,36 @@ fn understands() {
         ptxas info    : Function properties for scale\n\
         \x20   24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n\
         ptxas info    : Used 33 registers, used 0 barriers, 24 bytes cumulative stack size\n";
-    let expected = Usage { registers: 33, spilled: 24 };
+    let expected = Usage { registers: 33, spilled: 24, stack: 24 };
     assert_eq!(usage(log), Ok(Kernels::from([("scale".to_owned(), expected)])));
+    let off = Usage { registers: 9, ..Usage::default() };
+    let row = [Some((expected, Some(off))); TARGETS.len()];
+    let table = table(&[("module", "scale".to_owned(), row)]);
+    assert!(table.contains("33/9 24/0 24/0"), "{table}");
     let truncated = log.lines().take(4).collect::<Vec<_>>().join("\n");
     assert!(usage(&truncated).is_err(), "a kernel without registers");
 }
 
-/// Registers as `with profiling/without`.
+/// Each figure as `with profiling/without`, or alone where there is nothing to leave out.
 fn table(rows: &[Row]) -> String {
-    let mut text = format!("{:<12} {:<24}", "module", "kernel");
-    text += &TARGETS.map(|target| format!(" {target:>8}")).concat();
+    let mut text =
+        "registers, bytes spilled and bytes of the stack, with profiling/without\n".to_owned();
+    text += &format!("{:<12} {:<24}", "module", "kernel");
+    text += &TARGETS.map(|target| format!(" {target:>20}")).concat();
     text += "\n";
-    for (module, kernel, registers) in rows {
+    for (module, kernel, targets) in rows {
         text += &format!("{module:<12} {kernel:<24}");
-        for (on, off) in registers {
-            let cell = off.map_or_else(|| on.to_string(), |off| format!("{on}/{off}"));
-            text += &format!(" {cell:>8}");
+        for target in targets {
+            let Some((on, off)) = target else {
+                text += &format!(" {:>20}", "-");
+                continue;
+            };
+            let of = |figure: fn(&Usage) -> u32| match off {
+                Some(off) => format!("{}/{}", figure(on), figure(off)),
+                None => figure(on).to_string(),
+            };
+            let cell = [of(|it| it.registers), of(|it| it.spilled), of(|it| it.stack)].join(" ");
+            text += &format!(" {cell:>20}");
         }
         text += "\n";
     }

@@ -1,6 +1,10 @@
 //! Corners of the device runtime: warps that are not whole, lanes that leave before others, values
 //! that could hide what an end stamp waits for.
 
+#[path = "support/lane_rooms.rs"]
+mod lane_rooms;
+
+use lane_rooms::with_lane_rooms;
 use profiler_device::{
     Wait, hardware, profile_mark, profile_region, profiled, region_end, region_start,
 };
@@ -68,18 +72,16 @@ fn nothing_is_lost_uncounted_where_lanes_leave_early() {
                 // for all warps and for a few.
                 for words in [0, 10, 1024] {
                     for max_warps in [7, 64] {
-                        let profiler = Profiler::builder()
+                        let options = Profiler::builder()
                             .warp_mask(selected_warps)
                             .blocks(1..)
                             .block_stride(2)
                             .keep(keep)
                             .slots(slots)
-                            .lane_rooms(lane_rooms)
                             .words_per_warp(words)
-                            .words_per_lane(words)
-                            .max_warps(max_warps)
-                            .build()
-                            .expect("the options");
+                            .max_warps(max_warps);
+                        let options = with_lane_rooms(options, lane_rooms, words);
+                        let profiler = options.build().expect("the options");
                         let (trace, emitted) = leave(&profiler);
                         let expected: u64 = (0_u32..)
                             .zip(&emitted)

@@ -3,8 +3,11 @@
 
 #[path = "support/back_ends.rs"]
 mod back_ends;
+#[path = "support/lane_rooms.rs"]
+mod lane_rooms;
 
 use back_ends::on_both_back_ends;
+use lane_rooms::with_lane_rooms;
 use profiler_device::DescriptorPtr;
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, Session, Slots, launch,
@@ -318,16 +321,14 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
         for keep in [Keep::First, Keep::Last] {
             for slots in [Slots::Linear, Slots::Claimed] {
                 for lane_rooms in [LaneRooms::Always, LaneRooms::Never] {
-                    let profiler = Profiler::builder()
+                    let options = Profiler::builder()
                         .apart(true)
                         .words_per_warp(20)
-                        .words_per_lane(20)
                         .max_warps(SLOTS)
                         .keep(keep)
-                        .slots(slots)
-                        .lane_rooms(lane_rooms)
-                        .build()
-                        .expect("the options");
+                        .slots(slots);
+                    let options = with_lane_rooms(options, lane_rooms, 20);
+                    let profiler = options.build().expect("the options");
                     let mut session = backend.session(&profiler).expect("a session");
                     let prof = session.descriptor();
                     (kernel.in_session)(&mut session, prof, output.as_mut_ptr())

@@ -5,11 +5,14 @@
 mod back_ends;
 #[path = "support/flag.rs"]
 mod flag;
+#[path = "support/lane_rooms.rs"]
+mod lane_rooms;
 #[path = "support/watching.rs"]
 mod watching;
 
 use back_ends::on_both_back_ends;
 use flag::Flag;
+use lane_rooms::with_lane_rooms;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
 use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, SpeedscopeOptions, StackGroup};
 use profiler_host::{
@@ -88,12 +91,8 @@ fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
                 (Keep::Last, Slots::Claimed, LaneRooms::Always),
                 (Keep::Last, Slots::Linear, LaneRooms::Never),
             ] {
-                let options = builder()
-                    .words_per_warp(2 * units)
-                    .words_per_lane(2 * units)
-                    .keep(keep)
-                    .slots(slots)
-                    .lane_rooms(rooms);
+                let options = builder().words_per_warp(2 * units).keep(keep).slots(slots);
+                let options = with_lane_rooms(options, rooms, 2 * units);
                 let mut session = session(&backend, options);
                 launch(&mut session, output.as_mut_ptr()).expect("the launch");
                 let trace = session.finish().expect("a trace");

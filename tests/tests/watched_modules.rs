@@ -14,6 +14,11 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 
 use cust::event::{Event, EventFlags, EventStatus};
+use cust::stream::Stream;
+use cust::sys::{
+    CUresult, CUstreamCaptureMode, cuGraphDestroy, cuGraphGetNodes, cuStreamBeginCapture_v2,
+    cuStreamEndCapture,
+};
 use flag::Flag;
 use graph::Graph;
 use modules::State::{Left, Within};
@@ -27,13 +32,13 @@ use watching::{LIMIT, wait_for};
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn launches_wait_for_no_kernel() {
-    /// Fewer than a stream holds.
-    const LAUNCHES: u32 = 100;
     let gpu = Gpu::new();
     let ([first, _], stream) = (&gpu.watched, &gpu.stream);
     let flag = Flag::new(BackendChoice::Gpu);
-    for slots in [Slots::Claimed, Slots::Linear] {
-        let most = (LAUNCHES + 1) * WARPS;
+    // The driver waits where a stream is full: on an H200 it is with a thousand linear launches, each of
+    // which moves the slots first.
+    for (slots, count) in [(Slots::Claimed, 1000), (Slots::Linear, 500)] {
+        let most = (count + 1) * WARPS;
         let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(most));
         let ended = Event::new(EventFlags::DISABLE_TIMING).expect("an event");
         flag.lower();
@@ -49,7 +54,7 @@ fn launches_wait_for_no_kernel() {
             session.prepare_module(first, stream, BLOCKS, modules::THREADS).expect("announced");
             gpu.waits(first, stream, flag);
             ended.record(stream).expect("recorded");
-            for _ in 0..LAUNCHES {
+            for _ in 0..count {
                 let module = &gpu.other;
                 session
                     .prepare_module(module, stream, BLOCKS, modules::THREADS)
@@ -61,8 +66,48 @@ fn launches_wait_for_no_kernel() {
             assert!(status == EventStatus::NotReady, "{slots:?}: the first kernel has ended");
         });
         let trace = session.finish(stream).expect("a trace");
-        assert_eq!(trace.launches.len() as u32, LAUNCHES + 1, "{}", trace.diagnostics);
+        assert_eq!(trace.launches.len() as u32, count + 1, "{}", trace.diagnostics);
         assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+    }
+}
+
+/// How many operations the calls give to a stream, which captures them meanwhile.
+fn operations(stream: &Stream, calls: impl FnOnce()) -> usize {
+    let check = |code| assert_eq!(code, CUresult::CUDA_SUCCESS);
+    let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    let (mut graph, mut count) = (std::ptr::null_mut(), 0);
+    // SAFETY: the stream is live and captures nothing yet.
+    check(unsafe { cuStreamBeginCapture_v2(stream.as_inner(), mode) });
+    calls();
+    // SAFETY: the stream captures; the pointer is to a live variable.
+    check(unsafe { cuStreamEndCapture(stream.as_inner(), &raw mut graph) });
+    // SAFETY: the graph is live; without an array only the number is written.
+    check(unsafe { cuGraphGetNodes(graph, std::ptr::null_mut(), &raw mut count) });
+    // SAFETY: made above, and used no more.
+    check(unsafe { cuGraphDestroy(graph) });
+    count
+}
+
+/// Where slots are claimed, a session gives a stream nothing of its own between two launches; where they
+/// are linear, one operation for each launch that does not begin with the first slot.
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn claimed_slots_write_nothing_between_launches() {
+    const LAUNCHES: u32 = 10;
+    let gpu = Gpu::new();
+    for (slots, expected) in [(Slots::Claimed, LAUNCHES), (Slots::Linear, LAUNCHES + LAUNCHES - 1)]
+    {
+        let most = LAUNCHES * WARPS;
+        let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(most));
+        let count = operations(&gpu.stream, || {
+            for _ in 0..LAUNCHES {
+                session
+                    .prepare_module(&gpu.other, &gpu.stream, BLOCKS, modules::THREADS)
+                    .expect("announced");
+                gpu.by_warp(&gpu.stream);
+            }
+        });
+        assert_eq!(count, expected as usize, "{slots:?}");
     }
 }
 

@@ -58,12 +58,6 @@ pub(crate) unsafe fn acquire_tensor_map(map: *const TensorMap) {
 }
 
 #[inline(always)]
-pub(crate) unsafe fn prefetch_tensor_map(map: *const TensorMap) {
-    // SAFETY: the caller vouches for the address.
-    unsafe { asm!("prefetch.tensormap [{}];", in(reg64) map, options(nostack)) };
-}
-
-#[inline(always)]
 pub(crate) unsafe fn tensor_load_2d(
     target: *mut u8,
     map: *const TensorMap,

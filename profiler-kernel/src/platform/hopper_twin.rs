@@ -25,7 +25,6 @@ macro_rules! missing {
 missing! {
     unsafe fn mbarrier_arrive_expecting_bytes(*mut u64, u32), "mbarrier.arrive.expect_tx";
     unsafe fn acquire_tensor_map(*const TensorMap), "a tensor map";
-    unsafe fn prefetch_tensor_map(*const TensorMap), "a tensor map";
     unsafe fn tensor_load_2d(*mut u8, *const TensorMap, u32, u32, *mut u64), "a tensor copy";
     unsafe fn tensor_store_2d(*const TensorMap, u32, u32, *const u8), "a tensor copy";
     unsafe fn release_registers<const COUNT: u32>(), "setmaxnreg";

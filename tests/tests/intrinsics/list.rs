@@ -1,8 +1,8 @@
 //! The list of what differs between the GPU and its twin, with what runs it on a GPU; and that the list
-//! is true.
+//! is true: of the modules that exist for both, and of all else that asks which of the two it is.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What runs an intrinsic on a GPU, and looks at the result.
 #[derive(Clone, Copy, Debug)]
@@ -172,10 +172,6 @@ const LIST: [(&str, Functions); 4] = [
             ("commit_stores", hopper("tma::commit_stores(")),
             ("fence_async", hopper("tma::fence(")),
             ("mbarrier_arrive_expecting_bytes", hopper("arrive_expecting_bytes(")),
-            (
-                "prefetch_tensor_map",
-                Nothing("it asks the hardware for haste, and no kernel here calls it"),
-            ),
             ("release_registers", hopper("release_registers::")),
             ("shared_address", hopper("Factor::along_k(")),
             ("take_registers", hopper("take_registers::")),
@@ -188,6 +184,49 @@ const LIST: [(&str, Functions); 4] = [
             ("wgmma_wait", hopper("wgmma::wait::")),
         ],
     ),
+];
+
+const PINS: By = Test("end_to_end", "parameters_taken_apart");
+const COSTS: By = Test("end_to_end", "stamps_by_the_global_timer");
+
+/// What differs outside of these modules: functions with a part for each side or for one, and macros.
+const ELSEWHERE: [(&str, Functions); 6] = [
+    (
+        "profiler-device/src/calibration.rs",
+        &[
+            ("__profiler_calibrate_v4", COSTS),
+            ("abrupt_pause", COSTS),
+            ("pause", COSTS),
+            ("pause_to_its_end", COSTS),
+            ("work", COSTS),
+        ],
+    ),
+    (
+        "profiler-device/src/selection.rs",
+        &[("__only", Nothing("it is a constant; `ptx.rs` sees which instructions it leaves out"))],
+    ),
+    (
+        "profiler-device/src/site.rs",
+        &[
+            (
+                "registered_sites",
+                Nothing("a GPU's sites are in its PTX, where the host finds them"),
+            ),
+            ("site_id", RECORDS),
+        ],
+    ),
+    (
+        "profiler-device/src/value.rs",
+        &[
+            (
+                "hidden_zero_behind",
+                Nothing("it is no instruction; `pointer_pinned` of `stamps.rs` sees what it does"),
+            ),
+            ("pin", PINS),
+        ],
+    ),
+    ("profiler-kernel/src/lib.rs", &[("panic", WATCHED)]),
+    ("profiler-kernel/src/shared.rs", &[("address", BLOCKS), ("shared_array", BLOCKS)]),
 ];
 
 fn read(path: &str) -> String {
@@ -219,6 +258,79 @@ fn functions(source: &str) -> BTreeSet<&str> {
     names
 }
 
+/// The function or macro that a line begins.
+fn item(line: &str) -> Option<&str> {
+    let (_, behind) = line.split_once("fn ").or_else(|| line.split_once("macro_rules! "))?;
+    let length = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    Some(&behind[..length.unwrap_or(behind.len())])
+}
+
+/// The names of what a source file has for the GPU alone or for its twin alone: functions behind a
+/// `cfg`, those that have one within, those of a module behind one, and macros likewise. Modules that
+/// are files, and what is only named, are elsewhere.
+fn sided(source: &str) -> BTreeSet<&str> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> =
+        source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let mut names = BTreeSet::new();
+    for (at, line) in lines.iter().enumerate() {
+        if !line.trim_start().starts_with("#[cfg") || !line.contains("target_arch") {
+            continue;
+        }
+        let mut below = lines[at + 1..].iter();
+        let Some(subject) = below.find(|line| !line.trim_start().starts_with("#[")) else {
+            continue;
+        };
+        if subject.contains("mod ") {
+            let within = lines[at..].iter().skip_while(|line| *line != subject).skip(1);
+            let within =
+                within.take_while(|line| indent(line) > indent(subject) || line.is_empty());
+            names.extend(within.filter_map(|line| item(line)));
+        } else if let Some(name) = item(subject) {
+            names.insert(name);
+        } else if !subject.contains("use ") {
+            let around = lines[..at].iter().rev().filter(|above| indent(above) < indent(line));
+            names.extend(around.filter_map(|line| item(line)).next());
+        }
+    }
+    names
+}
+
+/// All source files of a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn what_has_two_sides_elsewhere_is_listed() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = BTreeSet::new();
+    for package in ["profiler-device/src", "profiler-kernel/src"] {
+        for file in sources(&root.join(package)) {
+            let source = std::fs::read_to_string(&file).expect("a source file");
+            let file = file.strip_prefix(&root).expect("in the workspace").display().to_string();
+            found.extend(sided(&source).into_iter().map(|name| (file.clone(), name.to_owned())));
+        }
+    }
+    let listed: BTreeSet<(String, String)> = (ELSEWHERE.iter())
+        .flat_map(|(file, list)| list.iter().map(|(name, _)| (file.to_string(), name.to_string())))
+        .collect();
+    let missing: Vec<_> = found.difference(&listed).collect();
+    assert!(missing.is_empty(), "name what runs {missing:?} on a GPU");
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "these have one side: {gone:?}");
+}
+
 #[test]
 fn every_intrinsic_is_run_on_a_gpu() {
     for (file, list) in LIST {
@@ -236,7 +348,7 @@ fn every_intrinsic_is_run_on_a_gpu() {
 #[test]
 fn what_runs_them_is_there() {
     let bundled = read("xtask/src/bundle.rs");
-    for (name, by) in LIST.iter().flat_map(|(_, list)| *list) {
+    for (name, by) in LIST.iter().chain(&ELSEWHERE).flat_map(|(_, list)| *list) {
         match by {
             Test(file, test) => {
                 assert!(bundled.contains(&format!("{file:?}")), "{file} is not bundled");
@@ -268,4 +380,16 @@ fn functions_of_macros_are_found() {
                   special {\n    (a: b) => {}\n}\nspecial! {\n    two, three: \"x\";\n    four: \
                   \"y\";\n}\nconst FIVE: u32 = 5;\n";
     assert_eq!(functions(source), BTreeSet::from(["one", "two", "three", "four"]));
+}
+
+#[test]
+fn what_has_two_sides_is_found() {
+    let source = "#[cfg(target_arch = \"nvptx64\")]\n#[inline]\nfn one() {}\nfn none() {}\n\
+                  fn two(\n) {\n    #[cfg(not(target_arch = \"nvptx64\"))]\n    {}\n}\n\
+                  #[cfg(target_arch = \"nvptx64\")]\nmod inner {\n    use none;\n\n    \
+                  fn three() {}\n}\nfn nor_this() {}\n#[cfg(target_arch = \"nvptx64\")]\n\
+                  #[path = \"x.rs\"]\nmod file;\nmacro_rules! four {\n    () => {\n        \
+                  #[cfg(target_arch = \"nvptx64\")]\n        asm!();\n    }\n}\n\
+                  #[cfg(target_arch = \"nvptx64\")]\npub use inner::three;\n";
+    assert_eq!(sided(source), BTreeSet::from(["one", "two", "three", "four"]));
 }

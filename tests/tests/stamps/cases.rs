@@ -92,13 +92,14 @@ pub(crate) static MODULES: [Module; 3] = [
 
 const LOAD: &[&str] = &["LDG"];
 
-static SINCE_SM_80: [Case; 29] = [
+static SINCE_SM_80: [Case; 31] = [
     Case::new("fma_pinned", &["FFMA"], End::Any),
     Case { before: &["LDG", "FMUL"], ..Case::new("entry_pinned", &["FFMA"], End::Any) },
     Case::new("fma_value", &["FFMA"], End::Any),
     Case::new("fma_waited", &["FFMA"], End::Complete),
     Case::new("load_issued", LOAD, End::Issued),
     Case::new("load_pinned", &["LDG", "FFMA"], End::Any),
+    Case::new("pointer_pinned", LOAD, End::Any),
     Case::new("load_reference", LOAD, End::Issued),
     Case::new("load_waited", LOAD, End::Complete),
     Case { nanoseconds: true, ..Case::new("load_waited_globaltimer", LOAD, End::Complete) },
@@ -123,6 +124,7 @@ static SINCE_SM_80: [Case; 29] = [
     Case::new("matrix_load", &["LDSM"], End::Issued),
     Case::new("matrix_load_waited", &["LDSM"], End::Complete),
     Case::new("product_pinned", &["HMMA"], End::Any),
+    Case { is_loop: true, ..Case::new("product_loop", &["HMMA"], End::Any) },
     Case::new("product_waited", &["HMMA"], End::Complete),
 ];
 

@@ -292,6 +292,27 @@ pub unsafe extern "ptx-kernel" fn product_pinned(output: *mut [f32; 4], a: u32, 
     unsafe { *output.add(lane) = sums };
 }
 
+/// Products of matrices on pinned accumulators, in a loop of unknown length.
+///
+/// # Safety
+///
+/// As [`product_pinned`].
+#[profiled(single_body)]
+pub unsafe extern "ptx-kernel" fn product_loop(output: *mut [f32; 4], a: u32, b: u32, rounds: u32) {
+    let lane = warp::lane_id() as usize;
+    let mut sums = [0.0; 4];
+    profile_region!("mma", pin = sums, {
+        let mut round = 0;
+        while round < rounds {
+            // SAFETY: the whole warp comes here.
+            sums = unsafe { mma::mma_m16n8k16_bf16([a; 4], [b; 2], sums) };
+            round += 1;
+        }
+    });
+    // SAFETY: this lane's numbers.
+    unsafe { *output.add(lane) = sums };
+}
+
 /// Products of matrices that the end stamp waits for.
 ///
 /// # Safety
@@ -323,6 +344,24 @@ pub unsafe extern "ptx-kernel" fn load_pinned(input: *const f32, output: *mut f3
     });
     // SAFETY: this thread's number.
     unsafe { *output.add(index) = x * x };
+}
+
+/// A pinned pointer, which is followed in the region.
+///
+/// # Safety
+///
+/// `node` must be valid for reads, and what it points to; `output` for a pointer.
+#[profiled(single_body)]
+pub unsafe extern "ptx-kernel" fn pointer_pinned(
+    mut node: *const *const u8,
+    output: *mut *const u8,
+) {
+    profile_region!("load", pin = node, {
+        // SAFETY: the caller's.
+        node = unsafe { *node }.cast();
+    });
+    // SAFETY: the caller's.
+    unsafe { *output = *node };
 }
 
 /// A pinned variable that is worked out from a load before the region.
