@@ -13,8 +13,6 @@ pub const RANGE: u32 = 0;
 pub const TOKEN: u32 = 1;
 /// Form: `profile_region!` with a block and a value.
 pub const VALUE: u32 = 2;
-/// Form: `profile_region!` with a block whose result its end waits for.
-pub const WAIT: u32 = 3;
 
 /// Names of the regions, from the outermost in.
 pub const LEVELS: [&str; 8] =
@@ -38,11 +36,6 @@ macro_rules! nest {
     (value, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
         profile_region!($name, recorder = $recorder, value = $value, {
             nest!(value, $recorder, $value, $work, [$($inner)*])
-        })
-    };
-    (wait, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
-        profile_region!($name, recorder = $recorder, wait, {
-            nest!(wait, $recorder, $value, $work, [$($inner)*])
         })
     };
     (token, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {{
@@ -102,8 +95,8 @@ macro_rules! known_work {
     ($($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
-            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`] or [`WAIT`], `depth`
-            /// 1, 2, 4 or 8. Thread `t` of the grid writes what the clock of the records showed at the begin
+            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`] or [`VALUE`], `depth` 1, 2, 4 or
+            /// 8. Thread `t` of the grid writes what the clock of the records showed at the begin
             /// and at the end of the spin of repeat `r` to `truth[r * threads + t]`.
             ///
             /// # Safety
@@ -123,8 +116,7 @@ macro_rules! known_work {
                 match form {
                     RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
                     TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
-                    VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
-                    _ => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
+                    _ => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
                 }
             }
         )+
