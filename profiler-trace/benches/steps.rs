@@ -16,7 +16,7 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use profiler_trace::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, Trace};
+use profiler_trace::{Capture, Decoder, ExportOptions, SpeedscopeOptions, StackGroup, Trace};
 
 const SIZES: [u64; 3] = [10_000, 1_000_000, 10_000_000];
 
@@ -95,6 +95,22 @@ fn writing(criterion: &mut Criterion) {
         }
         group.bench_function(BenchmarkId::new("chrome", records), |bencher| {
             bencher.iter(|| trace.write_chrome_to(std::io::sink(), &plain));
+        });
+        group.bench_function(BenchmarkId::new("hatchet", records), |bencher| {
+            bencher.iter(|| trace.write_hatchet_to(std::io::sink()));
+        });
+        group.bench_function(BenchmarkId::new("folded", records), |bencher| {
+            bencher.iter(|| trace.write_folded_to(std::io::sink(), StackGroup::Kernel));
+        });
+        group.bench_function(BenchmarkId::new("speedscope", records), |bencher| {
+            bencher
+                .iter(|| trace.write_speedscope_to(std::io::sink(), &SpeedscopeOptions::default()));
+        });
+        group.bench_function(BenchmarkId::new("events-csv", records), |bencher| {
+            bencher.iter(|| trace.write_events_csv_to(std::io::sink()));
+        });
+        group.bench_function(BenchmarkId::new("events-json", records), |bencher| {
+            bencher.iter(|| trace.write_events_json_to(std::io::sink()));
         });
         group.bench_function(BenchmarkId::new("statistics", records), |bencher| {
             bencher.iter(|| black_box(trace.stats()));

@@ -8,21 +8,26 @@ use serde_json::{Value, json};
 use super::Results;
 use crate::{Error, cargo, target};
 
-/// Runs the benchmark and gathers its medians.
+/// The groups of the benchmarks.
+const GROUPS: [&str; 3] = ["decode", "write", "page"];
+
+/// Runs the benchmarks and gathers their medians.
 pub(crate) fn measure(results: &mut Results) -> Result<(), Error> {
     let folder = target().join("criterion");
-    for group in ["decode", "write"] {
+    for group in GROUPS {
         // What an earlier benchmark measured is no result of this one.
         match fs::remove_dir_all(folder.join(group)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
     }
-    cargo()
-        .args(["bench", "--package", "profiler-trace", "--bench", "steps", "--"])
-        .args(["--warm-up-time", "1", "--measurement-time", "2", "--noplot"])
-        .run()?;
-    for group in ["decode", "write"] {
+    for (package, bench) in [("profiler-trace", "steps"), ("profiler-report", "page")] {
+        cargo()
+            .args(["bench", "--package", package, "--bench", bench, "--"])
+            .args(["--warm-up-time", "1", "--measurement-time", "2", "--noplot"])
+            .run()?;
+    }
+    for group in GROUPS {
         for line in of_group(&folder.join(group))? {
             results.add(line)?;
         }
