@@ -62,7 +62,9 @@ fn watch() {
     // The last look is behind the kernel's end.
     let looks: Vec<&str> = printed.lines().filter(|line| line.contains(" ms: ")).collect();
     assert!(looks.last().is_some_and(|last| last.ends_with("4 left")), "{printed}");
-    assert!(std::fs::metadata(out.join("watch.pftrace")).expect("written").len() > 0);
+    for name in ["watch.pftrace", "watch.capture"] {
+        assert!(std::fs::metadata(out.join(name)).expect("written").len() > 0, "{name}");
+    }
 }
 
 #[test]

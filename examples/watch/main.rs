@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use profiler_examples::{Arguments, Failure, Size};
-use profiler_host::{Backend, Error, Profiler, Session, Trace, Watch, include_ptx, launch};
+use profiler_host::{
+    Backend, Capture, Error, Profiler, Session, Trace, Watch, include_ptx, launch,
+};
 use watch_kernels::{BLOCK, long};
 
 /// The time between two looks.
@@ -46,12 +48,13 @@ fn watch(arguments: &Arguments) -> Result<(), Failure> {
     let session = backend.session(&profiler.for_grid(grid, BLOCK, 1)?.build()?)?;
     let watch = session.watch()?;
     let finished = AtomicBool::new(false);
-    let trace = std::thread::scope(|scope| {
+    let capture = std::thread::scope(|scope| {
         scope.spawn(|| look(&watch, &finished));
-        let trace = run(session, done.as_mut_ptr(), grid, steps, phase_ns);
+        let capture = run(session, done.as_mut_ptr(), grid, steps, phase_ns);
         finished.store(true, Ordering::Relaxed);
-        trace
+        capture
     })?;
+    let trace = profiler_host::trace::decode(&capture);
 
     let correct = done.read()?.iter().all(|&number| number == steps);
     println!("\n{}", trace.stats());
@@ -59,6 +62,10 @@ fn watch(arguments: &Arguments) -> Result<(), Failure> {
     let path = arguments.out.join("watch.pftrace");
     trace.write_perfetto(&path)?;
     println!("wrote {} (open it at https://ui.perfetto.dev)", path.display());
+    let path = arguments.out.join("watch.capture");
+    let written = capture.write(&path);
+    written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+    println!("wrote {} (for the command `profiler`)", path.display());
     println!("result: {}", if correct { "correct" } else { "wrong" });
     if correct { Ok(()) } else { Err("a warp left early".into()) }
 }
@@ -70,10 +77,10 @@ fn run(
     grid: u32,
     steps: u32,
     phase_ns: u32,
-) -> Result<Trace, Failure> {
+) -> Result<Capture, Failure> {
     // SAFETY: one number a warp.
     unsafe { launch!(session, long<<<grid, BLOCK>>>(done, steps, phase_ns)) }?;
-    session.finish().map_err(|error| match error.salvaged() {
+    session.capture().map_err(|error| match error.salvaged() {
         Some(capture) => {
             let trace = profiler_host::trace::decode(capture);
             format!("{error}\nwhere its warps were: {}", where_warps_are(&trace)).into()
