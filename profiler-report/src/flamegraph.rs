@@ -68,7 +68,7 @@ pub fn write_flamegraph(
     draw(&folded, trace, writer, options)
 }
 
-/// Writes what [`write_flamegraph`] writes, and decodes warps as it goes, each of them twice. Returns
+/// Writes what [`write_flamegraph`] writes, and decodes warps as it goes, each of them three times. Returns
 /// what was lost or odd in the capture, [`Trace::diagnostics`].
 ///
 /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp, and all

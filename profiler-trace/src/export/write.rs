@@ -91,7 +91,7 @@ impl Trace {
     /// does not have is empty. Floating point numbers have as many digits as it takes to read the same
     /// number again. The writer need not be buffered.
     ///
-    /// `docs/formats.md` lists the columns; the first, `schema`, is 1 in every row.
+    /// `docs/formats.md` lists the columns; the first, `schema`, is their version.
     ///
     /// # Errors
     ///
