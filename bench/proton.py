@@ -12,6 +12,7 @@ FMAs as were written, and between the stamps of a scope as many as its body has.
 """
 
 import argparse
+import ctypes
 import datetime
 import json
 import os
@@ -126,8 +127,11 @@ def line(points):
 
 def configurations(quick):
     """Warps, blocks of an SM and FMAs of a body, as in bench/src/measure.rs."""
-    warps, blocks, bodies = ((1, 8, 32), (1,), (8,)) if quick else ((1, 4, 8, 16, 32), (1, 4), (8, 128))
-    return [(w, b, n) for n in bodies for b in blocks for w in warps if w * b <= 64]
+    if quick:
+        return [(warps, 1, 8) for warps in (1, 8, 32)]
+    one = [(warps, 1) for warps in (1, 4, 8, 16, 32)]
+    several = [(32, 2)] + [(warps, 4) for warps in (1, 4, 8, 16)]
+    return [(warps, blocks, body) for body in (8, 128) for warps, blocks in one + several]
 
 
 def activate(scheme, warps):
@@ -135,6 +139,21 @@ def activate(scheme, warps):
     hook = InstrumentationHook(MODES[scheme].format(bytes=RING_BYTES * warps))
     hook.activate()
     return hook
+
+
+class DoesNotFit(Exception):
+    """An SM holds fewer blocks of a kernel than are to share it."""
+
+
+def blocks_that_fit(compiled, threads):
+    """How many blocks of a kernel an SM holds, as the driver says."""
+    count = ctypes.c_int()
+    ask = ctypes.CDLL("libcuda.so.1").cuOccupancyMaxActiveBlocksPerMultiprocessor
+    function, shared = ctypes.c_void_p(compiled.function), ctypes.c_size_t(compiled.metadata.shared)
+    code = ask(ctypes.byref(count), function, ctypes.c_int(threads), shared)
+    if code != 0:
+        raise RuntimeError(f"the driver does not say how many blocks fit an SM: error {code}")
+    return count.value
 
 
 def measure(scheme, warps, blocks_per_sm, body):
@@ -156,6 +175,8 @@ def measure(scheme, warps, blocks_per_sm, body):
                     output, ITERATIONS, BODY=body, E=recorded, THREADS=threads, num_warps=warps
                 )
                 torch.cuda.synchronize()
+                if launch == 0 and blocks_that_fit(compiled, threads) < blocks_per_sm:
+                    raise DoesNotFit
                 if launch > 0:
                     elapsed = output.view(-1, 2)[::32, 0]
                     means.append(elapsed.double().mean().item() / ITERATIONS)
@@ -284,6 +305,10 @@ def main():
                 point = {"scheme": scheme, "warps": warps, "body": body, "blocks_per_sm": blocks_per_sm}
                 try:
                     point |= measure(scheme, warps, blocks_per_sm, body)
+                except DoesNotFit:
+                    # As the Rust program does: blocks that run one after another share nothing.
+                    print(f"{scheme}: {blocks_per_sm} blocks of {warps} warps do not fit an SM, left out")
+                    continue
                 except Exception:  # Whatever it is: the next configuration may do.
                     point |= {"failed": reason()}
                     failed += 1

@@ -51,10 +51,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             compiles &= compile(&kernels, &format!("{name}_off"), false)?;
         }
     }
+    compiles &= compile(&Kernels::new("kernels/stamps").feature("twice"), "stamps_twice", true)?;
     for (target, version) in STAMPS_TARGETS {
         let kernels = Kernels::new("kernels/stamps").target(target).ptx_version(version);
         compiles &= compile(&kernels, &format!("stamps_{target}"), true)?;
         compiles &= compile(&kernels, &format!("stamps_{target}_off"), false)?;
+        let kernels = kernels.feature("twice");
+        compiles &= compile(&kernels, &format!("stamps_{target}_twice"), true)?;
     }
     // As `examples/kernels.rs` has it.
     let kernels = Kernels::new("../examples/hopper_gemm/kernels").target("sm_90a").ptx_version(83);

@@ -2,12 +2,12 @@
 
 use profiler_bench_kernels::REGION_NAMES;
 use profiler_bench_kernels::format::{
-    BEGIN, END, RING_RECORDS, SM_PROFILER_BYTES, SM_PROFILER_HEAD, TICK_BITS, unpack,
-    unpack_compact, unpack_short, unpack_tagged,
+    BEGIN, END, RING_RECORDS, SM_PROFILER_BYTES, SM_PROFILER_HEAD, TICK_BITS, is_long, unpack,
+    unpack_compact, unpack_escaping, unpack_short, unpack_tagged,
 };
 use profiler_host::trace::Trace;
 
-use crate::schemes::{Format, Plan, Recorded};
+use crate::schemes::{Escape, Format, Plan, Recorded};
 
 /// What a launch must have recorded.
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +65,37 @@ pub fn rooms(
     Ok(())
 }
 
+/// Bytes that a region takes in rooms that were found to be right, on the mean.
+///
+/// # Errors
+///
+/// Rooms that are not right.
+pub fn bytes_per_region(
+    rooms: &[u8],
+    room_bytes: usize,
+    format: Format,
+    expected: &Expected,
+) -> Result<f64, String> {
+    let Format::Escaping(escape) = format else { return Ok(f64::from(format.bytes_per_region())) };
+    let warps = expected.warps as usize * expected.blocks as usize;
+    let count = expected.regions_of_lane();
+    let mut bytes = 0;
+    for room in rooms.chunks_exact(room_bytes).take(warps) {
+        bytes += escaping(room, escape, count)?.1;
+    }
+    Ok(bytes as f64 / (warps as u64 * count) as f64)
+}
+
 /// How many bits of its clock a format keeps.
 fn clock_bits(format: Format) -> u32 {
     match format {
         Format::Range16 | Format::TwoWords | Format::Ring16 | Format::RingTwoWords => TICK_BITS,
         Format::GridCounter => TICK_BITS,
-        Format::Range8 | Format::Compact8 | Format::Ring8 | Format::Tagged => 32,
+        Format::Range8
+        | Format::Compact8
+        | Format::Escaping(_)
+        | Format::Ring8
+        | Format::Tagged => 32,
         Format::Slices | Format::Events40 => 64,
     }
 }
@@ -99,6 +124,11 @@ fn regions_of_room(
     warp: u32,
 ) -> Result<(Vec<Found>, u64), String> {
     let count = expected.regions_of_lane();
+    if let Format::Escaping(escape) = format {
+        let (regions, end) = escaping(room, escape, count)?;
+        nothing_behind(room, end)?;
+        return Ok((regions, 0));
+    }
     let ring = u64::from(RING_RECORDS);
     let (kept, total) = match format {
         // The ring has as many words, so half as many regions.
@@ -117,6 +147,26 @@ fn regions_of_room(
     }
     nothing_more(room, format, count)?;
     Ok((regions, first))
+}
+
+/// So many regions of one word or two, and at which byte they end.
+fn escaping(room: &[u8], escape: Escape, count: u64) -> Result<(Vec<Found>, u64), String> {
+    let mut regions = Vec::with_capacity(count as usize);
+    let mut at = 0;
+    for region in 0..count {
+        let wrong = |wrong| format!("region {region}: {wrong}");
+        let first = word(room, at).map_err(wrong)?;
+        let second = if is_long(first) { word(room, at + 1).map_err(wrong)? } else { 0 };
+        let (number, start, duration) = unpack_escaping(first, second);
+        if is_long(first) != (duration > escape.fits_max(number)) {
+            let form = if is_long(first) { "two words" } else { "one word" };
+            return Err(wrong(format!("number {number} has {form} for {duration} cycles")));
+        }
+        let end = start.wrapping_add(duration as u32);
+        regions.push(Found { number, start: u64::from(start), end: u64::from(end) });
+        at += if is_long(first) { 2 } else { 1 };
+    }
+    Ok((regions, 8 * at as u64))
 }
 
 fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Found, String> {
@@ -169,6 +219,7 @@ fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Fou
             Found { number: half(event, 16)?, start: word(event, 0)?, end: word(event, 1)? }
         }
         Format::GridCounter => return Err("is not in a room".to_owned()),
+        Format::Escaping(_) => return Err("is found by those before it".to_owned()),
     })
 }
 
@@ -202,6 +253,11 @@ fn nothing_more(room: &[u8], format: Format, count: u64) -> Result<(), String> {
         Format::Events40 => u64::from(SM_PROFILER_HEAD) + 40 * count,
         _ => count * u64::from(format.bytes_per_region()),
     };
+    nothing_behind(room, end)
+}
+
+/// Checks that nothing is written from this byte on.
+fn nothing_behind(room: &[u8], end: u64) -> Result<(), String> {
     match room.get(end as usize..).unwrap_or_default().iter().position(|&byte| byte != 0) {
         None => Ok(()),
         Some(at) => Err(format!("byte {} behind the last region is written", end + at as u64)),

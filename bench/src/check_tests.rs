@@ -1,11 +1,11 @@
 use profiler_bench_kernels::format::{
-    BEGIN, END, RING_RECORDS, pack, pack_compact, pack_short, pack_tagged,
+    BEGIN, END, FITS_MAX, RING_RECORDS, pack, pack_compact, pack_escaping, pack_short, pack_tagged,
 };
 use profiler_device::{profile_region, profiled};
 use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, launch};
 
-use super::{Expected, rooms, trace};
-use crate::schemes::{Format, Plan, Recorded, Recorders};
+use super::{Expected, bytes_per_region, rooms, trace};
+use crate::schemes::{Escape, Format, Plan, Recorded, Recorders};
 
 const EXPECTED: Expected = Expected { warps: 2, blocks: 1, iterations: 32, recorded: 2 };
 const ROOM: usize = 8192;
@@ -73,8 +73,82 @@ fn write(room: &mut [u8], format: Format, region: u64, warp: u32) {
                 put(room, at + part, word);
             }
         }
-        Format::GridCounter => {}
+        Format::GridCounter | Format::Escaping(_) => {}
     }
+}
+
+/// A room of regions with these begins and ends, as a kernel leaves it that takes two words where one is
+/// too few.
+fn written_escaping(escape: Escape, times: &[(u64, u64)]) -> Vec<u8> {
+    let mut room = vec![0; ROOM];
+    let mut at = 0;
+    for (region, &(start, end)) in (0..).zip(times) {
+        let number = number(region);
+        let (first, second) = pack_escaping(number, start, end, escape.fits_max(number));
+        for word in [Some(first), second].into_iter().flatten() {
+            put(&mut room, at, word);
+            at += 1;
+        }
+    }
+    room
+}
+
+/// Regions of which every fifth does not fit a word, by more than 32 bits too.
+fn long_and_short() -> Vec<(u64, u64)> {
+    let mut now = (1 << 40) - 100;
+    let durations = [7, FITS_MAX, 0, 12, FITS_MAX + 1, 1, 2, 3, 4, (3 << 32) + 5];
+    let mut times = Vec::new();
+    for region in 0..64 {
+        let end = now + durations[region % durations.len()];
+        times.push((now, end));
+        now = end + 13;
+    }
+    times
+}
+
+const ONE_ROOM: Expected = Expected { warps: 1, ..EXPECTED };
+
+#[test]
+fn regions_of_one_word_and_of_two_pass() {
+    let times = long_and_short();
+    let long = times.iter().filter(|(start, end)| end - start > FITS_MAX).count();
+    assert_eq!(long, 12);
+    // Of those that fit, those of an even number; all of the others' are of an odd one or even too.
+    for (escape, words) in [(Escape::WhereLong, 64 + long), (Escape::EverySecond, 64 + 32 + 6)] {
+        let (room, format) = (written_escaping(escape, &times), Format::Escaping(escape));
+        assert_eq!(rooms(&room, ROOM, format, &ONE_ROOM), Ok(()), "{escape:?}");
+        let bytes = bytes_per_region(&room, ROOM, format, &ONE_ROOM);
+        assert_eq!(bytes, Ok((8 * words) as f64 / 64.0), "{escape:?}");
+    }
+    let bytes = bytes_per_region(&[], ROOM, Format::Range8, &EXPECTED);
+    assert_eq!(bytes, Ok(8.0));
+}
+
+#[test]
+fn what_is_wrong_with_one_word_or_two_is_found() {
+    let times = long_and_short();
+    let (escape, format) = (Escape::WhereLong, Format::Escaping(Escape::WhereLong));
+    let wrong =
+        |room: &[u8], format| rooms(room, ROOM, format, &ONE_ROOM).expect_err("it is wrong");
+    let whole = written_escaping(escape, &times);
+    // The first of the long ones, behind four words.
+    let mut cut = whole.clone();
+    put(&mut cut, 5, times[4].0 + FITS_MAX);
+    let found = wrong(&cut, format);
+    assert_eq!(found, "warp 0 of the grid: region 4: number 1 has two words for 65535 cycles");
+    let found = wrong(&whole, Format::Escaping(Escape::EverySecond));
+    assert_eq!(found, "warp 0 of the grid: region 1: number 2 has one word for 65535 cycles");
+    let mut more = whole.clone();
+    put(&mut more, 64 + 12, 1);
+    assert!(wrong(&more, format).contains("byte 608 behind the last region is written"));
+    let fewer = written_escaping(escape, &times[..60]);
+    assert!(wrong(&fewer, format).contains("region 60 has number 0, not 1"));
+    let mut swapped = times.clone();
+    swapped.swap(10, 12);
+    let found = wrong(&written_escaping(escape, &swapped), format);
+    assert!(found.contains("is out of order"), "{found}");
+    let found = rooms(&whole[..64], 64, format, &ONE_ROOM).expect_err("cut off");
+    assert!(found.contains("lies behind the room"), "{found}");
 }
 
 const IN_ROOMS: [Format; 10] = [

@@ -40,18 +40,25 @@ pub struct Configuration {
     pub body: u32,
 }
 
-/// All configurations, or a few.
+/// Warps of a block, and blocks of an SM: one, and as many as fill an SM that holds 64 warps.
+const SHAPES: [(u32, u32); 10] =
+    [(1, 1), (4, 1), (8, 1), (16, 1), (32, 1), (32, 2), (1, 4), (4, 4), (8, 4), (16, 4)];
+/// A few of them.
+const SHAPES_QUICK: [(u32, u32); 3] = [(1, 1), (8, 1), (32, 1)];
+/// The shape that is left out where there are many schemes, as it takes longest and another one fills an
+/// SM with as many warps.
+const SHAPE_LONGEST: (u32, u32) = (32, 2);
+
+/// All configurations, or a few; those of many schemes are one shape less.
 #[must_use]
-pub fn configurations(quick: bool) -> Vec<Configuration> {
-    let (warps, blocks, bodies): (&[u32], &[u32], &[u32]) =
-        if quick { (&[1, 8, 32], &[1], &[8]) } else { (&[1, 4, 8, 16, 32], &[1, 4], &[8, 128]) };
+pub fn configurations(quick: bool, many_schemes: bool) -> Vec<Configuration> {
+    let (shapes, bodies): (&[(u32, u32)], &[u32]) =
+        if quick { (&SHAPES_QUICK, &[8]) } else { (&SHAPES, &[8, 128]) };
+    let is_left_out = |shape| many_schemes && shape == SHAPE_LONGEST;
     let mut all = Vec::new();
     for &body in bodies {
-        for &blocks_per_sm in blocks {
-            // An SM holds 64 warps.
-            for &warps in warps.iter().filter(|&&warps| warps * blocks_per_sm <= 64) {
-                all.push(Configuration { warps, blocks_per_sm, body });
-            }
+        for &(warps, blocks_per_sm) in shapes.iter().filter(|shape| !is_left_out(**shape)) {
+            all.push(Configuration { warps, blocks_per_sm, body });
         }
     }
     all
@@ -282,7 +289,8 @@ fn check_all(
             (Writes::Rooms(format), _) => {
                 let content = memory.read(gpu, rooms)?;
                 check::rooms(&content, rooms.bytes, format, &expected).map_err(wrong)?;
-                bytes = Some(f64::from(format.bytes_per_region()));
+                let of_region = check::bytes_per_region(&content, rooms.bytes, format, &expected);
+                bytes = Some(of_region.map_err(wrong)?);
             }
             (Writes::Session(plan), Some(session)) => {
                 let capture = session.capture(&gpu.stream)?;
@@ -300,15 +308,23 @@ fn check_all(
 
 #[cfg(test)]
 mod tests {
-    use super::{Blocks, Point, Times, configurations, room_bytes, summarise};
+    use super::{Blocks, Configuration, Point, Times, configurations, room_bytes, summarise};
     use crate::schemes::{Format, SCHEMES, Scheme, combinations};
 
     #[test]
     fn no_configuration_has_more_warps_than_an_sm_holds() {
-        let all = configurations(false);
-        assert_eq!(all.len(), 2 * (5 + 4));
+        let all = configurations(false, false);
+        assert_eq!(all.len(), 2 * (5 + 1 + 4));
         assert!(all.iter().all(|one| one.warps * one.blocks_per_sm <= 64));
-        assert!(configurations(true).iter().all(|one| all.contains(one)));
+        for warps in [16, 32] {
+            let fill = |one: &&Configuration| one.warps == warps && one.blocks_per_sm == 64 / warps;
+            assert_eq!(all.iter().filter(fill).count(), 2, "blocks of {warps} warps fill an SM");
+        }
+        assert!(configurations(true, false).iter().all(|one| all.contains(one)));
+        let fewer = configurations(false, true);
+        assert_eq!(fewer.len(), 2 * (5 + 4));
+        assert!(fewer.iter().all(|one| all.contains(one) && one.blocks_per_sm != 2));
+        assert_eq!(configurations(true, true), configurations(true, false));
     }
 
     #[test]

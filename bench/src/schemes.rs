@@ -4,6 +4,7 @@ mod combinations;
 
 pub use combinations::combinations;
 
+use profiler_bench_kernels::format::FITS_MAX;
 use profiler_host::{Keep, LaneRooms};
 
 use crate::Error;
@@ -56,6 +57,8 @@ pub enum Format {
     Range8,
     /// 8 bytes a region: a compact word.
     Compact8,
+    /// A word where a region's duration fits it, two where not.
+    Escaping(Escape),
     /// A packed word at each begin and end.
     TwoWords,
     /// A tagged word at each begin and end.
@@ -74,8 +77,28 @@ pub enum Format {
     RingTwoWords,
 }
 
+/// Which regions take two words, of a form that writes one where it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escape {
+    /// Those that do not fit one.
+    WhereLong,
+    /// Those and all of an even number.
+    EverySecond,
+}
+
+impl Escape {
+    /// The longest duration of a region of this number that takes one word.
+    #[must_use]
+    pub fn fits_max(self, number: u32) -> u64 {
+        match self {
+            Self::EverySecond if number.is_multiple_of(2) => 0,
+            _ => FITS_MAX,
+        }
+    }
+}
+
 impl Format {
-    /// Bytes that a region takes.
+    /// Bytes that a region takes, at most.
     #[must_use]
     pub fn bytes_per_region(self) -> u32 {
         match self {
@@ -84,6 +107,7 @@ impl Format {
             | Self::TwoWords
             | Self::Tagged
             | Self::GridCounter
+            | Self::Escaping(_)
             | Self::Ring16
             | Self::RingTwoWords => 16,
             Self::Slices => 32,
@@ -256,6 +280,12 @@ pub const SCHEMES: &[Scheme] = &[
     rooms("global-8B-predicated-bounded", "global-8b-predicated-bounded", Format::Range8),
     rooms("global-8B-predicated-unbounded", "global-8b-predicated-unbounded", Format::Range8),
     rooms("global-8B-all-lanes-unbounded", "global-8b-all-lanes-unbounded", Format::Range8),
+    rooms("global-8B-escape", "global-8b-escape", Format::Escaping(Escape::WhereLong)),
+    rooms(
+        "global-8B-escape-every-second",
+        "global-8b-escape-every-second",
+        Format::Escaping(Escape::EverySecond),
+    ),
     rooms(
         "global-two-8B-predicated-unbounded",
         "global-two-8b-predicated-unbounded",

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use profiler_bench::point::Point;
 use profiler_bench::results::Results;
 use profiler_bench::table::{
     COMBINATIONS_RESULTS, COMBINATIONS_TEXT, Extent, PICTURE, RESULTS, TEXTS, insert, picture,
@@ -66,6 +67,41 @@ fn the_whole_table_says_what_failed_and_what_is_doubtful() {
     assert_eq!(default[1], "| `default` | 139 | 337 | 16 | 30 |");
     assert_eq!(lines("\\* The points do not lie on a line: R² below 0.9.").len(), 1);
     assert_eq!(lines("| bounds, mask").len(), 1, "of the four blocks one half is missing");
+}
+
+#[test]
+fn each_number_of_blocks_has_a_table_of_its_own() {
+    let mut results = sample();
+    let drawn = plot::svg(&results);
+    for (body, cycles) in [(8, 201.4), (128, 198.6)] {
+        let of_two = |scheme: &str, longest| Point {
+            scheme: scheme.to_owned(),
+            warps: 32,
+            body,
+            blocks_per_sm: 2,
+            cycles_per_region: Some(150.0),
+            cycles_per_region_longest: Some(longest),
+            bytes_per_region: Some(16.0),
+            registers: Some(32),
+            ..Point::default()
+        };
+        results.points.push(of_two("default", cycles));
+        results.points.push(of_two("global-16B-predicated-unbounded", cycles - 10.0));
+    }
+    let text = table(&results, Extent::All);
+    let tables: Vec<&str> = text.split("\n\n").collect();
+    assert_eq!(tables.len(), 4, "three tables and what they are of: {text}");
+    let expected = "\
+| cycles a region of the warp that takes longest, 2 blocks an SM | 32 w, 8 FMAs | 32 w, 128 FMAs | bytes | registers |
+|---|---:|---:|---:|---:|
+| `default` | 201 | 199 | 16 | 32 |
+| `global-16B-predicated-unbounded` | 191 | 189 | 16 | 32 |
+| bounds, mask, count of losses: `default` less `global-16B-predicated-unbounded` | 10 | 10 | - | - |";
+    assert_eq!(tables[1], expected);
+    assert!(tables[0].starts_with("| cycles a region, 1 block an SM"), "{text}");
+    assert!(tables[2].contains("longest, 4 blocks an SM"), "{text}");
+    assert_eq!(table(&results, Extent::Summary), table(&sample(), Extent::Summary));
+    assert_eq!(plot::svg(&results), drawn, "the picture is of one block an SM");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What ptxas makes of the template: the loop has as many FMAs as were written, and between the two
 //! stamps of a recorded body are as many as the body has. And in which order the address of a record is
-//! made.
+//! made, and that no stamp waits for a store before it.
 //!
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
 //! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
@@ -60,7 +60,60 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
+    for kernel in ["default", "global-8b-escape", "global-8b-escape-every-second"] {
+        let found = Arc::clone(&found);
+        let trial = Trial::test(format!("registers_of_{}", kernel.replace('-', "_")), move || {
+            registers_are_apart(found.as_ref().as_ref().map_err(String::clone)?, kernel)
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// How many instructions behind a store its registers may still be to read.
+const STORE_READS: usize = 8;
+
+/// Checks that no stamp goes into a register that a store right before it has still to read, as it would
+/// wait for that store (docs/how-it-costs.md, "Up to eight warps").
+fn registers_are_apart(text: &str, scheme: &str) -> Result<(), Failed> {
+    let name = kernel_name(scheme, BODIES[0], REGIONS);
+    let lines: Vec<Vec<&str>> =
+        code(text, &name)?.lines().map(operands).filter(|line| !line.is_empty()).collect();
+    // The stamp of the whole loop stands behind its last FMA.
+    let last = lines.iter().rposition(|line| line[0] == "FFMA").unwrap_or_default();
+    let (mut stamps, mut stores) = (0, 0);
+    for (index, line) in lines[..last].iter().enumerate() {
+        let ["CS2R", stamp, "SR_CLOCKLO"] = line[..] else { continue };
+        let written = registers(stamp, 2);
+        for before in &lines[index.saturating_sub(STORE_READS)..index] {
+            let [store, address, data] = before[..] else { continue };
+            let words = match store {
+                "STG.E.64" => 2,
+                "STG.E.128" => 4,
+                _ => continue,
+            };
+            // `desc[UR6][R12.64+0x8]`
+            let address = address.rsplit('[').next().unwrap_or_default();
+            let read = [registers(address, 2), registers(data, words)].concat();
+            if read.iter().any(|register| written.contains(register)) {
+                return Err(format!("{name}: {line:?} waits for {before:?}").into());
+            }
+            stores += 1;
+        }
+        stamps += 1;
+    }
+    if stamps < 2 * REGIONS || stores < REGIONS - 1 {
+        return Err(format!("{name}: {stamps} stamps, {stores} stores right before one").into());
+    }
+    Ok(())
+}
+
+/// The numbers of so many registers from the one on that an operand begins with.
+fn registers(operand: &str, count: u32) -> Vec<u32> {
+    let digits = operand.strip_prefix('R').unwrap_or_default();
+    let first = digits.split(|digit: char| !digit.is_ascii_digit()).next();
+    let first = first.and_then(|first| first.parse::<u32>().ok());
+    first.map_or_else(Vec::new, |first| (first..first + count).collect())
 }
 
 /// Checks that the cursor stands between room and mask in the instruction that makes the address of a

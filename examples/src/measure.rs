@@ -7,6 +7,7 @@ use profiler_host::{
 };
 
 use crate::Run;
+use crate::other_builds::Comparison;
 
 /// How often each of the two is timed on the GPU.
 pub(crate) const REPEATS: usize = 21;
@@ -19,6 +20,8 @@ pub struct Launcher<'l, 'b>(pub(crate) On<'l, 'b>);
 pub(crate) enum On<'l, 'b> {
     Plain(&'l Backend),
     Profiled(&'l mut Session<'b>),
+    /// Like `Plain`, and what the kernel takes of an SM is asked of both builds.
+    Compared(&'l Backend, &'l mut Comparison<'b>),
 }
 
 impl Launcher<'_, '_> {
@@ -45,6 +48,11 @@ impl Launcher<'_, '_> {
             On::Profiled(session) => unsafe {
                 session.launch_kernel(name, shape, kernel, arguments)
             },
+            On::Compared(backend, comparison) => {
+                comparison.note(backend, name, shape)?;
+                // SAFETY: the caller's.
+                unsafe { backend.launch_kernel(name, shape, kernel, arguments) }
+            }
         }
     }
 }
@@ -191,7 +199,7 @@ impl Run {
                 annotations,
                 regions: halves.concat(),
             });
-            trace.observer_effect.clone_from(&capture.observer_effect);
+            trace.set_observer_effect(capture.observer_effect.clone());
         }
         Ok((Measured { trace, capture, timing, in_halves }, read))
     }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use profiler_host::{AnnotationEffect, Backend, BackendChoice, Error};
+use profiler_host::{
+    AnnotationEffect, Backend, BackendChoice, Error, KernelResources, ResourceEffect, Shape,
+};
 
 use crate::measure::{Launcher, On, median};
 use crate::{Arguments, Failure};
@@ -11,6 +13,44 @@ use crate::{Arguments, Failure};
 /// How often each of two builds without a session is timed; odd. More often than with one, as the
 /// difference that is looked for is a thousandth.
 const TURNS: usize = 201;
+
+/// What launched kernels take of an SM, compared with the same kernels without annotations.
+#[derive(Debug)]
+pub(crate) struct Comparison<'b> {
+    unannotated: &'b Backend,
+    effects: Vec<ResourceEffect>,
+}
+
+impl Comparison<'_> {
+    /// Asks both builds, unless a launch of this kernel in such blocks has been noted.
+    pub(crate) fn note(
+        &mut self,
+        annotated: &Backend,
+        kernel: &str,
+        shape: Shape,
+    ) -> Result<(), Error> {
+        let Shape { block, dynamic_shared_bytes, .. } = shape;
+        let is_noted = |effect: &ResourceEffect| {
+            effect.kernel == kernel
+                && effect.block == block.0
+                && effect.dynamic_shared_bytes == dynamic_shared_bytes
+        };
+        if self.effects.iter().any(is_noted) {
+            return Ok(());
+        }
+        let resources = |backend: &Backend| -> Result<KernelResources, Error> {
+            backend.resources(kernel, block, dynamic_shared_bytes)
+        };
+        self.effects.push(ResourceEffect {
+            kernel: kernel.to_owned(),
+            block: block.0,
+            dynamic_shared_bytes,
+            without: resources(self.unannotated)?,
+            with: resources(annotated)?,
+        });
+        Ok(())
+    }
+}
 
 /// The texts of PTX files, which last as long as the program, as those do that it was built with.
 #[derive(Debug, Default)]
@@ -52,7 +92,7 @@ impl OtherBuilds {
     }
 
     /// Times launches without a session, of the kernels as they are in `plain` and without annotations
-    /// by turns; `None` where the command line names no such build.
+    /// by turns, and asks what both take of an SM; `None` where the command line names no such build.
     pub(crate) fn annotations(
         &self,
         plain: &Backend,
@@ -62,6 +102,10 @@ impl OtherBuilds {
         let Some(ptx) = self.unannotated else { return Ok(None) };
         // All back ends of a process share the device's memory.
         let unannotated = Backend::choose(BackendChoice::Gpu, Some(ptx))?;
+        let mut comparison = Comparison { unannotated: &unannotated, effects: Vec::new() };
+        prepare()?;
+        launch(&mut Launcher(On::Compared(plain, &mut comparison)))?;
+        let kernels = comparison.effects;
         let mut time = |backend: &Backend| {
             prepare()?;
             Ok::<_, Error>(backend.time(|| launch(&mut Launcher(On::Plain(backend))))?.1)
@@ -86,7 +130,7 @@ impl OtherBuilds {
         let nanoseconds = |times: &mut [Duration]| median(times).map(|time| time.as_nanos() as f64);
         Ok(nanoseconds(&mut without)
             .zip(nanoseconds(&mut with))
-            .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns }))
+            .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns, kernels }))
     }
 }
 

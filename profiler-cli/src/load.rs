@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufReader, Read};
 
-use profiler_trace::{Capture, CaptureDamage, CaptureError, Decoder, Trace, decode};
+use profiler_trace::{Capture, CaptureDamage, CaptureError, Decoder, StreamedTrace, Trace};
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
@@ -69,14 +69,22 @@ pub(crate) fn capture(
     Ok(Loaded { capture, damage, file_bytes })
 }
 
+/// A capture's decoder, as the arguments ask for it.
+pub(crate) fn decoder(capture: &Capture, arguments: ReadingArguments) -> Decoder<'_> {
+    let decoder = Decoder::new(capture);
+    if arguments.subtract_cost { decoder.subtract_record_cost() } else { decoder }
+}
+
+/// Decodes all of a capture but its regions, which are decoded when they are asked for.
+pub(crate) fn streamed<'d>(decoder: &'d Decoder<'_>, console: &Console) -> StreamedTrace<'d> {
+    console.work("decoding", "warps", |_| decoder.streamed())
+}
+
 /// Decodes a capture, which is gone then.
 pub(crate) fn decoded(capture: Capture, arguments: ReadingArguments, console: &Console) -> Trace {
     console.work("decoding", "warps", |_| {
-        let mut trace = decode(&capture);
+        let trace = decoder(&capture, arguments).trace();
         drop(capture);
-        if arguments.subtract_cost {
-            trace.subtract_record_cost();
-        }
         trace
     })
 }
@@ -95,25 +103,9 @@ pub(crate) fn outlined(
     arguments: ReadingArguments,
     console: &Console,
 ) -> Outline {
-    // What is subtracted, and whether it can be, is known of each region.
-    if arguments.subtract_cost {
-        let trace = decoded(capture, arguments, console);
-        let regions = trace.warps.iter().map(|warp| warp.regions.len()).sum();
-        return Outline { trace, regions };
-    }
     console.work("decoding", "warps", |_| {
-        let decoder = Decoder::new(&capture);
+        let decoder = decoder(&capture, arguments);
         let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());
         Outline { trace: decoder.outline(), regions: counts.into_iter().sum() }
     })
-}
-
-/// Reads and decodes a capture.
-pub(crate) fn trace(
-    file: &File,
-    arguments: ReadingArguments,
-    console: &Console,
-) -> Result<Trace, Error> {
-    let loaded = capture(file, arguments, console)?;
-    Ok(decoded(loaded.capture, arguments, console))
 }

@@ -4,7 +4,9 @@ mod support;
 
 use expect_test::expect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{AnnotationEffect, ObserverEffect, RegionEffect, RegionLengths};
+use profiler_trace::{
+    AnnotationEffect, KernelResources, ObserverEffect, RegionEffect, RegionLengths, ResourceEffect,
+};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
 use support::{Folder, check, diagnostic};
@@ -514,7 +516,25 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     capture.observer_effect = Some(ObserverEffect {
         without_ns: 1000.0,
         with_ns: 1250.0,
-        annotations: Some(AnnotationEffect { without_ns: 800.0, with_ns: 1000.0 }),
+        annotations: Some(AnnotationEffect {
+            without_ns: 800.0,
+            with_ns: 1000.0,
+            kernels: vec![ResourceEffect {
+                kernel: "gemm".to_owned(),
+                block: [256, 1, 1],
+                dynamic_shared_bytes: 0,
+                without: KernelResources {
+                    registers: 38,
+                    blocks_per_sm: 6,
+                    ..KernelResources::default()
+                },
+                with: KernelResources {
+                    registers: 48,
+                    blocks_per_sm: 5,
+                    ..KernelResources::default()
+                },
+            }],
+        }),
         regions: vec![RegionEffect {
             name: "load".to_owned(),
             full: RegionLengths { count: 4, median_ns: 110.0, p95_ns: 140.0, cycles: None },
@@ -529,6 +549,13 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     let line = "cost      without a session the kernel takes 1 µs, and 0.8 µs compiled without \
                 annotations, +25.00 %";
     assert!(text.contains(line), "{text}");
+    let line = "cost      `gemm`, block 256: 48 registers and 5 blocks an SM with annotations, 38 and \
+                6 without\n";
+    assert!(text.contains(line), "{text}");
+    assert!(
+        text.contains("warning: fewer blocks of 1 kernel fit an SM with annotations"),
+        "{text}"
+    );
     let line = "cost      beside half of the regions, `load` lasts 100 ns (median; 95th percentile 120), \
                 beside all of them 110 (140), +10.0 %";
     assert!(text.contains(line), "{text}");
@@ -539,4 +566,11 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     assert_eq!(json["modules"][0]["sites"].as_array().map(Vec::len), Some(4));
     assert_eq!(json["observer_effect"]["with_ns"], 1250.0);
     assert_eq!(json["observer_effect"]["regions"][0]["full"]["p95_ns"], 140.0);
+    let annotations = &json["observer_effect"]["annotations"];
+    assert_eq!(annotations["kernels"][0]["with"]["blocks_per_sm"], 5);
+    assert_eq!(json["diagnostics"][0]["kind"], "occupancy-drop");
+    let check = folder.run("check own.capture --deny occupancy-drop");
+    assert_eq!(check.code, Some(1));
+    let text = check.text();
+    assert!(text.contains("warning[occupancy-drop, denied]: fewer blocks of 1 kernel"), "{text}");
 }

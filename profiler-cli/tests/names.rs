@@ -3,7 +3,9 @@
 mod support;
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, ClockPair, HostRecord, Value};
+use profiler_trace::{
+    AnnotationEffect, Capture, ClockPair, HostRecord, ObserverEffect, ResourceEffect, Value,
+};
 use profiler_wire::SiteKind;
 use support::Folder;
 
@@ -25,6 +27,10 @@ fn steering() -> Capture {
     let name = "span\x08\u{2066}".to_owned();
     let span = HostRecord { thread: 0, name, is_launch: false, start_ns: 0, end_ns: 100_000 };
     capture.host.spans.push(span);
+    let kernel = "kernel\x1b[8m\x07".to_owned();
+    let kernels = vec![ResourceEffect { kernel, ..ResourceEffect::default() }];
+    let annotations = Some(AnnotationEffect { kernels, ..AnnotationEffect::default() });
+    capture.observer_effect = Some(ObserverEffect { annotations, ..ObserverEffect::default() });
     capture
 }
 

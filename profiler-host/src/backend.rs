@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytemuck::Pod;
 use profiler_emulator::{Emulator, LaunchConfig};
-use profiler_trace::DeviceInfo;
+use profiler_trace::{DeviceInfo, KernelResources};
 
 pub use buffer::Buffer;
 #[cfg(feature = "cuda")]
@@ -19,7 +19,7 @@ pub(crate) use gpu::Gpu;
 
 use crate::emulator_session::{EmulatedDevice, no_session};
 use crate::error::Error;
-use crate::launch::{Kernel, Shape};
+use crate::launch::{Extent, Kernel, Shape};
 use crate::profiler::Profiler;
 use crate::session::Session;
 
@@ -173,6 +173,56 @@ impl Backend {
             #[cfg(feature = "cuda")]
             Device::Gpu(gpu) => gpu.synchronize(),
             Device::Emulator(_) => Ok(()),
+        }
+    }
+
+    /// What the kernel with this name in the module takes of an SM, and how many of its blocks fit one,
+    /// launched in blocks of this shape and with so many bytes of dynamic shared memory. No block fits
+    /// of more threads than the kernel's launch bounds or the device allow.
+    ///
+    /// Annotations take registers, and a session, attached or not, changes nothing in that: a second
+    /// back end with PTX of the same kernels, compiled without annotations
+    /// (`Kernels::profile_enabled(false)` of `profiler-build`), says what the kernel takes without.
+    /// [`ResourceEffect`](profiler_trace::ResourceEffect) compares the two.
+    ///
+    /// ```no_run
+    /// # use profiler_host::{Backend, BackendChoice, Error, trace::ResourceEffect};
+    /// # fn compare(ptx: &'static str, unannotated: &'static str) -> Result<(), Error> {
+    /// let resources = |ptx| {
+    ///     Backend::choose(BackendChoice::Gpu, Some(ptx))?.resources("gemm", 256, 0)
+    /// };
+    /// let (without, with) = (resources(unannotated)?, resources(ptx)?);
+    /// let effect = ResourceEffect {
+    ///     kernel: "gemm".to_owned(),
+    ///     block: [256, 1, 1],
+    ///     dynamic_shared_bytes: 0,
+    ///     without,
+    ///     with,
+    /// };
+    /// println!("{effect}");
+    /// if effect.loses_blocks() {
+    ///     println!("annotations cost blocks: give min_blocks, or annotate less");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoResources`] on the emulator; [`Error::NoKernel`]; more dynamic shared memory than a
+    /// block can have; what CUDA says.
+    pub fn resources(
+        &self,
+        kernel: &str,
+        block: impl Into<Extent>,
+        dynamic_shared_bytes: u32,
+    ) -> Result<KernelResources, Error> {
+        match &self.device {
+            #[cfg(feature = "cuda")]
+            Device::Gpu(gpu) => gpu.resources(kernel, block.into(), dynamic_shared_bytes),
+            Device::Emulator(_) => {
+                let _only_of_a_gpu = (kernel, block, dynamic_shared_bytes);
+                Err(Error::NoResources)
+            }
         }
     }
 

@@ -217,6 +217,13 @@ pub enum Error {
         /// The kernels that are there.
         available: String,
     },
+    /// The emulator was asked what a kernel takes of an SM.
+    #[error(
+        "what a kernel takes of an SM is known of a GPU alone: the emulator runs the kernel's twin, \
+         which has no registers; choose the GPU (BackendChoice::Gpu), or ask only where \
+         backend.is_gpu()"
+    )]
+    NoResources,
     /// A buffer was given a slice of another length.
     #[error("a buffer of {buffer} elements cannot take {slice}; give it a slice of its own length")]
     Length {

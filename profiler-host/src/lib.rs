@@ -127,7 +127,7 @@ pub use error::CudaFailure;
 pub use error::{Error, OptionsError};
 pub use export::{export_enabled, set_export, write_trace};
 #[cfg(feature = "cuda")]
-pub use gpu::ModuleSession;
+pub use gpu::{ModuleSession, kernel_resources};
 pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;
@@ -137,5 +137,7 @@ pub use options::{
 };
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;
-pub use profiler_trace::{AnnotationEffect, Capture, ObserverEffect, RecordCost, Trace};
+pub use profiler_trace::{
+    AnnotationEffect, Capture, KernelResources, ObserverEffect, RecordCost, ResourceEffect, Trace,
+};
 pub use session::Session;

@@ -503,3 +503,13 @@ fn what_the_host_does_lies_on_the_axis_of_the_kernels() {
     host.clear();
     assert!(session.trace().expect("a trace").host.is_empty());
 }
+
+/// The emulator runs the kernel's twin, of which nothing was compiled for an SM.
+#[test]
+fn what_a_kernel_takes_of_an_sm_is_asked_of_a_gpu() {
+    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
+    let error = backend.resources("add_one", 32, 0).expect_err("it has no registers");
+    assert!(matches!(error, Error::NoResources), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains("BackendChoice::Gpu") && text.contains("backend.is_gpu()"), "{text}");
+}

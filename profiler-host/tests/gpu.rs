@@ -3,6 +3,8 @@
 #![cfg(feature = "cuda")]
 #![allow(clippy::print_stdout, reason = "figures for whoever runs the tests on a GPU")]
 
+#[path = "gpu/resources.rs"]
+mod resources;
 mod support;
 
 use std::collections::BTreeSet;

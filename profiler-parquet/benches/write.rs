@@ -17,16 +17,19 @@ fn tables(criterion: &mut Criterion) {
         let trace = support::many_regions(regions);
         group.throughput(Throughput::Elements(regions));
         for compression in [Compression::None, Compression::Zstd] {
-            let name = match compression {
-                Compression::None => "none",
-                Compression::Zstd => "zstd",
+            let packing = match compression {
+                Compression::None => "",
+                Compression::Zstd => ", zstd",
             };
             let options = ParquetOptions { compression, ..ParquetOptions::default() };
-            group.bench_function(BenchmarkId::new(format!("parquet/{name}"), regions), |bencher| {
-                bencher.iter(|| write_parquet(&trace, io::sink(), &options));
-            });
+            group.bench_function(
+                BenchmarkId::new(format!("parquet{packing}"), regions),
+                |bencher| {
+                    bencher.iter(|| write_parquet(&trace, io::sink(), &options));
+                },
+            );
             let options = ArrowOptions { compression, ..ArrowOptions::default() };
-            group.bench_function(BenchmarkId::new(format!("arrow/{name}"), regions), |bencher| {
+            group.bench_function(BenchmarkId::new(format!("arrow{packing}"), regions), |bencher| {
                 bencher.iter(|| write_arrow(&trace, io::sink(), &options));
             });
         }

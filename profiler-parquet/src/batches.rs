@@ -7,14 +7,18 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
-use profiler_trace::{Launch, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use profiler_trace::{
+    Launch, Mark, MarkIndex, Progress, Region, SiteIndex, Time, Trace, Value, Warp, WarpSource,
+};
 
 use crate::Summary;
 use crate::columns::{self, Column, Columns};
 use crate::error::{Dangling, WriteError};
 use crate::names::{Kind, Names, clock_key};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
-use crate::source::Source;
+
+/// How often the warps are gone through: for their paths, and for their rows.
+pub(crate) const PASSES: usize = 2;
 
 /// Makes record batches of the rows of a trace.
 pub(crate) struct Batches<'a> {
@@ -104,12 +108,12 @@ struct Row {
 impl<'a> Batches<'a> {
     /// Goes through the warps once, for the paths, and so that nothing is found wrong when half is
     /// written.
-    pub(crate) fn new(source: &Source<'a>) -> Result<Self, WriteError> {
-        let trace = source.trace;
+    pub(crate) fn new(source: &'a impl WarpSource) -> Result<Self, WriteError> {
+        let trace = source.outline();
         let mut paths = Paths::default();
         let mut first_rows = Vec::with_capacity(trace.warps.len() + 1);
         let mut rows = 0;
-        source.each(|index, warp| {
+        each_warp(source, |index, warp| {
             let launch = check(trace, index, warp)?;
             let kernel = Within { event: rows, path: paths.root(launch.kernel) };
             let mut nesting = Nesting::new(kernel);
@@ -148,11 +152,11 @@ impl<'a> Batches<'a> {
     /// Makes all rows, and lets `take` have them in batches of so many; the last may have fewer.
     pub(crate) fn each(
         &mut self,
-        source: &Source<'a>,
+        source: &impl WarpSource,
         rows: usize,
         mut take: impl FnMut(&RecordBatch) -> Result<(), WriteError>,
     ) -> Result<(), WriteError> {
-        source.each(|index, warp| {
+        each_warp(source, |index, warp| {
             self.warp(index, warp, &mut |batches, row| {
                 batches.push(warp, row);
                 if batches.gathered == rows {
@@ -325,6 +329,18 @@ fn of_region(warp: &Warp, region: &Region, event: u64, parent: Within, path: Pat
         released_by: None,
         counts: None,
     }
+}
+
+/// Goes through the warps, each with its index and its regions.
+fn each_warp(
+    source: &impl WarpSource,
+    mut visit: impl FnMut(usize, &Warp) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
+    (0..source.outline().warps.len()).try_for_each(|index| {
+        visit(index, &source.warp(index))?;
+        Progress::step();
+        Ok(())
+    })
 }
 
 /// The launch of a warp, all of whose indices lead somewhere.

@@ -34,19 +34,17 @@ mod error;
 mod metadata;
 mod names;
 mod nesting;
-mod source;
 mod writer;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
 
 use arrow_schema::Schema;
-use profiler_trace::{Decoder, Diagnostics, Trace};
+use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace, WarpSource};
 
 pub use arrow_schema;
 pub use error::{Dangling, WriteError};
 pub use metadata::SCHEMA_VERSION;
-use source::Source;
 
 /// How data is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -118,7 +116,7 @@ pub fn schema() -> Schema {
     columns::schema()
 }
 
-/// Writes the trace as one Parquet file.
+/// Writes the trace as one Parquet file. It may be one in memory, or one that is streamed.
 ///
 /// The writer need not be buffered. What it got is a whole file only if this returns `Ok`.
 ///
@@ -127,11 +125,12 @@ pub fn schema() -> Schema {
 /// Those of the writer; [`WriteError::Trace`] if the trace contradicts itself, which one from
 /// [`decode`](profiler_trace::decode()) does not; [`WriteError::TooManyNames`].
 pub fn write_parquet(
-    trace: &Trace,
+    trace: &impl WarpSource,
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<Summary, WriteError> {
-    writer::parquet(&Source::held(trace), writer, options)
+    Progress::expect(batches::PASSES * trace.outline().warps.len());
+    writer::parquet(trace, writer, options)
 }
 
 /// Writes the trace as one file of Arrow's IPC file format (also called Feather, version 2): not
@@ -143,11 +142,12 @@ pub fn write_parquet(
 ///
 /// Those of [`write_parquet`].
 pub fn write_arrow(
-    trace: &Trace,
+    trace: &impl WarpSource,
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
-    writer::arrow(&Source::held(trace), writer, options)
+    Progress::expect(batches::PASSES * trace.outline().warps.len());
+    writer::arrow(trace, writer, options)
 }
 
 /// Writes what [`write_parquet`] writes, and decodes warps as it goes, each of them twice. Returns
@@ -165,9 +165,7 @@ pub fn decode_to_parquet(
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<(Summary, Diagnostics), WriteError> {
-    let (written, outline) =
-        Source::decoded(decoder, |source| writer::parquet(&source, writer, options));
-    Ok((written?, outline.diagnostics))
+    decoded(decoder, |trace| writer::parquet(trace, writer, options))
 }
 
 /// Writes what [`write_arrow`] writes, in the way of [`decode_to_parquet`].
@@ -180,7 +178,16 @@ pub fn decode_to_arrow(
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<(Summary, Diagnostics), WriteError> {
-    let (written, outline) =
-        Source::decoded(decoder, |source| writer::arrow(&source, writer, options));
-    Ok((written?, outline.diagnostics))
+    decoded(decoder, |trace| writer::arrow(trace, writer, options))
+}
+
+fn decoded(
+    decoder: &Decoder<'_>,
+    write: impl FnOnce(&StreamedTrace<'_>) -> Result<Summary, WriteError>,
+) -> Result<(Summary, Diagnostics), WriteError> {
+    // Before the outline is decoded, so that all steps are known from the begin.
+    Progress::expect(batches::PASSES * decoder.warp_count());
+    let trace = decoder.streamed();
+    let summary = write(&trace)?;
+    Ok((summary, trace.into_outline().diagnostics))
 }

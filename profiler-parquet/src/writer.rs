@@ -10,12 +10,11 @@ use parquet::basic::{Compression as Codec, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use profiler_trace::Trace;
+use profiler_trace::{Trace, WarpSource};
 
 use crate::batches::Batches;
 use crate::columns::{self, Values};
 use crate::error::WriteError;
-use crate::source::Source;
 use crate::{ArrowOptions, Compression, ParquetOptions, Summary, metadata};
 
 /// Of the levels 1 and 3 this made files smaller by a twelfth, for a twentieth more time.
@@ -24,13 +23,13 @@ const ZSTD_LEVEL: i32 = 3;
 const ENCODED_ROWS: usize = 1 << 13;
 
 pub(crate) fn parquet(
-    source: &Source<'_>,
+    source: &impl WarpSource,
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<Summary, WriteError> {
     let mut batches = Batches::new(source)?;
     let mut sink = Sink::new(writer);
-    let properties = properties(source.trace, &batches, options)?;
+    let properties = properties(source.outline(), &batches, options)?;
     let written = (|| {
         let schema = columns::schema().into();
         let mut writer =
@@ -43,7 +42,7 @@ pub(crate) fn parquet(
 }
 
 pub(crate) fn arrow(
-    source: &Source<'_>,
+    source: &impl WarpSource,
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
@@ -56,7 +55,7 @@ pub(crate) fn arrow(
         };
         let settings =
             IpcWriteOptions::default().try_with_compression(compression).map_err(encode)?;
-        let pairs: Metadata = metadata::pairs(source.trace).into_iter().collect();
+        let pairs: Metadata = metadata::pairs(source.outline()).into_iter().collect();
         let schema = columns::schema().with_metadata(pairs);
         let mut writer =
             FileWriter::try_new_with_options(&mut sink, &schema, settings).map_err(encode)?;

@@ -1,9 +1,8 @@
 //! One pass over the trace: everything of a page but the statistics and the single regions.
 
-use std::collections::HashMap;
+use profiler_trace::{Launch, Progress, SiteStats, Trace, Warp, WarpSource};
 
-use profiler_trace::{Launch, Progress, SiteStats, Trace, Warp};
-
+use crate::detail::Candidates;
 use crate::nesting::{finite, gaps, nest, strips};
 use crate::overview::{Axis, Overview};
 use crate::rows::Rows;
@@ -28,6 +27,8 @@ pub(crate) struct Collected {
     /// For the rows with the most time.
     pub(crate) maps: Vec<RowMaps>,
     pub(crate) overview: Overview,
+    /// What belongs in the timeline.
+    pub(crate) candidates: Candidates,
 }
 
 /// How often which duration was measured.
@@ -78,7 +79,8 @@ impl Histogram {
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
-    index: HashMap<(Option<usize>, usize), usize>,
+    /// Those without a parent, sorted by their row.
+    roots: Vec<(usize, usize)>,
 }
 
 /// The regions of one name within the same others.
@@ -89,15 +91,26 @@ pub(crate) struct Node {
     pub(crate) count: u64,
     pub(crate) total_ns: f64,
     pub(crate) own_ns: f64,
+    /// Rows and nodes of what lies in it, sorted by the row.
+    below: Vec<(usize, usize)>,
 }
 
 impl Tree {
     fn node(&mut self, parent: Option<usize>, row: usize) -> usize {
-        let nodes = &mut self.nodes;
-        *self.index.entry((parent, row)).or_insert_with(|| {
-            nodes.push(Node { parent, row, count: 0, total_ns: 0.0, own_ns: 0.0 });
-            nodes.len() - 1
-        })
+        let new = self.nodes.len();
+        let below = match parent {
+            Some(parent) => &mut self.nodes[parent].below,
+            None => &mut self.roots,
+        };
+        match below.binary_search_by_key(&row, |(row, _)| *row) {
+            Ok(at) => below[at].1,
+            Err(at) => {
+                below.insert(at, (row, new));
+                let (count, total_ns, own_ns) = (0, 0.0, 0.0);
+                self.nodes.push(Node { parent, row, count, total_ns, own_ns, below: Vec::new() });
+                new
+            }
+        }
     }
 
     /// The nodes of each node (the last entry: those without a parent), the longest first.
@@ -225,7 +238,8 @@ fn row_maps(trace: &Trace, rows: &Rows, sms: usize) -> Vec<RowMaps> {
     maps.collect()
 }
 
-pub(crate) fn collect(trace: &Trace, rows: &Rows, axis: Axis) -> Collected {
+pub(crate) fn collect(source: &impl WarpSource, rows: &Rows, axis: Axis) -> Collected {
+    let trace = source.outline();
     let mut sms: Vec<u32> = trace.warps.iter().map(|warp| warp.sm).collect();
     sms.sort_unstable();
     sms.dedup();
@@ -239,12 +253,14 @@ pub(crate) fn collect(trace: &Trace, rows: &Rows, axis: Axis) -> Collected {
     }
     let mut overview = Overview::new(axis, rows);
     let mut tree = Tree::default();
+    let mut candidates = Candidates::new(sms.len());
     let mut order: Vec<usize> = (0..trace.warps.len()).collect();
     order.sort_by_key(|&warp| trace.warps[warp].sm);
     for of_sm in order.chunk_by(|&left, &right| trace.warps[left].sm == trace.warps[right].sm) {
         let sm = sms.binary_search(&trace.warps[of_sm[0]].sm).unwrap_or(0);
         for &at in Progress::each(of_sm) {
-            let warp = &trace.warps[at];
+            let warp = &*source.warp(at);
+            candidates.add(trace, (at, warp), sm, axis);
             let Some(launch) = trace.launches.get(warp.launch) else { continue };
             let block = block_number(warp.block, launch.grid_dim);
             tree.add(
@@ -270,5 +286,5 @@ pub(crate) fn collect(trace: &Trace, rows: &Rows, axis: Axis) -> Collected {
             overview.discard_sm();
         }
     }
-    Collected { axis, histograms, tree, sms, maps, overview }
+    Collected { axis, histograms, tree, sms, maps, overview, candidates }
 }

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use profiler_trace::{Launch, Progress, SiteIndex, Trace, Warp};
+use profiler_trace::{Launch, SiteIndex, Trace, Warp, WarpSource};
 
 use crate::blob::{push, push_signed};
 use crate::collect::block_number;
@@ -79,9 +79,48 @@ struct Item {
     flags: u64,
 }
 
+/// What belongs in the timeline.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Of each SM, the warps that do, as indices into [`Trace::warps`].
+    of_sm: Vec<Vec<usize>>,
+    /// Of each SM, when the last of them ended.
+    finish: Vec<f64>,
+    warps: usize,
+    /// Their regions and marks that do.
+    items: usize,
+}
+
+impl Candidates {
+    pub(crate) fn new(sms: usize) -> Self {
+        let finish = vec![f64::NEG_INFINITY; sms];
+        Self { of_sm: vec![Vec::new(); sms], finish, warps: 0, items: 0 }
+    }
+
+    /// Adds a warp, if it is in the window.
+    pub(crate) fn add(&mut self, trace: &Trace, (at, warp): (usize, &Warp), sm: usize, axis: Axis) {
+        let span = stay(trace, warp);
+        if span.start > axis.end || span.end < axis.start {
+            return;
+        }
+        self.warps += 1;
+        self.items += in_window(warp, axis);
+        self.finish[sm] = self.finish[sm].max(span.end);
+        self.of_sm[sm].push(at);
+    }
+}
+
 /// Packs what the budget allows: SM by SM, the last to finish and the first to finish before the
 /// others, and those spread evenly over the order in which they finished.
-pub(crate) fn pack(trace: &Trace, rows: &Rows, axis: Axis, sms: &[u32], budget: usize) -> Detail {
+pub(crate) fn pack(
+    source: &impl WarpSource,
+    rows: &Rows,
+    axis: Axis,
+    candidates: Candidates,
+    budget: usize,
+) -> Detail {
+    let trace = source.outline();
+    let Candidates { mut of_sm, finish, warps, items } = candidates;
     // Half a day of a trace still has 0.1 ns; what is longer has coarser units, so that all numbers
     // are exact in a double.
     let unit_ns = (axis.length() / 2f64.powi(50)).max(0.1);
@@ -98,38 +137,24 @@ pub(crate) fn pack(trace: &Trace, rows: &Rows, axis: Axis, sms: &[u32], budget: 
         warp_count: 0,
         strip_count: 0,
         item_count: 0,
-        item_total: 0,
-        warp_total: 0,
-        of_sm: vec![(0, 0); sms.len()],
+        item_total: items,
+        warp_total: warps,
+        of_sm: of_sm.iter().map(|warps| (warps.len(), 0)).collect(),
         is_cut: false,
         launch_place: HashMap::new(),
         mark_labels: HashMap::new(),
         last_entry: 0,
     };
-    let mut of_sm: Vec<Vec<usize>> = vec![Vec::new(); sms.len()];
-    let mut finish = vec![f64::NEG_INFINITY; sms.len()];
-    for (at, warp) in Progress::each(&trace.warps).enumerate() {
-        let Ok(sm) = sms.binary_search(&warp.sm) else { continue };
-        let span = stay(trace, warp);
-        if span.start > axis.end || span.end < axis.start {
-            continue;
-        }
-        detail.warp_total += 1;
-        detail.item_total += in_window(warp, axis);
-        detail.of_sm[sm].0 += 1;
-        finish[sm] = finish[sm].max(span.end);
-        of_sm[sm].push(at);
-    }
     for sm in spread(&finish) {
         of_sm[sm].sort_by(|&left, &right| {
             finite(trace.warps[left].entry.ns).total_cmp(&finite(trace.warps[right].entry.ns))
         });
         for &at in &of_sm[sm] {
-            let warp = &trace.warps[at];
-            let Some(launch) = trace.launches.get(warp.launch) else { continue };
+            let Some(launch) = trace.launches.get(trace.warps[at].launch) else { continue };
             if detail.bytes() >= budget {
                 return detail;
             }
+            let warp = &*source.warp(at);
             detail.warp((launch, warp), sm, (trace, rows, axis), budget);
             detail.of_sm[sm].1 += 1;
         }

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
-use profiler_trace::{Decoder, Diagnostics, StackGroup, Trace};
+use profiler_trace::{Decoder, Diagnostics, StackGroup, WarpSource};
 
-use crate::rows::Rows;
 use crate::text::{count, duration, escape, percent, things, wrap};
 
 const STYLE: &str = include_str!("../assets/flamegraph.css");
@@ -45,10 +44,11 @@ pub struct FlamegraphOptions {
 }
 
 /// Writes an SVG in which each frame is a region within those that it lies in, the kernel at the
-/// bottom, as wide as its time in nanoseconds over all warps, lanes and launches. The writer need not
-/// be buffered.
+/// bottom, as wide as its time in nanoseconds over all warps, lanes and launches. The trace may be one
+/// in memory or one that is streamed. The writer need not be buffered.
 ///
-/// The frames and their self times are those of [`Trace::write_folded_to`], which says what they are
+/// The frames and their self times are those of
+/// [`Trace::write_folded_to`](profiler_trace::Trace::write_folded_to), which says what they are
 /// where regions cross, have no end, or were recorded by other lanes. Frames with less than a
 /// ten-thousandth of all time are left out; the image says how many.
 ///
@@ -59,17 +59,29 @@ pub struct FlamegraphOptions {
 ///
 /// Those of the writer; and [`io::ErrorKind::InvalidInput`] where the trace holds no time at all.
 pub fn write_flamegraph(
-    trace: &Trace,
+    trace: &impl WarpSource,
     writer: impl Write,
     options: &FlamegraphOptions,
 ) -> io::Result<()> {
     let mut folded = Vec::new();
     trace.write_folded_to(&mut folded, StackGroup::Kernel)?;
-    draw(&folded, trace, writer, options)
+    let tree = Tree::read(&String::from_utf8_lossy(&folded));
+    if tree.frames[ALL].ns == 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the trace holds no kernel and no region that lasted, so that there is nothing to draw; \
+             record at least one launch to its end",
+        ));
+    }
+    let title = options.title.clone().unwrap_or_else(|| crate::page::kernels(trace.outline()));
+    let mut writer = BufWriter::with_capacity(1 << 16, writer);
+    Drawing::new(&tree).write(&title, &trace.notes(), &mut writer)?;
+    writer.flush()
 }
 
-/// Writes what [`write_flamegraph`] writes, and decodes warps as it goes, each of them three times. Returns
-/// what was lost or odd in the capture, [`Trace::diagnostics`].
+/// Writes what [`write_flamegraph`] writes, and decodes warps as it goes, each of them twice. Returns
+/// what was lost or odd in the capture,
+/// [`Trace::diagnostics`](profiler_trace::Trace::diagnostics).
 ///
 /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp, and all
 /// distinct stacks.
@@ -82,32 +94,9 @@ pub fn decode_to_flamegraph(
     writer: impl Write,
     options: &FlamegraphOptions,
 ) -> io::Result<Diagnostics> {
-    let mut folded = Vec::new();
-    let diagnostics = decoder.write_folded_to(&mut folded, StackGroup::Kernel)?;
-    draw(&folded, &decoder.outline(), writer, options)?;
-    Ok(diagnostics)
-}
-
-/// Draws folded stacks. Of the trace, nothing is asked that its regions tell.
-fn draw(
-    folded: &[u8],
-    trace: &Trace,
-    writer: impl Write,
-    options: &FlamegraphOptions,
-) -> io::Result<()> {
-    let tree = Tree::read(&String::from_utf8_lossy(folded));
-    if tree.frames[ALL].ns == 0 {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the trace holds no kernel and no region that lasted, so that there is nothing to draw; \
-             record at least one launch to its end",
-        ));
-    }
-    let rows = Rows::new(trace);
-    let title = options.title.clone().unwrap_or_else(|| crate::page::kernels(&rows));
-    let mut writer = BufWriter::with_capacity(1 << 16, writer);
-    Drawing::new(&tree).write(&title, &rows.stats.notes, &mut writer)?;
-    writer.flush()
+    let trace = decoder.streamed();
+    write_flamegraph(&trace, writer, options)?;
+    Ok(trace.into_outline().diagnostics)
 }
 
 /// A stack, by the frame that it adds to the one around it.

@@ -2,8 +2,8 @@
 //!
 //! [`write_html`] writes a page that needs neither a network nor a server: figures and tables stand
 //! in it as plain HTML, and scripts of its own draw the distributions, the timeline and the maps.
-//! [`write_flamegraph`] writes an SVG, and [`decode_to_flamegraph`] the same of a capture, without a
-//! trace in memory.
+//! [`write_flamegraph`] writes an SVG. Both take a [`Trace`](profiler_trace::Trace) in memory, or a
+//! [`StreamedTrace`](profiler_trace::StreamedTrace), whose warps are decoded as they go.
 //!
 //! What a page holds is bounded, whatever the trace's size: everything but the timeline's regions is
 //! aggregated, and those take what [`ReportOptions::detail_bytes`] allows. The page says what was
@@ -26,7 +26,7 @@ mod text;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use profiler_trace::Trace;
+use profiler_trace::WarpSource;
 
 pub use flamegraph::{FlamegraphOptions, decode_to_flamegraph, write_flamegraph};
 
@@ -52,12 +52,19 @@ impl Default for ReportOptions {
     }
 }
 
-/// Writes a page about the trace. The writer need not be buffered.
+/// Writes a page about the trace, which may be one in memory or one that is streamed. The writer need
+/// not be buffered.
+///
+/// Beside the trace, this holds 8 bytes for each region, for exact quantiles, and the page.
 ///
 /// # Errors
 ///
 /// Those of the writer; and [`io::ErrorKind::InvalidInput`] where
 /// [`window`](ReportOptions::window) holds no moment of the trace.
-pub fn write_html(trace: &Trace, writer: impl Write, options: &ReportOptions) -> io::Result<()> {
+pub fn write_html(
+    trace: &impl WarpSource,
+    writer: impl Write,
+    options: &ReportOptions,
+) -> io::Result<()> {
     page::write(trace, writer, options)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use profiler_trace::Trace;
+use profiler_trace::{Progress, WarpSource};
 
 use crate::nesting::finite;
 use crate::rows::Rows;
@@ -21,19 +21,31 @@ pub(crate) struct Axis {
     pub(crate) end: f64,
 }
 
-impl Axis {
-    /// From the first to the last moment of the trace; 0 to 0 if it is empty.
-    pub(crate) fn of(trace: &Trace) -> Self {
-        let starts = trace.warps.iter().map(|warp| {
-            let first = warp.regions.first().map_or(warp.entry.ns, |region| region.start.ns);
-            finite(warp.entry.ns).min(finite(first))
-        });
-        let ends = trace.warps.iter().map(|warp| finite(warp.last_ns()));
-        let start = starts.reduce(f64::min).unwrap_or(0.0);
-        let end = ends.reduce(f64::max).unwrap_or(0.0);
-        Self { start, end: end.max(start) }
-    }
+/// How much there is in a trace.
+pub(crate) struct Extent {
+    /// From its first to its last moment; 0 to 0 if it is empty.
+    pub(crate) axis: Axis,
+    pub(crate) regions: usize,
+}
 
+impl Extent {
+    pub(crate) fn of(source: &impl WarpSource) -> Self {
+        let mut ends: Option<(f64, f64)> = None;
+        let mut regions = 0;
+        for index in Progress::each(0..source.outline().warps.len()) {
+            let warp = source.warp(index);
+            let first = warp.regions.first().map_or(warp.entry.ns, |region| region.start.ns);
+            let (start, end) = (finite(warp.entry.ns).min(finite(first)), finite(warp.last_ns()));
+            let (first, last) = ends.unwrap_or((start, end));
+            ends = Some((first.min(start), last.max(end)));
+            regions += warp.regions.len();
+        }
+        let (start, end) = ends.unwrap_or_default();
+        Self { axis: Axis { start, end: end.max(start) }, regions }
+    }
+}
+
+impl Axis {
     /// What of it lies in the window; `None` if nothing does.
     pub(crate) fn within(self, window: Option<&Range<f64>>) -> Option<Self> {
         let Some(window) = window else { return Some(self) };

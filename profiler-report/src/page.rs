@@ -2,14 +2,14 @@
 
 use std::io::{self, BufWriter, Write};
 
-use profiler_trace::{Progress, Severity, Trace};
+use profiler_trace::{Progress, Severity, SiteIndex, Trace, WarpSource};
 use serde_json::{Value, json};
 
 use crate::collect::{Collected, MAX_SMS, collect};
 use crate::detail::{self, Detail, Label, MAX_LAYERS};
 use crate::host::Host;
 use crate::launches::{self, LaunchFacts};
-use crate::overview::{Axis, FINE_BINS, FINE_PER_COARSE, MAX_CODES};
+use crate::overview::{Axis, Extent, FINE_BINS, FINE_PER_COARSE, MAX_CODES};
 use crate::rows::Rows;
 use crate::text::{count, duration, escape, percent, script_json, things};
 use crate::{ReportOptions, blob, tables};
@@ -27,10 +27,20 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../assets/main.js"),
 ];
 
-/// The names of the kernels.
-pub(crate) fn kernels(rows: &Rows) -> String {
-    let kernels = rows.list().iter().filter(|row| row.site == row.kernel);
-    let names: Vec<&str> = kernels.map(|row| row.name.as_str()).collect();
+/// The names of the kernels of which a warp recorded.
+pub(crate) fn kernels(trace: &Trace) -> String {
+    let mut kernels: Vec<SiteIndex> = Vec::new();
+    for launch in &trace.launches {
+        let has_warps = !launch.warps.is_empty() && launch.warps.start < trace.warps.len();
+        if has_warps && !kernels.contains(&launch.kernel) {
+            kernels.push(launch.kernel);
+        }
+    }
+    let name = |kernel: &SiteIndex| {
+        let site = trace.sites.get(kernel.0 as usize);
+        site.map_or("unknown site", |site| site.name.as_str())
+    };
+    let names: Vec<&str> = kernels.iter().map(name).collect();
     match names[..] {
         [] => "No kernel was recorded".to_owned(),
         [one] => one.to_owned(),
@@ -39,8 +49,15 @@ pub(crate) fn kernels(rows: &Rows) -> String {
     }
 }
 
-pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) -> io::Result<()> {
-    let whole = Axis::of(trace);
+pub(crate) fn write(
+    source: &impl WarpSource,
+    writer: impl Write,
+    options: &ReportOptions,
+) -> io::Result<()> {
+    let trace = source.outline();
+    // For their extent, and to collect; statistics count their own.
+    Progress::expect(2 * trace.warps.len());
+    let Extent { axis: whole, regions } = Extent::of(source);
     let axis = whole.within(options.window.as_ref()).ok_or_else(|| {
         let window = options.window.clone().unwrap_or_default();
         io::Error::new(
@@ -52,14 +69,13 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
             ),
         )
     })?;
-    // To collect, and to pack the details; statistics count their own.
-    Progress::expect(2 * trace.warps.len());
-    let rows = Rows::new(trace);
-    let collected = collect(trace, &rows, axis);
-    let detail = detail::pack(trace, &rows, axis, &collected.sms, options.detail_bytes);
+    let rows = Rows::new(source);
+    let mut collected = collect(source, &rows, axis);
+    let candidates = std::mem::take(&mut collected.candidates);
+    let detail = detail::pack(source, &rows, axis, candidates, options.detail_bytes);
     let host = Host::new(trace, whole, axis, options.window.as_ref());
     let facts = launches::facts(trace);
-    let title = options.title.clone().unwrap_or_else(|| kernels(&rows));
+    let title = options.title.clone().unwrap_or_else(|| kernels(trace));
     let mut writer = BufWriter::with_capacity(1 << 16, writer);
     let out = &mut writer;
 
@@ -76,7 +92,7 @@ pub(crate) fn write(trace: &Trace, writer: impl Write, options: &ReportOptions) 
     )?;
     header(out, trace, &title)?;
     losses(out, trace)?;
-    summary(out, trace, &rows, whole)?;
+    summary(out, trace, (whole, regions), &rows.stats.notes)?;
     section(
         out,
         "regions-section",
@@ -198,10 +214,14 @@ fn losses(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
     out.write_all(b"</section>\n")
 }
 
-fn summary(out: &mut impl Write, trace: &Trace, rows: &Rows, whole: Axis) -> io::Result<()> {
+fn summary(
+    out: &mut impl Write,
+    trace: &Trace,
+    (whole, regions): (Axis, usize),
+    notes: &[String],
+) -> io::Result<()> {
     let kernel_ns: f64 =
         trace.launches.iter().map(|launch| (launch.end_ns - launch.start_ns).max(0.0)).sum();
-    let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
     let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
     let mut tiles = vec![
         ("Launches", count(trace.launches.len() as u64)),
@@ -224,7 +244,7 @@ fn summary(out: &mut impl Write, trace: &Trace, rows: &Rows, whole: Axis) -> io:
         write!(out, "<div><dt>{title}</dt><dd>{}</dd></div>", escape(&figure))?;
     }
     out.write_all(b"</dl><ul class=\"facts\">")?;
-    for note in &rows.stats.notes {
+    for note in notes {
         write!(out, "<li>{}</li>", escape(note))?;
     }
     out.write_all(b"</ul></section>\n")

@@ -1,26 +1,27 @@
 //! The rows of the statistics, by which all parts of a page name what they are about.
 
-use std::collections::HashMap;
-
-use profiler_trace::{SiteIndex, SiteStats, Stats, Trace};
+use profiler_trace::{SiteIndex, SiteStats, Stats, StatsQuery, WarpSource};
 
 /// The statistics per site, and which row a record counts in.
 pub(crate) struct Rows {
     pub(crate) stats: Stats,
-    of: HashMap<(SiteIndex, SiteIndex), usize>,
+    /// In order of kernel and site.
+    of: Vec<((SiteIndex, SiteIndex), usize)>,
 }
 
 impl Rows {
-    pub(crate) fn new(trace: &Trace) -> Self {
-        let stats = trace.stats();
+    pub(crate) fn new(source: &impl WarpSource) -> Self {
+        let stats = source.stats_of(&StatsQuery::new());
         let rows = stats.rows.iter().enumerate();
-        let of = rows.map(|(at, row)| ((row.kernel, row.site), at)).collect();
+        let mut of: Vec<_> = rows.map(|(at, row)| ((row.kernel, row.site), at)).collect();
+        of.sort_unstable();
         Self { stats, of }
     }
 
     /// The row of a site in a kernel.
     pub(crate) fn of(&self, kernel: SiteIndex, site: SiteIndex) -> Option<usize> {
-        self.of.get(&(kernel, site)).copied()
+        let place = self.of.binary_search_by_key(&(kernel, site), |(of, _)| *of);
+        place.ok().map(|place| self.of[place].1)
     }
 
     pub(crate) fn list(&self) -> &[SiteStats] {

@@ -8,10 +8,12 @@ use profiler_report::{
     FlamegraphOptions, ReportOptions, decode_to_flamegraph, write_flamegraph, write_html,
 };
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
-use profiler_trace::{Decoder, HostSpan, HostSpanKind, RecordCost, StackGroup, Trace};
+use profiler_trace::{
+    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource,
+};
 use profiler_wire::SiteKind;
 
-fn page(trace: &Trace, options: &ReportOptions) -> String {
+fn page(trace: &impl WarpSource, options: &ReportOptions) -> String {
     let mut bytes = Vec::new();
     write_html(trace, &mut bytes, options).expect("memory can be written");
     String::from_utf8(bytes).expect("a page is UTF-8")
@@ -152,18 +154,38 @@ fn more_sms_and_launches_than_a_page_shows_are_counted() {
     assert!(text.contains("The 100 longest of 1\u{202f}500 launches."));
 }
 
-/// A flame graph that is drawn while the capture is decoded, with what recording cost and without.
+/// Requires that a page that is written while a capture is decoded is that of its trace, and that both
+/// take as many steps as they said.
+fn require_equal_pages(decoder: &Decoder<'_>, trace: &Trace) {
+    let all = ReportOptions::default();
+    let launch = &trace.launches[0];
+    let half = launch.start_ns..f64::midpoint(launch.start_ns, launch.end_ns);
+    for options in [
+        all.clone(),
+        ReportOptions { window: Some(half), ..all.clone() },
+        ReportOptions { detail_bytes: 300, ..all },
+    ] {
+        let (streamed, progress) = (decoder.streamed(), Progress::default());
+        let streamed = progress.watch(|| page(&streamed, &options));
+        assert!(streamed == page(trace, &options));
+        assert!(progress.done() > 0 && progress.done() == progress.expected());
+    }
+}
+
+/// With what recording cost and without.
 #[test]
-fn a_flame_graph_of_a_capture_is_that_of_its_trace() {
+fn a_page_and_a_flame_graph_of_a_capture_are_those_of_its_trace() {
     let mut module = SyntheticModule::new(Keep::First, 8);
     let [one, other] = ["one", "other"].map(|name| module.site(SiteKind::Kernel, name));
     let region = module.site(SiteKind::Region, "region");
-    for (at, kernel) in [other, one, other].into_iter().enumerate() {
+    for (at, kernel) in [other, one, other, one].into_iter().enumerate() {
         let mut warp = SyntheticWarp::new(kernel, 5_000, 64_000);
         warp.header.grid_id = 1 + at as u64;
         // The last one has no end.
         warp.range(region, None, 5_100, 5_900).begin(region, None, 6_000);
-        warp.leave(25_000, 74_000);
+        if at < 3 {
+            warp.leave(25_000, 74_000);
+        }
         module.warps.push(warp);
     }
     let open = module.into_capture().expect("the sites are whole");
@@ -178,6 +200,7 @@ fn a_flame_graph_of_a_capture_is_that_of_its_trace() {
             let written = decode_to_flamegraph(&decoder, &mut bytes, &FlamegraphOptions::default());
             assert_eq!(written.expect("memory is written"), trace.diagnostics);
             assert!(String::from_utf8(bytes).expect("UTF-8") == flamegraph(&trace));
+            require_equal_pages(&decoder, &trace);
         }
     }
     let nothing = profiler_trace::Capture::default();

@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use profiler_trace::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions};
+use profiler_trace::{Capture, Decoder, ExportOptions, StatsQuery, WarpSource};
 
 type Step = fn(&Capture, &Decoder<'_>, &mut Counted) -> io::Result<()>;
 
@@ -46,6 +46,10 @@ const STEPS: &[(&str, Step)] = &[
     }),
     ("decode+stats", |_, decoder, _| {
         black_box(decoder.trace().stats());
+        Ok(())
+    }),
+    ("stats", |_, decoder, _| {
+        black_box(decoder.streamed().stats_of(&StatsQuery::new()));
         Ok(())
     }),
     ("decode+perfetto", |_, decoder, sink| {

@@ -170,6 +170,9 @@ kinds! {
     CostOfHostBuffer "cost-of-host-buffer" Warning,
     /// The cost of a record was to be subtracted but is not known.
     CostUnknown "cost-unknown" Warning,
+    /// Kernels of which fewer blocks fit an SM with annotations than without. Number: the blocks that
+    /// fit with them, of the first such kernel.
+    OccupancyDrop "occupancy-drop" Warning,
     /// Traces of different devices were merged.
     DevicesDiffer "devices-differ" Error,
     /// Traces with and without subtracted cost were merged.

@@ -25,6 +25,7 @@ mod printable;
 mod progress;
 mod record_cost;
 mod site_table;
+mod source;
 mod stats;
 #[doc(hidden)]
 pub mod synthetic;
@@ -40,12 +41,14 @@ pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostT
 pub use model::*;
 pub use nesting::Nesting;
 pub use observer_effect::{
-    AnnotationEffect, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
+    AnnotationEffect, KernelResources, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
+    ResourceEffect,
 };
 pub use printable::printable;
 pub use progress::Progress;
 pub use record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 pub use site_table::{SiteTable, SiteTableError};
+pub use source::{StreamedTrace, WarpSource};
 pub use stats::{
     Balance, CriticalPath, GroupBy, Load, PathPart, PathShare, PathStep, RegionBalance, SiteStats,
     Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait, WaitStats, Waits,

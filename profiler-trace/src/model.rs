@@ -248,7 +248,8 @@ pub struct Trace {
     pub origin_ns: u64,
     /// What recording costs, if it was measured.
     pub record_cost: Option<RecordCost>,
-    /// How much longer the kernel and its regions take when they are recorded, if that was measured.
+    /// How much longer the kernel and its regions take when they are recorded, if that was measured. What
+    /// is measured after decoding is set by [`Trace::set_observer_effect`].
     pub observer_effect: Option<ObserverEffect>,
     /// Whether [`Trace::subtract_record_cost`] was applied.
     pub cost_subtracted: bool,

@@ -153,7 +153,8 @@ impl Trace {
     /// Statistics per site, told apart by path, launch, SM, block or warp. [`Trace::stats_of`] also
     /// takes filters.
     ///
-    /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region.
+    /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region, or up to
+    /// 16 where rows have few.
     #[must_use]
     pub fn stats_by(&self, by: GroupBy) -> Stats {
         self.stats_of(&StatsQuery::new().by(by))

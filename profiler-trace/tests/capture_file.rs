@@ -12,8 +12,9 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     AnnotationEffect, Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts,
-    HostCapture, ModuleCapture, ObserverEffect, RecordCost, RegionCycles, RegionEffect,
-    RegionLengths, SiteIndex, StampCost, StampWait, StampWaits, Trace, Value, decode,
+    HostCapture, KernelResources, ModuleCapture, ObserverEffect, RecordCost, RegionCycles,
+    RegionEffect, RegionLengths, ResourceEffect, SiteIndex, StampCost, StampWait, StampWaits,
+    Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -215,6 +216,23 @@ fn region_effect(count: usize, median_ns: f64) -> RegionEffect {
     RegionEffect { name: format!("a \"region\" {count}"), full, half }
 }
 
+fn resource_effect() -> impl Strategy<Value = ResourceEffect> {
+    let resources = || {
+        any::<[u32; 4]>().prop_map(|[registers, local_bytes, shared_bytes, blocks_per_sm]| {
+            KernelResources { registers, local_bytes, shared_bytes, blocks_per_sm }
+        })
+    };
+    (any::<String>(), any::<[u32; 3]>(), any::<u32>(), resources(), resources()).prop_map(
+        |(kernel, block, dynamic_shared_bytes, without, with)| ResourceEffect {
+            kernel,
+            block,
+            dynamic_shared_bytes,
+            without,
+            with,
+        },
+    )
+}
+
 proptest! {
     #[test]
     fn every_field_comes_back(
@@ -222,6 +240,7 @@ proptest! {
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs(), costs())),
         effect in prop::option::of((0.0..1e12, 0.0..1e12, prop::option::of((0.0..1e12, 0.0..1e12)))),
+        kernels in prop::collection::vec(resource_effect(), 0..3),
         end in prop_oneof![
             Just(CaptureEnd::Finished),
             Just(CaptureEnd::Running),
@@ -232,7 +251,7 @@ proptest! {
             without_ns,
             with_ns,
             annotations: annotations
-                .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns }),
+                .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns, kernels }),
             regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
         });
         let record_cost = costs

@@ -2,7 +2,8 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    AnnotationEffect, ObserverEffect, RegionCycles, RegionEffect, RegionLengths, Trace, decode,
+    AnnotationEffect, Capture, Diagnostic, DiagnosticKind, KernelResources, ObserverEffect,
+    RegionCycles, RegionEffect, RegionLengths, ResourceEffect, Trace, decode,
 };
 use profiler_wire::{SiteEntry, SiteKind};
 
@@ -100,13 +101,34 @@ fn other_kernels_have_other_regions() {
 fn json_has_all_figures() {
     let half = trace(0, &[("load", &[90, 90])]);
     let regions = RegionEffect::between(&full(), &half);
-    let annotations = Some(AnnotationEffect { without_ns: 990.0, with_ns: 1000.0 });
+    let kernels = vec![drop_to(2)];
+    let annotations = Some(AnnotationEffect { without_ns: 990.0, with_ns: 1000.0, kernels });
     let effect = ObserverEffect { without_ns: 1000.0, with_ns: f64::NAN, annotations, regions };
     let json = effect.to_json();
     let expected = serde_json::json!({
         "without_ns": 1000.0,
         "with_ns": null,
-        "annotations": { "without_ns": 990.0, "with_ns": 1000.0 },
+        "annotations": {
+            "without_ns": 990.0,
+            "with_ns": 1000.0,
+            "kernels": [{
+                "kernel": "gemm",
+                "block": [64, 4, 1],
+                "dynamic_shared_bytes": 49152,
+                "without": {
+                    "registers": 38,
+                    "local_bytes": 0,
+                    "shared_bytes": 1024,
+                    "blocks_per_sm": 4,
+                },
+                "with": {
+                    "registers": 40,
+                    "local_bytes": 16,
+                    "shared_bytes": 1024,
+                    "blocks_per_sm": 2,
+                },
+            }],
+        },
         "regions": [{
             "name": "load",
             "full": {
@@ -128,4 +150,95 @@ fn json_has_all_figures() {
     assert_eq!(json, expected);
     let effect = ObserverEffect { annotations: None, ..effect };
     assert_eq!(effect.to_json()["annotations"], serde_json::Value::Null);
+}
+
+/// A kernel of which so many blocks fit an SM with annotations, and four without.
+fn drop_to(blocks_per_sm: u32) -> ResourceEffect {
+    let without =
+        KernelResources { registers: 38, local_bytes: 0, shared_bytes: 1024, blocks_per_sm: 4 };
+    ResourceEffect {
+        kernel: "gemm".to_owned(),
+        block: [64, 4, 1],
+        dynamic_shared_bytes: 49_152,
+        without,
+        with: KernelResources { registers: 40, local_bytes: 16, blocks_per_sm, ..without },
+    }
+}
+
+#[test]
+fn what_a_kernel_takes_is_said_in_a_sentence() {
+    let mut effect = drop_to(1);
+    assert_eq!(
+        effect.to_string(),
+        "`gemm`, block 64x4, 49152 bytes of dynamic shared memory: 40 registers, 16 bytes of local \
+         memory and 1 block an SM with annotations, 38, 0 and 4 without"
+    );
+    effect.block = [256, 1, 1];
+    effect.dynamic_shared_bytes = 0;
+    effect.with = KernelResources { shared_bytes: 1, ..effect.without };
+    assert_eq!(
+        effect.to_string(),
+        "`gemm`, block 256: 38 registers, 1 byte of static shared memory and 4 blocks an SM with \
+         annotations, 38, 1024 and 4 without"
+    );
+    effect.with = effect.without;
+    assert_eq!(
+        effect.to_string(),
+        "`gemm`, block 256: 38 registers and 4 blocks an SM with annotations, 38 and 4 without"
+    );
+}
+
+/// The observer effect of a program that launches these kernels.
+fn of_kernels(kernels: Vec<ResourceEffect>) -> ObserverEffect {
+    let annotations = AnnotationEffect { without_ns: 990.0, with_ns: 1000.0, kernels };
+    ObserverEffect { annotations: Some(annotations), ..ObserverEffect::default() }
+}
+
+#[test]
+fn a_drop_of_blocks_is_warned_of() {
+    let capture =
+        |kernels| Capture { observer_effect: Some(of_kernels(kernels)), ..Capture::default() };
+    let said = |kernels| {
+        let trace = decode(&capture(kernels));
+        trace.diagnostics.get(DiagnosticKind::OccupancyDrop).copied()
+    };
+    // As many as before, or more where the compiler takes fewer registers.
+    assert_eq!(said(vec![drop_to(4), drop_to(5)]), None);
+    assert_eq!(said(Vec::new()), None);
+    let warning = |count, number| {
+        Some(Diagnostic { kind: DiagnosticKind::OccupancyDrop, count, number, place: None })
+    };
+    assert_eq!(said(vec![drop_to(4), drop_to(3)]), warning(1, 3));
+    let several = said(vec![drop_to(0), drop_to(4), drop_to(2)]);
+    assert_eq!(several, warning(2, 0));
+    let text = several.expect("a warning").to_string();
+    for part in [
+        "fewer blocks of 2 kernels fit an SM with annotations",
+        "(0 with them, of the first;",
+        "#[profiled(max_threads = .., min_blocks = ..)]",
+        "Kernels::only",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let text = warning(1, 3).expect("a warning").to_string();
+    assert!(text.contains("of 1 kernel fit") && text.contains("(3 with them;"), "{text}");
+}
+
+#[test]
+fn what_is_measured_after_decoding_is_warned_of_as_well() {
+    let mut trace = full();
+    let before = trace.clone();
+    let warnings = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::OccupancyDrop);
+    // Another measurement takes the place of the first.
+    for blocks in [3, 3, 1] {
+        trace.set_observer_effect(Some(of_kernels(vec![drop_to(blocks)])));
+        assert_eq!(warnings(&trace), 1);
+        let said = trace.diagnostics.get(DiagnosticKind::OccupancyDrop);
+        assert_eq!(said.map(|said| said.number), Some(blocks.into()));
+    }
+    trace.set_observer_effect(Some(of_kernels(vec![drop_to(4)])));
+    assert_eq!(warnings(&trace), 0);
+    assert_eq!(trace.observer_effect, Some(of_kernels(vec![drop_to(4)])));
+    trace.set_observer_effect(None);
+    assert_eq!(trace, before);
 }

@@ -7,10 +7,12 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
     Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy, Grouping,
     Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery, Trace, Value,
+    WarpSource,
 };
 use profiler_wire::SiteKind;
 use proptest::prelude::*;
@@ -117,6 +119,36 @@ fn require_equal(decoder: &Decoder<'_>, trace: &Trace) {
         });
         assert!(held == streamed, "{name}");
     }
+    let streamed = decoder.streamed();
+    assert_eq!(WarpSource::notes(trace), streamed.notes());
+    assert_eq!(trace.open_regions(), streamed.open_regions());
+    for query in queries(trace) {
+        // Of damaged captures figures may be no numbers, which equal nothing.
+        let (held, streamed) = (trace.stats_of(&query), streamed.stats_of(&query));
+        assert_eq!(format!("{held:?}"), format!("{streamed:?}"), "{query:?}");
+    }
+}
+
+/// Every grouping, and each kind of filter.
+fn queries(trace: &Trace) -> Vec<StatsQuery> {
+    let groups =
+        [GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp];
+    let mut queries: Vec<_> = groups.map(|by| StatsQuery::new().by(by)).into();
+    let all = StatsQuery::new().by(GroupBy::Path);
+    queries.extend([
+        all.clone().name("reg*").kernel("*"),
+        all.clone().launch(1),
+        all.clone().block([1, 0, 0]).warp(0),
+        all.clone().sm(1),
+    ]);
+    if let Some(launch) = trace.launches.last() {
+        let (start, end) = (launch.start_ns, launch.end_ns);
+        for (from, to) in [(-1.0, 0.3), (0.2, 0.4), (0.9, 2.0)] {
+            let at = |part: f64| start + part * (end - start);
+            queries.push(all.clone().window_ns(at(from)..at(to)));
+        }
+    }
+    queries
 }
 
 /// Requires that the warps that are visited are those of the trace.
@@ -145,8 +177,6 @@ fn require_equal_without_cost(capture: &mut Capture) {
         assert!(decoder().trace() == trace);
         require_equal(&decoder(), &trace);
         require_equal_warps(&decoder(), &trace);
-        let notes = trace.stats().notes;
-        assert_eq!(decoder().outline().stats().notes, notes);
         trace.warps.iter_mut().for_each(|warp| warp.regions.clear());
         let threads = NonZeroUsize::new(3).expect("not zero");
         assert!(decoder().threads(threads).outline() == trace);
@@ -192,6 +222,43 @@ fn every_format_without_what_recording_cost() {
     for mut capture in [mixed, varied(), captures::small(), Capture::default()] {
         require_equal_without_cost(&mut capture);
     }
+}
+
+#[test]
+fn comparisons_of_every_content() {
+    for mut capture in [sized(20_000, Content::Mixed).expect("the sites are whole"), varied()] {
+        capture.record_cost = Some(RecordCost::uniform(5.0, 40.0));
+        let compared = |subtracts: bool, streams: bool| {
+            let side = |subtracts: bool| {
+                let decoder = Decoder::new(&capture);
+                let decoder = if subtracts { decoder.subtract_record_cost() } else { decoder };
+                let mut side = DiffSide::new(&DiffOptions::default()).expect("the defaults can be");
+                match streams {
+                    true => side.add(&decoder.streamed()),
+                    false => side.add(&decoder.trace()),
+                }
+                side
+            };
+            Diff::of(&side(false), &side(subtracts)).expect("they can be compared")
+        };
+        for subtracts in [false, true] {
+            let (held, streamed) = (compared(subtracts, false), compared(subtracts, true));
+            assert_eq!(format!("{held:?}"), format!("{streamed:?}"));
+        }
+    }
+}
+
+/// An outline lacks its regions; a trace may have none.
+#[test]
+fn open_regions_are_those_of_the_trace() {
+    let says = |notes: &[String]| notes.iter().any(|note| note.contains("open region"));
+    let capture = varied();
+    let decoder = Decoder::new(&capture);
+    assert!(says(&decoder.streamed().notes()));
+    let mut trace = decoder.trace();
+    assert!(says(&trace.stats().notes));
+    trace.warps.iter_mut().for_each(|warp| warp.regions.clear());
+    assert!(!says(&trace.stats().notes));
 }
 
 #[test]
@@ -276,6 +343,7 @@ fn what_is_watched_ends_where_it_said() {
         steps(2, &mut || {
             written(|bytes| decoder.write_hatchet_to(bytes).map(drop));
         });
+        steps(4, &mut || drop(decoder.streamed().stats_of(&StatsQuery::new())));
         let few = SpeedscopeOptions { first_warp: 0, most_warps: 0 };
         steps(1, &mut || {
             written(|bytes| decoder.write_speedscope_to(bytes, &few).map(drop));
@@ -289,6 +357,6 @@ fn what_is_watched_ends_where_it_said() {
         steps(1, &mut || {
             written(|bytes| trace.write_hatchet_to(bytes));
         });
-        steps(4, &mut || drop(trace.stats_of(&StatsQuery::new().by(GroupBy::Path))));
+        steps(3, &mut || drop(trace.stats_of(&StatsQuery::new().by(GroupBy::Path))));
     }
 }

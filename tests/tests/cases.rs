@@ -1,32 +1,42 @@
 //! Cases of `docs/cases.md` that belong to no one crate: ways out of a region, recursion, a strategy
 //! in a branch that its lane does not take, and the length of a kernel.
 
+#[path = "support/back_ends.rs"]
+mod back_ends;
+
+use back_ends::on_both_back_ends;
 use cust::event::{Event, EventFlags};
 use cust::launch;
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use profiler_device::{Recorder, hardware, profile_mark, profile_region, profiled, recorder};
-use profiler_host::{Backend, BackendChoice, Profiler, Session, Trace};
+use profiler_device::{Recorder, profile_region, profiled, recorder};
+use profiler_host::{Backend, BackendChoice, Error, Profiler, Session, Trace};
+use profiler_trace::Warp;
+use test_kernels_strategies as kernels;
 
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
 
-/// Records on the emulator.
+on_both_back_ends! {
+    every_way_out_closes_its_region
+    by_warp_records_the_arm_of_lane_0_and_nothing_else
+}
+
+/// Records in a session of its own.
 #[track_caller]
-fn record(run: impl FnOnce(&mut Session<'_>)) -> Trace {
-    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
+fn record(backend: &Backend, run: impl FnOnce(&mut Session<'_>) -> Result<(), Error>) -> Trace {
     let profiler = Profiler::builder().build().expect("the options");
     let mut session = backend.session(&profiler).expect("a session");
-    run(&mut session);
+    run(&mut session).expect("ran");
     let trace = session.finish().expect("a trace");
     assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
     trace
 }
 
-/// Regions of the first warp in the order of their begins: name, depth, begin and end in ticks.
-/// All must have been closed.
+/// Regions of a lane in the order of their begins: name, depth, begin and end in ticks. All must have
+/// been closed.
 #[track_caller]
-fn regions(trace: &Trace) -> Vec<(&str, u16, u64, u64)> {
-    let regions = trace.warps[0].regions.iter();
+fn regions<'t>(trace: &'t Trace, warp: &Warp, lane: u8) -> Vec<(&'t str, u16, u64, u64)> {
+    let regions = warp.regions.iter().filter(|region| region.lane == lane);
     regions
         .map(|region| {
             let name = trace.site(region.site).name.as_str();
@@ -36,53 +46,43 @@ fn regions(trace: &Trace) -> Vec<(&str, u16, u64, u64)> {
         .collect()
 }
 
-/// A device function that leaves by `?`.
-#[profiled]
-fn leaves_by_question_mark(prof: Recorder<'_>, number: Option<u32>) -> Option<u32> {
-    profile_region!("in the function");
-    let number = profile_region!("around the question mark", { number? + 1 });
-    Some(number)
+/// Blocks and threads of the kernels with every way out, and the rounds of their loop.
+const LEAVING_BLOCKS: u32 = 2;
+const LEAVING_THREADS: u32 = 64;
+const LEAVING_ROUNDS: u32 = 6;
+
+/// A launch of one of these kernels.
+type Leaving = fn(&mut Session<'_>, *mut u32, u32) -> Result<(), Error>;
+
+macro_rules! leaving {
+    ($kernel:ident) => {
+        |session, output, leave| {
+            // SAFETY: one number a thread, and the rounds are even.
+            unsafe {
+                profiler_host::launch!(
+                    session,
+                    kernels::ways_out::$kernel<<<LEAVING_BLOCKS, LEAVING_THREADS>>>(
+                        output,
+                        LEAVING_ROUNDS,
+                        leave
+                    )
+                )
+            }
+        }
+    };
 }
 
-#[profiled]
-unsafe extern "ptx-kernel" fn leaves(rounds: u32) {
-    profile_region!("to the end of the kernel");
-    let mut round = 0;
-    'outer: loop {
-        profile_region!("loop");
-        loop {
-            profile_region!("inner loop", {
-                round += 1;
-                if round % 2 == 1 {
-                    continue;
-                }
-                if round == rounds {
-                    break 'outer;
-                }
-                break;
-            });
-        }
-    }
-    leaves_by_question_mark(recorder!(), None);
-    leaves_by_question_mark(recorder!(), Some(1));
-    profile_region!("around the return", {
-        if round == rounds {
-            return;
-        }
-    });
-    profile_mark!("not reached");
-}
+/// Each of them, and how many lanes of a warp record.
+const LEAVING: [(&str, Leaving, u8); 3] = [
+    ("leaves", leaving!(leaves), 1),
+    ("leaves_elected", leaving!(leaves_elected), 1),
+    ("leaves_by_thread", leaving!(leaves_by_thread), 32),
+];
 
-#[test]
-fn every_way_out_closes_its_region() {
-    let trace = record(|session| {
-        // SAFETY: the kernel touches no memory.
-        unsafe { profiler_host::launch!(session, leaves<<<1, 32>>>(6)) }.expect("ran");
-    });
-    let seen: Vec<(&str, u16)> =
-        regions(&trace).into_iter().map(|(name, depth, ..)| (name, depth)).collect();
+/// What a lane that records has of them: each region's name and depth.
+fn of_leaving() -> Vec<(&'static str, u16)> {
     let mut expected = vec![("to the end of the kernel", 0)];
-    for _ in 0..3 {
+    for _ in 0..LEAVING_ROUNDS / 2 {
         expected.extend([("loop", 1), ("inner loop", 2), ("inner loop", 2)]);
     }
     for _ in 0..2 {
@@ -93,8 +93,34 @@ fn every_way_out_closes_its_region() {
         ]);
     }
     expected.push(("around the return", 1));
-    assert_eq!(seen, expected);
-    assert!(trace.warps[0].marks.is_empty());
+    expected
+}
+
+fn every_way_out_closes_its_region(choice: BackendChoice) {
+    let backend = Backend::choose(choice, STRATEGIES).expect("the back end");
+    let threads = LEAVING_BLOCKS * LEAVING_THREADS;
+    let mut output = backend.zeroed::<u32>(threads as usize).expect("memory");
+    for (name, launch, lanes) in LEAVING {
+        for leave in [1, 0] {
+            let trace = record(&backend, |session| launch(session, output.as_mut_ptr(), leave));
+            // A call that was not left gives one more than the rounds.
+            let sum = (2 - leave) * (LEAVING_ROUNDS + 1);
+            let results = output.read().expect("the results");
+            assert_eq!(results, vec![sum; threads as usize], "{name}");
+            assert_eq!(trace.warps.len(), threads as usize / 32, "{name}");
+            for warp in &trace.warps {
+                for lane in 0..32 {
+                    let regions = regions(&trace, warp, lane);
+                    let seen: Vec<_> = regions.iter().map(|region| (region.0, region.1)).collect();
+                    let expected = if lane < lanes { of_leaving() } else { Vec::new() };
+                    assert_eq!(seen, expected, "{name}, lane {lane}");
+                }
+                // Without the `return` the same kernel gets there.
+                let marks = if leave == 0 { usize::from(lanes) } else { 0 };
+                assert_eq!(warp.marks.len(), marks, "{name}");
+            }
+        }
+    }
 }
 
 /// Calls itself twice at each depth, inside of a region and behind it.
@@ -130,15 +156,15 @@ fn a_recursive_function_under_one_name_pairs() {
     const DEPTH: u32 = 4;
     let mut calls = 0_u32;
     let pointer = &raw mut calls;
-    let trace = record(|session| {
+    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
+    let trace = record(&backend, |session| {
         // SAFETY: the pointer is valid while the session lives.
         unsafe { profiler_host::launch!(session, recursive<<<1, 32>>>(DEPTH, pointer)) }
-            .expect("ran");
     });
     assert_eq!(calls, 1 << DEPTH);
     let mut expected = Vec::new();
     expected_depths(DEPTH, 0, &mut expected);
-    let regions = regions(&trace);
+    let regions = regions(&trace, &trace.warps[0], 0);
     let depths: Vec<u16> = regions.iter().map(|region| region.1).collect();
     assert_eq!(depths, expected);
     // Each region lies in the last one before it that is one level up.
@@ -149,27 +175,19 @@ fn a_recursive_function_under_one_name_pairs() {
     }
 }
 
-/// Each half of the warp takes an arm of its own; the strategy is the default, lane 0.
-#[profiled]
-unsafe extern "ptx-kernel" fn by_warp_in_arms(rounds: u32) {
-    let mut round = 0;
-    while round < rounds {
-        if hardware::lane_id() < 16 {
-            profile_region!("lane 0's arm", value = round);
-        } else {
-            profile_region!("the other arm", value = round);
-            profile_mark!("mark in the other arm");
+fn by_warp_records_the_arm_of_lane_0_and_nothing_else(choice: BackendChoice) {
+    const BLOCKS: u32 = 2;
+    const THREADS: u32 = 105;
+    let backend = Backend::choose(choice, STRATEGIES).expect("the back end");
+    let mut output = backend.zeroed::<u32>((BLOCKS * THREADS) as usize).expect("memory");
+    let trace = record(&backend, |session| {
+        let output = output.as_mut_ptr();
+        // SAFETY: one number a thread.
+        unsafe {
+            profiler_host::launch!(session, kernels::by_warp_in_arms<<<BLOCKS, THREADS>>>(output, 5))
         }
-        round += 1;
-    }
-}
-
-#[test]
-fn by_warp_records_the_arm_of_lane_0_and_nothing_else() {
-    let trace = record(|session| {
-        // SAFETY: the kernel touches no memory.
-        unsafe { profiler_host::launch!(session, by_warp_in_arms<<<2, 105>>>(5)) }.expect("ran");
     });
+    assert_eq!(output.read().expect("the results"), [5; (BLOCKS * THREADS) as usize]);
     assert_eq!(trace.warps.len(), 8);
     for warp in &trace.warps {
         assert!(warp.regions.iter().all(|region| region.lane == 0 && region.depth == 0));

@@ -2,6 +2,9 @@
 //! for the work's result where `wait` asks for it and does not where it is not given. What stands
 //! outside of the region is as it is without the annotation.
 //!
+//! Each kernel is there in two forms: its body once (`single_body`), and as by default twice, of which
+//! one copy records and the other does what the kernel does without annotations.
+//!
 //! A clock is read when the instruction is issued, and a warp's instructions are issued in order.
 //! So the end stamp is behind the completion of a load if an instruction in front of it waits for
 //! the load's scoreboard; which ones do is in their encoding.
@@ -33,7 +36,7 @@ const CYCLES: &str = "SR_CLOCKLO";
 const NANOSECONDS: &str = "SR_GLOBALTIMERLO";
 
 /// Instructions that move data; stores are not among them, since records are stores.
-const MEMORY: [&str; 7] = ["LDG", "LDS", "STS", "LDGSTS", "LDSM", "UBLKCP", "SYNCS"];
+const MEMORY: [&str; 8] = ["LDG", "LDS", "STS", "LDGSTS", "LDSM", "UBLKCP", "UTMALDG", "SYNCS"];
 /// Instructions that hold a warp up.
 const BARRIERS: [&str; 6] = ["BAR", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "WARPGROUP"];
 /// Instructions that all lanes execute together.
@@ -72,10 +75,17 @@ fn main() -> ExitCode {
             let both = Arc::new(LazyLock::new(move || assemble(tools, module, target)));
             for case in module.cases {
                 let both = Arc::clone(&both);
-                let name = format!("{target}::{}", case.name());
+                let copies = if module.is_twice { "twice::" } else { "" };
+                let name = format!("{target}::{copies}{}", case.name());
                 let trial = Trial::test(name, move || {
                     let (on, off) = (**both).as_ref().map_err(Clone::clone)?;
-                    check(case, kernel(on, case)?, kernel(off, case)?).map_err(Failed::from)
+                    let (on, off) = (kernel(on, case)?, kernel(off, case)?);
+                    let checked = if module.is_twice {
+                        check_copies(case, on, off)
+                    } else {
+                        check(case, on, off)
+                    };
+                    checked.map_err(Failed::from)
                 });
                 trials.push(trial.with_ignored_flag(is_ignored));
             }
@@ -143,6 +153,31 @@ impl Region {
     fn inside(self) -> Range<usize> {
         self.begin + 1..self.end
     }
+}
+
+/// Checks a kernel whose body is there twice: the region of the copy that records, and that the other
+/// copy does what the kernel does without annotations.
+fn check_copies(case: &Case, on: &Kernel, off: &Kernel) -> Result<(), String> {
+    let stamps = [reads(on, CYCLES), reads(on, NANOSECONDS)].concat();
+    let [recording, plain] = on.copies(&stamps);
+    let [_, off_executed] = off.copies(&[]);
+    for families in [&MEMORY[..], &BARRIERS[..], case.work] {
+        let names = |kernel: &Kernel| {
+            let mut names = opcodes(kernel, 0..kernel.code.len(), families);
+            names.sort_unstable();
+            if case.is_loop {
+                names.dedup();
+            }
+            names
+        };
+        let (copied, alone) = (names(&plain), names(&off_executed));
+        if copied != alone {
+            return Err(format!(
+                "the copy that does not record has {copied:?}, the kernel without annotations {alone:?}"
+            ));
+        }
+    }
+    check(case, &recording, off)
 }
 
 fn check(case: &Case, on: &Kernel, off: &Kernel) -> Result<(), String> {
@@ -291,15 +326,9 @@ fn outside(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<(),
     let entered = anchors.iter().rfind(|at| **at < region.begin).map_or(0, |at| *at);
     let left = anchors.iter().find(|at| **at > region.last).map_or(on.code.len(), |at| *at);
     let exit = (0..off.code.len()).find(|at| off.code[*at].is("EXIT")).unwrap_or(off.code.len());
-    let names = |kernel: &Kernel, range: Range<usize>, families: &[&str]| -> Vec<String> {
-        let found = kernel.of(families).into_iter().filter(|at| range.contains(at));
-        // On some targets ptxas puts instructions that are never executed before a copy.
-        let executed = found.filter(|at| kernel.code[*at].guard.as_deref() != Some("!PT"));
-        executed.map(|at| kernel.code[at].opcode.clone()).collect()
-    };
     for families in [&MEMORY[..], &BARRIERS[..]] {
         let (annotated, plain) =
-            (names(on, entered..left, families), names(off, 0..exit, families));
+            (opcodes(on, entered..left, families), opcodes(off, 0..exit, families));
         let differs = if case.is_loop {
             let set = |names: Vec<String>| BTreeSet::from_iter(names);
             set(annotated.clone()) != set(plain.clone())
@@ -322,11 +351,19 @@ fn outside(case: &Case, on: &Kernel, off: &Kernel, region: Region) -> Result<(),
     });
     match needless.map(|index| syncs[index]).collect::<Vec<_>>()[..] {
         [] => {}
-        [entry] if entry < region.begin && names(on, entered..entry, &MEMORY).is_empty() => {}
+        [entry] if entry < region.begin && opcodes(on, entered..entry, &MEMORY).is_empty() => {}
         _ => return Err(String::from("a WARPSYNC that no instruction needs")),
     }
     is_batched(case, on, entered..region.begin)?;
     is_batched(case, on, region.last + 1..left)
+}
+
+/// The opcodes of the families in a range, in the order of their addresses.
+fn opcodes(kernel: &Kernel, range: Range<usize>, families: &[&str]) -> Vec<String> {
+    let found = kernel.of(families).into_iter().filter(|at| range.contains(at));
+    // On some targets ptxas puts instructions that are never executed before a copy.
+    let executed = found.filter(|at| kernel.code[*at].guard.as_deref() != Some("!PT"));
+    executed.map(|at| kernel.code[at].opcode.clone()).collect()
 }
 
 /// All of a side's loads are issued before the first of them is waited for.

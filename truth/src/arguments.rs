@@ -42,6 +42,10 @@ pub struct RunArguments {
     #[arg(long, value_enum)]
     pub size: Option<Size>,
 
+    /// Seconds for which the test `boost` leaves the GPU idle [default: 12 on a GPU, 0 on the emulator]
+    #[arg(long, value_name = "SECONDS")]
+    pub idle: Option<u64>,
+
     /// Folder whose truth.jsonl is appended to
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub out: PathBuf,

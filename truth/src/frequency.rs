@@ -1,5 +1,10 @@
 //! Regions while the GPU's clock changes: other warps draw so much power for a while that it falls.
 
+mod boost;
+
+use std::time::Duration;
+
+pub(crate) use boost::{IDLE, boost};
 use profiler_host::{Backend, Profiler, Trace, launch};
 use serde_json::json;
 use truth_kernels::{
@@ -99,6 +104,33 @@ impl Moment {
             part: part.fold(0.0, f64::max),
         })
     }
+
+    /// Notes where the lengths of region `index` are off by more than the variant allows.
+    fn require(&self, variant: Variant, index: usize, report: &mut Report) {
+        report.require(!variant.has_limit || self.part <= PART_MAX, || {
+            format!(
+                "{}, region {index}: its length in ns is {:.3} % off (limit {} %)",
+                variant.name,
+                self.part * 1e2,
+                PART_MAX * 1e2
+            )
+        });
+    }
+
+    /// The columns of [`Moment::row`].
+    const HEAD: [&str; 7] =
+        ["region", "min MHz", "median", "max", "length off by ns", "off by %", "begin off by ns"];
+
+    /// A row of a table.
+    fn row(&self, index: usize) -> Vec<String> {
+        let mut row = vec![index.to_string()];
+        let mhz = self.mhz;
+        row.extend([mhz.min, mhz.median, mhz.max].map(|mhz| format!("{mhz:.1}")));
+        row.push(format!("{:.0}", self.error_ns.worst()));
+        row.push(format!("{:.4}", self.part * 1e2));
+        row.push(format!("{:.0}", self.begin_error_ns.worst()));
+        row
+    }
 }
 
 /// What the clock did: medians over the SMs.
@@ -119,9 +151,13 @@ impl Course {
         Some(Self { high: highest(&mhz[..lowest]), low, again: highest(&mhz[lowest..]) })
     }
 
+    fn highest(&self) -> f64 {
+        self.high.max(self.again)
+    }
+
     /// Whether it changed by so much that a comparison of times means something.
     fn has_changed(&self) -> bool {
-        self.low <= (1.0 - CHANGE_MIN) * self.high.max(self.again)
+        self.low <= (1.0 - CHANGE_MIN) * self.highest()
     }
 
     fn said(&self) -> String {
@@ -132,7 +168,7 @@ impl Course {
             format!(
                 "no change was provoked: the clock stayed within {low:.0} and {:.0} MHz, so that \
                  this says nothing of a clock that changes",
-                high.max(*again)
+                self.highest()
             )
         }
     }
@@ -148,7 +184,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     unsafe { launch!(run.backend, fill<<<grid, FILLING_THREADS>>>(lines_out, amount.lines)) }?;
     for variant in VARIANTS {
         let name = variant.name;
-        let (trace, warps, load) = measure(run, &amount, variant, lines.as_ptr().cast())?;
+        let (trace, warps, load) =
+            measure(run, &amount, variant, lines.as_ptr().cast(), Duration::ZERO)?;
         report.say(&format!("\n{name}"));
         report.diagnostics(name, &trace)?;
         let mut moments = Vec::new();
@@ -165,13 +202,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                     "error_part": moment.part,
                 }),
             )?;
-            report.require(!variant.has_limit || moment.part <= PART_MAX, || {
-                format!(
-                    "{name}, region {index}: its length in ns is {:.3} % off (limit {} %)",
-                    moment.part * 1e2,
-                    PART_MAX * 1e2
-                )
-            });
+            moment.require(variant, index, report);
             moments.push(moment);
         }
         let medians: Vec<f64> = moments.iter().map(|moment| moment.mhz.median).collect();
@@ -224,28 +255,9 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
             .iter()
             .enumerate()
             .step_by(moments.len().div_ceil(ROWS))
-            .map(|(index, moment)| {
-                let mut row = vec![index.to_string()];
-                let mhz = moment.mhz;
-                row.extend([mhz.min, mhz.median, mhz.max].map(|mhz| format!("{mhz:.1}")));
-                row.push(format!("{:.0}", moment.error_ns.worst()));
-                row.push(format!("{:.4}", moment.part * 1e2));
-                row.push(format!("{:.0}", moment.begin_error_ns.worst()));
-                row
-            })
+            .map(|(index, moment)| moment.row(index))
             .collect();
-        report.table(
-            &[
-                "region",
-                "min MHz",
-                "median",
-                "max",
-                "length off by ns",
-                "off by %",
-                "begin off by ns",
-            ],
-            &rows,
-        );
+        report.table(&Moment::HEAD, &rows);
     }
     Ok(())
 }
@@ -257,12 +269,13 @@ struct Load {
     bytes: f64,
 }
 
-/// One launch over all SMs; the regions of each block's first warp, and what the others did.
+/// One launch over all SMs after a pause; the regions of each block's first warp, and what the others did.
 fn measure(
     run: &Run,
     amount: &Amount,
     variant: Variant,
     lines: *const Line,
+    pause: Duration,
 ) -> Result<(Trace, Vec<Vec<Found>>, Load), Failure> {
     let (grid, threads, count) = (run.sm_count(), amount.threads, amount.regions);
     let [load_begin_ns, load_end_ns] = amount.load_ns;
@@ -280,6 +293,8 @@ fn measure(
         .for_grid(grid, threads, 1)?
         .build()?;
     let mut session = backend.session(&profiler)?;
+    // Behind the session, which runs a kernel of its own when it begins.
+    std::thread::sleep(pause);
     // SAFETY: three times are there, so many readings for each block, lines as the caller says, and
     // a pair for each thread.
     unsafe {

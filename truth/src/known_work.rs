@@ -6,7 +6,7 @@ use std::fmt;
 use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits, Warp};
 use profiler_host::{Profiler, Shape, Trace};
 use serde_json::json;
-use truth_kernels::{KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WHEN_THREAD};
+use truth_kernels::{KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WAIT, WHEN_THREAD};
 
 use crate::{Failure, Report, Run, Summary};
 
@@ -14,7 +14,8 @@ const GRID: u32 = 2;
 const BLOCK: u32 = 128;
 const THREADS: usize = (GRID * BLOCK) as usize;
 const DEPTHS: [u32; 4] = [1, 2, 4, 8];
-const FORMS: [(&str, u32); 3] = [("range", RANGE), ("token", TOKEN), ("value", VALUE)];
+const FORMS: [(&str, u32); 4] =
+    [("range", RANGE), ("token", TOKEN), ("value", VALUE), ("wait", WAIT)];
 /// Requested lengths of the spins in cycles, and how often each is repeated.
 const SMALL: [(u64, u32); 2] = [(64, 3), (1000, 3)];
 const FULL: [(u64, u32); 8] = [

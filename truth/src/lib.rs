@@ -17,6 +17,8 @@ mod report;
 mod schedule;
 mod statistics;
 
+use std::time::Duration;
+
 use profiler_host::{Backend, include_ptx};
 
 pub use arguments::{Arguments, Command, RunArguments, Size};
@@ -40,7 +42,7 @@ pub struct Test {
 }
 
 /// All tests.
-pub const TESTS: [Test; 8] = [
+pub const TESTS: [Test; 9] = [
     Test {
         name: "known-work",
         purpose: "regions of known length, by every strategy, clock and form, nested up to 8 deep",
@@ -67,6 +69,11 @@ pub const TESTS: [Test; 8] = [
         run: frequency::run,
     },
     Test {
+        name: "boost",
+        purpose: "regions of 0.1 ms from the begin of a kernel on, before which the GPU was idle",
+        run: frequency::boost,
+    },
+    Test {
         name: "density",
         purpose: "regions beside more and beside fewer others",
         run: density::run,
@@ -84,6 +91,8 @@ pub const TESTS: [Test; 8] = [
 pub struct Run {
     backend: Backend,
     size: Size,
+    /// How long the GPU is left idle before the kernel of the test that is about that.
+    idle: Duration,
 }
 
 impl Run {
@@ -95,7 +104,9 @@ impl Run {
     pub fn new(arguments: &RunArguments) -> Result<Self, Failure> {
         let backend = Backend::choose(arguments.backend, PTX)?;
         let default = if backend.is_gpu() { Size::Full } else { Size::Small };
-        Ok(Self { backend, size: arguments.size.unwrap_or(default) })
+        let idle = if backend.is_gpu() { frequency::IDLE } else { Duration::ZERO };
+        let idle = arguments.idle.map_or(idle, Duration::from_secs);
+        Ok(Self { backend, size: arguments.size.unwrap_or(default), idle })
     }
 
     /// Where the kernels run.

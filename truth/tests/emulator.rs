@@ -60,8 +60,8 @@ fn known_work() {
         assert!(is_length || is_order, "{broken}\n{printed}");
     }
     let cases = of_kind(&lines, "case");
-    // 7 strategies, 2 clocks, 3 forms, 2 lengths, 1 + 2 + 4 + 8 levels.
-    assert_eq!(cases.len(), 7 * 2 * 3 * 2 * 15);
+    // 7 strategies, 2 clocks, 4 forms, 2 lengths, 1 + 2 + 4 + 8 levels.
+    assert_eq!(cases.len(), 7 * 2 * 4 * 2 * 15);
     for case in cases {
         let recorders = match case["strategy"].as_str().expect("text") {
             "block" | "when" | "warp_group" | "warp(1)" => 2,
@@ -153,6 +153,23 @@ fn frequency() {
             assert!(variant[load].as_f64().expect("a number") > 0.0, "{variant}");
         }
     }
+}
+
+#[test]
+fn boost() {
+    let (holds, printed, lines) = run("boost");
+    assert!(holds, "{printed}");
+    assert_eq!(printed.matches("no change was provoked").count(), 1, "{printed}");
+    let regions = of_kind(&lines, "region");
+    assert_eq!(regions.len(), 14);
+    for region in regions {
+        assert!((region["mhz"].as_f64().expect("a number") - 2000.0).abs() < 20.0, "{region}");
+        assert!(region["error_part"].as_f64().expect("a number") < 0.005, "{region}");
+    }
+    let [found] = of_kind(&lines, "boost")[..] else { panic!("one course") };
+    assert_eq!((&found["has_changed"], &found["idle_seconds"]), (&false.into(), &0.0.into()));
+    let mhz = |name: &str| found[name].as_f64().expect("a number");
+    assert!(mhz("mhz_low") <= mhz("mhz_first") && mhz("mhz_first") <= mhz("mhz_high"), "{found}");
 }
 
 #[test]

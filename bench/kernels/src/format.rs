@@ -49,6 +49,49 @@ pub const fn unpack_short(word: u64) -> (u32, u32, u32) {
     (high >> 16, word as u32, (word as u32).wrapping_add(high & 0xffff))
 }
 
+/// The longest duration that fits the one word of a record that may have two.
+pub const FITS_MAX: u64 = 0xffff;
+/// The record has two words.
+const LONG: u32 = 1 << 31;
+
+/// What the upper half of the first word of a record is that may have two, but for the duration, which is
+/// added: its lower half, of 16 bits, where one word is all, and its upper half in front of another word,
+/// which is the end. 15 bits of a region's number; the lower half of the word is that of the begin.
+#[must_use]
+#[inline(always)]
+pub const fn escape_tag(region: u32, is_long: bool) -> u32 {
+    if is_long { LONG | region << 16 } else { region << 16 }
+}
+
+/// The words of a record that may have two; the second is absent where the first says so.
+#[must_use]
+pub const fn pack_escaping(region: u32, start: u64, end: u64, fits_max: u64) -> (u64, Option<u64>) {
+    let duration = end.wrapping_sub(start);
+    let is_long = duration > fits_max;
+    let half = if is_long { duration >> 32 } else { duration } as u32;
+    let upper = escape_tag(region, is_long) + half;
+    (start & 0xffff_ffff | (upper as u64) << 32, if is_long { Some(end) } else { None })
+}
+
+/// Whether the first word of a record is followed by another one.
+#[must_use]
+pub const fn is_long(word: u64) -> bool {
+    (word >> 32) as u32 & LONG != 0
+}
+
+/// Region, the lower half of its begin and its duration, by the words of a record that may have two; the
+/// second is asked for where [`is_long`].
+#[must_use]
+pub const fn unpack_escaping(word: u64, second: u64) -> (u32, u32, u64) {
+    let (start, upper) = (word as u32, (word >> 32) as u32);
+    let duration = if is_long(word) {
+        ((upper & 0xffff) as u64) << 32 | (second as u32).wrapping_sub(start) as u64
+    } else {
+        (upper & 0xffff) as u64
+    };
+    (upper >> 16 & 0x7fff, start, duration)
+}
+
 /// A region in 8 bytes: 32 bits of its begin, 24 of its duration, 8 of its number.
 #[must_use]
 #[inline(always)]

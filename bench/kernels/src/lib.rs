@@ -1,8 +1,8 @@
 //! Kernels that measure what one recorded region costs.
 //!
 //! All are one template (`template`), made anew for each *scheme*: the profiler's own macros
-//! (`ours`), other forms of a record (`forms`, and `hopper` for those that sm_90 brought), and the way
-//! that other profilers record (`peers`).
+//! (`ours`), other forms of a record (`forms`, `escape` for one of two sizes, and `hopper` for those that
+//! sm_90 brought), and the way that other profilers record (`peers`).
 //! `launch` has kernels for what entering and leaving a profiled kernel costs.
 //!
 //! They are about machine code, so there are no CPU twins: on the host this crate is what the
@@ -18,6 +18,11 @@ compile_error!("the kernels of `hopper` are a module of their own: leave out the
 
 pub mod format;
 
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
+))]
+mod escape;
 #[cfg(all(target_arch = "nvptx64", not(any(feature = "host-buffer", feature = "combinations"))))]
 #[cfg_attr(feature = "hopper", allow(dead_code, unused_imports, reason = "it is for all kernels"))]
 mod forms;

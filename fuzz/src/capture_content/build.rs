@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    AnnotationEffect, Capture, CaptureArray, CaptureEnd, DeviceInfo, ModuleCapture, ObserverEffect,
-    RecordCost, RegionCycles, RegionEffect, RegionLengths, Value,
+    AnnotationEffect, Capture, CaptureArray, CaptureEnd, DeviceInfo, KernelResources,
+    ModuleCapture, ObserverEffect, RecordCost, RegionCycles, RegionEffect, RegionLengths,
+    ResourceEffect, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
 use profiler_wire::header::Clock;
@@ -235,7 +236,23 @@ impl Content {
             observer_effect: self.cost.map(|(without_ns, with_ns)| ObserverEffect {
                 without_ns,
                 with_ns,
-                annotations: Some(AnnotationEffect { without_ns: with_ns, with_ns: without_ns }),
+                annotations: Some(AnnotationEffect {
+                    without_ns: with_ns,
+                    with_ns: without_ns,
+                    kernels: vec![ResourceEffect {
+                        kernel: self.name.clone(),
+                        block: [self.sm_count, 1, 1],
+                        dynamic_shared_bytes: self.sm_count,
+                        without: KernelResources {
+                            blocks_per_sm: self.sm_count / 2,
+                            ..KernelResources::default()
+                        },
+                        with: KernelResources {
+                            registers: self.sm_count,
+                            ..KernelResources::default()
+                        },
+                    }],
+                }),
                 regions: vec![RegionEffect {
                     name: self.name.clone(),
                     full: RegionLengths {

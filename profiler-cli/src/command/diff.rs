@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::diff::{
     Diff, DiffOptions, DiffSide, Measure, Outcome, Threshold, ThresholdReport, Unit,
 };
-use profiler_trace::{Diagnostics, GroupBy, StatsQuery};
+use profiler_trace::{Diagnostics, GroupBy, StatsQuery, WarpSource};
 use serde_json::Value;
 
 use crate::arguments::{File, ReadingArguments};
@@ -207,11 +207,15 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let mut side = |name: &'static str, one: &Option<File>, several: &[File]| {
         let mut side = DiffSide::new(&options).map_err(|error| Error::new(error.to_string()))?;
         for file in one.iter().chain(several) {
-            let trace = load::trace(file, arguments.reading, console)?;
+            let read = load::capture(file, arguments.reading, console)?.capture;
+            let decoder = load::decoder(&read, arguments.reading);
+            let trace = load::streamed(&decoder, console);
             let capture = file.input_name().to_string();
-            console.diagnostics_of(&format!("side {name}, {capture}"), &trace.diagnostics);
+            let odd = &trace.outline().diagnostics;
+            console.diagnostics_of(&format!("side {name}, {capture}"), odd);
             console.work("gathering", "warps", |_| side.add(&trace));
-            found.push(Found { side: name, capture, diagnostics: trace.diagnostics });
+            let diagnostics = trace.into_outline().diagnostics;
+            found.push(Found { side: name, capture, diagnostics });
         }
         Ok(side)
     };

@@ -6,7 +6,7 @@ mod options;
 use clap::{Args, ValueHint};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use profiler_trace::{Decoder, Diagnostics};
+use profiler_trace::Diagnostics;
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
@@ -74,10 +74,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
-    let mut decoder = Decoder::new(&capture);
-    if input.reading.subtract_cost {
-        decoder = decoder.subtract_record_cost();
-    }
+    let decoder = load::decoder(&capture, input.reading);
     let mut diagnostics = Diagnostics::default();
     let written = output::write(output, content, &[&input.capture], console, |writer| {
         if !is_gzip {

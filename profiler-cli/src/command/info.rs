@@ -143,6 +143,9 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
         lines.add("cost", &format!("{line}, {more:+.1} %"));
         if let Some(annotations) = &effect.annotations {
             lines.add("cost", &annotations.to_string());
+            for kernel in &annotations.kernels {
+                lines.add("cost", &kernel.to_string());
+            }
         }
         for region in &effect.regions {
             lines.add("cost", &region.to_string());

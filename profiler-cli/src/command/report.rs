@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueHint};
 use profiler_report::{ReportOptions, write_html};
+use profiler_trace::WarpSource;
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
@@ -45,10 +46,13 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     refuse_other_formats(&arguments.output)?;
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
-    let trace = load::trace(&input.capture, input.reading, console)?;
-    console.diagnostics(&trace.diagnostics);
+    let capture = load::capture(&input.capture, input.reading, console)?.capture;
+    let decoder = load::decoder(&capture, input.reading);
+    let trace = load::streamed(&decoder, console);
+    let outline = trace.outline();
+    console.diagnostics(&outline.diagnostics);
     let window = match arguments.window {
-        Some(window) => window.on_launches(&trace, 0..trace.launches.len())?,
+        Some(window) => window.on_launches(outline, 0..outline.launches.len())?,
         None => None,
     };
     let options = ReportOptions {

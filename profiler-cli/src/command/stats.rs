@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum, ValueHint};
-use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp};
+use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp, WarpSource};
 
 use crate::arguments::{CaptureArguments, File};
 use crate::console::Console;
@@ -131,13 +131,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
     output::check(output, Content::Text, &[capture])?;
-    let trace = load::trace(capture, arguments.input.reading, console)?;
-    let stats = if arguments.show.contains(&Show::Regions) {
-        let query = arguments.filters.query(&trace)?;
-        let query = query.by(arguments.by.unwrap_or(By::Site).into());
-        Some(console.work("gathering statistics", "warps", |_| trace.stats_of(&query)))
+    let reading = arguments.input.reading;
+    let read = load::capture(capture, reading, console)?.capture;
+    // What is about whole launches goes to and fro in them; of regions alone no trace is needed.
+    let (stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
+        let decoder = load::decoder(&read, reading);
+        let trace = load::streamed(&decoder, console);
+        (arguments.stats(&trace, console)?, trace.into_outline())
     } else {
-        None
+        let trace = load::decoded(read, reading, console);
+        (arguments.stats(&trace, console)?, trace)
     };
     if stats.is_none() || format == Format::Csv {
         // Where the output has no place for them.
@@ -202,6 +205,15 @@ fn tables<T: fmt::Display>(
 }
 
 impl Arguments {
+    /// The regions, where they are to be shown.
+    fn stats(&self, trace: &impl WarpSource, console: &Console) -> Result<Option<Stats>, Error> {
+        if !self.show.contains(&Show::Regions) {
+            return Ok(None);
+        }
+        let query = self.filters.query(trace.outline())?.by(self.by.unwrap_or(By::Site).into());
+        Ok(Some(console.work("gathering statistics", "warps", |_| trace.stats_of(&query))))
+    }
+
     /// How to show it: as was said, or as the name of the output says.
     fn format(&self) -> Format {
         let path = self.output.as_ref().and_then(File::path);

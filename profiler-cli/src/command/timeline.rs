@@ -8,7 +8,7 @@ mod rows;
 use std::ops::RangeInclusive;
 
 use clap::Args;
-use profiler_trace::{Launch, Progress, Trace};
+use profiler_trace::{Launch, Progress, Trace, WarpSource};
 
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
@@ -75,30 +75,34 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let trace = load::trace(&arguments.input.capture, arguments.input.reading, console)?;
+    let input = &arguments.input;
+    let capture = load::capture(&input.capture, input.reading, console)?.capture;
+    let decoder = load::decoder(&capture, input.reading);
+    let source = load::streamed(&decoder, console);
+    let trace = source.outline();
     console.diagnostics(&trace.diagnostics);
-    let launch = launch(&trace, arguments.launch)?;
+    let launch = launch(trace, arguments.launch)?;
     let length_ns = launch.end_ns - launch.start_ns;
     let window = match arguments.window {
         Some(window) => window.on(length_ns, "the launch")?,
         // A launch of no length has a moment to show.
         None => (0.0, length_ns.max(1.0)),
     };
-    let selected = rows::select(&trace, launch, |warp| arguments.warps.takes(warp));
+    let selected = rows::select(trace, launch, |warp| arguments.warps.takes(warp));
     if selected.is_empty() {
         return Err(Error::new(format!("launch {} has no such warp", arguments.launch))
             .with_cure("choose others by --sm, --block and --warp"));
     }
-    let (kind, rows) = rows::arrange(&trace, launch, &selected, arguments.by, arguments.rows);
+    let (kind, rows) = rows::arrange(trace, launch, &selected, arguments.by, arguments.rows);
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
-    let busy = host::busy(&trace, start_ns..end_ns, arguments.rows as usize);
+    let busy = host::busy(trace, start_ns..end_ns, arguments.rows as usize);
     let labels = rows.iter().map(|row| row.label.as_str());
     let label_width = rows::label_width(labels.chain(busy.labels()));
     let columns = width(arguments).saturating_sub(label_width + 1).max(1);
     let depth = arguments.depth.unwrap_or(u16::MAX);
     let view = cells::View { start_ns, end_ns, columns, depth };
     let drawing = draw::Drawing {
-        trace: &trace,
+        trace,
         launch_index: arguments.launch,
         launch,
         window,
@@ -106,9 +110,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         columns,
         label_width,
         warps_a_row: rows.iter().map(|row| row.warps.len()).max().unwrap_or(0),
-        host: busy.draw(&trace, &view, launch.start_ns),
+        host: busy.draw(trace, &view, launch.start_ns),
         rows: {
-            let filled = |row: rows::Row| (row.label, view.fill(&trace, &row.warps));
+            let filled = |row: rows::Row| (row.label, view.fill(&source, &row.warps));
             console.work("drawing", "rows", |_| {
                 Progress::expect(rows.len());
                 Progress::each(rows).map(filled).collect()

@@ -10,12 +10,12 @@ use cust::event::{Event, EventFlags};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{CUfunction, CUfunction_attribute as Attribute};
-use profiler_trace::DeviceInfo;
+use profiler_trace::{DeviceInfo, KernelResources};
 
 use crate::error::Error;
 use crate::gpu::driver::{self, DeviceMemory, check_cust};
 use crate::gpu::{ModuleSession, function};
-use crate::launch::{Kernel, Shape};
+use crate::launch::{Extent, Kernel, Shape};
 use crate::options::Options;
 
 /// Shared memory that a block gets unasked, static and dynamic together
@@ -25,7 +25,7 @@ const SHARED_BYTES_UNASKED: u32 = 48 * 1024;
 /// A GPU with one module and one stream. The context is the last field: it is dropped last.
 #[derive(Debug)]
 pub(crate) struct Gpu {
-    functions: RefCell<HashMap<&'static str, Loaded>>,
+    functions: RefCell<HashMap<String, Loaded>>,
     stream: Stream,
     module: Module,
     ptx: &'static str,
@@ -102,8 +102,20 @@ impl Gpu {
         })
     }
 
+    /// What the kernel of this name takes of an SM, launched in such blocks.
+    pub(crate) fn resources(
+        &self,
+        name: &str,
+        block: Extent,
+        dynamic_shared_bytes: u32,
+    ) -> Result<KernelResources, Error> {
+        // Allowed as much as a launch would be: else no block fits.
+        let function = self.loaded(name, dynamic_shared_bytes)?;
+        driver::resources(function, block, dynamic_shared_bytes)
+    }
+
     /// The kernel, looked up once, and allowed as much dynamic shared memory.
-    fn loaded(&self, name: &'static str, dynamic_shared_bytes: u32) -> Result<CUfunction, Error> {
+    fn loaded(&self, name: &str, dynamic_shared_bytes: u32) -> Result<CUfunction, Error> {
         let mut functions = self.functions.borrow_mut();
         let loaded = match functions.get_mut(name) {
             Some(loaded) => loaded,
@@ -112,7 +124,7 @@ impl Gpu {
                 let attribute = Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
                 let static_shared = driver::function_attribute(function, attribute)?;
                 let static_shared_bytes = u32::try_from(static_shared).unwrap_or(0);
-                functions.entry(name).or_insert(Loaded {
+                functions.entry(name.to_owned()).or_insert(Loaded {
                     function,
                     dynamic_shared_limit: SHARED_BYTES_UNASKED.saturating_sub(static_shared_bytes),
                 })

@@ -12,10 +12,11 @@ use cust::sys::{
     CUfunction_attribute as FunctionAttribute, CUjit_option, CUmemorytype, CUmodule, CUresult,
     CUstream,
 };
-use profiler_trace::DeviceInfo;
+use profiler_trace::{DeviceInfo, KernelResources};
 
 use crate::arrays::{Memory, Rows};
 use crate::error::{CudaFailure, Error};
+use crate::launch::Extent;
 
 /// Names a result code as CUDA does.
 fn describe(code: CUresult) -> String {
@@ -267,6 +268,51 @@ pub(crate) fn function_attribute(
     let code = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, kernel) };
     check("reading an attribute of the kernel", code)?;
     Ok(value)
+}
+
+/// What a kernel takes of an SM in blocks of this shape.
+pub(crate) fn resources(
+    kernel: CUfunction,
+    block: Extent,
+    dynamic_shared_bytes: u32,
+) -> Result<KernelResources, Error> {
+    let attribute = |attribute| {
+        let value = function_attribute(kernel, attribute)?;
+        Ok::<u32, Error>(u32::try_from(value).unwrap_or(0))
+    };
+    let threads = block.0.into_iter().fold(1, u32::saturating_mul);
+    // Of blocks that no launch may have the driver need not say how many fit.
+    let is_refused = threads == 0
+        || threads > attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?
+        || dynamic_shared_bytes
+            > attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?;
+    Ok(KernelResources {
+        registers: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+        local_bytes: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        shared_bytes: attribute(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        blocks_per_sm: if is_refused {
+            0
+        } else {
+            blocks_per_sm(kernel, threads, dynamic_shared_bytes)?
+        },
+    })
+}
+
+/// How many blocks of so many threads fit an SM.
+fn blocks_per_sm(kernel: CUfunction, threads: u32, shared_bytes: u32) -> Result<u32, Error> {
+    let threads = c_int::try_from(threads).unwrap_or(c_int::MAX);
+    let mut blocks = 0;
+    // SAFETY: the pointer is to a live variable; the function is of a loaded module.
+    let code = unsafe {
+        sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &raw mut blocks,
+            kernel,
+            threads,
+            shared_bytes as usize,
+        )
+    };
+    check("asking how many blocks of the kernel fit an SM", code)?;
+    Ok(u32::try_from(blocks).unwrap_or(0))
 }
 
 /// Lets a kernel be launched with this much dynamic shared memory.

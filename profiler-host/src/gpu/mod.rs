@@ -4,7 +4,9 @@ mod attached;
 mod clock;
 pub(crate) mod driver;
 mod place;
+mod resources;
 mod session;
 
 pub(crate) use attached::{Attached, function};
+pub use resources::kernel_resources;
 pub use session::ModuleSession;

@@ -8,11 +8,10 @@ use profiler_wire::{Descriptor, WIRE_VERSION};
 use serde_json::{Value, json};
 
 use super::lost::slots_of;
-use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host};
-use crate::model::DeviceInfo;
-use crate::observer_effect::{
-    AnnotationEffect, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
+use super::{
+    Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, observer_effect,
 };
+use crate::model::DeviceInfo;
 use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
 
@@ -54,15 +53,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
         "record_cost": capture.record_cost.map(|cost| Value::Object(
             cost.elections().map(|(name, costs)| (name.to_owned(), encode_costs(costs))).into_iter().collect(),
         )),
-        "observer_effect": capture.observer_effect.as_ref().map(|effect| json!({
-            "without_ns": float(effect.without_ns),
-            "with_ns": float(effect.with_ns),
-            "annotations": effect.annotations.map(|annotations| json!({
-                "without_ns": float(annotations.without_ns),
-                "with_ns": float(annotations.with_ns),
-            })),
-            "regions": effect.regions.iter().map(encode_region_effect).collect::<Vec<_>>(),
-        })),
+        "observer_effect": capture.observer_effect.as_ref().map(observer_effect::encode),
         "end": match capture.end {
             CaptureEnd::Finished => json!({ "how": "finished" }),
             CaptureEnd::Running => json!({ "how": "running" }),
@@ -90,21 +81,6 @@ fn encode_module(module: &ModuleCapture) -> Value {
         },
         "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<serde_json::Map<_, _>>(),
     })
-}
-
-fn encode_region_effect(region: &RegionEffect) -> Value {
-    let lengths = |lengths: &RegionLengths| {
-        json!({
-            "count": lengths.count,
-            "median_ns": float(lengths.median_ns),
-            "p95_ns": float(lengths.p95_ns),
-            "cycles": lengths.cycles.map(|cycles| json!({
-                "median": float(cycles.median),
-                "p95": float(cycles.p95),
-            })),
-        })
-    };
-    json!({ "name": region.name, "full": lengths(&region.full), "half": lengths(&region.half) })
 }
 
 fn encode_costs(costs: &FormCosts) -> Value {
@@ -169,30 +145,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             .get("observer_effect")
             .ok()
             .and_then(|effect| effect.option())
-            .map(|effect| {
-                Ok::<_, String>(ObserverEffect {
-                    without_ns: effect.get("without_ns")?.f64()?,
-                    with_ns: effect.get("with_ns")?.f64()?,
-                    // Absent in older files.
-                    annotations: effect
-                        .get("annotations")
-                        .ok()
-                        .and_then(|annotations| annotations.option())
-                        .map(|annotations| {
-                            Ok::<_, String>(AnnotationEffect {
-                                without_ns: annotations.get("without_ns")?.f64()?,
-                                with_ns: annotations.get("with_ns")?.f64()?,
-                            })
-                        })
-                        .transpose()?,
-                    regions: effect
-                        .get("regions")
-                        .ok()
-                        .map(|regions| decode_region_effects(&regions))
-                        .transpose()?
-                        .unwrap_or_default(),
-                })
-            })
+            .map(|effect| observer_effect::decode(&effect))
             .transpose()?,
         // Not in the first files of this version.
         end: root.get("end").ok().map(|end| decode_end(&end)).transpose()?.unwrap_or_default(),
@@ -220,33 +173,6 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
         })
         .collect::<Result<_, _>>()?;
     Ok(Metadata { capture, bytes })
-}
-
-fn decode_region_effects(regions: &Member<'_>) -> Result<Vec<RegionEffect>, String> {
-    let region = |region: Member<'_>| {
-        let lengths = |name: &str| {
-            let lengths = region.get(name)?;
-            Ok::<_, String>(RegionLengths {
-                count: lengths.get("count")?.u64()?,
-                median_ns: lengths.get("median_ns")?.f64()?,
-                p95_ns: lengths.get("p95_ns")?.f64()?,
-                // Not in the first files of this version.
-                cycles: lengths
-                    .get("cycles")
-                    .ok()
-                    .and_then(|cycles| cycles.option())
-                    .map(|cycles| {
-                        let [median, p95] =
-                            [cycles.get("median")?.f64()?, cycles.get("p95")?.f64()?];
-                        Ok::<_, String>(RegionCycles { median, p95 })
-                    })
-                    .transpose()?,
-            })
-        };
-        let (full, half) = (lengths("full")?, lengths("half")?);
-        Ok(RegionEffect { name: region.get("name")?.string()?, full, half })
-    };
-    regions.array()?.into_iter().map(region).collect()
 }
 
 fn decode_end(end: &Member<'_>) -> Result<CaptureEnd, String> {

@@ -10,6 +10,7 @@ mod format;
 mod host;
 pub(crate) mod lost;
 mod metadata;
+mod observer_effect;
 mod read;
 mod sections;
 mod write;

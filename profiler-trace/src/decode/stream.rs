@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::launches::{self, Arranged};
+use super::regions::Raw;
 use super::{
     Scratch, SiteKinds, Slot, SlotSource, blank_warp, entry_and_exit, fit_clocks, note_lost,
     read_slots, threads, to_ns,
@@ -13,8 +14,9 @@ use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
 use crate::edges;
 use crate::host::HostTrace;
-use crate::model::{Launch, Region, Time, Trace, Warp};
+use crate::model::{Launch, Region, Time, Trace, Value, Warp};
 use crate::progress::Progress;
+use crate::source::StreamedTrace;
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
@@ -75,6 +77,9 @@ impl<'c> Decoder<'c> {
             CaptureEnd::Failed { code } => {
                 head.diagnostics.note_number(Kind::KernelFailed, code.into(), None);
             }
+        }
+        if let Some(effect) = &capture.observer_effect {
+            effect.note_in(&mut head.diagnostics);
         }
         let mut slots = Vec::new();
         for (index, module) in capture.modules.iter().enumerate() {
@@ -206,6 +211,13 @@ impl<'c> Decoder<'c> {
             trace.subtract_record_cost();
         }
         trace
+    }
+
+    /// A trace whose warps are decoded when they are asked for. Next to the capture it holds what
+    /// [`Decoder::outline`] returns, and the regions of one warp.
+    #[must_use]
+    pub fn streamed(&self) -> StreamedTrace<'_> {
+        StreamedTrace::new(self)
     }
 
     /// The trace but for the regions of its warps, which [`Warp::regions`] then lacks.
@@ -360,20 +372,32 @@ impl WarpRecords<'_> {
     pub fn regions(&self) -> impl ExactSizeIterator<Item = Region> {
         let mut to_ns = self.to_ns.clone();
         let values = self.scratch.recorded.values.as_slice();
-        self.scratch.regions().map(move |raw| {
-            // An open one has no end to convert.
-            let end = if raw.is_open() { raw.start } else { raw.end };
-            let [start_ns, end_ns] = to_ns.ns_of_two([raw.start, end]);
-            let start = Time { ticks: raw.start, ns: start_ns };
-            let end = (!raw.is_open()).then_some(Time { ticks: end, ns: end_ns });
-            raw.region(self.first_site, values, start, end)
-        })
+        self.scratch.regions().map(move |raw| self.region(raw, values, &mut to_ns))
+    }
+
+    /// A region in its place in time. It is part of the loop that asks for it: a call for each would
+    /// take longer than the rest.
+    #[inline(always)]
+    fn region(&self, raw: &Raw, values: &[Value], to_ns: &mut ToNs<'_>) -> Region {
+        // An open one has no end to convert.
+        let end = if raw.is_open() { raw.start } else { raw.end };
+        let [start_ns, end_ns] = to_ns.ns_of_two([raw.start, end]);
+        let start = Time { ticks: raw.start, ns: start_ns };
+        let end = (!raw.is_open()).then_some(Time { ticks: end, ns: end_ns });
+        raw.region(self.first_site, values, start, end)
     }
 
     /// The warp with its regions.
     #[must_use]
     pub fn to_warp(&self) -> Warp {
-        Warp { regions: self.regions().collect(), ..self.warp.clone() }
+        let mut to_ns = self.to_ns.clone();
+        let values = self.scratch.recorded.values.as_slice();
+        let raw = self.scratch.regions();
+        let mut regions = Vec::with_capacity(raw.len());
+        for raw in raw {
+            regions.push(self.region(raw, values, &mut to_ns));
+        }
+        Warp { regions, ..self.warp.clone() }
     }
 
     /// See [`Warp::last_ns`].
@@ -384,6 +408,7 @@ impl WarpRecords<'_> {
 }
 
 /// What a thread uses again for each warp.
+#[derive(Debug)]
 pub(crate) struct Memory {
     scratch: Scratch,
     warp: Warp,

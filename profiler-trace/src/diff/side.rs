@@ -10,6 +10,7 @@ use super::{Subject, TimeUnit};
 use crate::diagnostic::Severity;
 use crate::model::Trace;
 use crate::progress::Progress;
+use crate::source::WarpSource;
 use crate::stats::collect::{self, InTrace, Seen, Walk};
 
 /// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
@@ -127,12 +128,13 @@ impl DiffSide {
         &self.facts
     }
 
-    /// Adds a trace, of a capture of its own.
-    pub fn add(&mut self, trace: &Trace) {
+    /// Adds a trace, of a capture of its own: one in memory, or one that is streamed.
+    pub fn add(&mut self, trace: &impl WarpSource) {
+        let (source, trace) = (trace, trace.outline());
         Progress::expect(trace.warps.len());
         self.add_facts(trace);
         let places = self.add_launches(trace);
-        self.add_regions(trace, &places);
+        self.add_regions(source, &places);
         self.facts.captures += 1;
     }
 
@@ -192,9 +194,9 @@ impl DiffSide {
         places
     }
 
-    fn add_regions(&mut self, trace: &Trace, places: &[u32]) {
+    fn add_regions(&mut self, source: &impl WarpSource, places: &[u32]) {
         let (query, measure) = (self.options.query.clone(), self.options.measure);
-        let mut walk = Walk::new(trace, &query);
+        let mut walk = Walk::new(source, &query);
         let mut rows: Vec<Option<(bool, Durations)>> = Vec::new();
         walk.seen(|_, row, InTrace { warp, index }, seen| {
             if !query.takes_begin(collect::begin(warp, &seen)) {

@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
-use crate::export::source::Source;
 use crate::export::table::{Cell, write_csv, write_json};
 use crate::export::text;
 use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
+use crate::source::WarpSource;
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 2;
@@ -51,21 +51,13 @@ const COLUMNS: [&str; 33] = [
     "thread",
 ];
 
-pub(super) fn write_as_csv(
-    trace: &Trace,
-    source: &impl Source,
-    writer: &mut impl Write,
-) -> io::Result<()> {
+pub(super) fn write_as_csv(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
     write_csv(COLUMNS.map(Cell::from), writer)?;
-    rows(trace, source, |row| write_csv(row, writer))
+    rows(source, |row| write_csv(row, writer))
 }
 
-pub(super) fn write_as_json(
-    trace: &Trace,
-    source: &impl Source,
-    writer: &mut impl Write,
-) -> io::Result<()> {
-    rows(trace, source, |row| {
+pub(super) fn write_as_json(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
+    rows(source, |row| {
         write_json(&COLUMNS, row, writer)?;
         writer.write_all(b"\n")
     })
@@ -74,10 +66,10 @@ pub(super) fn write_as_json(
 type Row<'t> = [Cell<'t>; COLUMNS.len()];
 
 fn rows<'t>(
-    trace: &'t Trace,
-    source: &impl Source,
+    source: &'t impl WarpSource,
     mut write: impl FnMut(Row<'t>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let trace = source.outline();
     for (index, warp) in Progress::each(trace.warps.iter().enumerate()) {
         let Some(launch) = trace.launches.get(warp.launch) else { continue };
         let warp = &*source.warp(index);

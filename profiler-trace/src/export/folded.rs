@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::export::source::Source;
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale};
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::source::WarpSource;
 
 /// Whose stacks are told apart in folded stacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -52,11 +52,11 @@ impl StackGroup {
 }
 
 pub(super) fn write(
-    trace: &Trace,
-    source: &impl Source,
+    source: &impl WarpSource,
     group: StackGroup,
     writer: &mut impl Write,
 ) -> io::Result<()> {
+    let trace = source.outline();
     let mut lines = Lines { trace, written: HashMap::new(), stack: String::new() };
     let mut tree = Tree::default();
     let mut last: Option<&Warp> = None;

@@ -11,20 +11,16 @@ use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use serde_core::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::export::source::Source;
 use crate::export::stacks::{Lanes, Moment, PER_NS, Scale};
 use crate::export::text;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::source::WarpSource;
 use crate::stats::collect::may_record;
 
-pub(super) fn write(
-    trace: &Trace,
-    source: &impl Source,
-    writer: &mut impl Write,
-) -> io::Result<()> {
-    let profile = Profile::new(trace, source);
+pub(super) fn write(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
+    let profile = Profile::new(source);
     serde_json::to_writer(&mut *writer, &profile)?;
     writer.write_all(b"\n")
 }
@@ -37,19 +33,20 @@ struct Profile<'t> {
     normalized: Vec<f64>,
     /// Whether all records hold cycles.
     has_cycles: bool,
-    /// How many regions have no end.
-    open_regions: u64,
+    /// What is to be known of the trace.
+    notes: Vec<String>,
 }
 
 impl<'t> Profile<'t> {
-    fn new(trace: &'t Trace, source: &impl Source) -> Self {
+    fn new(source: &'t impl WarpSource) -> Self {
+        let trace = source.outline();
         let has_cycles = trace.warps.iter().all(|warp| warp.clock == Clock::Cycles);
         let mut profile = Self {
             trace,
             tree: Tree::default(),
             normalized: Vec::new(),
             has_cycles,
-            open_regions: source.open_regions(),
+            notes: text::summary(source),
         };
         let mut next = 0;
         for warps in trace.warps.chunk_by(|left, right| left.launch == right.launch) {
@@ -62,7 +59,7 @@ impl<'t> Profile<'t> {
         profile
     }
 
-    fn launch(&mut self, kernel: SiteIndex, warps: Range<usize>, source: &impl Source) {
+    fn launch(&mut self, kernel: SiteIndex, warps: Range<usize>, source: &impl WarpSource) {
         let mut of_launch = Tree::default();
         for index in Progress::each(warps.clone()) {
             let warp = &*source.warp(index);
@@ -245,7 +242,7 @@ impl Serialize for Devices<'_> {
             // In kHz, as proton writes it.
             facts.insert("clock_rate".to_owned(), (mhz * 1000.0).round().into());
         }
-        facts.insert("notes".to_owned(), text::summary(trace, profile.open_regions).into());
+        facts.insert("notes".to_owned(), profile.notes.as_slice().into());
         let mut map = serializer.serialize_map(Some(1))?;
         map.serialize_entry(profile.device_type(), &serde_json::json!({ "0": facts }))?;
         map.end()

@@ -5,7 +5,7 @@
 //! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
 //! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
 //! records of one warp (of one user track, where there are such) are held again. Regions are asked
-//! from a [`source`], warp by warp, so that a capture can be decoded while it is written.
+//! from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be decoded while it is written.
 
 mod arrows;
 mod chrome;
@@ -17,7 +17,6 @@ mod perfetto;
 mod proto;
 mod rows;
 mod sink;
-mod source;
 mod speedscope;
 mod stacks;
 pub(crate) mod table;
@@ -37,6 +36,7 @@ use crate::progress::Progress;
 pub use folded::StackGroup;
 pub(crate) use folded::push_frame;
 pub use speedscope::SpeedscopeOptions;
+pub(crate) use write::write_folded;
 
 /// How the tracks of a launch are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Trace {
     /// Those of the writer.
     pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
         Progress::expect(walk::PASSES * self.warps.len());
-        timeline::write_perfetto(self, self, writer, options)
+        timeline::write_perfetto(self, writer, options)
     }
 
     /// Writes a timeline as Chrome JSON, which Perfetto and chrome://tracing read.
@@ -122,6 +122,6 @@ impl Trace {
     /// Those of the writer.
     pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
         Progress::expect(walk::PASSES * self.warps.len());
-        timeline::write_chrome(self, self, writer, options)
+        timeline::write_chrome(self, writer, options)
     }
 }

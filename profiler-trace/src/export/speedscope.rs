@@ -8,13 +8,13 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use crate::export::rows::{Row, nest};
-use crate::export::source::Source;
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch, moment};
 use crate::export::text;
 use crate::export::walk::item;
 use crate::host::HostSpan;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::source::WarpSource;
 
 /// Which warps a speedscope file holds, beside what the host did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,11 @@ impl SpeedscopeOptions {
 }
 
 pub(super) fn write(
-    trace: &Trace,
-    source: &impl Source,
+    source: &impl WarpSource,
     options: &SpeedscopeOptions,
     writer: &mut impl Write,
 ) -> io::Result<()> {
+    let trace = source.outline();
     let all = trace.warps.len();
     let warps = options.warps(all);
     let mut name = text::device(&trace.device);

@@ -3,13 +3,12 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
-use super::source::Source as _;
-use crate::diagnostic::DiagnosticKind;
 use crate::model::{DeviceInfo, Launch, Trace, Warp};
 use crate::record_cost::FormCosts;
+use crate::source::WarpSource;
 
 /// An extent as people write it: `4`, `4x2`, `4x2x3`.
-fn extent(dim: Dim3) -> String {
+pub(crate) fn extent(dim: Dim3) -> String {
     match dim {
         [x, 1, 1] => format!("{x}"),
         [x, y, 1] => format!("{x}x{y}"),
@@ -91,30 +90,16 @@ pub(super) fn warp_facts(warp: &Warp, block: &str) -> String {
     facts
 }
 
-/// What a reader of the trace must know before all else, and what was odd: one line each. `open` regions
-/// have no end.
-pub(super) fn summary(trace: &Trace, open: u64) -> Vec<String> {
-    let mut lines = facts_with(trace, open);
-    lines.extend(trace.diagnostics.to_string().lines().map(str::to_owned));
+/// What a reader of the trace must know before all else, and what was odd: one line each.
+pub(super) fn summary(source: &impl WarpSource) -> Vec<String> {
+    let mut lines = facts(source);
+    lines.extend(source.outline().diagnostics.to_string().lines().map(str::to_owned));
     lines
 }
 
 /// What a reader of the trace must know before all else: one line each.
-pub(crate) fn facts(trace: &Trace) -> Vec<String> {
-    // Of an outline, which lacks regions, the diagnostics tell.
-    let is_outline = trace.warps.iter().all(|warp| warp.regions.is_empty());
-    facts_with(
-        trace,
-        if is_outline {
-            trace.diagnostics.count(DiagnosticKind::OpenRegion)
-        } else {
-            trace.open_regions()
-        },
-    )
-}
-
-/// The same, where it is known how many regions are open.
-fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
+pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
+    let (trace, open) = (source.outline(), source.open_regions());
     let mut lines = Vec::new();
     let info = &trace.device;
     let mut device = device(info);
@@ -193,9 +178,12 @@ fn facts_with(trace: &Trace, open: u64) -> Vec<String> {
             digits(effect.with_ns / 1e3),
             100.0 * effect.relative()
         ));
-        lines.extend(
-            effect.annotations.map(|annotations| format!("observer effect: {annotations}")),
-        );
+        if let Some(annotations) = &effect.annotations {
+            lines.push(format!("observer effect: {annotations}"));
+            lines.extend(
+                annotations.kernels.iter().map(|kernel| format!("observer effect: {kernel}")),
+            );
+        }
         lines.extend(effect.regions.iter().map(|region| format!("observer effect: {region}")));
     }
     lines
@@ -227,11 +215,21 @@ pub(crate) fn digits(value: f64) -> String {
 mod tests {
     use super::facts;
     use crate::model::Trace;
-    use crate::observer_effect::{AnnotationEffect, ObserverEffect, RegionEffect, RegionLengths};
+    use crate::observer_effect::{
+        AnnotationEffect, KernelResources, ObserverEffect, RegionEffect, RegionLengths,
+        ResourceEffect,
+    };
 
     #[test]
     fn the_observer_effect_is_among_the_facts() {
-        let annotations = AnnotationEffect { without_ns: 303_300.0, with_ns: 303_400.0 };
+        let kernels = vec![ResourceEffect {
+            kernel: "gemm".to_owned(),
+            block: [256, 1, 1],
+            without: KernelResources { registers: 38, blocks_per_sm: 6, ..Default::default() },
+            with: KernelResources { registers: 40, blocks_per_sm: 6, ..Default::default() },
+            ..ResourceEffect::default()
+        }];
+        let annotations = AnnotationEffect { without_ns: 303_300.0, with_ns: 303_400.0, kernels };
         let mut effect = ObserverEffect {
             without_ns: 303_400.0,
             with_ns: 309_200.0,
@@ -249,6 +247,9 @@ mod tests {
         assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
         let line = "observer effect: without a session the kernel takes 303.4 µs, and 303.3 µs \
                     compiled without annotations, +0.03 %";
+        assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
+        let line = "observer effect: `gemm`, block 256: 40 registers and 6 blocks an SM with \
+                    annotations, 38 and 6 without";
         assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
         let line = "observer effect: beside half of the regions, `mma` lasts 790 ns (median; 95th \
                     percentile 1012), beside all of them 812 (1030), +2.8 %";

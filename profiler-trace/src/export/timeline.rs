@@ -5,18 +5,18 @@ use std::io::{self, BufWriter, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::source::{Source, Streamed};
 use super::{ExportOptions, chrome, perfetto, walk};
 use crate::decode::Decoder;
 use crate::diagnostic::Diagnostics;
-use crate::model::Trace;
+use crate::source::WarpSource;
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl Decoder<'_> {
-    /// Writes what [`Trace::write_perfetto_to`] writes, and decodes warps as it goes. Returns what was
-    /// lost or odd in the capture, [`Trace::diagnostics`].
+    /// Writes what [`Trace::write_perfetto_to`](crate::Trace::write_perfetto_to) writes, and decodes
+    /// warps as it goes. Returns what was lost or odd in the capture,
+    /// [`Trace::diagnostics`](crate::Trace::diagnostics).
     ///
     /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp
     /// and, where kernels chose tracks by number, those of one such track.
@@ -29,12 +29,11 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        let source = Streamed::new(self, walk::PASSES * self.warp_count());
-        write_perfetto(&source.outline, &source, writer, options)?;
-        Ok(source.outline.diagnostics)
+        self.write(walk::PASSES * self.warp_count(), |trace| write_perfetto(trace, writer, options))
     }
 
-    /// Writes what [`Trace::write_chrome_to`] writes, in the way of [`Decoder::write_perfetto_to`].
+    /// Writes what [`Trace::write_chrome_to`](crate::Trace::write_chrome_to) writes, in the way of
+    /// [`Decoder::write_perfetto_to`].
     ///
     /// # Errors
     ///
@@ -44,33 +43,29 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        let source = Streamed::new(self, walk::PASSES * self.warp_count());
-        write_chrome(&source.outline, &source, writer, options)?;
-        Ok(source.outline.diagnostics)
+        self.write(walk::PASSES * self.warp_count(), |trace| write_chrome(trace, writer, options))
     }
 }
 
 pub(super) fn write_perfetto(
-    trace: &Trace,
-    source: &impl Source,
+    source: &impl WarpSource,
     writer: impl Write,
     options: &ExportOptions,
 ) -> io::Result<()> {
     buffered(writer, options, |writer| {
-        let mut sink = perfetto::Perfetto::new(trace, writer)?;
-        walk::walk(trace, source, options, &mut sink)
+        let mut sink = perfetto::Perfetto::new(source.outline(), writer)?;
+        walk::walk(source, options, &mut sink)
     })
 }
 
 pub(super) fn write_chrome(
-    trace: &Trace,
-    source: &impl Source,
+    source: &impl WarpSource,
     writer: impl Write,
     options: &ExportOptions,
 ) -> io::Result<()> {
     buffered(writer, options, |writer| {
-        let mut sink = chrome::Chrome::new(trace, writer)?;
-        walk::walk(trace, source, options, &mut sink)?;
+        let mut sink = chrome::Chrome::new(source.outline(), writer)?;
+        walk::walk(source, options, &mut sink)?;
         sink.finish()
     })
 }

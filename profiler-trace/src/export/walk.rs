@@ -9,11 +9,11 @@ use std::io;
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Item, Row, nest, pack};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::export::source::Source;
 use crate::export::{ExportOptions, Grouping, text};
 use crate::host::HostSpan;
 use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
+use crate::source::WarpSource;
 use host::Calls;
 use survey::Survey;
 
@@ -33,16 +33,16 @@ enum What<'t> {
 
 /// Puts the whole trace into a sink.
 pub(super) fn walk(
-    trace: &Trace,
-    source: &impl Source,
+    source: &impl WarpSource,
     options: &ExportOptions,
     sink: &mut impl Sink,
 ) -> io::Result<()> {
+    let trace = source.outline();
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
     let calls = Calls::new(trace, &axis);
     let mut walk = Walk { trace, source, options, arrows, calls, axis, tracks: 0 };
-    let summary = text::summary(trace, source.open_regions());
+    let summary = text::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
     for (index, launch) in trace.launches.iter().enumerate() {
@@ -93,7 +93,7 @@ impl Node {
     }
 }
 
-impl<'t, S: Source> Walk<'t, S> {
+impl<'t, S: WarpSource> Walk<'t, S> {
     /// Declares a track below another, or below the process (whose own node has id 0).
     fn track(
         &mut self,

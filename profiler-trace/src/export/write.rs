@@ -2,12 +2,12 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::source::Streamed;
 use super::{SpeedscopeOptions, StackGroup, events, folded, hatchet, speedscope};
 use crate::decode::Decoder;
 use crate::diagnostic::Diagnostics;
 use crate::model::Trace;
 use crate::progress::Progress;
+use crate::source::{StreamedTrace, WarpSource};
 
 impl Trace {
     /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
@@ -38,8 +38,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
-        Progress::expect(self.warps.len());
-        buffered(writer, |writer| folded::write(self, self, group, writer))
+        WarpSource::write_folded_to(self, writer, group)
     }
 
     /// Writes a profile in the literal format of Hatchet, which Triton's `proton-viewer` reads
@@ -63,7 +62,7 @@ impl Trace {
     /// Those of the writer.
     pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<()> {
         Progress::expect(self.warps.len());
-        buffered(writer, |writer| hatchet::write(self, self, writer))
+        buffered(writer, |writer| hatchet::write(self, writer))
     }
 
     /// Writes a file for <https://www.speedscope.app>: for every thread of the host, and for every
@@ -83,7 +82,7 @@ impl Trace {
         options: &SpeedscopeOptions,
     ) -> io::Result<()> {
         Progress::expect(options.warps(self.warps.len()).len());
-        buffered(writer, |writer| speedscope::write(self, self, options, writer))
+        buffered(writer, |writer| speedscope::write(self, options, writer))
     }
 
     /// Writes a row for every kernel of a warp, every region, every mark, and everything that the
@@ -98,7 +97,7 @@ impl Trace {
     /// Those of the writer.
     pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<()> {
         Progress::expect(self.warps.len());
-        buffered(writer, |writer| events::write_as_csv(self, self, writer))
+        buffered(writer, |writer| events::write_as_csv(self, writer))
     }
 
     /// Writes the rows of [`Trace::write_events_csv_to`] as lines of JSON: an object each, whose keys
@@ -111,7 +110,7 @@ impl Trace {
     /// Those of the writer.
     pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<()> {
         Progress::expect(self.warps.len());
-        buffered(writer, |writer| events::write_as_json(self, self, writer))
+        buffered(writer, |writer| events::write_as_json(self, writer))
     }
 }
 
@@ -130,9 +129,7 @@ impl Decoder<'_> {
         writer: impl Write,
         group: StackGroup,
     ) -> io::Result<Diagnostics> {
-        self.streamed(writer, self.warp_count(), |source, writer| {
-            folded::write(&source.outline, source, group, writer)
-        })
+        self.write(self.warp_count(), |trace| write_folded(trace, writer, group))
     }
 
     /// Writes what [`Trace::write_hatchet_to`] writes, in the way of [`Decoder::write_folded_to`]. The
@@ -142,8 +139,8 @@ impl Decoder<'_> {
     ///
     /// Those of the writer.
     pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.streamed(writer, self.warp_count(), |source, writer| {
-            hatchet::write(&source.outline, source, writer)
+        self.write(self.warp_count(), |trace| {
+            buffered(writer, |writer| hatchet::write(trace, writer))
         })
     }
 
@@ -158,8 +155,8 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &SpeedscopeOptions,
     ) -> io::Result<Diagnostics> {
-        self.streamed(writer, options.warps(self.warp_count()).len(), |source, writer| {
-            speedscope::write(&source.outline, source, options, writer)
+        self.write(options.warps(self.warp_count()).len(), |trace| {
+            buffered(writer, |writer| speedscope::write(trace, options, writer))
         })
     }
 
@@ -170,8 +167,8 @@ impl Decoder<'_> {
     ///
     /// Those of the writer.
     pub fn write_events_csv_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.streamed(writer, self.warp_count(), |source, writer| {
-            events::write_as_csv(&source.outline, source, writer)
+        self.write(self.warp_count(), |trace| {
+            buffered(writer, |writer| events::write_as_csv(trace, writer))
         })
     }
 
@@ -182,22 +179,32 @@ impl Decoder<'_> {
     ///
     /// Those of the writer.
     pub fn write_events_json_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
-        self.streamed(writer, self.warp_count(), |source, writer| {
-            events::write_as_json(&source.outline, source, writer)
+        self.write(self.warp_count(), |trace| {
+            buffered(writer, |writer| events::write_as_json(trace, writer))
         })
     }
 
-    /// Lets `write` go through so many warps.
-    fn streamed<W: Write>(
+    /// Lets `write` go through so many warps, each time that it goes through one counted.
+    pub(super) fn write(
         &self,
-        writer: W,
-        warps: usize,
-        write: impl FnOnce(&Streamed<'_>, &mut BufWriter<W>) -> io::Result<()>,
+        steps: usize,
+        write: impl FnOnce(&StreamedTrace<'_>) -> io::Result<()>,
     ) -> io::Result<Diagnostics> {
-        let source = Streamed::new(self, warps);
-        buffered(writer, |writer| write(&source, writer))?;
-        Ok(source.outline.diagnostics)
+        // Before the outline is decoded, so that all steps are known from the begin.
+        Progress::expect(steps);
+        let trace = self.streamed();
+        write(&trace)?;
+        Ok(trace.into_outline().diagnostics)
     }
+}
+
+/// Writes folded stacks.
+pub(crate) fn write_folded(
+    source: &impl WarpSource,
+    writer: impl Write,
+    group: StackGroup,
+) -> io::Result<()> {
+    buffered(writer, |writer| folded::write(source, group, writer))
 }
 
 fn buffered<W: Write>(

@@ -1,7 +1,9 @@
 //! From the regions of a trace to rows.
 //!
-//! The trace is gone through three times: to count, to gather nanoseconds, to gather cycles. So one
-//! array of 8 bytes a region is all that is held beside the trace, and all quantiles are exact.
+//! The regions are gone through twice: to count and to gather nanoseconds, and to gather cycles in the
+//! same memory. So 8 bytes a region, or up to 16 where rows have few, are all that is held beside the
+//! trace, and all quantiles are exact; and the trace may be one whose warps are decoded when they are
+//! asked for.
 
 use std::collections::HashMap;
 
@@ -16,6 +18,7 @@ use crate::export::text;
 use crate::model::{Region, SiteIndex, Trace, Warp};
 use crate::nesting::Nesting;
 use crate::progress::Progress;
+use crate::source::WarpSource;
 
 /// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
 /// site's index, or a node of the tree of paths).
@@ -28,6 +31,8 @@ pub(crate) struct Counted {
     open: u64,
     /// Durations in cycles among `count`.
     in_cycles: u64,
+    /// Durations in the unit at hand.
+    durations: Vec<f64>,
     inside_ns: Sum,
     /// Kernel time of lanes beyond the first of each warp.
     extra_lanes_ns: Sum,
@@ -58,7 +63,8 @@ pub(crate) struct InTrace<'t> {
 }
 
 /// Finds the rows of what is in a query.
-pub(crate) struct Walk<'t> {
+pub(crate) struct Walk<'t, S> {
+    source: &'t S,
     trace: &'t Trace,
     query: &'t StatsQuery,
     /// Kernels in order of their first launch.
@@ -78,9 +84,11 @@ pub(crate) struct Walk<'t> {
 /// No row yet.
 const NONE: u32 = u32::MAX;
 
-impl<'t> Walk<'t> {
-    pub(crate) fn new(trace: &'t Trace, query: &'t StatsQuery) -> Self {
+impl<'t, S: WarpSource> Walk<'t, S> {
+    pub(crate) fn new(source: &'t S, query: &'t StatsQuery) -> Self {
+        let trace = source.outline();
         Self {
+            source,
             trace,
             query,
             kernels: Vec::new(),
@@ -109,8 +117,8 @@ impl<'t> Walk<'t> {
         launches.map(|(_, launch)| launch.warps.len().min(most)).fold(0, usize::saturating_add)
     }
 
-    /// Warps that are in, each with the place of its kernel and its own.
-    fn warps(&mut self, mut each: impl FnMut(&mut Self, InTrace<'t>, usize, StatsPlace)) {
+    /// Indices of the warps that are in, each with the place of its kernel and its own.
+    fn warps(&mut self, mut each: impl FnMut(&mut Self, usize, usize, StatsPlace)) {
         for (number, launch) in self.trace.launches.iter().enumerate() {
             if !self.query.takes_launch(self.trace, number) {
                 continue;
@@ -122,18 +130,21 @@ impl<'t> Walk<'t> {
             });
             for index in Progress::each(launch.warps.clone()) {
                 let Some(warp) = self.trace.warps.get(index) else { break };
-                if self.query.takes_warp(self.trace, warp) {
+                if self.query.takes_warp(self.source, index) {
                     let place = place(self.query.group_by(), number, warp);
-                    each(self, InTrace { warp, index }, kernel, place);
+                    each(self, index, kernel, place);
                 }
             }
         }
     }
 
     /// All that has a row: its row, its warp, and what it is.
-    pub(crate) fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, InTrace<'t>, Seen<'t>)) {
+    pub(crate) fn seen(&mut self, mut each: impl FnMut(&mut Counted, u32, InTrace<'_>, Seen<'_>)) {
         let by_path = self.query.group_by() == GroupBy::Path;
-        self.warps(|walk, warp, kernel, place| {
+        self.warps(|walk, index, kernel, place| {
+            let source = walk.source;
+            let warp = &*source.warp(index);
+            let warp = InTrace { warp, index };
             let site = walk.kernels[kernel];
             let root = if by_path { walk.paths.root(site) } else { site.0 };
             if walk.is_in(site) {
@@ -174,6 +185,7 @@ impl<'t> Walk<'t> {
                 count: 0,
                 open: 0,
                 in_cycles: 0,
+                durations: Vec::new(),
                 inside_ns: Sum::default(),
                 extra_lanes_ns: Sum::default(),
                 valued: 0,
@@ -217,47 +229,39 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// How often [`collect`] goes through each warp: to count, for who could record, for times in each
-/// unit.
-const PASSES: usize = 4;
+/// How often [`collect`] goes through each warp: for times in each unit, and for who could record.
+const PASSES: usize = 3;
 
-pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
-    let mut walk = Walk::new(trace, query);
+pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
+    let mut walk = Walk::new(source, query);
+    let trace = walk.trace;
     Progress::expect(walk.warp_count().saturating_mul(PASSES));
     count(&mut walk);
     let recorders = recorders(&mut walk);
-    let warps_of = |walk: &Walk<'_>, counted: &Counted| {
+    let warps_of = |walk: &Walk<'_, _>, counted: &Counted| {
         let (kernel, place, _) = counted.key;
         let strategy = code(site_strategy(trace, walk.site(&counted.key)));
         recorders.get(&(kernel, place, strategy)).copied().unwrap_or_default()
     };
-    // Where the durations of each row begin in the array, and where the next goes.
-    let mut starts = Vec::with_capacity(walk.rows.len() + 1);
-    let mut regions = 0;
-    starts.push(0);
-    for counted in &walk.rows {
-        regions += counted.count as usize;
-        starts.push(regions);
-    }
-    let mut durations = vec![0.0; regions];
-    let mut summaries = |walk: &mut Walk<'_>, of: fn(&Warp, &Seen<'_>) -> Option<f64>| {
-        let mut next = starts.clone();
-        walk.seen(|_, row, InTrace { warp, .. }, seen| {
-            if let Some(duration) =
-                of(warp, &seen).filter(|_| query.takes_begin(begin(warp, &seen)))
-            {
-                durations[next[row as usize]] = duration;
-                next[row as usize] += 1;
-            }
-        });
-        let summary = |(row, counted)| {
-            let recorders: Recorders = warps_of(walk, counted);
-            summarize(&mut durations[starts[row]..next[row]], recorders.warps)
+    let summaries = |walk: &mut Walk<'_, _>| {
+        let rows = walk.rows.len();
+        let summary = |row: usize| {
+            let warps = warps_of(walk, &walk.rows[row]).warps;
+            let mut durations = std::mem::take(&mut walk.rows[row].durations);
+            let summary = summarize(&mut durations, warps);
+            // With its memory, for the next unit.
+            durations.clear();
+            walk.rows[row].durations = durations;
+            summary
         };
-        walk.rows.iter().enumerate().map(summary).collect::<Vec<Summary>>()
+        (0..rows).map(summary).collect::<Vec<Summary>>()
     };
-    let ns = summaries(&mut walk, ns);
-    let cycles = summaries(&mut walk, cycles);
+    let ns = summaries(&mut walk);
+    walk.seen(|counted, _, InTrace { warp, .. }, seen| {
+        let cycles = cycles(warp, &seen).filter(|_| query.takes_begin(begin(warp, &seen)));
+        counted.durations.extend(cycles);
+    });
+    let cycles = summaries(&mut walk);
     let mut rows: Vec<(Key, SiteStats)> = Vec::with_capacity(walk.rows.len());
     for ((counted, ns), cycles) in walk.rows.iter().zip(ns).zip(cycles) {
         // Not in the window at all.
@@ -267,7 +271,7 @@ pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
         rows.push((counted.key, row(&walk, counted, ns, cycles, warps_of(&walk, counted))));
     }
     sort(&mut rows);
-    let mut notes = text::facts(trace);
+    let mut notes = text::facts(source);
     if query.is_filtered() {
         notes.push(format!("the figures below are only of: {query}"));
     }
@@ -283,23 +287,23 @@ pub(super) fn collect(trace: &Trace, query: &StatsQuery) -> Stats {
     }
 }
 
-/// The first time through the trace.
-fn count(walk: &mut Walk<'_>) {
+/// The first time through the trace: counts, and gathers nanoseconds.
+fn count(walk: &mut Walk<'_, impl WarpSource>) {
     let (trace, query) = (walk.trace, walk.query);
     // Lanes that recorded each row in the warp at hand.
     let mut lanes: Vec<(u32, u32)> = Vec::new();
-    let mut last: Option<&Warp> = None;
+    let mut last: Option<usize> = None;
     let mut extra: Vec<(u32, f64)> = Vec::new();
-    let mut flush = |lanes: &mut Vec<(u32, u32)>, warp: Option<&Warp>| {
-        let kernel_ns = warp.map_or(0.0, |warp| kernel_ns(trace, query, warp));
+    let mut flush = |lanes: &mut Vec<(u32, u32)>, warp: Option<usize>| {
+        let kernel_ns = warp.map_or(0.0, |warp| kernel_ns(trace, query, &trace.warps[warp]));
         for (row, lanes) in lanes.drain(..).filter(|(_, lanes)| lanes.count_ones() > 1) {
             extra.push((row, f64::from(lanes.count_ones() - 1) * kernel_ns));
         }
     };
-    walk.seen(|counted, row, InTrace { warp, .. }, seen| {
-        if !last.is_some_and(|last| std::ptr::eq(last, warp)) {
+    walk.seen(|counted, row, InTrace { warp, index }, seen| {
+        if last != Some(index) {
             flush(&mut lanes, last);
-            last = Some(warp);
+            last = Some(index);
         }
         let start = begin(warp, &seen);
         let duration = ns(warp, &seen);
@@ -329,6 +333,7 @@ fn count(walk: &mut Walk<'_>) {
             return;
         };
         counted.count += 1;
+        counted.durations.push(duration);
         counted.in_cycles += u64::from(warp.clock == Clock::Cycles);
         if let Seen::Region(Region { value: Some(value), .. }) = seen {
             counted.valued += 1;
@@ -344,7 +349,7 @@ fn count(walk: &mut Walk<'_>) {
 
 /// Who could have recorded what has a row. Warps that recorded nothing could have, so the strategies
 /// must be known before they count.
-fn recorders(walk: &mut Walk<'_>) -> HashMap<(usize, StatsPlace, u16), Recorders> {
+fn recorders(walk: &mut Walk<'_, impl WarpSource>) -> HashMap<(usize, StatsPlace, u16), Recorders> {
     let (trace, query) = (walk.trace, walk.query);
     let mut strategies: Vec<Vec<Option<Strategy>>> = vec![Vec::new(); walk.kernels.len()];
     for counted in &walk.rows {
@@ -355,7 +360,8 @@ fn recorders(walk: &mut Walk<'_>) -> HashMap<(usize, StatsPlace, u16), Recorders
         }
     }
     let mut recorders: HashMap<_, Recorders> = HashMap::new();
-    walk.warps(|_, InTrace { warp, .. }, kernel, place| {
+    walk.warps(|_, index, kernel, place| {
+        let warp = &trace.warps[index];
         for &strategy in &strategies[kernel] {
             if may_record(strategy.unwrap_or(warp.strategy), warp.warp) {
                 let entry = recorders.entry((kernel, place, code(strategy))).or_default();
@@ -368,7 +374,7 @@ fn recorders(walk: &mut Walk<'_>) -> HashMap<(usize, StatsPlace, u16), Recorders
 }
 
 fn row(
-    walk: &Walk<'_>,
+    walk: &Walk<'_, impl WarpSource>,
     counted: &Counted,
     ns: Summary,
     cycles: Summary,

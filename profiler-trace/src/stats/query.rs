@@ -7,8 +7,9 @@ use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
 
 use super::pattern::Pattern;
-use super::{GroupBy, Stats, collect};
+use super::{GroupBy, Stats};
 use crate::model::{Site, SiteIndex, Trace, Warp};
+use crate::source::WarpSource;
 
 /// What the rows of the statistics are about, and which launches, warps and regions are in them.
 ///
@@ -148,14 +149,17 @@ impl StatsQuery {
     }
 
     /// Whether a warp of a launch that is in is in, too.
-    pub(crate) fn takes_warp(&self, trace: &Trace, warp: &Warp) -> bool {
+    pub(crate) fn takes_warp(&self, source: &impl WarpSource, index: usize) -> bool {
+        let trace = source.outline();
+        let Some(warp) = trace.warps.get(index) else { return false };
         any(&self.blocks, |block| *block == warp.block)
             && any(&self.warps, |wanted| *wanted == warp.warp)
             && any(&self.sms, |sm| *sm == warp.sm)
             && self.window.as_ref().is_none_or(|window| {
                 // Other lanes may record when lane 0 has left.
                 let lasts = || last_ns(trace, warp) >= window.start;
-                warp.entry.ns < window.end && (lasts() || warp.last_ns() >= window.start)
+                warp.entry.ns < window.end
+                    && (lasts() || source.warp(index).last_ns() >= window.start)
             })
     }
 
@@ -259,7 +263,7 @@ impl Trace {
     /// Statistics of a part of the trace.
     #[must_use]
     pub fn stats_of(&self, query: &StatsQuery) -> Stats {
-        collect::collect(self, query)
+        WarpSource::stats_of(self, query)
     }
 }
 

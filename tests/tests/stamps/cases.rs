@@ -69,26 +69,38 @@ impl Case {
 pub(crate) struct Module {
     pub(crate) on: &'static str,
     pub(crate) off: &'static str,
+    /// Whether each body is there twice with profiling, for a session and for none.
+    pub(crate) is_twice: bool,
     pub(crate) targets: &'static [&'static str],
     pub(crate) cases: &'static [Case],
 }
 
 macro_rules! module {
-    ($name:literal, $targets:expr, $cases:expr) => {
+    ($on:expr, $off:expr, $is_twice:expr, $targets:expr, $cases:expr) => {
         Module {
-            on: include_str!(concat!(env!("OUT_DIR"), "/", $name, ".ptx")),
-            off: include_str!(concat!(env!("OUT_DIR"), "/", $name, "_off.ptx")),
+            on: include_str!(concat!(env!("OUT_DIR"), "/", $on, ".ptx")),
+            off: include_str!(concat!(env!("OUT_DIR"), "/", $off, ".ptx")),
+            is_twice: $is_twice,
             targets: $targets,
             cases: $cases,
         }
     };
 }
 
-pub(crate) static MODULES: [Module; 3] = [
-    module!("stamps", &["sm_80", "sm_90a", "sm_100", "sm_120"], &SINCE_SM_80),
-    module!("stamps_sm_90", &["sm_90a", "sm_100", "sm_120"], &SINCE_SM_90),
-    module!("stamps_sm_90a", &["sm_90a"], &ONLY_SM_90A),
-];
+macro_rules! modules {
+    ($($name:literal, $targets:expr, $cases:expr;)*) => {
+        [$(
+            module!($name, concat!($name, "_off"), false, $targets, $cases),
+            module!(concat!($name, "_twice"), concat!($name, "_off"), true, $targets, $cases),
+        )*]
+    };
+}
+
+pub(crate) static MODULES: [Module; 6] = modules! {
+    "stamps", &["sm_80", "sm_90a", "sm_100", "sm_120"], &SINCE_SM_80;
+    "stamps_sm_90", &["sm_90a", "sm_100", "sm_120"], &SINCE_SM_90;
+    "stamps_sm_90a", &["sm_90a"], &ONLY_SM_90A;
+};
 
 const LOAD: &[&str] = &["LDG"];
 
@@ -128,9 +140,11 @@ static SINCE_SM_80: [Case; 31] = [
     Case::new("product_waited", &["HMMA"], End::Complete),
 ];
 
-static SINCE_SM_90: [Case; 2] = [
+static SINCE_SM_90: [Case; 4] = [
     Case::of_two("bulk_copy", 0, &["SYNCS.ARRIVE", "UBLKCP"]),
     Case { is_loop: true, end: End::Branch, ..Case::of_two("bulk_copy", 1, &["SYNCS.PHASECHK"]) },
+    Case::of_two("tensor_copy", 0, &["SYNCS.ARRIVE", "UTMALDG"]),
+    Case { is_loop: true, end: End::Branch, ..Case::of_two("tensor_copy", 1, &["SYNCS.PHASECHK"]) },
 ];
 
 static ONLY_SM_90A: [Case; 3] = [

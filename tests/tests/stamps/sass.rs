@@ -156,6 +156,41 @@ impl Kernel {
         self.labels.get(label).copied()
     }
 
+    /// Where execution may go on behind an instruction.
+    fn successors(&self, at: usize) -> Vec<usize> {
+        let instruction = &self.code[at];
+        let ends = ["EXIT", "RET"].iter().any(|family| instruction.is(family))
+            || instruction.is("BRA") && instruction.operands.len() == 1;
+        let goes_on = instruction.guard.is_some() || !ends;
+        let jumps = ["BRA", "CALL", "BSSY"].iter().any(|family| instruction.is(family));
+        let target = if jumps { self.target(at) } else { None };
+        let next = Some(at + 1).filter(|next| goes_on && *next < self.code.len());
+        target.into_iter().chain(next).collect()
+    }
+
+    /// The two copies of a body: the instructions that are executed before or behind one of `stamps`, and
+    /// those that are executed in a run without. What is never executed is in neither.
+    pub(crate) fn copies(&self, stamps: &[usize]) -> [Self; 2] {
+        let next: Vec<Vec<usize>> = (0..self.code.len()).map(|at| self.successors(at)).collect();
+        let mut previous = vec![Vec::new(); self.code.len()];
+        for (at, next) in next.iter().enumerate() {
+            next.iter().for_each(|next| previous[*next].push(at));
+        }
+        let (behind, before) = (reached(&next, stamps), reached(&previous, stamps));
+        let executed = reached(&next, &[0]);
+        let records = |at: usize| behind[at] || before[at];
+        [true, false].map(|recording| self.only(|at| executed[at] && records(at) == recording))
+    }
+
+    /// The kernel with a part of its instructions. A label goes to the first of them behind it.
+    fn only(&self, is_kept: impl Fn(usize) -> bool) -> Self {
+        let kept: Vec<usize> = (0..self.code.len()).filter(|at| is_kept(*at)).collect();
+        let code = kept.iter().map(|at| self.code[*at].clone()).collect();
+        let moved = |at: &usize| kept.partition_point(|kept| kept < at);
+        let labels = self.labels.iter().map(|(label, at)| (label.clone(), moved(at))).collect();
+        Self { code, labels }
+    }
+
     /// The instructions of a range that the instruction `at` behind them depends on, through
     /// registers.
     pub(crate) fn sources(&self, range: std::ops::Range<usize>, at: usize) -> BTreeSet<usize> {
@@ -192,6 +227,18 @@ impl Kernel {
     }
 }
 
+/// What is reached from some instructions, these included, by steps from one to others.
+fn reached(steps: &[Vec<usize>], from: &[usize]) -> Vec<bool> {
+    let mut reached = vec![false; steps.len()];
+    let mut open = from.to_vec();
+    while let Some(at) = open.pop() {
+        if !std::mem::replace(&mut reached[at], true) {
+            open.extend(&steps[at]);
+        }
+    }
+    reached
+}
+
 /// Checks the reading itself on what nvdisasm printed.
 pub(crate) fn understands() -> Result<(), String> {
     let text = "\
@@ -212,5 +259,46 @@ pub(crate) fn understands() -> Result<(), String> {
     {
         return Err(format!("{kernel:?}"));
     }
-    Ok(())
+    understands_copies()
+}
+
+/// Checks that the copies of a body are told apart, wherever they stand.
+fn understands_copies() -> Result<(), String> {
+    // What stands at an odd offset is of the copy that records; the last is never executed.
+    let lines = [
+        "/*0*/ @P0 BRA `(.L_records)",
+        "/*2*/ LDG.E R4, desc[UR8][R2.64]",
+        "/*4*/ BRA `(.L_plain)",
+        ".L_records:",
+        "/*1*/ LDG.E R4, desc[UR8][R2.64]",
+        "/*3*/ CS2R R6, SR_CLOCKLO",
+        "/*5*/ @P1 BRA P2, `(.L_records)",
+        "/*7*/ @P3 EXIT",
+        "/*9*/ BRA `(.L_far)",
+        ".L_plain:",
+        "/*6*/ EXIT",
+        ".L_far:",
+        "/*b*/ EXIT",
+        "/*c*/ NOP",
+    ];
+    let print = |line: &&str| match line.strip_prefix("/*") {
+        Some(_) => format!("{line} ; /* 0x0 */\n /* 0x0 */\n"),
+        None => format!("{line}\n"),
+    };
+    let text = format!(".text.kernel:\n{}", lines.iter().map(print).collect::<String>());
+    let kernels = parse(&text)?;
+    let kernel = kernels.get("kernel").ok_or("no kernel")?;
+    let stamps: Vec<usize> =
+        (0..kernel.code.len()).filter(|at| kernel.code[*at].reads_special("SR_CLOCKLO")).collect();
+    let copies = kernel.copies(&stamps);
+    let offsets = |copy: &Kernel| copy.code.iter().map(|one| one.offset).collect::<Vec<_>>();
+    let [recording, plain] = &copies;
+    // The choice is of the copy that records.
+    if offsets(recording) != [0, 1, 3, 5, 7, 9, 0xb] || offsets(plain) != [2, 4, 6] {
+        return Err(format!("{copies:?}"));
+    }
+    match (recording.target(0), plain.target(1), recording.target(5)) {
+        (Some(1), Some(2), Some(6)) => Ok(()),
+        targets => Err(format!("{targets:?}")),
+    }
 }

@@ -13,6 +13,10 @@ pub const RANGE: u32 = 0;
 pub const TOKEN: u32 = 1;
 /// Form: `profile_region!` with a block and a value.
 pub const VALUE: u32 = 2;
+/// Form: `profile_region!` with a block whose value the end waits for: a word of which the spin itself
+/// has already waited, so that the region lasts no longer for it. (The spin's last reading would not do:
+/// its true length ends when that is issued, and it is there some cycles later.)
+pub const WAIT: u32 = 3;
 
 /// Names of the regions, from the outermost in.
 pub const LEVELS: [&str; 8] =
@@ -25,8 +29,13 @@ pub const WHEN_THREAD: u32 = 5;
 
 /// Work in nested regions of a form, one for each name of the list.
 macro_rules! nest {
+    (wait_for, $recorder:ident, $readings:ident, $work:expr, []) => {{
+        let (readings, seen) = $work;
+        $readings = readings;
+        seen
+    }};
     ($form:ident, $recorder:ident, $value:ident, $work:expr, []) => {
-        $work
+        $work.0
     };
     (range, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
         profile_region!($name, recorder = $recorder, {
@@ -36,6 +45,16 @@ macro_rules! nest {
     (value, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
         profile_region!($name, recorder = $recorder, value = $value, {
             nest!(value, $recorder, $value, $work, [$($inner)*])
+        })
+    };
+    (wait, $recorder:ident, $value:ident, $work:expr, $names:tt) => {{
+        let readings;
+        let _seen = nest!(wait_for, $recorder, readings, $work, $names);
+        readings
+    }};
+    (wait_for, $recorder:ident, $readings:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
+        profile_region!($name, recorder = $recorder, wait, {
+            nest!(wait_for, $recorder, $readings, $work, [$($inner)*])
         })
     };
     (token, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {{
@@ -80,14 +99,17 @@ macro_rules! at_depth {
 }
 
 /// Spins for at least `cycles` cycles. Gives readings of the clock of the records, which are the
-/// first and the last thing that is done.
+/// first and the last thing that is done, and a word that was there before the last one.
 macro_rules! spin {
     ($now:path, $cycles:expr) => {{
         let begin = $now();
         let loop_begin = clock64();
-        while clock64() - loop_begin < $cycles {}
+        let mut last = clock64();
+        while last - loop_begin < $cycles {
+            last = clock64();
+        }
         let end = $now();
-        [begin, end]
+        ([begin, end], last as u32)
     }};
 }
 
@@ -95,9 +117,9 @@ macro_rules! known_work {
     ($($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
-            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`] or [`VALUE`], `depth` 1, 2, 4 or
-            /// 8. Thread `t` of the grid writes what the clock of the records showed at the begin
-            /// and at the end of the spin of repeat `r` to `truth[r * threads + t]`.
+            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`] or [`WAIT`], `depth` 1,
+            /// 2, 4 or 8. Thread `t` of the grid writes what the clock of the records showed at the
+            /// begin and at the end of the spin of repeat `r` to `truth[r * threads + t]`.
             ///
             /// # Safety
             ///
@@ -116,7 +138,8 @@ macro_rules! known_work {
                 match form {
                     RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
                     TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
-                    _ => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
+                    VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
+                    _ => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
                 }
             }
         )+

@@ -26,10 +26,11 @@ pub use frequency::{
 #[cfg(not(target_arch = "nvptx64"))]
 pub use known_work::{KNOWN_WORK, KnownWorkKernel};
 pub use known_work::{
-    LEVELS, RANGE, TOKEN, VALUE, WARM_UP_CYCLES, WHEN_THREAD, work_block_cycles, work_block_timer,
-    work_elected_cycles, work_elected_timer, work_thread_cycles, work_thread_timer,
-    work_warp_cycles, work_warp_group_cycles, work_warp_group_timer, work_warp_index_cycles,
-    work_warp_index_timer, work_warp_timer, work_when_cycles, work_when_timer,
+    LEVELS, RANGE, TOKEN, VALUE, WAIT, WARM_UP_CYCLES, WHEN_THREAD, work_block_cycles,
+    work_block_timer, work_elected_cycles, work_elected_timer, work_thread_cycles,
+    work_thread_timer, work_warp_cycles, work_warp_group_cycles, work_warp_group_timer,
+    work_warp_index_cycles, work_warp_index_timer, work_warp_timer, work_when_cycles,
+    work_when_timer,
 };
 pub use latency::{CHAIN, NODE_BYTES, Node, PLAIN_LOADS, SINGLES, chase, link};
 pub use releases::{ARRIVED, EXPIRED, FLAG, SYNC_WORDS, releases};

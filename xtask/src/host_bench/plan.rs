@@ -50,9 +50,6 @@ const EXPORTS: [(&str, &str, &[&str]); 11] = [
     ("export flamegraph", "flamegraph", &[]),
 ];
 
-/// Captures of more records are too large as text for peers to read.
-const PEERS_MOST: u64 = 1_000_000;
-
 /// What DuckDB is asked: what the statistics say of each region.
 const STATISTICS: &str = "SELECT kernel, name, count(end_ns), sum(end_ns - start_ns), \
     avg(end_ns - start_ns), stddev_samp(end_ns - start_ns), min(end_ns - start_ns), \
@@ -93,9 +90,6 @@ pub(crate) fn commands(
     ];
     for (name, format, options) in EXPORTS {
         commands.push(step(name, &[&["export", &capture, "--to", format], options].concat()));
-    }
-    if records > PEERS_MOST {
-        return Ok(commands);
     }
     let kept = |name: &str, format: &str| {
         let words = [profiler.as_str(), "export", capture.as_str(), "--to", format];
@@ -144,7 +138,7 @@ pub(crate) fn commands(
 
 /// Steps of the library, and of how many records.
 pub(crate) fn library(extent: &Extent) -> Vec<(&'static str, u64)> {
-    let steps = ["pair", "visit", "decode", "perfetto"];
+    let steps = ["pair", "visit", "decode", "stats", "perfetto"];
     let sizes = extent.sizes.iter().map(|size| size.0);
     let mut all: Vec<_> = sizes.flat_map(|records| steps.map(|step| (step, records))).collect();
     all.extend([("visit", extent.largest), ("perfetto", extent.largest)]);
@@ -165,7 +159,7 @@ mod tests {
             inferno: "inferno".into(),
             duckdb: Some("python".into()),
         };
-        let commands = commands(&programs, folder, PEERS_MOST).expect("paths of text");
+        let commands = commands(&programs, folder, 1_000).expect("paths of text");
         let mut written = vec![folder.join("made-up.capture")];
         for command in &commands[1..] {
             let read: Vec<&String> =
@@ -173,10 +167,6 @@ mod tests {
             assert!(read.iter().all(|word| written.contains(&PathBuf::from(word))), "{read:?}");
             written.extend(command.output.clone());
         }
-        let peers = |records| {
-            let commands = super::commands(&programs, folder, records).expect("paths of text");
-            commands.iter().filter(|command| command.kind == Kind::Peer).count()
-        };
-        assert_eq!((peers(PEERS_MOST), peers(PEERS_MOST + 1)), (7, 0));
+        assert_eq!(commands.iter().filter(|command| command.kind == Kind::Peer).count(), 7);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::{Decoder, Diagnostics};
+use profiler_trace::{Decoder, Diagnostics, WarpSource};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -137,9 +137,11 @@ impl Format {
                 profiler_parquet::decode_to_arrow(decoder, writer, &Default::default())?.1
             }
             Self::Flamegraph => {
-                profiler_report::decode_to_flamegraph(decoder, writer, &Default::default())
-                    // They may be why there is nothing to draw.
-                    .inspect_err(|_| *diagnostics = decoder.outline().diagnostics)?
+                let trace = decoder.streamed();
+                // They may be why there is nothing to draw.
+                *diagnostics = trace.outline().diagnostics.clone();
+                profiler_report::write_flamegraph(&trace, writer, &Default::default())?;
+                trace.into_outline().diagnostics
             }
         };
         Ok(())

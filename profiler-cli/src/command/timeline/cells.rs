@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use profiler_trace::{Region, SiteIndex, Trace, Warp};
+use profiler_trace::{Region, SiteIndex, Trace, Warp, WarpSource};
 
 /// What of a launch is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -42,12 +42,13 @@ pub(super) struct Filled {
 
 impl View {
     /// What the warps did, all together.
-    pub(super) fn fill(&self, trace: &Trace, warps: &[usize]) -> Filled {
+    pub(super) fn fill(&self, source: &impl WarpSource, warps: &[usize]) -> Filled {
         let mut kernel = vec![0.0; self.columns];
         let mut in_region = vec![0.0; self.columns];
         let mut by_site: HashMap<SiteIndex, Vec<f64>> = HashMap::new();
-        for warp in warps.iter().filter_map(|&index| trace.warps.get(index)) {
-            let last_ns = last_ns(trace, warp);
+        for &index in warps {
+            let warp = &*source.warp(index);
+            let last_ns = last_ns(source.outline(), warp);
             self.add(&mut kernel, warp.entry.ns, last_ns);
             self.add_regions(warp, last_ns, &mut in_region, &mut by_site);
         }

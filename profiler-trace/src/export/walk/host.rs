@@ -7,9 +7,9 @@ use super::{Item, Late, Node, Walk, What, item};
 use crate::export::arrows::Axis;
 use crate::export::rows::nest;
 use crate::export::sink::{Argument, Event, Sink};
-use crate::export::source::Source;
 use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::Trace;
+use crate::source::WarpSource;
 use crate::stats::table::duration;
 
 /// The arrows from calls to the kernel of the warp that entered first, by launch and by warp.
@@ -53,7 +53,7 @@ impl Calls {
     }
 }
 
-impl<S: Source> Walk<'_, S> {
+impl<S: WarpSource> Walk<'_, S> {
     /// The host as a process, with a track for each thread. It comes before the launches: of what
     /// happens in one nanosecond, viewers take what stands first for the tail of an arrow.
     pub(super) fn host(&mut self, late: &mut Late, sink: &mut impl Sink) -> io::Result<()> {

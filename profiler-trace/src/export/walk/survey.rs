@@ -8,9 +8,9 @@ use std::ops::Range;
 use super::{Node, Walk, kernel_end};
 use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
-use crate::export::source::Source;
 use crate::model::{SiteIndex, Warp};
 use crate::progress::Progress;
+use crate::source::WarpSource;
 
 /// What is known of a launch before its tracks are written.
 pub(super) struct Survey {
@@ -19,7 +19,7 @@ pub(super) struct Survey {
     pub(super) activity: Activity,
 }
 
-impl<S: Source> Walk<'_, S> {
+impl<S: WarpSource> Walk<'_, S> {
     /// What must be known of all records of a launch before any is written.
     pub(super) fn survey(&self, launch: usize, warps: Range<usize>) -> Survey {
         let launch = &self.trace.launches[launch];

@@ -1,6 +1,7 @@
 //! One region around each kind of work, for the tests that look where it lies between its stamps.
 //!
-//! The module for `sm_90` has the bulk copy too, that for `sm_90a` the matrix product of a warp group.
+//! The module for `sm_90` has bulk copies and those of tiles too, that for `sm_90a` the matrix product
+//! of a warp group. With the feature `twice` bodies are compiled twice, as by default.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 #![cfg(target_arch = "nvptx64")]
 
@@ -27,7 +28,8 @@ fn chain(mut x: f32, factor: f32) -> f32 {
 /// # Safety
 ///
 /// `output` must be valid for one number a thread.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn fma_pinned(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
@@ -42,7 +44,8 @@ pub unsafe extern "ptx-kernel" fn fma_pinned(output: *mut f32, factor: f32) {
 /// # Safety
 ///
 /// As [`fma_pinned`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn fma_value(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
@@ -56,7 +59,8 @@ pub unsafe extern "ptx-kernel" fn fma_value(output: *mut f32, factor: f32) {
 /// # Safety
 ///
 /// As [`fma_pinned`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn fma_waited(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
@@ -70,7 +74,8 @@ pub unsafe extern "ptx-kernel" fn fma_waited(output: *mut f32, factor: f32) {
 /// # Safety
 ///
 /// `input` and `output` must be valid for one number a thread.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn load_issued(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -84,7 +89,8 @@ pub unsafe extern "ptx-kernel" fn load_issued(input: *const f32, output: *mut f3
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn load_waited(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -104,7 +110,8 @@ macro_rules! waited {
         /// # Safety
         ///
         /// As [`load_issued`].
-        #[profiled(single_body)]
+        #[cfg_attr(feature = "twice", profiled)]
+        #[cfg_attr(not(feature = "twice"), profiled(single_body))]
         pub unsafe extern "ptx-kernel" fn $name(input: *const $type, output: *mut $result) {
             let index = thread::index_1d() as usize;
             let $x = profile_region!("load", wait, {
@@ -141,7 +148,8 @@ waited! {
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled(clock = globaltimer, single_body)]
+#[cfg_attr(feature = "twice", profiled(clock = globaltimer))]
+#[cfg_attr(not(feature = "twice"), profiled(clock = globaltimer, single_body))]
 pub unsafe extern "ptx-kernel" fn load_waited_globaltimer(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.
@@ -155,7 +163,8 @@ pub unsafe extern "ptx-kernel" fn load_waited_globaltimer(input: *const f32, out
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn load_reference(input: &[f32; 1024], output: *mut f32) {
     let index = thread::index_1d() as usize % 1024;
     let x = profile_region!("load", { input[index] });
@@ -168,7 +177,8 @@ pub unsafe extern "ptx-kernel" fn load_reference(input: &[f32; 1024], output: *m
 /// # Safety
 ///
 /// `input` must be valid for nine numbers a thread, `output` for one.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn loads_around(input: *const f32, output: *mut f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: numbers of this thread.
@@ -185,7 +195,8 @@ pub unsafe extern "ptx-kernel" fn loads_around(input: *const f32, output: *mut f
 /// # Safety
 ///
 /// As [`load_issued`], for a block of 1024 threads.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn tile_loop(output: *mut f32, rounds: u32) {
     let index = thread::thread_idx_x() as usize;
     // SAFETY: this thread's number; a barrier follows.
@@ -209,7 +220,8 @@ pub unsafe extern "ptx-kernel" fn tile_loop(output: *mut f32, rounds: u32) {
 /// # Safety
 ///
 /// `input` must be valid for 16 bytes a thread and aligned to 16, `output` for one number a thread.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn async_copy(input: *const u8, output: *mut f32) {
     let index = thread::thread_idx_x() as usize;
     // SAFETY: inside the tile.
@@ -229,7 +241,8 @@ pub unsafe extern "ptx-kernel" fn async_copy(input: *const u8, output: *mut f32)
 /// # Safety
 ///
 /// As [`fma_pinned`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn barrier(output: *mut f32) {
     let index = thread::thread_idx_x() as usize;
     // SAFETY: this thread's number; the barrier follows.
@@ -244,7 +257,8 @@ pub unsafe extern "ptx-kernel" fn barrier(output: *mut f32) {
 /// # Safety
 ///
 /// `output` must be valid for four words a thread of one warp.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn matrix_load(output: *mut [u32; 4]) {
     let lane = warp::lane_id() as usize;
     // SAFETY: 16 bytes for each lane, inside the tile.
@@ -260,7 +274,8 @@ pub unsafe extern "ptx-kernel" fn matrix_load(output: *mut [u32; 4]) {
 /// # Safety
 ///
 /// As [`matrix_load`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn matrix_load_waited(output: *mut [u32; 4]) {
     let lane = warp::lane_id() as usize;
     // SAFETY: 16 bytes for each lane, inside the tile.
@@ -276,7 +291,8 @@ pub unsafe extern "ptx-kernel" fn matrix_load_waited(output: *mut [u32; 4]) {
 /// # Safety
 ///
 /// `output` must be valid for four numbers a thread of one warp.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn product_pinned(output: *mut [f32; 4], a: u32, b: u32) {
     let lane = warp::lane_id() as usize;
     let mut sums = [0.0; 4];
@@ -297,7 +313,8 @@ pub unsafe extern "ptx-kernel" fn product_pinned(output: *mut [f32; 4], a: u32, 
 /// # Safety
 ///
 /// As [`product_pinned`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn product_loop(output: *mut [f32; 4], a: u32, b: u32, rounds: u32) {
     let lane = warp::lane_id() as usize;
     let mut sums = [0.0; 4];
@@ -318,7 +335,8 @@ pub unsafe extern "ptx-kernel" fn product_loop(output: *mut [f32; 4], a: u32, b:
 /// # Safety
 ///
 /// As [`product_pinned`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn product_waited(output: *mut [f32; 4], a: u32, b: u32) {
     let lane = warp::lane_id() as usize;
     let sums = profile_region!("mma", wait, {
@@ -334,7 +352,8 @@ pub unsafe extern "ptx-kernel" fn product_waited(output: *mut [f32; 4], a: u32, 
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn load_pinned(input: *const f32, output: *mut f32, factor: f32) {
     let index = thread::index_1d() as usize;
     let mut x = factor;
@@ -351,7 +370,8 @@ pub unsafe extern "ptx-kernel" fn load_pinned(input: *const f32, output: *mut f3
 /// # Safety
 ///
 /// `node` must be valid for reads, and what it points to; `output` for a pointer.
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn pointer_pinned(
     mut node: *const *const u8,
     output: *mut *const u8,
@@ -369,7 +389,8 @@ pub unsafe extern "ptx-kernel" fn pointer_pinned(
 /// # Safety
 ///
 /// As [`load_issued`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn entry_pinned(input: *const f32, output: *mut f32, factor: f32) {
     let index = thread::index_1d() as usize;
     // SAFETY: one number a thread.

@@ -11,7 +11,8 @@ use profiler_kernel::thread;
 ///
 /// `output` must be valid for four numbers a thread of one warp group; both descriptors must be
 /// those of matrices in shared memory (PTX ISA, "Matrix-Descriptor format").
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn group_product(output: *mut [f32; 4], a: u64, b: u64) {
     let mut sums = [0.0_f32; 4];
     profile_region!("issue", pin = sums, {
@@ -31,7 +32,8 @@ pub unsafe extern "ptx-kernel" fn group_product(output: *mut [f32; 4], a: u64, b
 /// # Safety
 ///
 /// As [`group_product`].
-#[profiled(single_body)]
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
 pub unsafe extern "ptx-kernel" fn group_product_waited(output: *mut [f32; 4], a: u64, b: u64) {
     let sums = profile_region!("product", wait, {
         let mut sums = [0.0_f32; 4];

@@ -2,6 +2,8 @@
 //! early exits.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
+pub mod ways_out;
+
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{
     DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
@@ -63,6 +65,27 @@ pub unsafe extern "ptx-kernel" fn by_elected(output: *mut u32, rounds: u32) {
                 done += 1;
             });
         }
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Each half of the warp takes an arm of its own; the strategy is the default, lane 0.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn by_warp_in_arms(output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        if thread::thread_idx_x() % 32 < 16 {
+            profile_region!("lane 0's arm", value = done);
+        } else {
+            profile_region!("the other arm", value = done);
+            profile_mark!("mark in the other arm");
+        }
+        done += 1;
     }
     // SAFETY: one number a thread.
     unsafe { *output.add(thread_of_grid()) = done };

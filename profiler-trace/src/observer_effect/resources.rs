@@ -1,0 +1,137 @@
+//! What a kernel takes of an SM, with annotations and without.
+
+use std::fmt;
+
+use profiler_wire::header::Dim3;
+use serde_json::{Value, json};
+
+use super::ObserverEffect;
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
+use crate::export::text::{counted, extent};
+use crate::model::Trace;
+
+/// What a kernel takes of an SM, as the compiler made it for the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelResources {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Local memory of a thread, in bytes: its stack, and the registers that are spilled there.
+    pub local_bytes: u32,
+    /// Static shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// How many blocks fit an SM at once, of so many threads and so much dynamic shared memory as was
+    /// asked for; 0 where not even one does.
+    pub blocks_per_sm: u32,
+}
+
+impl KernelResources {
+    fn to_json(self) -> Value {
+        json!({
+            "registers": self.registers,
+            "local_bytes": self.local_bytes,
+            "shared_bytes": self.shared_bytes,
+            "blocks_per_sm": self.blocks_per_sm,
+        })
+    }
+}
+
+/// What annotations do to the registers of a kernel, and so to the number of its blocks that fit an SM.
+///
+/// As a sentence: "`gemm`, block 256: 40 registers and 6 blocks an SM with annotations, 38 and 6
+/// without". Local memory is in it where there is any, static shared memory where it differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourceEffect {
+    /// The kernel's name in its module.
+    pub kernel: String,
+    /// Threads of a block, in x, y and z.
+    pub block: Dim3,
+    /// Dynamic shared memory of a block, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// What the kernel takes that was compiled without annotations.
+    pub without: KernelResources,
+    /// What it takes with them. Whether a session is attached makes no difference.
+    pub with: KernelResources,
+}
+
+impl ResourceEffect {
+    /// Whether fewer blocks fit an SM with annotations than without.
+    #[must_use]
+    pub const fn loses_blocks(&self) -> bool {
+        self.with.blocks_per_sm < self.without.blocks_per_sm
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "kernel": self.kernel,
+            "block": self.block,
+            "dynamic_shared_bytes": self.dynamic_shared_bytes,
+            "without": self.without.to_json(),
+            "with": self.with.to_json(),
+        })
+    }
+}
+
+impl fmt::Display for ResourceEffect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { with, without, .. } = *self;
+        write!(f, "`{}`, block {}", self.kernel, extent(self.block))?;
+        if self.dynamic_shared_bytes > 0 {
+            let bytes = counted(self.dynamic_shared_bytes.into(), "byte");
+            write!(f, ", {bytes} of dynamic shared memory")?;
+        }
+        // What is as it is in nearly every kernel would only hide what matters.
+        let local = with.local_bytes.max(without.local_bytes) > 0;
+        let shared = with.shared_bytes != without.shared_bytes;
+        let figures = [
+            (true, with.registers, without.registers, "register", ""),
+            (local, with.local_bytes, without.local_bytes, "byte", " of local memory"),
+            (shared, with.shared_bytes, without.shared_bytes, "byte", " of static shared memory"),
+            (true, with.blocks_per_sm, without.blocks_per_sm, "block", " an SM"),
+        ];
+        let shown = || figures.iter().filter(|(is_shown, ..)| *is_shown);
+        let with: Vec<String> = shown()
+            .map(|(_, with, _, one, of)| format!("{}{of}", counted((*with).into(), one)))
+            .collect();
+        let without: Vec<String> = shown().map(|(_, _, without, ..)| without.to_string()).collect();
+        write!(f, ": {} with annotations, {} without", enumerated(&with), enumerated(&without))
+    }
+}
+
+/// "a, b and c".
+fn enumerated(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+impl ObserverEffect {
+    /// Notes what a reader of the times must be warned of.
+    pub(crate) fn note_in(&self, diagnostics: &mut Diagnostics) {
+        let kernels = self.annotations.iter().flat_map(|annotations| &annotations.kernels);
+        for effect in kernels.filter(|effect| effect.loses_blocks()) {
+            diagnostics.add(Diagnostic {
+                kind: DiagnosticKind::OccupancyDrop,
+                count: 1,
+                number: effect.with.blocks_per_sm.into(),
+                place: None,
+            });
+        }
+    }
+}
+
+impl Trace {
+    /// Sets [`Trace::observer_effect`], which a program may have measured when it had the trace
+    /// already, and notes what is odd in it: the trace then says what one does that is decoded from a
+    /// capture with that effect.
+    pub fn set_observer_effect(&mut self, effect: Option<ObserverEffect>) {
+        let is_of_effect =
+            |diagnostic: &Diagnostic| diagnostic.kind == DiagnosticKind::OccupancyDrop;
+        self.diagnostics.list.retain(|diagnostic| !is_of_effect(diagnostic));
+        if let Some(effect) = &effect {
+            effect.note_in(&mut self.diagnostics);
+        }
+        self.observer_effect = effect;
+    }
+}
