@@ -227,7 +227,9 @@ impl Backend {
     }
 
     /// Runs `launches` and gives, besides its result, the time from their begin to their end: by
-    /// CUDA events on the GPU (about 0.5 µs fine), by the host's clock on the emulator.
+    /// CUDA events on the GPU (about 0.5 µs fine), by the host's clock on the emulator. On the GPU
+    /// nothing of it begins before all is launched, or 20 ms have passed, so that what the host takes to
+    /// launch is no part of the time.
     ///
     /// # Errors
     ///

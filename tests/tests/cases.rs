@@ -227,12 +227,20 @@ fn a_kernel_lasts_as_long_as_events_say() {
         for _ in 0..LAUNCHES {
             let event = || Event::new(EventFlags::DEFAULT).expect("an event");
             let (begin, end) = (event(), event());
+            // The stream is held up until all of it is queued, as a slow host would be in what the events
+            // enclose.
+            let (queued, is_queued) = std::sync::mpsc::channel::<()>();
+            let hold = move || {
+                let _ended = is_queued.recv();
+            };
+            stream.add_callback(Box::new(hold)).expect("a callback");
             begin.record(&stream).expect("recorded");
             let output = output.as_device_ptr();
             // SAFETY: one number a thread.
             unsafe { launch!(module.barrier_wait<<<132, 64, 0, stream>>>(output, wait)) }
                 .expect("the launch");
             end.record(&stream).expect("recorded");
+            drop(queued);
             end.synchronize().expect("the kernel ran");
             events_ns.push(f64::from(end.elapsed_time_f32(&begin).expect("two events")) * 1e6);
         }

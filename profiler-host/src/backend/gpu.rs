@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use cust::context::Context;
@@ -21,6 +22,8 @@ use crate::options::Options;
 /// Shared memory that a block gets unasked, static and dynamic together
 /// (CUDA C++ Programming Guide, "Compute Capabilities").
 const SHARED_BYTES_UNASKED: u32 = 48 * 1024;
+/// For how long a stream is held up at most: what is timed may wait for the stream itself.
+const HOLD_MAX: Duration = Duration::from_millis(20);
 
 /// A GPU with one module and one stream. The context is the last field: it is dropped last.
 #[derive(Debug)]
@@ -137,16 +140,24 @@ impl Gpu {
         Ok(loaded.function)
     }
 
-    /// Runs `launches` between two events and gives the time between them.
+    /// Runs `launches` between two events and gives the time between them. The stream is held up ahead of
+    /// the first one until all is queued: what the host takes to launch would lie between them otherwise.
     pub(crate) fn time<R>(
         &self,
         launches: impl FnOnce() -> Result<R, Error>,
     ) -> Result<(R, Duration), Error> {
         let event = || check_cust("making an event", Event::new(EventFlags::DEFAULT));
         let (begin, end) = (event()?, event()?);
+        let (queued, is_queued) = mpsc::channel::<()>();
+        // It ends when the sender is dropped.
+        let hold = move || {
+            let _ended = is_queued.recv_timeout(HOLD_MAX);
+        };
+        check_cust("holding up the stream", self.stream.add_callback(Box::new(hold)))?;
         check_cust("recording an event", begin.record(&self.stream))?;
         let result = launches()?;
         check_cust("recording an event", end.record(&self.stream))?;
+        drop(queued);
         self.synchronize()?;
         let milliseconds = check_cust("reading an event", end.elapsed_time_f32(&begin))?;
         Ok((result, Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3)))
