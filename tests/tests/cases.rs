@@ -209,8 +209,6 @@ fn by_warp_records_the_arm_of_lane_0_and_nothing_else(choice: BackendChoice) {
 const WAITS: [u32; 3] = [600_000, 2_000_000, 20_000_000];
 /// Launches of each.
 const LAUNCHES: usize = 5;
-/// What the launch itself may take, which events around it enclose.
-const LAUNCH_NS: f64 = 10_000.0;
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -252,6 +250,7 @@ fn a_kernel_lasts_as_long_as_events_say() {
         longer.sort_by(f64::total_cmp);
         let median = longer[LAUNCHES / 2];
         let percent = both[LAUNCHES / 2].1 / 100.0;
-        assert!((-percent..=percent + LAUNCH_NS).contains(&median), "{wait} cycles: {both:?}");
+        // Events enclose the launch's own begin and end on the GPU, 4 µs of an H200.
+        assert!((-percent..=2.0 * percent).contains(&median), "{wait} cycles: {both:?}");
     }
 }
