@@ -133,6 +133,43 @@ impl Moment {
     }
 }
 
+/// The largest errors of all regions.
+#[derive(Clone, Copy, Debug)]
+struct Worst {
+    /// Of a length in nanoseconds, as a part of it.
+    part: f64,
+    /// Of lengths in ticks of the clock.
+    ticks: Summary,
+    begin_ns: f64,
+}
+
+impl Worst {
+    fn of(moments: &[Moment], warps: &[Vec<Found>]) -> Option<Self> {
+        let largest = |of: fn(&Moment) -> f64| moments.iter().map(of).fold(0.0, f64::max);
+        Some(Self {
+            part: largest(|moment| moment.part),
+            ticks: Summary::of(warps.iter().flatten().map(|region| region.error_ticks))?,
+            begin_ns: largest(|moment| moment.begin_error_ns.worst()),
+        })
+    }
+
+    fn said(&self, variant: Variant) -> String {
+        let limit = if variant.has_limit {
+            format!("limit {} %", PART_MAX * 1e2)
+        } else {
+            "no limit".into()
+        };
+        let unit = if variant.clock == Clock::Cycles { "cycles" } else { "ns of the timer" };
+        format!(
+            "worst of all regions: length in ns {:.4} % off ({limit}), length in {unit} {:.0} off, \
+             begin {:.0} ns off",
+            self.part * 1e2,
+            self.ticks.worst(),
+            self.begin_ns
+        )
+    }
+}
+
 /// What the clock did: medians over the SMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Course {
@@ -207,10 +244,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         }
         let medians: Vec<f64> = moments.iter().map(|moment| moment.mhz.median).collect();
         let course = Course::of(&medians).ok_or("there are no regions")?;
-        let ticks = Summary::of(warps.iter().flatten().map(|region| region.error_ticks))
-            .ok_or("the trace has no warps")?;
-        let part = moments.iter().map(|moment| moment.part).fold(0.0, f64::max);
-        let begin = moments.iter().map(|moment| moment.begin_error_ns.worst()).fold(0.0, f64::max);
+        let worst = Worst::of(&moments, &warps).ok_or("the trace has no warps")?;
         report.line(
             "variant",
             json!({
@@ -219,9 +253,9 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 "mhz_high": course.high,
                 "mhz_low": course.low,
                 "mhz_again": course.again,
-                "error_part": part,
-                "error_ticks": ticks.json(),
-                "begin_error_ns": begin,
+                "error_part": worst.part,
+                "error_ticks": worst.ticks.json(),
+                "begin_error_ns": worst.begin_ns,
                 "load_flops": load.flops,
                 "load_bytes_per_second": load.bytes,
                 "trace_mhz": trace.clock_mhz,
@@ -235,18 +269,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 load.bytes / 1e12
             ));
         }
-        let limit = if variant.has_limit {
-            format!("limit {} %", PART_MAX * 1e2)
-        } else {
-            "no limit".into()
-        };
-        let unit = if variant.clock == Clock::Cycles { "cycles" } else { "ns of the timer" };
-        report.say(&format!(
-            "worst of all regions: length in ns {:.4} % off ({limit}), length in {unit} {:.0} off, \
-             begin {begin:.0} ns off",
-            part * 1e2,
-            ticks.worst()
-        ));
+        report.say(&worst.said(variant));
         match &trace.diagnostics.list[..] {
             [] => report.say("the trace has no diagnostics"),
             notes => notes.iter().for_each(|note| report.say(&format!("the trace says: {note}"))),

@@ -5,7 +5,8 @@
 //! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
 //! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
 //! records of one warp (of one user track, where there are such) are held again. Regions are asked
-//! from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be decoded while it is written.
+//! from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be decoded while it is
+//! written.
 
 mod arrows;
 mod chrome;

@@ -126,9 +126,8 @@ impl Trace {
     /// already, and notes what is odd in it: the trace then says what one does that is decoded from a
     /// capture with that effect.
     pub fn set_observer_effect(&mut self, effect: Option<ObserverEffect>) {
-        let is_of_effect =
-            |diagnostic: &Diagnostic| diagnostic.kind == DiagnosticKind::OccupancyDrop;
-        self.diagnostics.list.retain(|diagnostic| !is_of_effect(diagnostic));
+        let diagnostics = &mut self.diagnostics.list;
+        diagnostics.retain(|diagnostic| diagnostic.kind != DiagnosticKind::OccupancyDrop);
         if let Some(effect) = &effect {
             effect.note_in(&mut self.diagnostics);
         }

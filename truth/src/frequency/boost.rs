@@ -1,12 +1,13 @@
-//! Regions while the GPU's clock rises: it was left idle, and its clock fell, until the kernel came.
+//! Regions from the begin of a kernel on, before which the GPU was idle: its clock may have fallen, and
+//! may rise under them.
 
 use std::time::Duration;
 
 use serde_json::json;
 use truth_kernels::Line;
 
-use super::{Amount, CHANGE_MIN, Course, Moment, PART_MAX, VARIANTS, Variant, measure};
-use crate::{Failure, Report, Run, Summary};
+use super::{Amount, CHANGE_MIN, Course, Moment, VARIANTS, Variant, Worst, measure};
+use crate::{Failure, Report, Run};
 
 /// How long a GPU is left idle, if the command line does not say.
 pub(crate) const IDLE: Duration = Duration::from_secs(12);
@@ -84,10 +85,7 @@ pub(crate) fn boost(run: &Run, report: &mut Report) -> Result<(), Failure> {
     }
     let medians: Vec<f64> = moments.iter().map(|moment| moment.mhz.median).collect();
     let rise = Rise::of(&medians).ok_or("there are no regions")?;
-    let ticks = Summary::of(warps.iter().flatten().map(|region| region.error_ticks))
-        .ok_or("the trace has no warps")?;
-    let part = moments.iter().map(|moment| moment.part).fold(0.0, f64::max);
-    let begin = moments.iter().map(|moment| moment.begin_error_ns.worst()).fold(0.0, f64::max);
+    let worst = Worst::of(&moments, &warps).ok_or("the trace has no warps")?;
     report.line(
         "boost",
         json!({
@@ -97,9 +95,9 @@ pub(crate) fn boost(run: &Run, report: &mut Report) -> Result<(), Failure> {
             "mhz_low": rise.course.low,
             "mhz_high": rise.course.highest(),
             "reached": rise.reached,
-            "error_part": part,
-            "error_ticks": ticks.json(),
-            "begin_error_ns": begin,
+            "error_part": worst.part,
+            "error_ticks": worst.ticks.json(),
+            "begin_error_ns": worst.begin_ns,
             "trace_mhz": trace.clock_mhz,
         }),
     )?;
@@ -109,13 +107,7 @@ pub(crate) fn boost(run: &Run, report: &mut Report) -> Result<(), Failure> {
         amount.length_ns as f64 / 1e3,
         rise.said(amount.length_ns)
     ));
-    report.say(&format!(
-        "worst of all regions: length in ns {:.4} % off (limit {} %), length in cycles {:.0} off, \
-         begin {begin:.0} ns off",
-        part * 1e2,
-        PART_MAX * 1e2,
-        ticks.worst()
-    ));
+    report.say(&worst.said(VARIANT));
     let rows: Vec<_> = rows(moments.len()).map(|index| moments[index].row(index)).collect();
     report.table(&Moment::HEAD, &rows);
     Ok(())
