@@ -73,7 +73,7 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
     }
     let all = if arguments.combinations { schemes::combinations() } else { schemes::SCHEMES };
     let selected = schemes::select(all, &arguments.schemes)?;
-    let configurations = measure::configurations(arguments.quick, arguments.combinations);
+    let configurations = measure::configurations(arguments.quick);
     let begin = Instant::now();
     let gpu = Gpu::open(&selected)?;
     println!("{}, kernels loaded in {:.1} s", gpu.name, begin.elapsed().as_secs_f64());

@@ -45,23 +45,16 @@ const SHAPES: [(u32, u32); 10] =
     [(1, 1), (4, 1), (8, 1), (16, 1), (32, 1), (32, 2), (1, 4), (4, 4), (8, 4), (16, 4)];
 /// A few of them.
 const SHAPES_QUICK: [(u32, u32); 3] = [(1, 1), (8, 1), (32, 1)];
-/// The shape that is left out where there are many schemes, as it takes longest and another one fills an
-/// SM with as many warps.
-const SHAPE_LONGEST: (u32, u32) = (32, 2);
-
-/// All configurations, or a few; those of many schemes are one shape less.
+/// All configurations, or a few.
 #[must_use]
-pub fn configurations(quick: bool, many_schemes: bool) -> Vec<Configuration> {
+pub fn configurations(quick: bool) -> Vec<Configuration> {
     let (shapes, bodies): (&[(u32, u32)], &[u32]) =
         if quick { (&SHAPES_QUICK, &[8]) } else { (&SHAPES, &[8, 128]) };
-    let is_left_out = |shape| many_schemes && shape == SHAPE_LONGEST;
-    let mut all = Vec::new();
-    for &body in bodies {
-        for &(warps, blocks_per_sm) in shapes.iter().filter(|shape| !is_left_out(**shape)) {
-            all.push(Configuration { warps, blocks_per_sm, body });
-        }
-    }
-    all
+    let of_body = |&body: &u32| {
+        let with_body = move |&(warps, blocks_per_sm)| Configuration { warps, blocks_per_sm, body };
+        shapes.iter().map(with_body)
+    };
+    bodies.iter().flat_map(of_body).collect()
 }
 
 /// Iterations of a timed launch of this scheme.
@@ -313,18 +306,14 @@ mod tests {
 
     #[test]
     fn no_configuration_has_more_warps_than_an_sm_holds() {
-        let all = configurations(false, false);
+        let all = configurations(false);
         assert_eq!(all.len(), 2 * (5 + 1 + 4));
         assert!(all.iter().all(|one| one.warps * one.blocks_per_sm <= 64));
         for warps in [16, 32] {
             let fill = |one: &&Configuration| one.warps == warps && one.blocks_per_sm == 64 / warps;
             assert_eq!(all.iter().filter(fill).count(), 2, "blocks of {warps} warps fill an SM");
         }
-        assert!(configurations(true, false).iter().all(|one| all.contains(one)));
-        let fewer = configurations(false, true);
-        assert_eq!(fewer.len(), 2 * (5 + 4));
-        assert!(fewer.iter().all(|one| all.contains(one) && one.blocks_per_sm != 2));
-        assert_eq!(configurations(true, true), configurations(true, false));
+        assert!(configurations(true).iter().all(|one| all.contains(one)));
     }
 
     #[test]
