@@ -2,6 +2,8 @@
 //! and the program runs on the emulator.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    profiler_build::Kernels::new("kernels").build_or_warn()?;
+    let kernels = profiler_build::Kernels::new("kernels");
+    kernels.build_or_warn()?;
+    kernels.name("truth_hosted_kernels").feature("host-buffer").build_or_warn()?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The calibration kernel: measures on the device in use what a record costs, with the very code
-//! that the module's own kernels record with.
+//! The calibration kernels: they measure on the device in use what a record costs, with the very code
+//! that the module's own kernels record with. There is one for each buffer that these may have.
 
 use core::cell::Cell;
 
@@ -7,13 +7,15 @@ use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::{Buffer, STRATEGY_OF_KERNEL};
 use profiler_wire::symbol::CALIBRATION;
+#[cfg(feature = "host-buffer")]
+use profiler_wire::symbol::CALIBRATION_OF_HOST;
 
 use crate::config::{BufferChoice, Config};
 use crate::recorder::{Recorder, State};
 use crate::value::Payload;
 
 macro_rules! site {
-    ($kind:ident, $name:expr, $symbol:expr) => {
+    ($kind:ident, $name:expr, $symbol:expr $(, $buffer:ident)?) => {
         crate::__site!(
             kind = $kind,
             name = $name,
@@ -24,6 +26,7 @@ macro_rules! site {
             min_blocks = 0,
             max_registers = 0,
             names = []
+            $(, buffer = $buffer)?
         )
     };
 }
@@ -192,48 +195,88 @@ fn pause(_value: &Cell<u32>) {}
 #[cfg(not(target_arch = "nvptx64"))]
 fn abrupt_pause(_value: &Cell<u32>) {}
 
-#[inline(always)]
-fn calibrate(rounds: u32) {
-    let site = site!(Kernel, "profiler calibration", CALIBRATION);
-    let config = Config {
-        enabled: true,
-        strategy: Strategy::Warp,
-        when: true,
-        clock: Clock::Cycles,
-        buffer: BufferChoice::new(Buffer::Global),
-        track: 0,
+/// What a calibration kernel does: rounds of the patterns of some elections, recorded into a buffer.
+///
+/// No function: LLVM names registers otherwise where the patterns are in one of their own, and without
+/// the feature `host-buffer` nothing of a choice may reach it.
+macro_rules! calibrate {
+    ($rounds:ident, $buffer:ident, $name:literal, $symbol:ident, [$($election:ident)*]) => {
+        let site = site!(Kernel, $name, $symbol, $buffer);
+        let config = Config {
+            enabled: true,
+            strategy: Strategy::Warp,
+            when: true,
+            clock: Clock::Cycles,
+            buffer: BufferChoice::new(Buffer::$buffer),
+            track: 0,
+        };
+        let Some(block) = State::recorded_block(config) else { return };
+        // SAFETY: the first thing that the kernel does; its function is inlined into it.
+        let state = unsafe { State::enter_block(site, config, block) };
+        let recorder = Recorder::new(&state);
+        let value = Cell::new($rounds); // See `pause`.
+        for _ in 0..$rounds {
+            $(election!($election, recorder, value);)*
+        }
     };
-    let Some(block) = State::recorded_block(config) else { return };
-    // SAFETY: the first thing that the kernel does; this function is inlined into it.
-    let state = unsafe { State::enter_block(site, config, block) };
-    let recorder = Recorder::new(&state);
-    let value = Cell::new(rounds); // See `pause`.
-    for _ in 0..rounds {
+}
+
+/// The patterns of an election.
+macro_rules! election {
+    (one_lane, $recorder:ident, $value:ident) => {
         patterns!(
-            "one-lane", recorder.leader(), value,
+            "one-lane", $recorder.leader(), $value,
             rows: region value mark,
             nests: region value,
             apart: region value mark anchor,
             pause: pause
         );
+    };
+    (elected, $recorder:ident, $value:ident) => {
         patterns!(
-            "elected", recorder.leader_elected(), value,
+            "elected", $recorder.leader_elected(), $value,
             rows: region value mark,
             nests: region value,
             apart: region value mark anchor,
             pause: pause
         );
-        // Without marks and anchors, of which each lane would store one, and without saying so at the
-        // sites: modules would get rooms for all lanes by it. As all lanes are together throughout and
-        // the value is alike in them, lane 0 stores all that is recorded here.
+    };
+    // Without marks and anchors, of which each lane would store one, and without saying so at the
+    // sites: modules would get rooms for all lanes by it. As all lanes are together throughout and
+    // the value is alike in them, lane 0 stores all that is recorded here.
+    (all_lanes, $recorder:ident, $value:ident) => {
         patterns!(
-            "all-lanes", recorder.leader_thread(), value,
+            "all-lanes", $recorder.leader_thread(), $value,
             rows: region value,
             nests: region value,
             apart: region value,
             pause: abrupt_pause
         );
-    }
+    };
+}
+
+#[inline(always)]
+fn calibrate(rounds: u32) {
+    calibrate!(
+        rounds,
+        Global,
+        "profiler calibration",
+        CALIBRATION,
+        [one_lane elected all_lanes]
+    );
+}
+
+/// Not by all lanes, as nothing is shared there: each lane stores records of its own.
+#[cfg(feature = "host-buffer")]
+#[inline(always)]
+fn calibrate_host(rounds: u32) {
+    calibrate!(
+        rounds,
+        Host,
+        "profiler calibration, buffer = host",
+        CALIBRATION_OF_HOST,
+        [one_lane elected]
+    );
 }
 
 /// See [`CALIBRATION`].
@@ -248,3 +291,24 @@ pub extern "ptx-kernel" fn __profiler_calibrate_v4(rounds: u32) {
 pub fn __profiler_calibrate_v4(rounds: u32) {
     calibrate(rounds);
 }
+
+/// See [`CALIBRATION_OF_HOST`].
+#[cfg(all(target_arch = "nvptx64", feature = "host-buffer"))]
+#[unsafe(no_mangle)]
+pub extern "ptx-kernel" fn __profiler_calibrate_host_v4(rounds: u32) {
+    calibrate_host(rounds);
+}
+
+/// See [`CALIBRATION_OF_HOST`].
+#[cfg(all(not(target_arch = "nvptx64"), feature = "host-buffer"))]
+fn __profiler_calibrate_host_v4(rounds: u32) {
+    calibrate_host(rounds);
+}
+
+/// The calibration kernels that this build has, for each buffer that its kernels may have.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const CALIBRATIONS: &[unsafe fn(u32)] = &[
+    __profiler_calibrate_v4,
+    #[cfg(feature = "host-buffer")]
+    __profiler_calibrate_host_v4,
+];

@@ -4,8 +4,8 @@
 //! (`profiler-host`) launches it, reads the records back and writes a timeline.
 //!
 //! The same source serves two targets: compiled for `nvptx64` it becomes PTX, compiled for the host
-//! it is the kernel's CPU twin, which `profiler-emulator` runs. What differs between the two is
-//! [`hardware`], a handful of one-line functions.
+//! it is the kernel's CPU twin, which `profiler-emulator` runs. The instructions that it needs are PTX
+//! in both ([`hardware`]): the emulator runs their text, so that what differs is what one instruction does.
 //!
 //! # What is recorded, and by whom
 //!
@@ -98,8 +98,12 @@ pub mod __private {
     pub use core::primitive;
     pub use profiler_wire as wire;
 
+    #[cfg(all(feature = "enabled", target_arch = "nvptx64", feature = "host-buffer"))]
+    pub use crate::calibration::__profiler_calibrate_host_v4;
     #[cfg(feature = "enabled")]
     pub use crate::calibration::__profiler_calibrate_v4;
+    #[cfg(all(feature = "enabled", not(target_arch = "nvptx64")))]
+    pub use crate::calibration::CALIBRATIONS;
     pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::selection::is_selected;

@@ -249,17 +249,21 @@ macro_rules! __site {
 /// The id of a site in the code: an immediate operand that the build step replaces by the dense
 /// number of the site. `KEY` finds the site's entry; `HASHED` is the id until then. Of a site that is
 /// not `SELECTED` no record is made, and nothing is left in the code.
-#[cfg(all(target_arch = "nvptx64", feature = "enabled"))]
+#[cfg(feature = "enabled")]
 #[doc(hidden)]
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[must_use]
 pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
-    _entry: &'static [u8],
+    entry: &'static [u8],
 ) -> SiteId {
     let selected = Selected::new(SELECTED);
-    if !selected.get() {
-        return SiteId { number: HASHED, selected, is_listed: false };
-    }
+    let number = if selected.get() { number::<KEY, HASHED>(entry) } else { HASHED };
+    SiteId { number, selected, is_listed: false }
+}
+
+#[cfg(all(target_arch = "nvptx64", feature = "enabled"))]
+#[inline(always)]
+fn number<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> u32 {
     let number: u32;
     // SAFETY: moves a constant into a register; no memory, no other effect.
     unsafe {
@@ -271,7 +275,30 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
             options(pure, nomem, nostack, preserves_flags),
         );
     }
-    SiteId { number, selected, is_listed: false }
+    number
+}
+
+/// The twin has no PTX to be numbered in, so the emulator numbers what is executed.
+#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
+fn number<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> u32 {
+    let count = || SiteEntry::parse(entry).map_or(1, |entry| entry.ids);
+    profiler_emulator::module::number_of(entry, count)
+}
+
+/// The entries of all sites that were executed in this process, with dense ids, as the site
+/// table of a PTX module would hold them.
+#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
+#[must_use]
+pub fn registered_sites() -> Vec<Vec<u8>> {
+    use profiler_wire::site::ID_OFFSET;
+
+    let entries = profiler_emulator::module::numbered_entries().into_iter();
+    let numbered = entries.map(|(number, entry)| {
+        let mut entry = entry.to_vec();
+        entry[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&number.to_le_bytes());
+        entry
+    });
+    numbered.collect()
 }
 
 #[cfg(not(feature = "enabled"))]
@@ -282,62 +309,4 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
     _entry: &'static [u8],
 ) -> SiteId {
     SiteId { number: HASHED, selected: Selected::new(SELECTED), is_listed: false }
-}
-
-#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
-pub use registry::registered_sites;
-#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
-#[doc(hidden)]
-pub use registry::site_id;
-
-/// The twin has no PTX to read site entries from, so sites register when they are first executed.
-#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
-mod registry {
-    use std::collections::HashMap;
-    use std::sync::{Mutex, PoisonError};
-
-    use profiler_wire::site::ID_OFFSET;
-
-    use super::SiteId;
-    use crate::selection::Selected;
-
-    #[derive(Default)]
-    struct Registry {
-        ids: HashMap<&'static [u8], u32>,
-        entries: Vec<Vec<u8>>,
-        next_id: u32,
-    }
-
-    static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
-
-    /// The entries of all sites that were executed in this process, with dense ids, as the site
-    /// table of a PTX module would hold them.
-    #[must_use]
-    pub fn registered_sites() -> Vec<Vec<u8>> {
-        let registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
-        registry.as_ref().map(|registry| registry.entries.clone()).unwrap_or_default()
-    }
-
-    /// The id of a site: registers its entry if it is new.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
-        entry: &'static [u8],
-    ) -> SiteId {
-        let of = |number| SiteId { number, selected: Selected::new(SELECTED), is_listed: false };
-        let mut registry = REGISTRY.lock().unwrap_or_else(PoisonError::into_inner);
-        let registry =
-            registry.get_or_insert_with(|| Registry { next_id: 1, ..Registry::default() });
-        if let Some(&id) = registry.ids.get(entry) {
-            return of(id);
-        }
-        let id = registry.next_id;
-        let ids = profiler_wire::SiteEntry::parse(entry).map_or(1, |entry| entry.ids);
-        registry.next_id += ids;
-        registry.ids.insert(entry, id);
-        let mut numbered = entry.to_vec();
-        numbered[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&id.to_le_bytes());
-        registry.entries.push(numbered);
-        of(id)
-    }
 }

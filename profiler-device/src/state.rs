@@ -9,7 +9,9 @@ use profiler_wire::site::Buffer;
 use profiler_wire::{Strategy, WIRE_VERSION};
 
 use crate::config::Config;
-use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
+use crate::hardware::{
+    self, Constant, Descriptor, DescriptorPtr, WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE,
+};
 use crate::room::{NO_SLOT, Room, Share, step_of};
 use crate::site::SiteId;
 use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
@@ -383,13 +385,13 @@ impl State {
     /// waits for the answer.
     #[inline(always)]
     pub(crate) fn ending(&self, began: u32, begin: hardware::Place) -> u32 {
-        hardware::ending_together(began, self.present.get(), begin)
+        hardware::ending_together(began, self.present.get(), begin.at_end(WHO_IS_THERE))
     }
 
     /// Whether lanes that end a region together have the same bits of its value.
     #[inline(always)]
     pub(crate) fn are_alike(&self, value: u64, begin: hardware::Place) -> bool {
-        hardware::are_alike(value, self.present.get(), begin)
+        hardware::are_alike(value, self.present.get(), begin.at_end(WHOSE_VALUE_IS_ALIKE))
     }
 
     /// Counts a record if it is shared.
@@ -538,12 +540,12 @@ unsafe fn write_units<const N: usize>(buffer: Buffer, address: u64, words: [u64;
     const { assert!(N.is_multiple_of(2), "units have two words") };
     let mut index = 0;
     while index < N {
-        let (unit, words) = (address + 8 * index as u64, [words[index], words[index + 1]]);
+        let (unit, first, second) = (address + 8 * index as u64, words[index], words[index + 1]);
         // SAFETY: inside the N words.
         unsafe {
             match buffer {
-                Buffer::Global => hardware::store_unit(unit, words),
-                Buffer::Host => hardware::publish_unit(unit, words),
+                Buffer::Global => hardware::store_unit(unit, first, second),
+                Buffer::Host => hardware::publish_unit(unit, first, second),
             }
         };
         index += 2;

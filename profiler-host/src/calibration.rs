@@ -1,50 +1,62 @@
 //! What recording costs, told from the trace of the kernel that every profiled module carries for
-//! it ([`profiler_wire::symbol::CALIBRATION`]).
+//! it ([`profiler_wire::symbol::CALIBRATION`]), and of the one for records to memory of the host that
+//! some carry besides ([`profiler_wire::symbol::CALIBRATION_OF_HOST`]).
 //!
-//! The kernel's outer regions hold records back to back, and as many pauses with and without records
+//! A kernel's outer regions hold records back to back, and as many pauses with and without records
 //! between them. The latter differ by what a record costs that stands apart from others; where
 //! records stand back to back, what passes between two stamps beyond that is what the second one
 //! waited for the first one's store. [`RecordCost`] says what follows from what.
 
 use profiler_trace::{
-    FormCosts, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
+    Buffer, FormCosts, HostCost, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
-    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_FORMS_OF,
-    CALIBRATION_NEST, CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW,
-    CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
+    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_ELECTIONS_OF_HOST, CALIBRATION_FORMS,
+    CALIBRATION_FORMS_OF, CALIBRATION_NEST, CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES,
+    CALIBRATION_ROW, CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
 };
 
-/// How often the calibration kernel repeats its regions: enough for a median that a few cache
+/// How often a calibration kernel repeats its regions: enough for a median that a few cache
 /// misses and interruptions do not move.
 pub(crate) const ROUNDS: u32 = 128;
-/// Threads of the calibration kernel's only block.
+/// The same on the emulator, which has no cache and is slow.
+pub(crate) const EMULATED_ROUNDS: u32 = 32;
+/// Threads of a calibration kernel's only block.
 pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
-/// Units of a record of each of [`CALIBRATION_FORMS`].
-const UNITS_OF_FORM: [u32; CALIBRATION_FORMS.len()] = [1, 2, 1, 1];
-/// Units of a round, all of which lane 0 stores.
-const UNITS_OF_ROUND: u32 = {
+/// Units of a record of each of [`CALIBRATION_FORMS`], in memory of the GPU and of the host.
+const UNITS_OF_FORMS: [[u32; CALIBRATION_FORMS.len()]; 2] = [[1, 2, 1, 1], [2, 3, 1, 1]];
+/// Units of a round by so many of [`CALIBRATION_ELECTIONS`], all of which lane 0 stores.
+const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()], elections: usize) -> u32 {
+    let of_region = units_of_form[0];
     let (mut units, mut election) = (0, 0);
-    while election < CALIBRATION_FORMS_OF.len() {
+    while election < elections {
         // The region around pauses alone.
-        units += 1;
+        units += of_region;
         let mut form = 0;
         while form < CALIBRATION_FORMS_OF[election] {
-            units += 1 + CALIBRATION_APART * UNITS_OF_FORM[form];
+            units += of_region + CALIBRATION_APART * units_of_form[form];
             if form < CALIBRATION_ROW_FORMS.len() {
-                units += 1 + CALIBRATION_ROW * UNITS_OF_FORM[form];
+                units += of_region + CALIBRATION_ROW * units_of_form[form];
             }
             if form < CALIBRATION_NESTED_FORMS.len() {
-                units += 1 + CALIBRATION_NEST * UNITS_OF_FORM[form];
+                units += of_region + CALIBRATION_NEST * units_of_form[form];
             }
             form += 1;
         }
         election += 1;
     }
     units
+}
+/// Words that a warp records in a calibration run, by either kernel at most.
+pub(crate) const WORDS: u32 = {
+    let [of_gpu, of_host] = UNITS_OF_FORMS;
+    let of_gpu = units_of_round(of_gpu, CALIBRATION_ELECTIONS.len());
+    let of_host = units_of_round(of_host, CALIBRATION_ELECTIONS_OF_HOST);
+    let units = if of_host > of_gpu { of_host } else { of_gpu };
+    ROUNDS * units * 2
 };
-/// Words that a warp records in a calibration run.
-pub(crate) const WORDS: u32 = ROUNDS * UNITS_OF_ROUND * 2;
+/// Warps of a calibration run: of a launch of each kernel.
+pub(crate) const WARPS: u32 = 2 * CALIBRATION_WARPS;
 /// The part of the waits at a place that the longest one is taken from: what lies beyond are cache
 /// misses and interruptions.
 const USUAL_PART: f64 = 0.95;
@@ -71,7 +83,7 @@ pub enum CalibrationError {
 }
 
 /// What records cost on the device that made the trace, in ticks of its record clock, as
-/// [`RecordCost`] describes.
+/// [`RecordCost`] describes; of memory of the host, if its calibration kernel ran as well.
 ///
 /// # Errors
 ///
@@ -84,14 +96,22 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
     if lost > 0 {
         return Err(CalibrationError::Lost(lost));
     }
-    let run = Run { trace, stamps: trace.warps.iter().map(stamps).collect() };
-    let [one_lane, elected, all_lanes] = [0, 1, 2].map(Election);
-    let one_lane = run.costs(one_lane, None)?;
+    let run = Run::new(trace, Buffer::Global);
+    let of_host = Run::new(trace, Buffer::Host);
+    let [by_one_lane, by_elected, by_all_lanes] = [0, 1, 2].map(Election);
+    let one_lane = run.costs(by_one_lane, None)?;
+    let host = || {
+        Ok::<_, CalibrationError>(HostCost {
+            one_lane: of_host.costs(by_one_lane, None)?,
+            elected: of_host.costs(by_elected, None)?,
+        })
+    };
     Ok(RecordCost {
         one_lane,
-        elected: run.costs(elected, None)?,
+        elected: run.costs(by_elected, None)?,
         // Of a mark and an anchor each lane stores one of its own, by the instructions of one lane.
-        all_lanes: run.costs(all_lanes, Some(&one_lane))?,
+        all_lanes: run.costs(by_all_lanes, Some(&one_lane))?,
+        host: if of_host.warps.is_empty() { None } else { Some(host()?) },
     })
 }
 
@@ -182,14 +202,24 @@ fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
     stamps
 }
 
-/// A calibration run.
+/// What the calibration kernel of a buffer recorded.
 struct Run<'t> {
     trace: &'t Trace,
-    /// Of each warp's lane 0.
-    stamps: Vec<Vec<(u64, Kind)>>,
+    buffer: Buffer,
+    /// Its warps, and the stamps of each one's lane 0.
+    warps: Vec<(&'t Warp, Vec<(u64, Kind)>)>,
 }
 
-impl Run<'_> {
+impl<'t> Run<'t> {
+    fn new(trace: &'t Trace, buffer: Buffer) -> Self {
+        let buffer_of = |warp: &Warp| {
+            let launch = trace.launches.get(warp.launch);
+            launch.map_or(Buffer::Global, |launch| trace.site(launch.kernel).buffer)
+        };
+        let warps = trace.warps.iter().filter(|warp| buffer_of(warp) == buffer);
+        Self { trace, buffer, warps: warps.map(|warp| (warp, stamps(warp))).collect() }
+    }
+
     /// What each form costs where the lane is chosen so. Marks and anchors cost what they cost
     /// `by_one_lane`, where that is given.
     fn costs(
@@ -256,7 +286,8 @@ impl Run<'_> {
         for (form, shape, count) in rows.chain(nests) {
             let kinds = pattern(form, count, shape == "nest");
             let places = self.places(&format!("{} {form} {shape}", election.name()), &kinds)?;
-            // The last stamp that stored a record, what all since cost, and whether a region began.
+            // The last stamp that stored a record, what all since cost, and whether a region began by it
+            // or since.
             let mut stored: Option<(usize, f64, bool)> = None;
             for (place, kind) in kinds.iter().enumerate() {
                 let cost = kind.cost(costs);
@@ -276,8 +307,9 @@ impl Run<'_> {
                     *begun |= *kind == Kind::Begin;
                     *apart += cost.after_ticks;
                 }
-                if *kind != Kind::Begin {
-                    stored = Some((place, cost.after_ticks, false));
+                let is_begin = *kind == Kind::Begin;
+                if !is_begin || self.buffer == Buffer::Host {
+                    stored = Some((place, cost.after_ticks, is_begin));
                 }
             }
         }
@@ -292,7 +324,7 @@ impl Run<'_> {
     /// What the regions of this name show that hold just these stamps.
     fn places(&self, name: &str, kinds: &[Kind]) -> Result<Places, CalibrationError> {
         let mut ticks = Vec::new();
-        for (warp, stamps) in self.trace.warps.iter().zip(&self.stamps) {
+        for (warp, stamps) in &self.warps {
             let is = |region: &&Region| self.trace.site(region.site).name == name;
             for region in regions(warp).filter(is) {
                 let Some(end) = region.end else { continue };

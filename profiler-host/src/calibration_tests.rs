@@ -1,4 +1,4 @@
-use profiler_trace::{ClockReading, Mark, Region, Site, SiteIndex, Time, Value, Warp};
+use profiler_trace::{ClockReading, Launch, Mark, Region, Site, SiteIndex, Time, Value, Warp};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
@@ -55,6 +55,8 @@ struct Machine<T> {
     /// Where the last stamp was a begin: when, and what it costs behind it.
     begun: Option<(u64, u64)>,
     election: usize,
+    /// Where records go: in memory of the host, begins are some.
+    buffer: Buffer,
 }
 
 /// The place in [`CALIBRATION_ELECTIONS`] of that by which all lanes have a record.
@@ -81,13 +83,14 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         index_of(&mut self.trace, kind, name)
     }
 
-    fn stamp(&mut self, before: u64, behind: u64, stores: bool) -> Time {
+    fn stamp(&mut self, before: u64, behind: u64, is_begin: bool) -> Time {
         let (at, apart, begun) = self.stored;
-        let held = match (stores, begun) {
-            (false, _) => self.held.begin,
-            (true, true) => self.held.end,
-            (true, false) => self.held.record,
+        let held = match (is_begin, begun) {
+            (true, _) => self.held.begin,
+            (false, true) => self.held.end,
+            (false, false) => self.held.record,
         };
+        let stores = !is_begin || self.buffer == Buffer::Host;
         let apart = apart + before;
         self.now = (self.now + before).max(at + apart + held);
         if let Some((at, behind)) = self.begun {
@@ -95,7 +98,8 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         }
         self.begun = (!stores).then_some((self.now, behind));
         let time = Time { ticks: self.now, ns: self.now as f64 };
-        self.stored = if stores { (self.now, behind, false) } else { (at, apart + behind, true) };
+        self.stored =
+            if stores { (self.now, behind, is_begin) } else { (at, apart + behind, true) };
         self.now += behind;
         time
     }
@@ -106,19 +110,19 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         let site = self.name(form, around);
         match form {
             MARK => {
-                let time = self.stamp(before, after, true);
+                let time = self.stamp(before, after, false);
                 self.warp.marks.push(Mark { site, track: None, lane: 0, time, value: None });
                 inner(self);
             }
             ANCHOR => {
-                let time = self.stamp(before, after, true);
+                let time = self.stamp(before, after, false);
                 self.warp.anchors.push(ClockReading { lane: 0, time });
                 inner(self);
             }
             _ => {
-                let start = self.stamp(before, inside, false);
+                let start = self.stamp(before, inside, true);
                 inner(self);
-                let end = Some(self.stamp(0, after, true));
+                let end = Some(self.stamp(0, after, false));
                 let lanes = if self.election == ALL_LANES { 32 } else { 1 };
                 self.warp.regions.extend((0..lanes).map(|lane| Region {
                     site,
@@ -147,7 +151,11 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 
     fn round(&mut self) {
         let pause = |machine: &mut Self| machine.now += PAUSE;
-        for (election, forms) in CALIBRATION_FORMS_OF.into_iter().enumerate() {
+        let elections = match self.buffer {
+            Buffer::Global => CALIBRATION_ELECTIONS.len(),
+            Buffer::Host => CALIBRATION_ELECTIONS_OF_HOST,
+        };
+        for (election, forms) in CALIBRATION_FORMS_OF.into_iter().enumerate().take(elections) {
             self.election = election;
             for (form, name) in CALIBRATION_FORMS.into_iter().take(forms).enumerate() {
                 if form < CALIBRATION_ROW_FORMS.len() {
@@ -178,8 +186,23 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 
 /// A run in which the records of election `e` and form `f` take what `ticks(e, f)` says.
 fn trace(rounds: u32, held: Held, ticks: impl Fn(usize, usize) -> Ticks) -> Trace {
+    let mut trace = Trace::default();
+    run(&mut trace, Buffer::Global, rounds, held, ticks);
+    trace
+}
+
+/// Adds a launch of the kernel of a buffer.
+fn run(
+    trace: &mut Trace,
+    buffer: Buffer,
+    rounds: u32,
+    held: Held,
+    ticks: impl Fn(usize, usize) -> Ticks,
+) {
+    let kernel = index_of(trace, SiteKind::Kernel, format!("{buffer:?}"));
+    trace.sites[kernel.0 as usize].buffer = buffer;
     let warp = Warp {
-        launch: 0,
+        launch: trace.launches.len(),
         slot: 0,
         block: [0; 3],
         warp: 0,
@@ -196,16 +219,35 @@ fn trace(rounds: u32, held: Held, ticks: impl Fn(usize, usize) -> Ticks) -> Trac
         recorded: 0,
         lost: 0,
     };
-    let (trace, stored) = (Trace::default(), (0, 0, false));
-    let mut machine =
-        Machine { trace, warp, now: 1000, ticks, held, stored, begun: None, election: 0 };
+    let mut machine = Machine {
+        trace: std::mem::take(trace),
+        warp,
+        now: 1000,
+        ticks,
+        held,
+        stored: (0, 0, false),
+        begun: None,
+        election: 0,
+        buffer,
+    };
     for _ in 0..rounds {
         machine.round();
     }
-    let Machine { mut trace, mut warp, .. } = machine;
+    let Machine { trace: ran, mut warp, .. } = machine;
+    *trace = ran;
     warp.recorded = (warp.regions.len() + warp.marks.len()) as u64;
+    let index = trace.warps.len();
+    trace.launches.push(Launch {
+        kernel,
+        grid_id: index as u64,
+        replay: 0,
+        grid_dim: [1; 3],
+        block_dim: [32, 1, 1],
+        warps: index..index + 1,
+        start_ns: 0.0,
+        end_ns: 0.0,
+    });
     trace.warps.push(warp);
-    trace
 }
 
 fn index_of(trace: &mut Trace, kind: SiteKind, name: String) -> SiteIndex {
@@ -234,9 +276,13 @@ fn close(cost: StampCost, before: u64, after: u64) {
 
 /// Of a machine that holds up stamps for just so long, the waits are that long.
 fn check(cost: &RecordCost, held: Held) {
-    for (e, costs) in [cost.one_lane, cost.elected, cost.all_lanes].into_iter().enumerate() {
+    check_each(&[cost.one_lane, cost.elected, cost.all_lanes], held, distinct);
+}
+
+fn check_each(costs: &[FormCosts], held: Held, ticks: impl Fn(usize, usize) -> Ticks) {
+    for (e, costs) in costs.iter().enumerate() {
         // Of marks and anchors each lane has one of its own.
-        let of = |f| distinct(if e == ALL_LANES && f >= MARK { 0 } else { e }, f);
+        let of = |f| ticks(if e == ALL_LANES && f >= MARK { 0 } else { e }, f);
         close(costs.region_begin, of(0).before, of(0).inside);
         close(costs.region_end, 0, of(0).after);
         close(costs.value, 0, of(VALUE).after - of(0).after);
@@ -258,6 +304,29 @@ fn costs_are_told_from_pauses_and_waits_from_rows_and_nests() {
     check(&record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run"), HELD);
     let none = Held { nested: 0, begin: 0, end: 0, record: 0 };
     check(&record_cost(&trace(3, none, distinct)).expect("a whole calibration run"), none);
+}
+
+#[test]
+fn records_to_the_host_are_told_apart_from_others() {
+    // A begin takes as long as an end there.
+    let of_host = |e: usize, f: usize| {
+        let Ticks { before, inside, after } = distinct(e, f);
+        Ticks { before: before + 4, inside: inside + 17, after: after + 5 }
+    };
+    let held = Held { nested: 0, begin: 9, end: 14, record: 22 };
+    let mut both = trace(3, HELD, distinct);
+    run(&mut both, Buffer::Host, 3, held, of_host);
+    let cost = record_cost(&both).expect("two whole calibration runs");
+    check(&cost, HELD);
+    let host = cost.host.expect("it ran");
+    check_each(&[host.one_lane, host.elected], held, of_host);
+    assert_eq!(RecordCost { host: None, ..cost }, {
+        record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run")
+    });
+    // Where a part of it is missing, so is the whole.
+    both.warps[1].anchors.clear();
+    let missing = CalibrationError::NoRegion("one-lane anchor apart".to_owned());
+    assert_eq!(record_cost(&both), Err(missing));
 }
 
 #[test]
@@ -327,10 +396,17 @@ fn open_regions_are_left_out() {
 }
 
 #[test]
-fn a_round_of_the_kernel_fits_its_room() {
+fn a_round_of_either_kernel_fits_its_room() {
     // By what symbol.rs says of the kernel: regions take 1 + 2, 1 + 3 and 1 + 4 units apart, in a row
     // and in a nest, with values 1 + 4, 1 + 6 and 1 + 8; marks 1 + 2 and 1 + 3; anchors 1 + 2.
     let (regions, marks, anchors) = (12 + 21, 7, 3);
     let units = 2 * (1 + regions + marks + anchors) + 1 + regions;
-    assert_eq!(WORDS, ROUNDS * units * 2);
+    let [of_gpu, of_host] = UNITS_OF_FORMS;
+    assert_eq!(units_of_round(of_gpu, 3), units);
+    // For the host, regions take 2 + 4, 2 + 6 and 2 + 8, with values 2 + 6, 2 + 9 and 2 + 12; marks 2 + 2
+    // and 2 + 3, anchors 2 + 2.
+    let (regions, marks, anchors) = (24 + 33, 9, 4);
+    let units_of_host = 2 * (2 + regions + marks + anchors);
+    assert_eq!(units_of_round(of_host, 2), units_of_host);
+    assert_eq!(WORDS, ROUNDS * units.max(units_of_host) * 2);
 }

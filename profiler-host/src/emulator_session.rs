@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use profiler_device::__private::CALIBRATIONS;
 use profiler_device::DescriptorPtr;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError};
 use profiler_trace::{Capture, CaptureEnd, ClockPair, DeviceInfo, RecordCost, SiteTable, Trace};
@@ -100,11 +101,15 @@ impl EmulatedDevice {
     fn calibrate(&self) -> Result<RecordCost, Error> {
         let options = calibration_options();
         let mut session = EmulatorSession::new(self, &options)?;
-        let kernel = profiler_device::__private::__profiler_calibrate_v4 as unsafe fn(u32);
         // One warp: these do not wait for each other.
         let shape = Shape::new(1, 32, 0);
-        // SAFETY: the calibration kernel touches no memory but the session's.
-        unsafe { session.launch("calibration", shape, kernel, (calibration::ROUNDS,)) }?;
+        // All, as which buffers kernels have is not known here before they run.
+        for &kernel in CALIBRATIONS {
+            // SAFETY: the calibration kernels touch no memory but the session's.
+            unsafe {
+                session.launch("calibration", shape, kernel, (calibration::EMULATED_ROUNDS,))
+            }?;
+        }
         Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
     }
 }
@@ -116,7 +121,7 @@ pub(crate) fn calibration_options() -> Options {
         keep: Keep::First,
         slots: Slots::Linear,
         lane_rooms: LaneRooms::Never,
-        max_warps: Some(calibration::THREADS / 32),
+        max_warps: Some(calibration::WARPS),
         ..Options::default()
     }
 }

@@ -211,7 +211,7 @@ impl ProfilerBuilder {
     }
 
     /// Measures what a record costs when a session begins, on its device, and stores it in the
-    /// trace.
+    /// trace; also what one to memory of the host costs, where a kernel of the module records there.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
         self.given.add("measure_record_cost");

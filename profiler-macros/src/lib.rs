@@ -177,7 +177,8 @@ mod tests;
 ///
 /// It is for kernels that fail or never end. It needs the feature `host-buffer` of profiler-device,
 /// without which the other kernels' machine code is as if this did not exist. A record crosses the bus
-/// to the host, a region is two of them, and what that costs is not subtracted from times. Where one
+/// to the host, and a region is two of them; what can be subtracted from times is what that costs while
+/// the bus is idle, and one that is full holds up stores for longer. Where one
 /// kernel of a module asks for it, the records of the module's other kernels lie in the memory of the
 /// host too, in their own form. A warp that has not left has read both clocks but once: give
 /// `clock = globaltimer` as well, or [`profile_anchor!`] now and then, so that nanoseconds are right.

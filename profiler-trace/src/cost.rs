@@ -33,6 +33,12 @@ impl Trace {
     /// how long the stores follow each other in the memory is not known, and stays in the times.
     /// [`DiagnosticKind::CostOfLanes`] counts the warps.
     ///
+    /// Of warps whose records went to memory of the host (`buffer = host`), what these cost on an idle bus
+    /// is subtracted ([`RecordCost::host`]), which [`DiagnosticKind::CostOfIdleBus`] says: a bus that is
+    /// full holds up stores for longer, and that stays in the times. Where it was not measured, as in traces
+    /// of earlier versions, nothing is subtracted from them, and [`DiagnosticKind::CostOfHostBuffer`] counts
+    /// them.
+    ///
     /// Times never cross: where less time passed than recording costs, they fall together, and
     /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing, and so does one
     /// without [`Trace::record_cost`], which is noted.
@@ -56,12 +62,17 @@ impl Trace {
             let place = Some(Place { slot: Some(warp.slot), ..Place::default() });
             let kernel = self.launches.get(warp.launch).map(|launch| launch.kernel);
             let kernel = kernel.and_then(|kernel| self.sites.get(kernel.0 as usize));
+            let buffer = kernel.map_or(Buffer::Global, |kernel| kernel.buffer);
             // The emulator's stores all take the same time.
-            if !device.emulated && kernel.is_some_and(|kernel| kernel.buffer == Buffer::Host) {
+            let known = cost.of_buffer(buffer).or(device.emulated.then_some(cost));
+            let Some(known) = known else {
                 self.diagnostics.note(DiagnosticKind::CostOfHostBuffer, place);
                 continue;
+            };
+            if buffer == Buffer::Host && !device.emulated {
+                self.diagnostics.note(DiagnosticKind::CostOfIdleBus, place);
             }
-            match compress(warp, &self.sites, &cost, &device) {
+            match compress(warp, &self.sites, (&known, buffer), &device) {
                 Ok(outcome) => {
                     clamped += outcome.crossed;
                     if outcome.stored_apart {
@@ -147,9 +158,10 @@ impl Stamped {
         }
     }
 
-    fn stores(self) -> Stores {
-        match self {
-            Self::Start(_) => Stores::Nothing,
+    fn stores(self, buffer: Buffer) -> Stores {
+        match (self, buffer) {
+            (Self::Start(_), Buffer::Global) => Stores::Nothing,
+            (Self::Start(_), Buffer::Host) => Stores::Begin,
             _ => Stores::Record,
         }
     }
@@ -168,7 +180,7 @@ struct Together {
 
 impl Together {
     /// Where a lane's stamp was moved to, if another lane has taken it.
-    fn find(&mut self, ticks: u64, stamped: Stamped, lane: u8) -> Option<Time> {
+    fn find(&mut self, ticks: u64, stamped: Stamped, stores: Stores, lane: u8) -> Option<Time> {
         if ticks != self.ticks {
             (self.ticks, self.behind) = (ticks, [0; LANES]);
             self.stamps.clear();
@@ -178,7 +190,7 @@ impl Together {
         let place = ahead.iter().take(STAMPS_MAX).position(|stamp| stamp.0 == stamped)?;
         let moved = ahead[place].1;
         *behind += place + 1;
-        self.stored |= stamped.stores() == Stores::Record;
+        self.stored |= stores != Stores::Nothing;
         Some(moved)
     }
 
@@ -226,13 +238,14 @@ struct Holder {
     apart: f64,
     /// What has been cut of what the stamps since waited for it.
     waited: f64,
-    /// Whether a region has begun since.
+    /// Whether a region has begun since, or by it.
     begun: bool,
 }
 
 impl Holder {
-    fn new(ticks: u64, cost: StampCost) -> Self {
-        Self { ticks, apart: cost.after_ticks, waited: 0.0, begun: false }
+    fn new(ticks: u64, cost: StampCost, stores: Stores) -> Self {
+        let begun = stores == Stores::Begin;
+        Self { ticks, apart: cost.after_ticks, waited: 0.0, begun }
     }
 }
 
@@ -241,7 +254,16 @@ impl Holder {
 enum Stores {
     /// As the begin of a region does, which is stored with its end.
     Nothing,
+    /// The begin of a region, as a record of its own.
+    Begin,
+    /// Any other record.
     Record,
+}
+
+impl Stores {
+    fn is_begin(self) -> bool {
+        self != Self::Record
+    }
 }
 
 impl Axis {
@@ -276,13 +298,13 @@ impl Axis {
         let mut held = false;
         if let Some(mut stored) = self.stored.take() {
             let wait = match stores {
-                Stores::Nothing => costs.waits.begin,
+                Stores::Nothing | Stores::Begin => costs.waits.begin,
                 Stores::Record if stored.begun => costs.waits.end,
                 Stores::Record => costs.waits.record,
             };
             stored.apart += cost.before_ticks;
             held = self.wait(&mut stored, wait, time);
-            stored.begun |= stores == Stores::Nothing;
+            stored.begun |= stores.is_begin();
             stored.apart += cost.after_ticks;
             self.stored = Some(stored);
         }
@@ -293,10 +315,10 @@ impl Axis {
         }
         let moved = self.moved(time);
         self.shift += cost.after_ticks;
-        let holder = Some(Holder::new(time.ticks, cost));
+        let holder = Some(Holder::new(time.ticks, cost, stores));
         match stores {
             Stores::Nothing => self.begun = holder,
-            Stores::Record => self.stored = holder,
+            Stores::Begin | Stores::Record => self.stored = holder,
         }
         moved
     }
@@ -318,11 +340,12 @@ impl Axis {
     }
 }
 
-/// Moves the times of a warp, or says why it cannot be done.
+/// Moves the times of a warp, or says why it cannot be done. `cost` is that of records that go to its
+/// `buffer`.
 fn compress(
     warp: &mut Warp,
     sites: &[Site],
-    cost: &RecordCost,
+    (cost, buffer): (&RecordCost, Buffer),
     device: &Device,
 ) -> Result<Outcome, DiagnosticKind> {
     // The cost is known in cycles.
@@ -391,14 +414,15 @@ fn compress(
                 Election::Elected => None,
             };
             together = together.filter(|_| has_lanes);
-            let taken = together.as_mut().and_then(|of| of.find(ticks, stamped, lane));
+            let stores = stamped.stores(buffer);
+            let taken = together.as_mut().and_then(|of| of.find(ticks, stamped, stores, lane));
             *time = taken.unwrap_or_else(|| {
                 let costs = cost.of(election);
                 // Where lanes share records one right behind the other, the votes of the one run beside the
                 // store of the one before, and each costs less than it does apart: what such records are
                 // cut too much must not add up to a whole step.
                 axis.kept = if election == Election::AllLanes { step / 2.0 } else { step };
-                let moved = axis.stamp(stamped.cost(costs), stamped.stores(), costs, *time);
+                let moved = axis.stamp(stamped.cost(costs), stores, costs, *time);
                 if let Some(together) = together {
                     together.add(stamped, lane, moved);
                 }

@@ -165,9 +165,12 @@ kinds! {
     /// cost was subtracted from the times, and not what the memory took for all the stores. Regions that
     /// lane 0 recorded for all lanes do not count.
     CostOfLanes "cost-of-lanes" Warning,
-    /// Warps whose records went to the memory of the host, so that no cost was subtracted from their
-    /// times.
+    /// Warps whose records went to the memory of the host, where what these cost was not measured, so that
+    /// nothing was subtracted from their times.
     CostOfHostBuffer "cost-of-host-buffer" Warning,
+    /// Warps whose records went to the memory of the host, from whose times was subtracted what these cost
+    /// while the bus is idle.
+    CostOfIdleBus "cost-of-idle-bus" Info,
     /// The cost of a record was to be subtracted but is not known.
     CostUnknown "cost-unknown" Warning,
     /// Kernels of which fewer blocks fit an SM with annotations than without. Number: the blocks that

@@ -46,7 +46,9 @@ pub use observer_effect::{
 };
 pub use printable::printable;
 pub use progress::Progress;
-pub use record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait, StampWaits};
+pub use record_cost::{
+    Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,
+};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::{StreamedTrace, WarpSource};
 pub use stats::{

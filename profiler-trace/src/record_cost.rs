@@ -1,6 +1,7 @@
 //! What recording costs: a table by what is recorded and by who records it.
 
 use profiler_wire::Strategy;
+use profiler_wire::site::Buffer;
 
 /// What one stamp costs its warp, by where the ticks pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -53,12 +54,14 @@ impl StampWait {
 /// How long a stored record, or a stamp, holds up what is recorded behind it; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampWaits {
-    /// Whatever stamp right behind the begin of a region, with no record near before it.
+    /// Whatever stamp right behind the begin of a region, with no record near before it. None of
+    /// [`HostCost`]: there the begin is a record.
     pub nested: StampWait,
-    /// The begin of a region, which stores nothing, behind a record.
+    /// The begin of a region behind a record.
     pub begin: StampWait,
     /// The end of a region that began behind the record: from the record to the end, so that it
-    /// includes what the begin waited.
+    /// includes what the begin waited. Of [`HostCost`], any stamp but a begin right behind a begin,
+    /// which is the record.
     pub end: StampWait,
     /// Any other stamp behind a record, which stores one of its own.
     pub record: StampWait,
@@ -234,6 +237,13 @@ impl Election {
 ///   and the longest.
 ///
 /// No figure may be negative: a difference below zero is noise, and 0.
+///
+/// # Records to memory of the host
+///
+/// With `buffer = host` a region is two records, so its begin is one that holds up others, too, and each
+/// form costs something else: [`RecordCost::host`]. The model is the same, and so is what measures it.
+/// It is measured while the bus to the host is idle. A bus that is full holds stores up for longer than
+/// any measurement beforehand tells, and that stays in the times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
     /// Records of one lane that is known beforehand: all strategies but `elected`. Where each lane stores a
@@ -246,17 +256,52 @@ pub struct RecordCost {
     /// all of them. Marks and anchors are never shared; their figures here are those of
     /// [`RecordCost::one_lane`].
     pub all_lanes: FormCosts,
+    /// Records to memory of the host, where those were measured.
+    pub host: Option<HostCost>,
+}
+
+/// What recording with `buffer = host` costs, measured as [`RecordCost`] says, on an idle bus. Nothing is
+/// shared there: each lane stores records of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HostCost {
+    /// Records of one lane that is known beforehand, as in [`RecordCost::one_lane`].
+    pub one_lane: FormCosts,
+    /// Records of a lane that is elected.
+    pub elected: FormCosts,
+}
+
+impl HostCost {
+    /// The costs by each way in which the recording lane is chosen, under a name for programs.
+    #[must_use]
+    pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
+        [("one_lane", &self.one_lane), ("elected", &self.elected)]
+    }
 }
 
 impl RecordCost {
-    /// Where every record costs the same, whoever records; see [`FormCosts::uniform`].
+    /// Where every record to memory of the GPU costs the same, whoever records; see
+    /// [`FormCosts::uniform`].
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let costs = FormCosts::uniform(inside_ticks, total_ticks);
-        Self { one_lane: costs, elected: costs, all_lanes: costs }
+        Self { one_lane: costs, elected: costs, all_lanes: costs, host: None }
     }
 
-    /// The costs of records whose lane is chosen so.
+    /// The table for records that go there, if it is known: that of memory of the host is in the place of
+    /// that of the GPU's.
+    pub(crate) fn of_buffer(&self, buffer: Buffer) -> Option<Self> {
+        match buffer {
+            Buffer::Global => Some(*self),
+            Buffer::Host => self.host.map(|HostCost { one_lane, elected }| Self {
+                one_lane,
+                elected,
+                all_lanes: one_lane,
+                host: None,
+            }),
+        }
+    }
+
+    /// The costs of records to memory of the GPU whose lane is chosen so.
     #[must_use]
     pub const fn of(&self, election: Election) -> &FormCosts {
         match election {
@@ -266,7 +311,8 @@ impl RecordCost {
         }
     }
 
-    /// The costs by each way in which the recording lane is chosen, under a name for programs.
+    /// The costs of records to memory of the GPU by each way in which the recording lane is chosen, under
+    /// a name for programs.
     #[must_use]
     pub const fn elections(&self) -> [(&'static str, &FormCosts); 3] {
         [("one_lane", &self.one_lane), ("elected", &self.elected), ("all_lanes", &self.all_lanes)]
@@ -299,13 +345,18 @@ impl RecordCost {
             one_lane: costs(&self.one_lane),
             elected: costs(&self.elected),
             all_lanes: costs(&self.all_lanes),
+            host: self.host.map(|host| HostCost {
+                one_lane: costs(&host.one_lane),
+                elected: costs(&host.elected),
+            }),
         }
     }
 
     /// Whether every figure is one that can be subtracted.
     pub(crate) fn is_usable(&self) -> bool {
         let usable = |ticks: f64| ticks.is_finite() && ticks >= 0.0;
-        self.elections().into_iter().all(|(_, costs)| {
+        let host = self.host.iter().flat_map(HostCost::elections);
+        self.elections().into_iter().chain(host).all(|(_, costs)| {
             let StampWaits { nested, begin, end, record } = costs.waits;
             costs
                 .stamps()

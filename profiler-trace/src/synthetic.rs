@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
 use profiler_wire::header::{self, Clock, pack_counts};
 use profiler_wire::record::{UNIT_BYTES, range_data, range_kind, stamp, tag, track_field};
-use profiler_wire::site::{FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, MAGIC, fnv1a};
+use profiler_wire::site::{
+    FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, KIND_BITS, MAGIC, fnv1a,
+};
 use profiler_wire::{
     Descriptor, ExitHeader, RecordKind, SiteEntry, SiteKind, SlotHeader, Strategy, WIRE_VERSION,
 };
@@ -230,7 +232,7 @@ fn encode_entry(entry: &SiteEntry<'_>, names: &[&str]) -> Vec<u8> {
     let mut bytes = vec![0; FIXED_BYTES];
     bytes[..4].copy_from_slice(&MAGIC);
     bytes[4] = WIRE_VERSION as u8;
-    bytes[5] = entry.kind as u8;
+    bytes[5] = entry.kind as u8 | ((entry.buffer as u8) << KIND_BITS);
     bytes[6..8].copy_from_slice(&entry.strategy.to_le_bytes());
     let strings = (FIXED_STRINGS + names.len()) as u32;
     let numbers = [

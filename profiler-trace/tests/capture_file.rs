@@ -12,9 +12,9 @@ use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     AnnotationEffect, Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts,
-    HostCapture, KernelResources, ModuleCapture, ObserverEffect, RecordCost, RegionCycles,
-    RegionEffect, RegionLengths, ResourceEffect, SiteIndex, StampCost, StampWait, StampWaits,
-    Trace, Value, decode,
+    HostCapture, HostCost, KernelResources, ModuleCapture, ObserverEffect, RecordCost,
+    RegionCycles, RegionEffect, RegionLengths, ResourceEffect, SiteIndex, StampCost, StampWait,
+    StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -75,6 +75,8 @@ fn a_file_of_format_version_1_is_read() {
     // It does not say what one record for all lanes costs: there was none.
     let cost = capture.record_cost.expect("it was measured");
     assert_eq!(cost.all_lanes, cost.one_lane);
+    // Nor what one to memory of the host costs: that was not measured.
+    assert_eq!(cost.host, None);
     expect_file![data.join("quickstart-v1.txt")].assert_eq(&summary(&capture, &decode(&capture)));
 }
 
@@ -239,6 +241,7 @@ proptest! {
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs(), costs())),
+        costs_of_host in prop::option::of((costs(), costs())),
         effect in prop::option::of((0.0..1e12, 0.0..1e12, prop::option::of((0.0..1e12, 0.0..1e12)))),
         kernels in prop::collection::vec(resource_effect(), 0..3),
         end in prop_oneof![
@@ -254,8 +257,9 @@ proptest! {
                 .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns, kernels }),
             regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
         });
+        let host = costs_of_host.map(|(one_lane, elected)| HostCost { one_lane, elected });
         let record_cost = costs
-            .map(|(one_lane, elected, all_lanes)| RecordCost { one_lane, elected, all_lanes });
+            .map(|(one_lane, elected, all_lanes)| RecordCost { one_lane, elected, all_lanes, host });
         let capture = Capture {
             device,
             modules,

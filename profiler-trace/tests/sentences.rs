@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use profiler_trace::{
     CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
-    FormCosts, ObserverEffect, RecordCost, StampCost, StampWait, StampWaits, Trace,
+    FormCosts, HostCost, ObserverEffect, RecordCost, StampCost, StampWait, StampWaits, Trace,
 };
 
 #[test]
@@ -149,7 +149,14 @@ fn regions_back_to_back_wait_for_each_others_records() {
 #[test]
 fn timelines_say_what_recording_costs() {
     let trace = Trace {
-        record_cost: Some(RecordCost { one_lane: costs(), ..RecordCost::uniform(0.5, 0.75) }),
+        record_cost: Some(RecordCost {
+            one_lane: costs(),
+            host: Some(HostCost {
+                one_lane: FormCosts::uniform(7.0, 21.5),
+                elected: FormCosts::uniform(8.5, 24.0),
+            }),
+            ..RecordCost::uniform(0.5, 0.75)
+        }),
         observer_effect: Some(ObserverEffect {
             without_ns: 1000.0,
             with_ns: 1250.0,
@@ -169,6 +176,9 @@ fn timelines_say_what_recording_costs() {
     for other in ["elected", "all_lanes"] {
         assert_eq!(data["record_cost"][other]["region_begin"]["after_ticks"], 0.5);
     }
+    let host = &data["record_cost"]["host"];
+    assert_eq!(host["one_lane"]["region_begin"]["after_ticks"], 7.0);
+    assert_eq!(host["elected"]["mark"]["after_ticks"], 24.0);
     assert_eq!(data["observer_effect"]["with_ns"], 1250.0);
 
     let mut bytes = Vec::new();
@@ -177,7 +187,8 @@ fn timelines_say_what_recording_costs() {
     for part in [
         "a region takes 15 ticks, 6 of them in its own time (15.75 and 6.5 back to back)",
         "by an elected lane 0.75 and 0.5 (0.75 and 0.5)",
-        "shared by all lanes 0.75 and 0.5 (0.75 and 0.5)",
+        "shared by all lanes 0.75 and 0.5 (0.75 and 0.5), in memory of the host 21.5 and 7 (21.5 and \
+         7), by an elected lane 24 and 8.5 (24 and 8.5); ",
         "not subtracted",
         "1 µs without a session and 1.25 µs with it, +25.0 %",
     ] {

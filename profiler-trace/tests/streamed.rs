@@ -10,11 +10,11 @@ use std::path::Path;
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy, Grouping,
-    Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery, Trace, Value,
-    WarpSource,
+    Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy,
+    Grouping, HostCost, Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery,
+    Trace, Value, WarpSource,
 };
-use profiler_wire::SiteKind;
+use profiler_wire::{SiteEntry, SiteKind};
 use proptest::prelude::*;
 
 /// A capture with one of everything: lanes, tracks, arrows, open regions, losses, a warp that never
@@ -168,6 +168,10 @@ fn require_equal_without_cost(capture: &mut Capture) {
         None,
         Some(RecordCost::uniform(5.0, 20.0)),
         Some(RecordCost { elected: uneven, ..RecordCost::uniform(400.0, 900.0) }),
+        Some(RecordCost {
+            host: Some(HostCost { one_lane: uneven, elected: uneven }),
+            ..RecordCost::uniform(5.0, 20.0)
+        }),
         Some(RecordCost::uniform(-1.0, 1.0)),
     ] {
         capture.record_cost = record_cost;
@@ -193,6 +197,29 @@ fn every_format_of_every_content() {
         require_equal(&decoder, &trace);
         require_equal_warps(&decoder, &trace);
     }
+}
+
+#[test]
+fn records_to_the_host_beside_others() {
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    let mut hosted = SiteEntry::new(SiteKind::Kernel, "hosted", "k.rs", "k", 1, 1);
+    hosted.buffer = Buffer::Host;
+    let kernels = [module.site(SiteKind::Kernel, "k"), module.site_entry(&hosted, &[])];
+    let region = module.site(SiteKind::Region, "r");
+    for (grid_id, kernel) in (1..).zip(kernels) {
+        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000 * grid_id);
+        warp.header.grid_id = grid_id;
+        if grid_id == 1 {
+            warp.range(region, None, 2_000, 2_300).range(region, None, 2_340, 2_700);
+        } else {
+            warp.begin(region, None, 2_000).begin(region, None, 2_050);
+            warp.end(region, None, 2_300).end(region, None, 2_700);
+        }
+        warp.leave(65_000, 64_000 * grid_id + 64_000);
+        module.warps.push(warp);
+    }
+    let mut capture = module.into_capture().expect("the sites are whole");
+    require_equal_without_cost(&mut capture);
 }
 
 #[test]

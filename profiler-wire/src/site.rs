@@ -37,7 +37,7 @@ pub const FIXED_BYTES: usize = 48;
 /// Strings that every entry has: name, file, module path, unit, entry symbol.
 pub const FIXED_STRINGS: usize = 5;
 /// Width of the kind, above which the buffer stands.
-const KIND_BITS: u32 = 4;
+pub const KIND_BITS: u32 = 4;
 /// The strategy code that stands for "as the kernel".
 pub const STRATEGY_OF_KERNEL: u16 = 0xffff;
 

@@ -53,12 +53,28 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v4";
 
+/// The same for records that go to memory of the host: the kernel that a module carries besides, where
+/// its device crate asks for `buffer = host` (modules of earlier versions of the profiler do not). It does
+/// the same under the same names, but for what all lanes record, who share nothing there: it has the first
+/// [`CALIBRATION_ELECTIONS_OF_HOST`] of [`CALIBRATION_ELECTIONS`]. A region is two records, one at its
+/// begin and one at its end.
+pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v4";
+
+/// Whether a kernel of this name is the profiler's own.
+#[must_use]
+pub fn is_calibration(symbol: &str) -> bool {
+    symbol == CALIBRATION || symbol == CALIBRATION_OF_HOST
+}
+
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
 pub const CALIBRATION_WARPS: u32 = 4;
 
 /// Who records in the calibration kernel: a lane that is known beforehand, one that is elected, or all lanes,
 /// which share their records.
 pub const CALIBRATION_ELECTIONS: [&str; 3] = ["one-lane", "elected", "all-lanes"];
+
+/// How many of [`CALIBRATION_ELECTIONS`], the first ones, the kernel [`CALIBRATION_OF_HOST`] has.
+pub const CALIBRATION_ELECTIONS_OF_HOST: usize = 2;
 
 /// How many of [`CALIBRATION_FORMS`], the first ones, are recorded by each of [`CALIBRATION_ELECTIONS`]: all
 /// lanes record regions alone, with a value or without, as marks and anchors are not shared.

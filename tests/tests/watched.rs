@@ -14,7 +14,9 @@ use back_ends::on_both_back_ends;
 use flag::Flag;
 use lane_rooms::with_lane_rooms;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
-use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, SpeedscopeOptions, StackGroup};
+use profiler_host::trace::{
+    DiagnosticKind as Kind, ExportOptions, SpeedscopeOptions, StackGroup, Warp,
+};
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,
@@ -32,6 +34,7 @@ const ROUNDS: u32 = 3;
 on_both_back_ends! {
     what_is_kept_and_what_is_lost_are_all
     regions_are_those_of_the_other_form
+    what_recording_costs_is_measured_and_subtracted
     a_running_kernel_is_watched
     a_ring_is_watched_while_it_turns
     a_reset_is_seen_by_who_watches
@@ -159,6 +162,42 @@ fn regions_are_those_of_the_other_form(choice: BackendChoice) {
             assert_eq!(on_track.count() as u32, ROUNDS);
             assert_eq!(warp.marks.len() as u32, 2 * ROUNDS);
         }
+    }
+}
+
+fn what_recording_costs_is_measured_and_subtracted(choice: BackendChoice) {
+    let (backend, _) = back_end(choice);
+    let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
+    let builder = builder().max_warps(2 * BLOCKS * WARPS).measure_record_cost();
+    let mut session = session(&backend, builder);
+    for launch in [launch_of!(steps), launch_of!(in_global_form)] {
+        launch(&mut session, output.as_mut_ptr()).expect("the launch");
+    }
+    let cost = session.record_cost().expect("it was measured");
+    let host = cost.host.expect("that of the host too");
+    for (_, costs) in cost.elections().into_iter().chain(host.elections()) {
+        let (inside, total) = (costs.inside_ticks(), costs.total_ticks());
+        assert!(inside >= 0.0 && total > 0.0 && total >= inside, "{cost:?}");
+    }
+    let trace = session.finish().expect("a trace");
+    assert_eq!((trace.lost(), trace.record_cost), (0, Some(cost)), "{}", trace.diagnostics);
+    let mut less = trace.clone();
+    less.subtract_record_cost();
+    // Of the warps of the first kernel, where stores take as long as the bus does.
+    let of_bus = if backend.is_gpu() { BLOCKS * WARPS } else { 0 };
+    assert_eq!(less.diagnostics.count(Kind::CostOfIdleBus), u64::from(of_bus));
+    for kind in [Kind::CostOfHostBuffer, Kind::CostUnknown] {
+        assert_eq!(less.diagnostics.count(kind), 0, "{}", less.diagnostics);
+    }
+    for (warp, less) in trace.warps.iter().zip(&less.warps) {
+        let ticks = |warp: &Warp| -> u64 {
+            let lengths = warp
+                .regions
+                .iter()
+                .map(|region| region.end.expect("all have ended").ticks - region.start.ticks);
+            lengths.sum()
+        };
+        assert!(ticks(less) < ticks(warp), "{} and {} ticks", ticks(less), ticks(warp));
     }
 }
 

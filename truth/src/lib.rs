@@ -19,7 +19,7 @@ mod statistics;
 
 use std::time::Duration;
 
-use profiler_host::{Backend, include_ptx};
+use profiler_host::{Backend, BackendChoice, include_ptx};
 
 pub use arguments::{Arguments, Command, RunArguments, Size};
 pub use cross_check::table;
@@ -45,7 +45,8 @@ pub struct Test {
 pub const TESTS: [Test; 9] = [
     Test {
         name: "known-work",
-        purpose: "regions of known length, by every strategy, clock and form, nested up to 8 deep",
+        purpose: "regions of known length, by every strategy, clock and form, nested up to 8 deep, \
+                  and into memory of the host",
         run: known_work::run,
     },
     Test {
@@ -123,6 +124,15 @@ impl Run {
         }
     }
 
+    /// A back end with the kernels whose records go to memory of the host.
+    fn hosted(&self) -> Result<Backend, Failure> {
+        let (choice, ptx) = match self.backend.is_gpu() {
+            true => (BackendChoice::Gpu, HOSTED_PTX),
+            false => (BackendChoice::Emulator, None),
+        };
+        Ok(Backend::choose(choice, ptx)?)
+    }
+
     fn sm_count(&self) -> u32 {
         self.backend.device_info().sm_count
     }
@@ -130,6 +140,8 @@ impl Run {
 
 /// The kernels, where there was a compiler for them.
 const PTX: Option<&str> = include_ptx!("truth_kernels");
+/// Those whose records go to memory of the host, likewise.
+const HOSTED_PTX: Option<&str> = include_ptx!("truth_hosted_kernels");
 
 impl Test {
     /// Runs the test; limits that do not hold are noted in the report.

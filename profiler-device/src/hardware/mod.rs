@@ -1,27 +1,30 @@
 //! What the hardware knows and does: clocks, special registers, election, and the few memory
-//! operations of the record path. One `asm!` each on the GPU, mostly of one instruction; the emulator's
-//! answer on the twin.
+//! operations of the record path. Each is a few lines of PTX, written once: on the GPU they are `asm!`,
+//! and in the twin the emulator runs them.
 //!
 //! These calls are public: a kernel may use them beside the macros. Sections refer to the PTX ISA.
 
 #[cfg(target_arch = "nvptx64")]
-mod ptx;
-#[cfg(target_arch = "nvptx64")]
-use ptx as imp;
+#[path = "gpu.rs"]
+mod side;
+#[cfg(not(target_arch = "nvptx64"))]
+#[path = "twin.rs"]
+mod side;
 
-#[cfg(not(target_arch = "nvptx64"))]
-mod twin;
-#[cfg(not(target_arch = "nvptx64"))]
-use twin as imp;
+mod ptx;
 
 use profiler_wire::header::Dim3;
+
+pub(crate) use side::Place;
+#[cfg(feature = "enabled")]
+pub(crate) use side::is_unwinding;
 
 /// The SM's cycle counter, `%clock64` ("Special Registers: %clock64"). Not synchronised between
 /// SMs.
 #[inline(always)]
 #[must_use]
 pub fn clock64() -> u64 {
-    imp::clock64()
+    ptx::clock64()
 }
 
 /// Nanoseconds on one axis for all SMs, `%globaltimer` ("Special Registers: %globaltimer"). It
@@ -29,14 +32,14 @@ pub fn clock64() -> u64 {
 #[inline(always)]
 #[must_use]
 pub fn globaltimer() -> u64 {
-    imp::globaltimer()
+    ptx::globaltimer()
 }
 
 /// The thread's lane in its warp, 0 to 31, `%laneid` ("Special Registers: %laneid").
 #[inline(always)]
 #[must_use]
 pub fn lane_id() -> u32 {
-    imp::lane_id()
+    ptx::lane_id()
 }
 
 /// The warp's index in its block: the thread's linear index divided by 32. Not `%warpid`, which may
@@ -44,8 +47,8 @@ pub fn lane_id() -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn warp_index() -> u32 {
-    let [x, y, z] = imp::thread_index();
-    let [width, height, _] = imp::block_dim();
+    let [x, y, z] = thread_index();
+    let [width, height, _] = block_dim();
     ((z * height + y) * width + x) / 32
 }
 
@@ -53,7 +56,7 @@ pub fn warp_index() -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn sm_id() -> u32 {
-    imp::sm_id()
+    ptx::sm_id()
 }
 
 /// Where the SM holds the warp, `%warpid` ("Special Registers: %warpid"): below the number of warps
@@ -61,7 +64,7 @@ pub fn sm_id() -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn warp_id() -> u32 {
-    imp::warp_id()
+    ptx::warp_id()
 }
 
 /// The number of the launch, `%gridid` ("Special Registers: %gridid"). Repeats under CUDA graph
@@ -69,35 +72,35 @@ pub fn warp_id() -> u32 {
 #[inline(always)]
 #[must_use]
 pub fn grid_id() -> u64 {
-    imp::grid_id()
+    ptx::grid_id()
 }
 
 /// `%tid` ("Special Registers: %tid"), x first.
 #[inline(always)]
 #[must_use]
 pub fn thread_index() -> Dim3 {
-    imp::thread_index()
+    [ptx::tid_x(), ptx::tid_y(), ptx::tid_z()]
 }
 
 /// `%ntid` ("Special Registers: %ntid"), x first.
 #[inline(always)]
 #[must_use]
 pub fn block_dim() -> Dim3 {
-    imp::block_dim()
+    [ptx::ntid_x(), ptx::ntid_y(), ptx::ntid_z()]
 }
 
 /// `%ctaid` ("Special Registers: %ctaid"), x first.
 #[inline(always)]
 #[must_use]
 pub fn block_index() -> Dim3 {
-    imp::block_index()
+    [ptx::ctaid_x(), ptx::ctaid_y(), ptx::ctaid_z()]
 }
 
 /// `%nctaid` ("Special Registers: %nctaid"), x first.
 #[inline(always)]
 #[must_use]
 pub fn grid_dim() -> Dim3 {
-    imp::grid_dim()
+    [ptx::nctaid_x(), ptx::nctaid_y(), ptx::nctaid_z()]
 }
 
 /// Which lanes of the warp execute this call together; bit i for lane i
@@ -106,7 +109,7 @@ pub fn grid_dim() -> Dim3 {
 #[must_use]
 #[track_caller]
 pub fn active_mask() -> u32 {
-    imp::active_mask()
+    ptx::active_mask(Place::here())
 }
 
 /// Whether this thread is the one that its warp elects here: the lowest active lane. Exactly one of
@@ -116,7 +119,7 @@ pub fn active_mask() -> u32 {
 #[must_use]
 #[track_caller]
 pub fn elect() -> bool {
-    active_mask() & imp::lane_mask_lt() == 0
+    active_mask() & ptx::lane_mask_lt() == 0
 }
 
 /// Where a kernel finds its launch descriptor.
@@ -137,12 +140,12 @@ pub(crate) struct Constant;
 impl Descriptor for Constant {
     #[inline(always)]
     fn u32<const OFFSET: u32>(self) -> u32 {
-        imp::constant_u32::<OFFSET>()
+        ptx::constant_u32::<OFFSET>()
     }
 
     #[inline(always)]
     fn u64<const OFFSET: u32>(self) -> u64 {
-        imp::constant_u64::<OFFSET>()
+        ptx::constant_u64::<OFFSET>()
     }
 }
 
@@ -184,9 +187,28 @@ impl Descriptor for DescriptorPtr {
 }
 
 #[cfg(feature = "enabled")]
-pub(crate) use imp::{
-    Place, all_together, are_alike, atomic_add_u64, broadcast, clock64_after, cluster_rank,
-    converge, count_if, ending_together, globaltimer_after, hold, is_unwinding, opaque,
+impl Place {
+    /// Which lanes are together where a region begins.
+    #[inline(always)]
+    pub(crate) fn active_mask(self) -> u32 {
+        ptx::active_mask(self)
+    }
+}
+
+/// The rank of the block in its cluster, where the target has clusters.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn cluster_rank() -> Option<u32> {
+    #[cfg(profiler_cluster)]
+    return Some(ptx::cluster_ctarank());
+    #[cfg(not(profiler_cluster))]
+    None
+}
+
+#[cfg(feature = "enabled")]
+pub(crate) use ptx::{
+    WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE, all_together, are_alike, atomic_add_u64, broadcast,
+    clock64_after, converge, count_if, ending_together, globaltimer_after, hold, opaque,
     order_before_host, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
     store_unit_if, store_word, unit_address, unit_low,
 };

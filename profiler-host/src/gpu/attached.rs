@@ -5,7 +5,7 @@ use cust::module::Module;
 use cust::sys::{CUfunction, CUstream};
 use profiler_trace::{Capture, DeviceInfo, ModuleCapture, RecordCost, SiteTable};
 use profiler_wire::descriptor::{self, offset};
-use profiler_wire::symbol::{CALIBRATION, DESCRIPTOR};
+use profiler_wire::symbol::{CALIBRATION, CALIBRATION_OF_HOST, DESCRIPTOR, is_calibration};
 
 use super::driver::{self, DeviceMemory};
 use super::place::Place;
@@ -52,7 +52,7 @@ pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunct
     match module.get_function(name) {
         Ok(function) => Ok(function.to_raw()),
         Err(CudaError::NotFound) => {
-            let names: Vec<&str> = entry_names(ptx).filter(|name| *name != CALIBRATION).collect();
+            let names: Vec<&str> = entry_names(ptx).filter(|name| !is_calibration(name)).collect();
             let mut available = match names.len() {
                 0 => "none".to_owned(),
                 count => names[..count.min(NAMED_KERNELS)].join(", "),
@@ -201,25 +201,34 @@ impl<'m> Attached<'m> {
         self.move_base(0, stream)
     }
 
-    /// Measures what a record costs, by the kernel that the module carries for it.
+    /// Measures what a record costs, by the kernels that the module carries for it: of memory of the host
+    /// only where one of its own kernels records there. (A module of an earlier version cannot tell that.)
     pub(crate) fn calibrate(
         module: &'m Module,
         ptx: &str,
         device: &DeviceInfo,
     ) -> Result<RecordCost, Error> {
-        let kernel = function(module, ptx, CALIBRATION)?;
+        let mut kernels = vec![function(module, ptx, CALIBRATION)?];
         let mut attached = Self::new(&calibration_options(), module, ptx, device, true)?;
+        if attached.sites.needs_host_memory()
+            && entry_names(ptx).any(|name| name == CALIBRATION_OF_HOST)
+        {
+            kernels.push(function(module, ptx, CALIBRATION_OF_HOST)?);
+        }
         let shape = Shape::new(1, calibration::THREADS, 0);
         let mut rounds = calibration::ROUNDS;
         let mut module = ModuleCapture::default();
-        // Twice: the first run fetches the kernel's code.
+        // Twice: the first run fetches the kernels' code.
         for _ in 0..2 {
             attached.reset(std::ptr::null_mut())?;
-            attached.announce(shape.grid.0, shape.block.0, std::ptr::null_mut())?;
-            let mut arguments = [(&raw mut rounds).cast()];
-            // SAFETY: the calibration kernel takes one u32 and touches no memory but the session's.
-            unsafe { driver::launch(kernel, shape, std::ptr::null_mut(), &mut arguments) }?;
-            driver::synchronize_context()?;
+            for &kernel in &kernels {
+                attached.announce(shape.grid.0, shape.block.0, std::ptr::null_mut())?;
+                let mut arguments = [(&raw mut rounds).cast()];
+                // SAFETY: a calibration kernel takes one u32 and touches no memory but the session's.
+                unsafe { driver::launch(kernel, shape, std::ptr::null_mut(), &mut arguments) }?;
+                // So that the bus is idle when the next one begins.
+                driver::synchronize_context()?;
+            }
             module = attached.read_back()?;
         }
         let capture =

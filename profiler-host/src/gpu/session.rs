@@ -8,7 +8,7 @@ use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{CUcontext, CUstream};
 use profiler_device::DescriptorPtr;
-use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, Trace};
+use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
@@ -114,12 +114,22 @@ impl<'m> ModuleSession<'m> {
         })
     }
 
-    /// Attaches the session to one more module, with the same options.
+    /// Attaches the session to one more module, with the same options. Where the session measures what
+    /// a record costs, the first module tells it, and the first one that has kernels with `buffer = host`
+    /// what their records cost.
     ///
     /// # Errors
     ///
     /// See [`Profiler::attach`].
     pub fn attach_also(&mut self, module: &'m Module, ptx: &str) -> Result<(), Error> {
+        if self.options.record_cost == Cost::Measure
+            && let Some(cost) = &mut self.output.cost
+            && cost.host.is_none()
+            && SiteTable::from_ptx(ptx)?.needs_host_memory()
+        {
+            // The modules so far have no kernel that records there.
+            cost.host = Attached::calibrate(module, ptx, &self.device)?.host;
+        }
         let attached = Attached::new(&self.options, module, ptx, &self.device, self.announced)?;
         self.attached.push(attached);
         Ok(())

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, WIRE_VERSION};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::lost::slots_of;
 use super::{
     Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, observer_effect,
 };
 use crate::model::DeviceInfo;
-use crate::record_cost::{FormCosts, RecordCost, StampCost, StampWait, StampWaits};
+use crate::record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
 use crate::site_table::SiteTable;
 
 /// What the metadata say.
@@ -50,9 +50,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "driver": device.driver,
             "clock_mhz": device.clock_mhz.map(float),
         },
-        "record_cost": capture.record_cost.map(|cost| Value::Object(
-            cost.elections().map(|(name, costs)| (name.to_owned(), encode_costs(costs))).into_iter().collect(),
-        )),
+        "record_cost": capture.record_cost.map(encode_record_cost),
         "observer_effect": capture.observer_effect.as_ref().map(observer_effect::encode),
         "end": match capture.end {
             CaptureEnd::Finished => json!({ "how": "finished" }),
@@ -79,8 +77,18 @@ fn encode_module(module: &ModuleCapture) -> Value {
             "units": module.lost.units,
             "attachments": module.lost.attachments,
         },
-        "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<serde_json::Map<_, _>>(),
+        "bytes": bytes.into_iter().map(|(name, bytes)| (name, bytes.into())).collect::<Map<_, _>>(),
     })
+}
+
+fn encode_record_cost(cost: RecordCost) -> Value {
+    let each = |(name, costs): (&str, &FormCosts)| (name.to_owned(), encode_costs(costs));
+    let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
+    if let Some(host) = cost.host {
+        let host = host.elections().map(each).into_iter().collect();
+        members.insert("host".to_owned(), Value::Object(host));
+    }
+    Value::Object(members)
 }
 
 fn encode_costs(costs: &FormCosts) -> Value {
@@ -133,10 +141,18 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
                 // Not in files of kernels in which each lane stored records of its own: those were
                 // stored by the instructions of one lane.
                 let all_lanes = cost.get("all_lanes").ok().map(|costs| decode_costs(&costs));
+                // Not in the first files of this version, nor where no kernel records there.
+                let host = cost.get("host").ok().and_then(|host| host.option()).map(|host| {
+                    Ok::<_, String>(HostCost {
+                        one_lane: decode_costs(&host.get("one_lane")?)?,
+                        elected: decode_costs(&host.get("elected")?)?,
+                    })
+                });
                 Ok::<_, String>(RecordCost {
                     one_lane,
                     elected: decode_costs(&cost.get("elected")?)?,
                     all_lanes: all_lanes.transpose()?.unwrap_or(one_lane),
+                    host: host.transpose()?,
                 })
             })
             .transpose()?,

@@ -7,7 +7,7 @@ use proptest::strategy::Strategy as _;
 use super::*;
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Region, Value};
-use crate::record_cost::StampWaits;
+use crate::record_cost::{HostCost, StampWaits};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -112,25 +112,7 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
     assert!(!unknown.cost_subtracted);
 }
 
-#[test]
-fn where_records_went_to_the_memory_of_a_gpus_host_nothing_is_subtracted() {
-    for emulated in [false, true] {
-        let mut trace = trace(0.0, 0.0, |warp, region, _| {
-            warp.range(region, None, 2_000, 2_100);
-        });
-        let kernel = trace.launches[0].kernel;
-        trace.sites[kernel.0 as usize].buffer = Buffer::Host;
-        (trace.warps[0].slot, trace.device.emulated) = (7, emulated);
-        (trace.record_cost, trace.cost_subtracted) = (Some(RecordCost::uniform(10.0, 30.0)), false);
-        trace.subtract_record_cost();
-        assert_eq!(length(&trace.warps[0].regions[0]), if emulated { 90 } else { 100 });
-        let said = trace.diagnostics.get(DiagnosticKind::CostOfHostBuffer);
-        assert_eq!(said.is_none(), emulated);
-        let slot = Place { slot: Some(7), ..Place::default() };
-        assert!(said.is_none_or(|said| said.place == Some(slot)), "{said:?}");
-    }
-}
-
+mod hosted;
 mod lanes;
 mod waits;
 
@@ -158,7 +140,16 @@ fn table() -> RecordCost {
         anchor: stamp(15, 101),
         ..forms(0)
     };
-    RecordCost { one_lane: forms(0), elected: forms(65), all_lanes }
+    let host = |before: u32| FormCosts {
+        region_begin: stamp(before + 1, 19),
+        region_end: stamp(2, 23),
+        mark: stamp(before + 3, 26),
+        value: stamp(0, 17),
+        anchor: stamp(6, 81),
+        waits: StampWaits::default(),
+    };
+    let host = HostCost { one_lane: host(0), elected: host(70) };
+    RecordCost { one_lane: forms(0), elected: forms(65), all_lanes, host: Some(host) }
 }
 
 /// What a made-up warp does next.
@@ -193,13 +184,18 @@ struct Machine {
 }
 
 impl Machine {
-    fn costs(elected: bool) -> FormCosts {
-        if elected { table().elected } else { table().one_lane }
+    fn costs(&self, elected: bool) -> FormCosts {
+        let RecordCost { one_lane, elected: by_elected, host, .. } = table();
+        let (one_lane, by_elected) = match host.filter(|_| self.holds.hosted) {
+            Some(host) => (host.one_lane, host.elected),
+            None => (one_lane, by_elected),
+        };
+        if elected { by_elected } else { one_lane }
     }
 
     /// The costs of regions, which lanes may share.
     fn costs_of_region(&self, elected: bool) -> FormCosts {
-        if !elected && self.lanes > 1 { table().all_lanes } else { Self::costs(elected) }
+        if !elected && self.lanes > 1 { table().all_lanes } else { self.costs(elected) }
     }
 
     /// The lanes that store what is recorded so, where each stores its own.
@@ -208,9 +204,9 @@ impl Machine {
     }
 
     /// Reads the clock; gives the reading and the undisturbed one.
-    fn stamp(&mut self, cost: StampCost, stores: bool) -> (f64, u64) {
+    fn stamp(&mut self, cost: StampCost, is_begin: bool) -> (f64, u64) {
         self.now += cost.before_ticks * self.ns_per_tick;
-        self.now = self.holds.stamp(self.now, self.real, cost, stores, self.ns_per_tick);
+        self.now = self.holds.stamp(self.now, self.real, cost, is_begin, self.ns_per_tick);
         let read = (self.now, self.real as u64);
         self.now += cost.after_ticks * self.ns_per_tick;
         read
@@ -223,7 +219,12 @@ impl Machine {
                 self.real += ticks as f64;
             }
             Step::Open(elected) => {
-                let (now, real) = self.stamp(self.costs_of_region(elected).region_begin, false);
+                let (now, real) = self.stamp(self.costs_of_region(elected).region_begin, true);
+                if self.holds.hosted {
+                    let (site, lanes) =
+                        (self.sites[usize::from(elected)][0], self.storing(elected));
+                    self.warp.lane(lanes.start).begin(site, None, now as u64);
+                }
                 self.open.push((elected, now, real));
             }
             Step::Close(with_value) => {
@@ -233,10 +234,12 @@ impl Machine {
                 if with_value {
                     end.after_ticks += costs.value.total_ticks();
                 }
-                let (now, real) = self.stamp(end, true);
+                let (now, real) = self.stamp(end, false);
                 let site = self.sites[usize::from(elected)][0];
                 let lanes = self.storing(elected);
-                if lanes.len() > 1 {
+                if self.holds.hosted {
+                    self.warp.lane(lanes.start).end(site, None, now as u64);
+                } else if lanes.len() > 1 {
                     self.warp.range_of_all(site, start as u64, now as u64);
                 } else {
                     self.warp.lane(lanes.start).range(site, None, start as u64, now as u64);
@@ -247,7 +250,7 @@ impl Machine {
                 self.regions.push((real_start, real));
             }
             Step::Mark(elected) => {
-                let (now, real) = self.stamp(Self::costs(elected).mark, true);
+                let (now, real) = self.stamp(self.costs(elected).mark, false);
                 let site = self.sites[usize::from(elected)][1];
                 for lane in self.storing(elected) {
                     self.warp.lane(lane).mark(site, None, now as u64);
@@ -255,7 +258,7 @@ impl Machine {
                 self.marks.push(real);
             }
             Step::Anchor => {
-                let (now, _) = self.stamp(Self::costs(false).anchor, true);
+                let (now, _) = self.stamp(self.costs(false).anchor, false);
                 for lane in self.storing(false) {
                     self.warp.lane(lane).anchor(now as u64, now as u64 / 32 * 32);
                 }
@@ -274,7 +277,9 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
     let waits = holds.waits;
     let mut module = SyntheticModule::new(Keep::First, 1 << 10);
     module.lane_capacity = Some(1 << 8);
-    let kernel = module.site(SiteKind::Kernel, "k");
+    let mut kernel = SiteEntry::new(SiteKind::Kernel, "k", "k.rs", "k", 1, 1);
+    kernel.buffer = if holds.hosted { Buffer::Host } else { Buffer::Global };
+    let kernel = module.site_entry(&kernel, &[]);
     let mut sites = [[0; 2]; 2];
     for (elected, sites) in sites.iter_mut().enumerate() {
         for (site, kind) in sites.iter_mut().zip([SiteKind::Region, SiteKind::Mark]) {
@@ -324,6 +329,9 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
     let mut cost = table();
     for costs in [&mut cost.one_lane, &mut cost.elected, &mut cost.all_lanes] {
         costs.waits = waits;
+    }
+    if let Some(HostCost { one_lane, elected }) = &mut cost.host {
+        (one_lane.waits, elected.waits) = (waits, waits);
     }
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
@@ -421,7 +429,12 @@ fn a_table_of_figures_that_are_none_is_refused() {
         of_waits.one_lane.waits.end.most_ticks = bad;
         let mut of_all = table();
         of_all.all_lanes.region_end.before_ticks = bad;
-        for cost in [cost, of_waits, of_all] {
+        let mut of_host = table();
+        of_host.host = of_host.host.map(|mut host| {
+            host.elected.value.after_ticks = bad;
+            host
+        });
+        for cost in [cost, of_waits, of_all, of_host] {
             let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
             trace.subtract_record_cost();
             assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
@@ -467,8 +480,12 @@ fn order_stays(before: &Trace, after: &Trace) -> Result<(), proptest::test_runne
 proptest::proptest! {
     /// Whatever a warp records, the times become those of a warp that records nothing.
     #[test]
-    fn the_table_explains_all_times(steps in proptest::collection::vec(step(), 0..60)) {
-        let (trace, machine) = simulate(&steps, Clock::Cycles);
+    fn the_table_explains_all_times(
+        steps in proptest::collection::vec(step(), 0..60),
+        hosted in any::<bool>(),
+    ) {
+        let holds = Holds::default().in_host(hosted);
+        let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
         let warp = &trace.warps[0];
         let mut seen: Vec<(u64, u64)> = warp
             .regions

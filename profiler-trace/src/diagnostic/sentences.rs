@@ -338,15 +338,26 @@ impl fmt::Display for Diagnostic {
                  each other as the memory takes them: how long is not known, so that only what \
                  the instructions cost was subtracted {}, which may be too long; to have all of it \
                  subtracted, let all lanes begin and end a profile_region! together and give it one \
-                 value, or record by = warp or by = elected",
+                 value (which buffer = global alone has), or record by = warp or by = elected",
                 p("warp", "warps"),
                 p("from its times", "from their times")
             ),
             Kind::CostOfHostBuffer => write!(
                 f,
                 "{count} {} into the memory of the host (buffer = host), which takes another time \
-                 than was measured; nothing was subtracted {}: record with buffer = global to have \
-                 it subtracted",
+                 than was measured; nothing was subtracted {}: to have it subtracted, measure it with \
+                 kernels that were built with this version of the profiler, or record with \
+                 buffer = global",
+                p("warp recorded", "warps recorded"),
+                p("from its times", "from their times")
+            ),
+            Kind::CostOfIdleBus => write!(
+                f,
+                "{count} {} into the memory of the host (buffer = host), and {} was subtracted what \
+                 that takes while the bus to the host is idle: where warps record faster than the bus \
+                 takes it, their stores are held up for longer, by a time that is not known, and \
+                 regions there are too long by it; where that matters record fewer regions or blocks, \
+                 or with buffer = global",
                 p("warp recorded", "warps recorded"),
                 p("from its times", "from their times")
             ),

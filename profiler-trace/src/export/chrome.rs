@@ -10,7 +10,7 @@ use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
 use crate::model::Trace;
 use crate::observer_effect::ObserverEffect;
-use crate::record_cost::{FormCosts, StampWait, StampWaits};
+use crate::record_cost::{FormCosts, RecordCost, StampWait, StampWaits};
 
 pub(super) struct Chrome<'t, W> {
     trace: &'t Trace,
@@ -49,10 +49,7 @@ impl<'t, W: Write> Chrome<'t, W> {
             "clock_mhz": trace.clock_mhz,
             "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks()),
             "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks()),
-            "record_cost": cost.map(|cost| {
-                let each = cost.elections().map(|(name, forms)| (name.to_owned(), costs(forms)));
-                Value::Object(each.into_iter().collect())
-            }),
+            "record_cost": cost.map(record_cost),
             "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
@@ -211,6 +208,17 @@ impl<W: Write> Sink for Chrome<'_, W> {
         let rest = json!({ "name": track, "args": { "value": value } });
         self.event("C", ns, None, &members(&rest)?)
     }
+}
+
+/// The costs of each election, and those of memory of the host where they are known.
+fn record_cost(cost: RecordCost) -> Value {
+    let each = |(name, forms): (&str, &FormCosts)| (name.to_owned(), costs(forms));
+    let mut members: Map<String, Value> = cost.elections().map(each).into_iter().collect();
+    if let Some(host) = cost.host {
+        let host = host.elections().map(each).into_iter().collect();
+        members.insert("host".to_owned(), Value::Object(host));
+    }
+    Value::Object(members)
 }
 
 /// Every stamp's ticks, before and behind it, and the waits behind a record.

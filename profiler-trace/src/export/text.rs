@@ -160,10 +160,17 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
                 let [total, inside, adjacent_total, adjacent_inside] = of(costs);
                 format!("{total} and {inside} ({adjacent_total} and {adjacent_inside})")
             };
+            let host = cost.host.map_or_else(String::new, |host| {
+                format!(
+                    ", in memory of the host {}, by an elected lane {}",
+                    other(&host.one_lane),
+                    other(&host.elected)
+                )
+            });
             format!(
                 "cost of a record: a region takes {total} ticks, {inside} of them in its own time \
                  ({adjacent_total} and {adjacent_inside} back to back), by an elected lane {}, \
-                 shared by all lanes {}; {}",
+                 shared by all lanes {}{host}; {}",
                 other(&cost.elected),
                 other(&cost.all_lanes),
                 if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }

@@ -2,6 +2,7 @@ use profiler_wire::SiteKind;
 
 use super::*;
 use crate::model::Value;
+use crate::record_cost::{FormCosts, HostCost};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 fn trace(name: &str, globaltimer: u64) -> Trace {
@@ -40,6 +41,22 @@ fn launches_come_in_order_on_one_axis() {
     }
     assert_eq!(merged.recorded(), 4);
     assert!(merged.diagnostics.is_empty());
+}
+
+#[test]
+fn the_costs_are_those_of_the_first_trace_that_says_them() {
+    let with_cost = |record_cost| Trace { record_cost, ..trace("k", 6_400_000) };
+    let costs = FormCosts::uniform(30.0, 70.0);
+    let host = Some(HostCost { one_lane: costs, elected: costs });
+    let [first, second] = [(5.0, 20.0), (6.0, 21.0)]
+        .map(|(inside_ticks, total_ticks)| RecordCost::uniform(inside_ticks, total_ticks));
+    let merged = |costs: [Option<RecordCost>; 3]| Trace::merge(costs.map(with_cost)).record_cost;
+    assert_eq!(merged([None; 3]), None);
+    assert_eq!(merged([None, Some(first), Some(second)]), Some(first));
+    // Only a session with kernels that record to the host knows what that costs.
+    let of_both = RecordCost { host, ..second };
+    let expected = Some(RecordCost { host, ..first });
+    assert_eq!(merged([Some(first), None, Some(of_both)]), expected);
 }
 
 #[test]

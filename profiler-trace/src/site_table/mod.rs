@@ -5,6 +5,7 @@ mod json;
 mod ptx;
 
 use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteError};
+use profiler_wire::symbol::CALIBRATION_OF_HOST;
 use profiler_wire::{SiteEntry, SiteKind, Strategy};
 
 pub use error::SiteTableError;
@@ -108,10 +109,12 @@ impl SiteTable {
     }
 
     /// Whether the records of a kernel go to the memory of the host, so that the session's arrays
-    /// must lie there.
+    /// must lie there. That by which the profiler measures what such a record costs does not count: it is
+    /// in modules without any such kernel, too.
     #[must_use]
     pub fn needs_host_memory(&self) -> bool {
-        self.kernels().any(|kernel| kernel.buffer == Buffer::Host)
+        let is_own = |kernel: &Site| kernel.symbol.as_deref() == Some(CALIBRATION_OF_HOST);
+        self.kernels().any(|kernel| kernel.buffer == Buffer::Host && !is_own(kernel))
     }
 
     /// Whether a lane other than lane 0 may record at some site, so that the session must give all

@@ -1,5 +1,9 @@
-//! The list of what differs between the GPU and its twin, with what runs it on a GPU; and that the list
-//! is true: of the modules that exist for both, and of all else that asks which of the two it is.
+//! The list of what is, or becomes, other code on a GPU than in its twin, with what runs it on a GPU; and
+//! that the list is true: of the modules that exist for both, of the functions of PTX, and of all else that
+//! asks which of the two it is.
+//!
+//! The functions of PTX of profiler-device are one source: the emulator runs their text. What it knows for
+//! that, its instructions and special registers, stands in these functions and nowhere else.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,52 +44,38 @@ const fn hopper(word: &'static str) -> By {
 /// The functions of a file.
 type Functions = &'static [(&'static str, By)];
 
-const LIST: [(&str, Functions); 4] = [
+const LIST: [(&str, Functions); 6] = [
+    (
+        "profiler-device/src/hardware/gpu.rs",
+        &[
+            ("at_end", Nothing("on a GPU a place is nothing")),
+            ("convergence_guard", WARPS),
+            ("convergent_active_mask", WARPS),
+            ("here", Nothing("on a GPU a place is nothing")),
+            ("is_unwinding", Nothing("on a GPU nothing unwinds, and it says so")),
+            ("of", Nothing("on a GPU a place is nothing")),
+        ],
+    ),
     (
         "profiler-device/src/hardware/ptx.rs",
         &[
             ("active_mask", WARPS),
-            ("atomic_add_u64", CLAIMS),
-            ("block_dim", REGISTERS),
-            ("block_index", REGISTERS),
-            ("broadcast", CLAIMS),
             ("clock64", CLOCKS),
-            ("clock64_after", RECORDS),
-            ("cluster_rank", CLUSTER),
-            ("constant_u32", RECORDS),
-            ("constant_u64", RECORDS),
-            ("convergence_guard", WARPS),
-            ("converge", ROOMS),
-            ("convergent_active_mask", WARPS),
+            ("cluster_ctarank", CLUSTER),
             ("ctaid_x", REGISTERS),
             ("ctaid_y", REGISTERS),
             ("ctaid_z", REGISTERS),
             ("globaltimer", CLOCKS),
-            ("globaltimer_after", RECORDS),
-            ("grid_dim", REGISTERS),
             ("grid_id", CLOCKS),
-            ("hold", RECORDS),
-            ("is_unwinding", Nothing("on a GPU nothing unwinds, and it says so")),
             ("lane_id", REGISTERS),
             ("lane_mask_lt", WARPS),
-            ("opaque", ROOMS),
             ("nctaid_x", REGISTERS),
             ("nctaid_y", REGISTERS),
             ("nctaid_z", REGISTERS),
             ("ntid_x", REGISTERS),
             ("ntid_y", REGISTERS),
             ("ntid_z", REGISTERS),
-            ("order_before_host", WATCHED),
-            ("publish_unit", WATCHED),
-            ("publish_unit_if", WATCHED),
-            ("publish_word", WATCHED),
             ("sm_id", CLOCKS),
-            ("store_unit", ROOMS),
-            ("store_unit_if", ROOMS),
-            ("unit_address", ROOMS),
-            ("unit_low", ROOMS),
-            ("store_word", ROOMS),
-            ("thread_index", REGISTERS),
             ("tid_x", REGISTERS),
             ("tid_y", REGISTERS),
             ("tid_z", REGISTERS),
@@ -93,14 +83,35 @@ const LIST: [(&str, Functions); 4] = [
         ],
     ),
     (
+        "profiler-device/src/hardware/ptx/record.rs",
+        &[
+            ("atomic_add_u64", CLAIMS),
+            ("broadcast", CLAIMS),
+            ("clock64_after", RECORDS),
+            ("constant_u32", RECORDS),
+            ("constant_u64", RECORDS),
+            ("converge", ROOMS),
+            ("globaltimer_after", RECORDS),
+            ("hold", RECORDS),
+            ("opaque", ROOMS),
+            ("order_before_host", WATCHED),
+            ("publish_unit", WATCHED),
+            ("publish_unit_if", WATCHED),
+            ("publish_word", WATCHED),
+            ("store_unit", ROOMS),
+            ("store_unit_if", ROOMS),
+            ("store_word", ROOMS),
+            ("unit_address", ROOMS),
+            ("unit_low", ROOMS),
+        ],
+    ),
+    (
         "profiler-device/src/hardware/ptx/together.rs",
         &[
-            ("active_mask", ROOMS),
             ("all_together", ROOMS),
             ("are_alike", ROOMS),
             ("count_if", ROOMS),
             ("ending_together", ROOMS),
-            ("of", Nothing("on a GPU there is nothing to know")),
             ("store_range_if", ROOMS),
         ],
     ),
@@ -187,6 +198,7 @@ const LIST: [(&str, Functions); 4] = [
 ];
 
 const PINS: By = Test("end_to_end", "parameters_taken_apart");
+const COSTS_OF_HOST: By = Test("watched", "what_recording_costs_is_measured_and_subtracted");
 const COSTS: By = Test("end_to_end", "stamps_by_the_global_timer");
 
 /// What differs outside of these modules: functions with a part for each side or for one, and macros.
@@ -194,6 +206,7 @@ const ELSEWHERE: [(&str, Functions); 6] = [
     (
         "profiler-device/src/calibration.rs",
         &[
+            ("__profiler_calibrate_host_v4", COSTS_OF_HOST),
             ("__profiler_calibrate_v4", COSTS),
             ("abrupt_pause", COSTS),
             ("pause", COSTS),
@@ -208,11 +221,11 @@ const ELSEWHERE: [(&str, Functions); 6] = [
     (
         "profiler-device/src/site.rs",
         &[
+            ("number", RECORDS),
             (
                 "registered_sites",
                 Nothing("a GPU's sites are in its PTX, where the host finds them"),
             ),
-            ("site_id", RECORDS),
         ],
     ),
     (
@@ -236,23 +249,24 @@ fn read(path: &str) -> String {
 
 /// The names of the functions that a source file has: those that it spells out, and those that stand
 /// before a colon in a call of a macro of its own, which makes functions of them.
-fn functions(source: &str) -> BTreeSet<&str> {
+fn functions<'s>(source: &'s str) -> BTreeSet<&'s str> {
     let is_name = |text: &&str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     let mut names = BTreeSet::new();
     let mut in_macro = false;
-    for line in source.lines() {
-        if let Some((before, behind)) = line.split_once("fn ")
-            && !before.trim_start().starts_with("//")
-        {
+    for line in source.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        if let Some((_, behind)) = line.split_once("fn ") {
             let end = behind.find(['(', '<']).unwrap_or(behind.len());
             names.extend(Some(&behind[..end]).filter(is_name));
         }
-        let call = line.strip_suffix("! {").filter(is_name);
+        // Of what `ptx!` is given, each function is spelled out.
+        let call = line.strip_suffix("! {").filter(|call| is_name(call) && *call != "ptx");
         in_macro = call.is_some() || in_macro && line != "}";
         if in_macro && let Some((before, _)) = line.split_once(": ") {
-            names.extend(before.split(',').map(str::trim).filter(is_name));
+            // The word before the name, if there is one, says what the compiler may do with it.
+            let last = |names: &'s str| names.split_whitespace().last();
+            names.extend(before.split(',').filter_map(last).filter(is_name));
         }
     }
     names
@@ -274,7 +288,7 @@ fn sided(source: &str) -> BTreeSet<&str> {
         source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let mut names = BTreeSet::new();
     for (at, line) in lines.iter().enumerate() {
-        if !line.trim_start().starts_with("#[cfg") || !line.contains("target_arch") {
+        if !line.trim_start().starts_with("#[cfg(") || !line.contains("target_arch") {
             continue;
         }
         let mut below = lines[at + 1..].iter();
@@ -342,6 +356,43 @@ fn every_intrinsic_is_run_on_a_gpu() {
         assert!(missing.is_empty(), "{file}: name what runs {missing:?} on a GPU");
         let gone: Vec<_> = listed.difference(&found).collect();
         assert!(gone.is_empty(), "{file} has no {gone:?}");
+    }
+}
+
+/// The first string of each entry of a table in the emulator's source.
+fn table<'s>(source: &'s str, name: &str) -> Vec<&'s str> {
+    let (_, table) = source.split_once(&format!("const {name}: ")).expect("the table");
+    let (table, _) = table.split_once("\n];").expect("its end");
+    let entries = table.lines().filter_map(|line| line.trim_start().strip_prefix("(\""));
+    entries.filter_map(|entry| Some(entry.split_once('"')?.0)).collect()
+}
+
+#[test]
+fn the_emulator_knows_no_instruction_that_no_gpu_runs() {
+    let emulator = read("profiler-emulator/src/ptx.rs");
+    let device: Vec<&str> = (LIST.iter().map(|(file, _)| *file))
+        .filter(|file| file.starts_with("profiler-device/src/hardware/ptx"))
+        .collect();
+    assert_eq!(device.len(), 3);
+    let device: String = device.into_iter().map(read).collect();
+    // Registers are named for a macro, and some instructions made for the type of one.
+    let moves = ["u32", "u64"].map(|class| format!("\"mov.{class} {{value}}, %\"\n"));
+    let device = device.replace("\"mov.\", stringify!($type), \" {value}, %\"", &moves.concat());
+    let patterns = table(&emulator, "INSTRUCTIONS");
+    assert!(patterns.len() > 20, "{patterns:?}");
+    for pattern in patterns {
+        let text = pattern.strip_prefix("@$ ").unwrap_or(pattern);
+        let instruction = text.split(' ').next().expect("an instruction");
+        let is_there = device.match_indices(instruction).any(|(at, _)| {
+            let behind = &device[at + instruction.len()..];
+            device[..at].ends_with(['"', ' ']) && behind.starts_with([' ', ';'])
+        });
+        assert!(is_there, "{pattern} is in no function");
+    }
+    let registers = table(&emulator, "SPECIAL");
+    assert!(registers.len() > 15, "{registers:?}");
+    for register in registers {
+        assert!(device.contains(&format!("\"{register}\"")), "%{register} is in no function");
     }
 }
 

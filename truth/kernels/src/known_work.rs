@@ -1,8 +1,9 @@
 //! Spins of a known number of cycles, in regions nested 1, 2, 4 and 8 deep, by every strategy, with
-//! both clocks and in every form.
+//! both clocks and in every form; into memory of the host by some strategies.
 
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{profile_region, profiled, recorder, region_end, region_start};
+#[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 use profiler_kernel::thread;
 
 use crate::{thread_of_grid, threads_of_grid};
@@ -114,7 +115,10 @@ macro_rules! spin {
 }
 
 macro_rules! known_work {
-    ($($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+) => {
+    (
+        $(#[$attribute:meta])* $list:ident, buffer = $buffer:ident;
+        $($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+
+    ) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
             /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`] or [`WAIT`], `depth` 1,
@@ -124,7 +128,7 @@ macro_rules! known_work {
             /// # Safety
             ///
             /// `truth` must be valid for `repeats + 1` pairs a thread of the grid.
-            #[profiled(by = $($by)+, clock = $clock)]
+            #[profiled(by = $($by)+, clock = $clock, buffer = $buffer)]
             pub unsafe extern "ptx-kernel" fn $name(
                 truth: *mut [u64; 2],
                 form: u32,
@@ -144,18 +148,22 @@ macro_rules! known_work {
             }
         )+
 
-        /// All kernels of known work.
+        $(#[$attribute])*
         #[cfg(not(target_arch = "nvptx64"))]
-        pub const KNOWN_WORK: &[KnownWorkKernel] = &[$(KnownWorkKernel {
+        pub const $list: &[KnownWorkKernel] = &[$(KnownWorkKernel {
             name: stringify!($name),
             strategy: $strategy,
             clock: stringify!($clock),
+            buffer: stringify!($buffer),
             function: $name,
         }),+];
     };
 }
 
+#[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 known_work! {
+    /// All kernels of known work whose records go to memory of the GPU.
+    KNOWN_WORK, buffer = global;
     work_warp_cycles: "warp", [warp], cycles, clock64;
     work_warp_timer: "warp", [warp], globaltimer, globaltimer;
     work_block_cycles: "block", [block], cycles, clock64;
@@ -172,6 +180,18 @@ known_work! {
     work_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, globaltimer;
 }
 
+#[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
+known_work! {
+    /// Those whose records go to memory of the host: by one lane, by one that is elected, and by all.
+    HOSTED_WORK, buffer = host;
+    hosted_warp_cycles: "warp", [warp], cycles, clock64;
+    hosted_warp_timer: "warp", [warp], globaltimer, globaltimer;
+    hosted_elected_cycles: "elected", [elected], cycles, clock64;
+    hosted_elected_timer: "elected", [elected], globaltimer, globaltimer;
+    hosted_thread_cycles: "thread", [thread], cycles, clock64;
+    hosted_thread_timer: "thread", [thread], globaltimer, globaltimer;
+}
+
 /// A kernel of known work, for the host to launch.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Clone, Copy, Debug)]
@@ -182,6 +202,8 @@ pub struct KnownWorkKernel {
     pub strategy: &'static str,
     /// The clock of the records: the argument `clock` of `#[profiled]`.
     pub clock: &'static str,
+    /// Where the records go: the argument `buffer` of `#[profiled]`.
+    pub buffer: &'static str,
     /// Its twin.
     pub function: unsafe fn(*mut [u64; 2], u32, u32, u64, u32),
 }

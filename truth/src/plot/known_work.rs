@@ -9,12 +9,14 @@ use serde_json::Value;
 use super::{Area, number, panels, range, text};
 use crate::Failure;
 
-/// Panels: the clock, the form (of all forms where none is named), and what ticks are.
-const PANELS: [(&str, Option<&str>, &str); 4] = [
-    ("cycles", Some("range"), "cycles"),
-    ("cycles", Some("token"), "cycles"),
-    ("cycles", Some("value"), "cycles"),
-    ("globaltimer", None, "ns"),
+/// Panels: the buffer, the clock, the form (of all forms where none is named), and what ticks are.
+const PANELS: [(&str, &str, Option<&str>, &str); 6] = [
+    ("global", "cycles", Some("range"), "cycles"),
+    ("global", "cycles", Some("token"), "cycles"),
+    ("global", "cycles", Some("value"), "cycles"),
+    ("global", "globaltimer", None, "ns"),
+    ("host", "cycles", None, "cycles"),
+    ("host", "globaltimer", None, "ns"),
 ];
 /// Depths, their colours, and by which factor they are moved aside, to be told apart.
 const DEPTHS: [(f64, RGBColor, f64); 4] = [
@@ -32,7 +34,8 @@ struct Point {
     truth: f64,
     raw: f64,
     subtracted: f64,
-    limit: f64,
+    /// What is judged to be too much, if anything is.
+    limit: Option<f64>,
     depth: f64,
 }
 
@@ -41,11 +44,16 @@ type Case<'l> = (&'l str, &'l str, u64, u64);
 
 pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
     let mut found: Vec<(String, &str, Vec<Point>)> = Vec::new();
-    for (clock, form, unit) in PANELS {
+    for (buffer, clock, form, unit) in PANELS {
         let mut points: BTreeMap<Case<'_>, Point> = BTreeMap::new();
         for line in lines {
             let of_line = text(line, "form")?;
-            if text(line, "clock")? != clock || form.is_some_and(|form| form != of_line) {
+            // Lines of earlier runs name no buffer.
+            let has_buffer = line["buffer"].as_str().unwrap_or("global") == buffer;
+            if !has_buffer
+                || text(line, "clock")? != clock
+                || form.is_some_and(|form| form != of_line)
+            {
                 continue;
             }
             let depth = number(line, &["depth"])?;
@@ -59,13 +67,15 @@ pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
                 truth: number(line, &["truth_ticks"])?.max(1.0),
                 raw: point.raw.max(error("error_ticks")?),
                 subtracted: point.subtracted.max(error("subtracted_error_ticks")?),
-                limit: number(line, &["limit_ticks"])?,
+                limit: line["limit_ticks"].as_f64(),
                 depth,
             };
         }
         if !points.is_empty() {
             let form = form.map_or("all forms".to_owned(), |form| format!("form = {form}"));
-            found.push((format!("clock = {clock}, {form}"), unit, points.into_values().collect()));
+            let buffer = if buffer == "host" { ", buffer = host" } else { "" };
+            let title = format!("clock = {clock}, {form}{buffer}");
+            found.push((title, unit, points.into_values().collect()));
         }
     }
     panels(file, found.len(), |areas| {
@@ -79,8 +89,8 @@ pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
 fn panel(area: &Area<'_>, title: &str, unit: &str, points: &[Point]) -> Result<(), Failure> {
     let truth = range(points.iter().map(|point| point.truth.ln()));
     let errors =
-        points.iter().flat_map(|point| [point.raw.ln(), point.subtracted.ln(), point.limit.ln()]);
-    let errors = range(errors);
+        points.iter().flat_map(|point| [Some(point.raw), Some(point.subtracted), point.limit]);
+    let errors = range(errors.flatten().map(f64::ln));
     let mut chart = ChartBuilder::on(area)
         .caption(
             format!("Known work, {title}: largest error of the nested regions"),
@@ -123,7 +133,7 @@ fn panel(area: &Area<'_>, title: &str, unit: &str, points: &[Point]) -> Result<(
             .legend(move |(x, y)| Circle::new((x + 8, y), 3, colour.filled()));
     }
     let mut limits: Vec<(f64, f64)> =
-        points.iter().map(|point| (point.truth, point.limit)).collect();
+        points.iter().filter_map(|point| Some((point.truth, point.limit?))).collect();
     limits.sort_by(|left, right| left.0.total_cmp(&right.0));
     chart
         .draw_series(LineSeries::new(limits, BLACK.stroke_width(1)))?

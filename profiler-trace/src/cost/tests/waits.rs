@@ -7,6 +7,8 @@ use crate::record_cost::StampWait;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holds {
     pub(super) waits: StampWaits,
+    /// Whether records go to memory of the host, so that begins are some.
+    pub(super) hosted: bool,
     /// Of the longest wait, how many eighths a stamp waits at least: one figure after the other,
     /// again and again. None is all.
     eighths: Vec<u8>,
@@ -26,8 +28,13 @@ struct Stamp {
 }
 
 impl Holds {
-    fn new(waits: StampWaits, eighths: &[u8]) -> Self {
+    pub(super) fn new(waits: StampWaits, eighths: &[u8]) -> Self {
         Self { waits, eighths: eighths.to_vec(), ..Self::default() }
+    }
+
+    /// The same of records that go to memory of the host, or of the GPU.
+    pub(super) fn in_host(self, hosted: bool) -> Self {
+        Self { hosted, ..self }
     }
 
     /// When the clock is read that would be read at `now` if nothing held it up.
@@ -36,7 +43,7 @@ impl Holds {
         now: f64,
         real: f64,
         cost: StampCost,
-        stores: bool,
+        is_begin: bool,
         ns_per_tick: f64,
     ) -> f64 {
         let [before, after] =
@@ -47,16 +54,16 @@ impl Holds {
         let mut reaches = Vec::new();
         let mut read = now;
         if let Some((at, apart, begun)) = &mut self.stored {
-            let wait = match (stores, *begun) {
-                (false, _) => self.waits.begin,
-                (true, true) => self.waits.end,
-                (true, false) => self.waits.record,
+            let wait = match (is_begin, *begun) {
+                (true, _) => self.waits.begin,
+                (false, true) => self.waits.end,
+                (false, false) => self.waits.record,
             };
             *apart += before;
             read = read.max(*at + *apart + held(wait));
             reaches.push((*at + *apart, wait));
             *apart += after;
-            *begun |= !stores;
+            *begun |= is_begin;
         }
         if let Some((at, behind)) = self.begun.take() {
             let wait = self.waits.nested;
@@ -68,8 +75,8 @@ impl Holds {
             (read <= free + reach).then_some(reach)
         });
         let reach = within.reduce(f64::max);
-        if stores {
-            self.stored = Some((read, after, false));
+        if self.hosted || !is_begin {
+            self.stored = Some((read, after, is_begin));
         } else {
             self.begun = Some((read, after));
         }
@@ -78,7 +85,7 @@ impl Holds {
     }
 }
 
-fn waits() -> StampWaits {
+pub(super) fn waits() -> StampWaits {
     let wait = |most: f64| StampWait { mean_ticks: most / 2.0, most_ticks: most };
     StampWaits { nested: wait(6.0), begin: wait(10.0), end: wait(25.0), record: wait(40.0) }
 }
@@ -244,8 +251,9 @@ proptest::proptest! {
     fn errors_are_bounded_by_the_longest_wait(
         steps in proptest::collection::vec(step(), 0..60),
         eighths in proptest::collection::vec(0_u8..=8, 1..20),
+        hosted in any::<bool>(),
     ) {
-        let holds = Holds::new(waits(), &eighths);
+        let holds = Holds::new(waits(), &eighths).in_host(hosted);
         let (trace, machine) = simulate_holding(&steps, Clock::Cycles, 1, holds);
         let seen = stamps(&trace);
         proptest::prop_assert_eq!(seen.len(), machine.holds.stamps.len());

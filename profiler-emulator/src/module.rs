@@ -1,0 +1,51 @@
+//! What the PTX of a module would hold of its sites: the twin has none, so sites register when they are
+//! first executed.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+#[derive(Default)]
+struct Module {
+    numbers: HashMap<&'static [u8], u32>,
+    entries: Vec<(u32, &'static [u8])>,
+    numbered: u32,
+}
+
+static MODULE: Mutex<Option<Module>> = Mutex::new(None);
+
+/// The first of the numbers of an entry, of which there are from 1 on; the same whenever it is asked for.
+/// How many it takes is asked once.
+#[must_use]
+pub fn number_of(entry: &'static [u8], count: impl FnOnce() -> u32) -> u32 {
+    let mut module = MODULE.lock().unwrap_or_else(PoisonError::into_inner);
+    let module = module.get_or_insert_default();
+    if let Some(&number) = module.numbers.get(entry) {
+        return number;
+    }
+    let number = module.numbered + 1;
+    module.numbered += count();
+    module.numbers.insert(entry, number);
+    module.entries.push((number, entry));
+    number
+}
+
+/// All entries that got a number in this process, with it, in the order of the numbers.
+#[must_use]
+pub fn numbered_entries() -> Vec<(u32, &'static [u8])> {
+    let module = MODULE.lock().unwrap_or_else(PoisonError::into_inner);
+    module.as_ref().map(|module| module.entries.clone()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{number_of, numbered_entries};
+
+    #[test]
+    fn entries_keep_their_numbers() {
+        let (first, second): (&[u8], &[u8]) = (b"first", b"second");
+        let number = number_of(first, || 3);
+        assert_eq!(number_of(second, || 1), number + 3);
+        assert_eq!(number_of(first, || unreachable!("it has its numbers")), number);
+        assert_eq!(numbered_entries(), [(number, first), (number + 3, second)]);
+    }
+}
