@@ -71,6 +71,7 @@ macro_rules! ptx {
     ) => {
         $(#[$meta])*
         #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
         pub(crate) fn $name $(<const $generic: u32>)? ($($parameters)* $($place: Place)?) $($type)* {
             side::body!($($how)+ $($body)+)
         }
@@ -85,6 +86,7 @@ macro_rules! ptx {
     ) => {
         $(#[$meta])*
         #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
         // SAFETY: the section of this name that each of these functions has says what its callers see to.
         pub(crate) unsafe fn $name($($parameters)*) $($type)* {
             side::body!(unguarded, Place::NOWHERE, [nostack, preserves_flags], $($body)+)
