@@ -1,11 +1,13 @@
 //! Whether every region is there, whole and in order.
 
+use std::cmp::Reverse;
+
 use profiler_bench_kernels::REGION_NAMES;
 use profiler_bench_kernels::format::{
     BEGIN, END, RING_RECORDS, SM_PROFILER_BYTES, SM_PROFILER_HEAD, TICK_BITS, is_long, unpack,
     unpack_compact, unpack_escaping, unpack_short, unpack_tagged,
 };
-use profiler_host::trace::Trace;
+use profiler_host::trace::{Region, Trace};
 
 use crate::schemes::{Escape, Format, Plan, Recorded};
 
@@ -338,7 +340,14 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
                 lane.push(found(trace, mark.site, ticks, Some(ticks))?);
             }
         } else {
-            for region in &warp.regions {
+            // Of regions that begin in one step of a coarse clock the trace has the longest first, and takes
+            // one that also ends with another for around those that ended before it. Here none encloses
+            // another, so the one that ended first began first.
+            let mut regions: Vec<&Region> = warp.regions.iter().collect();
+            regions.sort_by_key(|region| {
+                (region.start.ticks, region.end.map(|end| end.ticks), Reverse(region.depth))
+            });
+            for region in regions {
                 if (plan.recorded == Recorded::RegionWithValue) != region.value.is_some() {
                     return Err(format!("{place}: a region's value is {:?}", region.value));
                 }
@@ -348,10 +357,7 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
             }
         }
         let mut kept = 0;
-        for (lane, regions) in by_lane.iter_mut().enumerate() {
-            // Of regions that begin in one step of a coarse clock the trace has the longest first.
-            // Here none encloses another, so the one that ended first began first.
-            regions.sort_by_key(|region| (region.start, region.end));
+        for (lane, regions) in by_lane.iter().enumerate() {
             let should = (lane as u64) < lanes;
             if regions.is_empty() == should {
                 return Err(format!("{place} lane {lane}: {} regions", regions.len()));

@@ -2,6 +2,7 @@ use profiler_bench_kernels::format::{
     BEGIN, END, FITS_MAX, RING_RECORDS, pack, pack_compact, pack_escaping, pack_short, pack_tagged,
 };
 use profiler_device::{profile_region, profiled};
+use profiler_host::trace::Region;
 use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, launch};
 
 use super::{Expected, bytes_per_region, rooms, trace};
@@ -246,6 +247,15 @@ pub(super) extern "ptx-kernel" fn regions_in_order(iterations: u32) {
     }
 }
 
+/// The same, stamped by a clock whose steps several regions fit into.
+#[profiled(clock = globaltimer)]
+pub(super) extern "ptx-kernel" fn timed_regions(iterations: u32) {
+    for _ in 0..iterations {
+        profile_region!("first", {});
+        profile_region!("second", {});
+    }
+}
+
 /// The same in memory of the host.
 #[profiled(buffer = host)]
 pub(super) extern "ptx-kernel" fn hosted_regions(iterations: u32) {
@@ -286,6 +296,16 @@ fn run(plan: &Plan, kernel: fn(u32), iterations: u32) -> profiler_host::Trace {
 fn a_whole_trace_passes() {
     let plan = plan(Keep::First, None);
     assert_eq!(trace(&run(&plan, regions_in_order, 32), &plan, &EXPECTED), Ok(()));
+}
+
+#[test]
+fn regions_that_begin_and_end_in_one_step_of_the_clock_pass() {
+    let plan = plan(Keep::First, None);
+    let found = run(&plan, timed_regions, 32);
+    let regions = &found.warps[0].regions;
+    let ticks = |region: &Region| (region.start.ticks, region.end.map(|end| end.ticks));
+    assert!(regions.windows(2).any(|pair| ticks(&pair[0]) == ticks(&pair[1])));
+    assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
 }
 
 #[test]
