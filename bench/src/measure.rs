@@ -6,7 +6,7 @@ use profiler_host::{Capacity, LaneRooms, ModuleSession, Profiler, Slots};
 
 use crate::Error;
 use crate::check::{self, Expected};
-use crate::gpu::{Blocks, Gpu, Loaded, Memory, Rooms, blocks_that_fit, registers};
+use crate::gpu::{Blocks, Gpu, Loaded, Memory, Rooms, blocks_that_fit, microseconds, registers};
 use crate::point::Point;
 use crate::schemes::{Format, Kernels, Scheme, Writes};
 use crate::statistics::{line, median, spread};
@@ -154,6 +154,7 @@ fn fill(
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
     point.registers = Some(registers(&busiest)?);
     let iterations = iterations(scheme, blocks);
+    let (begin, end) = (gpu.event()?, gpu.event()?);
     let mut times = Vec::new();
     {
         let mut session = session(gpu, scheme, blocks, iterations)?;
@@ -167,13 +168,17 @@ fn fill(
                     session.reset(&gpu.stream)?;
                 }
                 memory.zero(gpu, rooms)?;
+                gpu.record(&begin)?;
                 // SAFETY: a kernel of the template; the rooms are for so many iterations.
                 unsafe {
                     memory.launch(gpu, session.as_mut(), &function, blocks, rooms, iterations)
                 }?;
+                gpu.record(&end)?;
                 if launch > 0 {
                     let (cycles, flushes) = memory.cycles(gpu, blocks.warps_of_grid())?;
                     of_launches.push(iterations, &cycles, &flushes);
+                    let nanoseconds = 1000.0 * microseconds(&begin, &end)?;
+                    of_launches.kernels.push(nanoseconds / f64::from(iterations));
                 }
             }
             times.push(of_launches);
@@ -193,6 +198,8 @@ struct Times {
     means: Vec<f64>,
     /// The longest of each launch.
     longest: Vec<f64>,
+    /// Of each launch the whole kernel, in nanoseconds of an iteration.
+    kernels: Vec<f64>,
     /// Means over warps of the cycles of a flush, whole.
     flushes: Vec<f64>,
 }
@@ -223,6 +230,7 @@ fn summarise(times: &[Times], point: &mut Point) {
         point.r2 = line.r2;
     }
     point.cycles_per_region_longest = line(&medians(|times| &times.longest)).map(|line| line.slope);
+    point.kernel_ns_per_region = line(&medians(|times| &times.kernels)).map(|line| line.slope);
     point.baseline_cycles = means.first().map(|point| point.1);
     let flush = times.last().and_then(|times| median(&times.flushes));
     point.flush_cycles = flush.filter(|&cycles| cycles > 0.0);

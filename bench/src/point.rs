@@ -59,6 +59,11 @@ pub struct Point {
     /// the older ones go first, and a mean over warps says little: this is what all of them take.
     #[serde(default)]
     pub cycles_per_region_longest: Option<f64>,
+    /// The same slope, of the time of the whole kernel by events around it, in nanoseconds. Where several
+    /// blocks share an SM the younger ones may begin their loops when the older ones have ended theirs,
+    /// which the time of no warp's loop shows: this is what all warps of an SM take together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_ns_per_region: Option<f64>,
     /// How straight the first line is; absent where nothing varies.
     pub r2: Option<f64>,
     /// Bytes that are written for a region.
