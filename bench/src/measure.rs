@@ -343,6 +343,7 @@ mod tests {
             recorded,
             means: means.to_vec(),
             longest: means.map(|mean| 2.0 * mean).to_vec(),
+            kernels: means.map(|mean| 4.0 * mean).to_vec(),
             flushes: means.map(|mean| 3.0 * mean).to_vec(),
         });
         let mut point = Point::default();
@@ -350,6 +351,8 @@ mod tests {
         assert!((point.cycles_per_region.expect("a slope") - 20.0).abs() < 1e-9, "{point:?}");
         let longest = point.cycles_per_region_longest.expect("a slope");
         assert!((longest - 40.0).abs() < 1e-9, "{point:?}");
+        let kernel = point.kernel_ns_per_region.expect("a slope");
+        assert!((kernel - 80.0).abs() < 1e-9, "{point:?}");
         assert_eq!((point.baseline_cycles, point.spread), (Some(201.0), Some(60.0)));
         assert_eq!(point.flush_cycles, Some(843.0));
     }
