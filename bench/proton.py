@@ -27,6 +27,8 @@ from triton.profiler.hooks.instrumentation import InstrumentationHook
 
 ITERATIONS = 1024
 LAUNCHES = 7
+# A fifth of a millisecond.
+CYCLES_TO_LAUNCH = 400_000
 RECORDED = (0, 1, 2, 4)
 REGIONS = 4
 # Time in 32 bits, as Proton recommends for kernels of less than four seconds: 8 bytes an event.
@@ -163,17 +165,22 @@ def measure(scheme, warps, blocks_per_sm, body):
     grid = (sm_count * blocks_per_sm,)
     threads = 32 * warps
     output = torch.zeros(grid[0] * threads * 2, dtype=torch.int64, device="cuda")
-    medians, longest, spreads = [], [], []
+    medians, longest, kernels, spreads = [], [], [], []
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     compiled = None
     hook = activate(scheme, warps)
     try:
         # What the hook of a session would tell Proton at each launch is left out on purpose.
         for recorded in RECORDED:
-            means, maxima = [], []
+            means, maxima, nanoseconds = [], [], []
             for launch in range(LAUNCHES + 1):
+                # The stream waits until all is queued: the time to launch by Python is not the kernel's.
+                torch.cuda._sleep(CYCLES_TO_LAUNCH)
+                begin.record()
                 compiled = template[grid](
                     output, ITERATIONS, BODY=body, E=recorded, THREADS=threads, num_warps=warps
                 )
+                end.record()
                 torch.cuda.synchronize()
                 if launch == 0 and blocks_that_fit(compiled, threads) < blocks_per_sm:
                     raise DoesNotFit
@@ -181,9 +188,11 @@ def measure(scheme, warps, blocks_per_sm, body):
                     elapsed = output.view(-1, 2)[::32, 0]
                     means.append(elapsed.double().mean().item() / ITERATIONS)
                     maxima.append(elapsed.max().item() / ITERATIONS)
+                    nanoseconds.append(1e6 * begin.elapsed_time(end) / ITERATIONS)
             check_code(compiled.asm["sass"], body, recorded)
             medians.append((recorded, statistics.median(means)))
             longest.append((recorded, statistics.median(maxima)))
+            kernels.append((recorded, statistics.median(nanoseconds)))
             spreads.append(max(means) - min(means))
     finally:
         hook.deactivate()
@@ -192,6 +201,7 @@ def measure(scheme, warps, blocks_per_sm, body):
     return {
         "cycles_per_region": slope,
         "cycles_per_region_longest": line(longest)[0],
+        "kernel_ns_per_region": line(kernels)[0],
         "r2": r2,
         "bytes_per_region": BYTES_PER_REGION,
         "registers": getattr(compiled, "n_regs", None),
@@ -257,6 +267,15 @@ def compile_only(scheme, warps, body, recorded):
     return triton.compile(source, target=target, options=options)
 
 
+def clock_mhz():
+    """The highest frequency of the SMs' clock, as the driver says."""
+    clock_rate, khz = 13, ctypes.c_int()
+    code = ctypes.CDLL("libcuda.so.1").cuDeviceGetAttribute(ctypes.byref(khz), clock_rate, 0)
+    if code != 0:
+        raise RuntimeError(f"the driver does not say the frequency of the SMs: error {code}")
+    return khz.value // 1000
+
+
 def header():
     """The first line of a file of results."""
     import torch
@@ -268,6 +287,7 @@ def header():
         "date": os.environ.get("BENCH_DATE", now),
         "gpu": known.name,
         "sm_count": known.multi_processor_count,
+        "clock_mhz": clock_mhz(),
         "driver": os.environ.get("BENCH_DRIVER", "unknown"),
         "commit": os.environ.get("BENCH_COMMIT", "unknown"),
     }

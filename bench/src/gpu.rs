@@ -58,6 +58,8 @@ pub struct Gpu {
     pub name: String,
     /// How many SMs it has.
     pub sm_count: u32,
+    /// The highest frequency of its SMs' clock, in MHz.
+    pub clock_mhz: u32,
     _context: Context,
 }
 
@@ -102,6 +104,9 @@ impl Gpu {
         let sm_count = device
             .get_attribute(DeviceAttribute::MultiprocessorCount)
             .map_err(Error::cuda("counting the SMs"))?;
+        let clock_khz = device
+            .get_attribute(DeviceAttribute::ClockRate)
+            .map_err(Error::cuda("asking for the frequency of the SMs"))?;
         let major = device
             .get_attribute(DeviceAttribute::ComputeCapabilityMajor)
             .map_err(Error::cuda("asking for the compute capability"))?;
@@ -120,6 +125,7 @@ impl Gpu {
         Ok(Self {
             name: device.name().map_err(Error::cuda("asking for the GPU's name"))?,
             sm_count: u32::try_from(sm_count).unwrap_or(0),
+            clock_mhz: u32::try_from(clock_khz / 1000).unwrap_or(0),
             kernels: Loaded::new(crate::PTX)?,
             others,
             stream: Stream::new(StreamFlags::NON_BLOCKING, None)

@@ -79,7 +79,7 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
     println!("{}, kernels loaded in {:.1} s", gpu.name, begin.elapsed().as_secs_f64());
     let mut memory = measure::memory(&gpu, &selected, &configurations)?;
     let measurement = if arguments.combinations { COMBINATIONS } else { RECORD_COST };
-    let header = Header::new(measurement, &gpu.name, gpu.sm_count);
+    let header = Header::new(measurement, &gpu.name, gpu.sm_count, gpu.clock_mhz);
     let mut lines = JsonLines::create(arguments.out.join(format!("{measurement}.jsonl")), &header)?;
     println!("{}", head());
     let mut failed = 0;
@@ -108,7 +108,7 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
     }
     // Frees the memory before sessions for many launches ask for theirs.
     drop(memory);
-    let header = Header::new("launch", &gpu.name, gpu.sm_count);
+    let header = Header::new("launch", &gpu.name, gpu.sm_count, gpu.clock_mhz);
     let mut lines = JsonLines::create(arguments.out.join("launch.jsonl"), &header)?;
     match launch_cost::measure(&gpu) {
         Ok(points) => {

@@ -18,6 +18,10 @@ pub struct Header {
     pub gpu: String,
     /// How many SMs it has.
     pub sm_count: u32,
+    /// The highest frequency of the SMs' clock in MHz, as the driver says. Times of whole kernels are shown
+    /// in cycles of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<u32>,
     /// The driver's version.
     pub driver: String,
     /// The sources that the program was built from.
@@ -28,13 +32,14 @@ impl Header {
     /// The header of a measurement. What the program cannot know itself is in its environment:
     /// `BENCH_DATE`, `BENCH_DRIVER` and `BENCH_COMMIT`, which the bundle's `run.sh` sets.
     #[must_use]
-    pub fn new(measurement: &str, gpu: &str, sm_count: u32) -> Self {
+    pub fn new(measurement: &str, gpu: &str, sm_count: u32, clock_mhz: u32) -> Self {
         let variable = |name| std::env::var(name).unwrap_or_else(|_| "unknown".to_owned());
         Self {
             measurement: measurement.to_owned(),
             date: variable("BENCH_DATE"),
             gpu: gpu.to_owned(),
             sm_count,
+            clock_mhz: Some(clock_mhz),
             driver: variable("BENCH_DRIVER"),
             commit: variable("BENCH_COMMIT"),
         }
@@ -55,13 +60,13 @@ pub struct Point {
     /// What a region adds to the time of its warp, in cycles: the slope over the number of recorded
     /// bodies.
     pub cycles_per_region: Option<f64>,
-    /// The same slope, of the time of the warp that takes longest. Where several blocks share an SM
-    /// the older ones go first, and a mean over warps says little: this is what all of them take.
+    /// The same slope, of the time of the warp that takes longest.
     #[serde(default)]
     pub cycles_per_region_longest: Option<f64>,
     /// The same slope, of the time of the whole kernel by events around it, in nanoseconds. Where several
-    /// blocks share an SM the younger ones may begin their loops when the older ones have ended theirs,
-    /// which the time of no warp's loop shows: this is what all warps of an SM take together.
+    /// blocks share an SM the older ones go first, so that a mean over warps says little, and the younger
+    /// ones may begin their loops when the older ones have ended theirs, which the time of no warp's loop
+    /// shows: this is what all warps of an SM take together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_ns_per_region: Option<f64>,
     /// How straight the first line is; absent where nothing varies.

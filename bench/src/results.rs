@@ -95,17 +95,23 @@ impl Results {
     #[must_use]
     pub fn cycles(&self, scheme: &str, of: Column) -> Option<f64> {
         let point = self.point(scheme, of)?;
-        figure(point).filter(|_| point.failed.is_none())
+        self.figure(point).filter(|_| point.failed.is_none())
     }
-}
 
-/// The figure of a point that says what a region costs: where blocks share an SM, that of the warp
-/// that takes longest.
-#[must_use]
-pub fn figure(point: &Point) -> Option<f64> {
-    match point.blocks_per_sm {
-        1 => point.cycles_per_region,
-        _ => point.cycles_per_region_longest,
+    /// The cycles of a point that say what a region costs: of its warp, or where blocks share an SM, of the
+    /// whole kernel.
+    #[must_use]
+    pub fn figure(&self, point: &Point) -> Option<f64> {
+        match point.blocks_per_sm {
+            1 => point.cycles_per_region,
+            _ => self.kernel_cycles(point),
+        }
+    }
+
+    /// What a region adds to the time of the whole kernel, in cycles of the clock's highest frequency.
+    #[must_use]
+    pub fn kernel_cycles(&self, point: &Point) -> Option<f64> {
+        Some(point.kernel_ns_per_region? * f64::from(self.header.clock_mhz?) / 1000.0)
     }
 }
 

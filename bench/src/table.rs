@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::point::COMBINATIONS;
-use crate::results::{Column, Results, figure};
+use crate::results::{Column, Results};
 
 /// Below this the points do not lie on a line, and the slope says little.
 const R2_MIN: f64 = 0.9;
@@ -114,7 +114,7 @@ fn part(results: &Results, schemes: &[&str], columns: &[Column]) -> String {
     let blocks = columns.first().map_or(0, |column| column.0);
     let mut text = match blocks {
         1 => "| cycles a region, 1 block an SM |".to_owned(),
-        _ => format!("| cycles a region of the warp that takes longest, {blocks} blocks an SM |"),
+        _ => format!("| cycles a region by the time of whole kernels, {blocks} blocks an SM |"),
     };
     for (_, body, warps) in columns {
         let _ = write!(text, " {warps} w, {body} FMAs |");
@@ -134,7 +134,7 @@ fn part(results: &Results, schemes: &[&str], columns: &[Column]) -> String {
                 None => "-".to_owned(),
                 Some(point) if point.failed.is_some() => "failed".to_owned(),
                 // R2 is that of the means.
-                Some(point) => cell(figure(point), point.r2.filter(|_| blocks == 1)),
+                Some(point) => cell(results.figure(point), point.r2.filter(|_| blocks == 1)),
             };
             let _ = write!(text, " {cell} |");
         }
