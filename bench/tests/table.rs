@@ -158,6 +158,30 @@ fn each_measurement_has_texts_of_its_own() {
     assert!(error.contains("it holds `launch`, neither `record-cost` nor"), "{error}");
 }
 
+/// Where one block is on an SM the whole kernel takes what its longest warp takes. Where blocks share an SM
+/// only the kernel's time can be compared, and this is why it can be believed.
+fn events_say_what_loops_say(results: &Results) {
+    let mut compared = 0;
+    for point in results.points.iter().filter(|point| point.blocks_per_sm == 1) {
+        let (Some(kernel), Some(longest)) =
+            (results.kernel_cycles(point), point.cycles_per_region_longest)
+        else {
+            panic!("{} lacks a time: {point:?}", point.scheme);
+        };
+        // Over the bus a launch has fewer iterations, and a region takes thousands of cycles.
+        let allowed = if point.scheme.contains("host") { 20.0 + 0.02 * longest } else { 5.0 };
+        assert!(
+            (kernel - longest).abs() <= allowed,
+            "{} of {} warps, {} FMAs: {kernel:.1} cycles by events, {longest:.1} of its longest warp",
+            point.scheme,
+            point.warps,
+            point.body
+        );
+        compared += 1;
+    }
+    assert!(compared > 0, "nothing was compared");
+}
+
 /// Committed tables and picture are those of the committed results. While there are none, there must
 /// be no table either.
 #[test]
@@ -182,6 +206,9 @@ fn what_is_committed_is_of_the_committed_results() {
     assert!(made == committed, "{COMBINATIONS_TEXT} is not of {COMBINATIONS_RESULTS}: {cure}");
     let all: Vec<&str> = schemes::combinations().iter().map(|scheme| scheme.name).collect();
     assert_eq!(combinations.schemes(), all, "{COMBINATIONS_RESULTS} has every combination");
+    for results in [&results, &combinations] {
+        events_say_what_loops_say(results);
+    }
     let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
     assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {cure}");
 }
