@@ -309,8 +309,9 @@ fn parse_buffer(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<B
         "shared" => {
             errors.on(
                 &word,
-                "`buffer = shared` comes in a later version; `global` and `host` are available in \
-                 this one",
+                "there is no `buffer = shared`: a ring in shared memory was measured to be no cheaper \
+                 than global memory, and it would take shared memory from the kernel; expected \
+                 `global`, the default, or `host`",
             );
             None
         }

@@ -1,5 +1,6 @@
 //! Cases of `docs/cases.md` that belong to no one crate: ways out of a region, recursion, a strategy
-//! in a branch that its lane does not take, and the length of a kernel.
+//! in a branch that its lane does not take, the length of a kernel, two launches at once, and kernels of
+//! older versions.
 
 #[path = "support/back_ends.rs"]
 mod back_ends;
@@ -7,6 +8,7 @@ mod back_ends;
 use back_ends::on_both_back_ends;
 use cust::event::{Event, EventFlags};
 use cust::launch;
+use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_device::{Recorder, profile_region, profiled, recorder};
@@ -15,6 +17,14 @@ use profiler_trace::Warp;
 use test_kernels_strategies as kernels;
 
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
+
+/// A kernel of each older wire version, as it was compiled then; `versions.rs` sees to it that there is one
+/// of each.
+const OLDER: [&str; 3] = [
+    include_str!("../fixtures/versions/wire1.ptx"),
+    include_str!("../fixtures/versions/wire2.ptx"),
+    include_str!("../fixtures/versions/wire3.ptx"),
+];
 
 on_both_back_ends! {
     every_way_out_closes_its_region
@@ -217,7 +227,7 @@ fn a_kernel_lasts_as_long_as_events_say() {
     let ptx = STRATEGIES.expect("compiled");
     let module = Module::from_ptx(ptx, &[]).expect("the module loads");
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream");
-    let output = cust::memory::DeviceBuffer::from_slice(&[0_u32; 132 * 64]).expect("memory");
+    let output = DeviceBuffer::from_slice(&[0_u32; 132 * 64]).expect("memory");
     for wait in WAITS {
         let profiler = Profiler::builder().build().expect("the options");
         let session = profiler.attach(&module, ptx).expect("a session");
@@ -252,5 +262,92 @@ fn a_kernel_lasts_as_long_as_events_say() {
         let percent = both[LAUNCHES / 2].1 / 100.0;
         // Events enclose the launch's own begin and end on the GPU, 4 µs of an H200.
         assert!((-percent..=2.0 * percent).contains(&median), "{wait} cycles: {both:?}");
+    }
+}
+
+/// What a launch waits for the other one at most: seconds more than it takes to make a launch.
+const PATIENCE_NS: u32 = 2_000_000_000;
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn two_launches_in_two_streams_wait_for_each_other() {
+    const BLOCKS: u32 = 4;
+    const THREADS: u32 = 64;
+    let _context = cust::quick_init().expect("a GPU");
+    let ptx = STRATEGIES.expect("compiled");
+    let module = Module::from_ptx(ptx, &[]).expect("the module loads");
+    let streams = [(); 2].map(|()| Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream"));
+    let new = |length| DeviceBuffer::from_slice(&vec![0_u32; length]).expect("memory");
+    let outputs = [(); 2].map(|()| new((BLOCKS * THREADS) as usize));
+    // A kernel is loaded when it is first launched, which may wait for those that run.
+    for patience in [0, PATIENCE_NS] {
+        let flags = new(2);
+        let profiler = Profiler::builder().max_warps(2 * BLOCKS * THREADS / 32).build();
+        let session = profiler.expect("the options").attach(&module, ptx).expect("a session");
+        for ((own, stream), output) in (0_u32..).zip(&streams).zip(&outputs) {
+            let (output, flags) = (output.as_device_ptr(), flags.as_device_ptr());
+            // SAFETY: one number a thread, and two flags.
+            unsafe {
+                launch!(module.meets<<<BLOCKS, THREADS, 0, stream>>>(output, flags, own, patience))
+            }
+            .expect("the launch");
+        }
+        let trace = session.finish(&streams[0]).expect("a trace");
+        assert_eq!((trace.launches.len(), trace.lost()), (2, 0), "{}", trace.diagnostics);
+        if patience == 0 {
+            continue;
+        }
+        for output in &outputs {
+            let mut came = vec![0; output.len()];
+            output.copy_to(&mut came).expect("readable");
+            // Each thread of either launch ended when it had seen the other launch, or its patience had.
+            assert_eq!(came, [1; (BLOCKS * THREADS) as usize], "one launch ran behind the other");
+        }
+        // So they lie on the axis, too.
+        let [first, second] = [&trace.launches[0], &trace.launches[1]];
+        let [last_start, first_end] =
+            [first.start_ns.max(second.start_ns), first.end_ns.min(second.end_ns)];
+        assert!(last_start < first_end, "{:?}", trace.launches);
+    }
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn kernels_of_older_versions_are_not_attached_to() {
+    let _context = cust::quick_init().expect("a GPU");
+    let (ptx, stream) = (
+        STRATEGIES.expect("compiled"),
+        Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream"),
+    );
+    let module = Module::from_ptx(ptx, &[]).expect("the module loads");
+    let output = DeviceBuffer::from_slice(&[0_u32; 64]).expect("memory");
+    let profiler = Profiler::builder().build().expect("the options");
+    for (version, older_ptx) in (1..).zip(OLDER) {
+        let older = Module::from_ptx(older_ptx, &[]).expect("the module loads");
+        let check = |error: Error| {
+            assert!(matches!(error, Error::Sites(_)), "{error}");
+            let text = error.to_string();
+            let parts = [
+                format!("descriptor_v{version},"),
+                format!("wire version {}", profiler_wire::WIRE_VERSION),
+                "build the kernels with the same version of the profiler".to_owned(),
+            ];
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        };
+        check(profiler.attach(&older, older_ptx).map(drop).expect_err("another version"));
+        // To measure comes before to attach, and the name of the kernel that measures has the version in it.
+        let measuring = Profiler::builder().measure_record_cost().build().expect("the options");
+        check(measuring.attach(&older, older_ptx).map(drop).expect_err("another version"));
+        // A session that has another module goes on with that.
+        let mut session = profiler.attach(&module, ptx).expect("a session");
+        check(session.attach_also(&older, older_ptx).expect_err("another version"));
+        let output = output.as_device_ptr();
+        // SAFETY: one number a thread.
+        unsafe { launch!(module.by_warp<<<1, 64, 0, stream>>>(output, 3)) }.expect("the launch");
+        // Nothing listens to this one, which records nothing.
+        // SAFETY: it takes nothing.
+        unsafe { launch!(older.kernel<<<1, 64, 0, stream>>>()) }.expect("the launch");
+        let trace = session.finish(&stream).expect("a trace");
+        assert_eq!((trace.launches.len(), trace.recorded(), trace.lost()), (1, 6, 0));
     }
 }

@@ -11,6 +11,8 @@ use crate::{Error, root};
 const TOOLS: [&str; 5] = ["none", "memcheck", "racecheck", "initcheck", "synccheck"];
 /// The page, from the repository's root.
 const PAGE: &str = "docs/measurements/abuse.md";
+/// What stands before its table.
+const TOOLS_SEE: &str = include_str!("abuse_tools.txt");
 
 /// Makes the page of a summary that the bundle wrote.
 pub(crate) fn table(arguments: &[String]) -> Result<(), Error> {
@@ -94,6 +96,7 @@ fn page(summary: &str) -> Result<String, String> {
          middle of a kernel: what memcheck says of that is looked at, what the other tools say of it \
          is not. In `trap_in_another_process` it is the other process that fails, and what this one \
          does, other cases do under the tools.\n\n\
+         {TOOLS_SEE}\n\
          | case | what | {} |\n|---|---|{}\n",
         text(machine, "gpu")?,
         text(machine, "driver")?,

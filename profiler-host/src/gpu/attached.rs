@@ -208,8 +208,10 @@ impl<'m> Attached<'m> {
         ptx: &str,
         device: &DeviceInfo,
     ) -> Result<RecordCost, Error> {
-        let mut kernels = vec![function(module, ptx, CALIBRATION)?];
+        // First: of kernels of another wire version it names both, where the name of the calibration kernel,
+        // which has the version in it, would just not be found.
         let mut attached = Self::new(&calibration_options(), module, ptx, device, true)?;
+        let mut kernels = vec![function(module, ptx, CALIBRATION)?];
         if attached.sites.needs_host_memory()
             && entry_names(ptx).any(|name| name == CALIBRATION_OF_HOST)
         {

@@ -92,8 +92,54 @@ fn every_file_with_atomics_is_on_their_page() {
         let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         if code.any(|line| signs.iter().any(|sign| line.contains(sign))) {
             assert!(page.contains(name), "docs/atomics.md does not name {name}");
+            let missing = not_named(&page, name, &text);
+            assert!(missing.is_empty(), "docs/atomics.md does not say of {name}: {missing:?}");
             with_atomics += 1;
         }
     }
     assert!(with_atomics > 5, "{with_atomics} files have atomics");
+}
+
+/// Orderings of a file, and instructions in its PTX that order or are atomic, that no line of the page which
+/// names the file has.
+fn not_named(page: &str, name: &str, text: &str) -> Vec<String> {
+    const ORDERINGS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+    let lines: Vec<&str> = page.lines().filter(|line| line.contains(name)).collect();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':');
+    let has = |word: &str| lines.iter().any(|line| line.contains(&format!("`{word}`")));
+    let mut missing = Vec::new();
+    for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        let orderings = line.split("Ordering::").skip(1).map(|behind| {
+            behind.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
+        });
+        let orderings = orderings.filter(|word| ORDERINGS.contains(word));
+        // An instruction stands at the begin of a string, or behind a space in it.
+        let instructions = line
+            .split(['"', ' '])
+            .map(|part| part.split(|c| !is_word(c)).next().unwrap_or_default());
+        let instructions = instructions.filter(|word| {
+            let parts: Vec<&str> = word.split('.').collect();
+            parts.len() > 2
+                && (["atom", "fence"].contains(&parts[0])
+                    || ["ld", "st"].contains(&parts[0])
+                        && ["relaxed", "acquire", "release"].contains(&parts[1]))
+        });
+        for word in orderings.chain(instructions).filter(|word| !has(word)) {
+            if !missing.contains(&word.to_owned()) {
+                missing.push(word.to_owned());
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn an_ordering_that_the_page_does_not_name_is_seen() {
+    let page = "`a.rs` by `Release`\n`b.rs`: `Relaxed`, `SeqCst`; `fence.sc.cta`\n";
+    let text = "// Ordering::SeqCst\nx.store(1, Ordering::Release);\ny.load(Ordering::Acquire);\n\
+                a.cmp(b) == Ordering::Less; z.swap(2, Ordering::Relaxed);\n";
+    assert_eq!(not_named(page, "a.rs", text), ["Acquire", "Relaxed"]);
+    let text =
+        "\"fence.sc.cta;\"\n\"@%p st.relaxed.sys.b64 [{a}], {b};\", \"st.global.u64 [{a}], 1;\"\n";
+    assert_eq!(not_named(page, "b.rs", text), ["st.relaxed.sys.b64"]);
 }

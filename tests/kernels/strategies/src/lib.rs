@@ -9,7 +9,7 @@ use profiler_device::{
     DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
     profile_wait, profiled, recorder, region_end, region_start,
 };
-use profiler_kernel::thread;
+use profiler_kernel::{atomic, thread};
 
 profile_names!(pub TASK = ["load", "compute", "store"], unit = "bytes");
 
@@ -203,6 +203,38 @@ pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
         // SAFETY: one number a thread.
         unsafe { output.add(thread_of_grid()).write_volatile(delay) };
     });
+}
+
+/// Raises the flag `own` of two and waits for the other one, which another launch raises, for
+/// `nanoseconds` at most. Writes for each thread whether it came.
+///
+/// # Safety
+///
+/// As [`by_warp`]; `flags` must be valid for two numbers, which only such launches access meanwhile, and
+/// `own` be 0 or 1.
+#[profiled]
+pub unsafe extern "ptx-kernel" fn meets(
+    output: *mut u32,
+    flags: *mut u32,
+    own: u32,
+    nanoseconds: u32,
+) {
+    // SAFETY: the caller's.
+    let other = unsafe { flags.add(1 - own as usize) };
+    // SAFETY: the caller's.
+    unsafe { atomic::store_release_u32(flags.add(own as usize), 1) };
+    let came = profile_region!("wait for the other launch", {
+        let begin = globaltimer();
+        loop {
+            // SAFETY: the caller's.
+            let came = unsafe { atomic::load_acquire_u32(other) };
+            if came != 0 || globaltimer() - begin > u64::from(nanoseconds) {
+                break came;
+            }
+        }
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = came };
 }
 
 /// A division whose result a pinned region squares: the division belongs before the region, the
