@@ -108,15 +108,15 @@ pub(crate) fn make() -> Result<(), Error> {
 }
 
 /// What cargo reports that it has built.
-struct Built {
-    /// Names of examples and tests, and their binaries.
+pub(crate) struct Built {
+    /// Names of programs, examples and tests, and their binaries.
     binaries: Vec<(String, PathBuf)>,
     /// PTX files in the package's OUT_DIR.
     ptx: Vec<PathBuf>,
 }
 
 impl Built {
-    fn read(messages: &str) -> Result<Self, Error> {
+    pub(crate) fn read(messages: &str) -> Result<Self, Error> {
         let mut built = Self { binaries: Vec::new(), ptx: Vec::new() };
         for line in messages.lines().filter(|line| line.starts_with('{')) {
             let message: Value = serde_json::from_str(line)?;
@@ -127,10 +127,7 @@ impl Built {
                     else {
                         continue;
                     };
-                    let wanted = |kind: &Value| kind == "example" || kind == "test";
-                    if array(&message["target"]["kind"]).any(wanted) {
-                        built.binaries.push((name.to_owned(), path.into()));
-                    }
+                    built.binaries.push((name.to_owned(), path.into()));
                 }
                 Some("build-script-executed") => {
                     let own = message["package_id"].as_str().is_some_and(is_own);
@@ -144,7 +141,7 @@ impl Built {
         Ok(built)
     }
 
-    fn binary(&self, name: &str) -> Result<&Path, Error> {
+    pub(crate) fn binary(&self, name: &str) -> Result<&Path, Error> {
         let mut found = self.binaries.iter().filter(|(other, _)| other == name);
         let (_, path) = found.next().ok_or_else(|| format!("cargo did not build {name}"))?;
         if found.next().is_some() {

@@ -40,6 +40,9 @@ Commands:
               tests that docs/cases.md names
   sanitize    Run tests under the sanitizers `address` and `thread`, or one of them: see
               docs/sanitizers.md
+  gpu-sanitize
+              Collect in target/gpu-sanitize the programs that talk to a GPU, built with either
+              sanitizer: `run.sh OUT_DIR` on a machine with an NVIDIA GPU runs them
   unsafe-list Write docs/unsafe.md: everything `unsafe`, with its reason
   supply-chain  Licences, duplicate versions and sources of all dependencies, advisories, every set
               of features, the oldest compiler and dependencies, what packages hold; installs
@@ -93,6 +96,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
     match command {
         "test" => test(rest),
         "sanitize" => sanitize::run(rest),
+        "gpu-sanitize" => sanitize::gpu_bundle(),
         "tools" => tools::install().map(drop),
         "check" => check(),
         "tidy" => tidy(),

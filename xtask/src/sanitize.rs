@@ -5,8 +5,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::bundle::{self, Built};
 use crate::command::Run;
-use crate::{Error, target};
+use crate::{Error, target, tools};
 
 /// A sanitizer.
 struct Sanitizer {
@@ -34,6 +35,38 @@ const SANITIZERS: [Sanitizer; 2] = [
 const PACKAGES: [&str; 4] =
     ["profiler-emulator", "profiler-kernel", "profiler-cuda-driver", "profiler-host"];
 
+/// What has `unsafe` and needs a GPU: cargo's arguments, and the programs that they build. They are built one
+/// after the other, as a test and an example may have one name.
+const ON_GPU: [(&[&str], &[&str]); 3] = [
+    (
+        &[
+            "test",
+            "--no-run",
+            "--package",
+            "profiler-host",
+            "--test",
+            "gpu",
+            "--test",
+            "gpu_failure",
+        ],
+        &["gpu", "gpu_failure"],
+    ),
+    (&["build", "--package", bundle::PACKAGE, "--examples"], &[]),
+    (
+        &[
+            "build",
+            "--package",
+            "profiler-truth",
+            "--package",
+            "profiler-agreement",
+            "--package",
+            "profiler-bench",
+            "--bins",
+        ],
+        &["truth", "agreement", "record-cost"],
+    ),
+];
+
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A compiler with the source of the standard library, which must be instrumented too.
@@ -51,11 +84,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
             format!("`{unknown}` is no sanitizer; there are {}", names.join(" and ")).into()
         );
     }
-    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Err(
-            format!("sanitizers are run for {TARGET} only; run this on such a machine").into()
-        );
-    }
     let compiler = Compiler::find()?;
     for sanitizer in SANITIZERS {
         if arguments.is_empty() || arguments.iter().any(|argument| argument == sanitizer.name) {
@@ -65,8 +93,52 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Collects in target/gpu-sanitize the programs that talk to a GPU, built with each sanitizer.
+pub(crate) fn gpu_bundle() -> Result<(), Error> {
+    let compiler = Compiler::find()?;
+    let tools = tools::install()?;
+    let folder = target().join("gpu-sanitize");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    for sanitizer in SANITIZERS {
+        let runtime = compiler.runtime(sanitizer.library)?;
+        let programs = folder.join(sanitizer.name);
+        std::fs::create_dir_all(&programs)?;
+        for (arguments, names) in ON_GPU {
+            let messages = compiler
+                .cargo(&sanitizer, &runtime, arguments)
+                .args(["--message-format", "json-render-diagnostics"])
+                .envs(tools.variables())
+                .output()?;
+            let built = Built::read(&messages)?;
+            let names = match names {
+                [] => bundle::examples()?,
+                _ => names.iter().map(|&name| name.to_owned()).collect(),
+            };
+            for name in names {
+                let program = programs.join(&name);
+                std::fs::copy(built.binary(&name)?, &program)?;
+                // Debug information is most of them, and they are to be carried to another machine.
+                Run::new("strip").arg(&program).run()?;
+            }
+        }
+    }
+    std::fs::write(folder.join("run.sh"), include_str!("sanitize.sh"))?;
+    Run::new("chmod").arg("755").arg(folder.join("run.sh")).run()?;
+    std::fs::write(folder.join("VERSION"), bundle::version()?)?;
+    println!("{}: run.sh OUT_DIR runs it", folder.display());
+    Ok(())
+}
+
 impl Compiler {
     fn find() -> Result<Self, Error> {
+        if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            return Err(format!(
+                "sanitizers are run for {TARGET} only; run this on such a machine"
+            )
+            .into());
+        }
         let toolchains = ["/usr/bin".into(), home("RUSTUP_HOME", ".rustup").join("toolchains")];
         let [system, rustup] = toolchains;
         let installed = std::fs::read_dir(rustup).into_iter().flatten().flatten();
@@ -113,13 +185,13 @@ impl Compiler {
 
     fn test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Result<(), Error> {
         let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
-        self.cargo_test(sanitizer, runtime)
+        self.cargo(sanitizer, runtime, &["test"])
             .args(["--lib", "--tests", "--no-fail-fast"])
             .args(packages)
             .run()?;
         for planted in sanitizer.planted {
             let finds_nothing = self
-                .cargo_test(sanitizer, runtime)
+                .cargo(sanitizer, runtime, &["test"])
                 .args(["--package", "profiler-emulator", "--test", "races", "--"])
                 .args(["--ignored", "--exact", planted])
                 .succeeds();
@@ -130,7 +202,8 @@ impl Compiler {
         Ok(())
     }
 
-    fn cargo_test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Run {
+    /// Cargo with these arguments, and all that makes it build with the sanitizer.
+    fn cargo(&self, sanitizer: &Sanitizer, runtime: &Path, arguments: &[&str]) -> Run {
         let flags = format!(
             "-Zsanitizer={} -Zexternal-clangrt --cfg=profiler_os_threads \
              -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive{}",
@@ -140,7 +213,8 @@ impl Compiler {
         );
         let variable = |name: &str, value: OsString| (name.to_owned(), value);
         Run::new(&self.cargo)
-            .args(["test", "-Zbuild-std", "--target", TARGET, "--target-dir"])
+            .args(arguments)
+            .args(["-Zbuild-std", "--target", TARGET, "--target-dir"])
             .arg(target().join("sanitize").join(sanitizer.name))
             .envs([
                 // The flags are there for nightly compilers; this lets others take them.

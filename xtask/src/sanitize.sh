@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs on this machine's NVIDIA GPU what talks to one, built with AddressSanitizer and with ThreadSanitizer.
+#
+#   run.sh OUT_DIR [address|thread]
+#
+# The tests of profiler-host, every example, random programs beside the emulator, some of the tests of
+# truth, and the bench: at small sizes, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a
+# log of each. LIMIT is the time that one of them may take (default 150s). The exit status is 1 if any
+# failed, be it by what a sanitizer found.
+set -u
+
+if [ $# -lt 1 ]; then
+    echo "usage: $0 OUT_DIR [address|thread]" >&2
+    exit 2
+fi
+bundle=$(cd "$(dirname "$0")" && pwd) || exit 2
+mkdir -p "$1" || exit 2
+out=$(cd "$1" && pwd) || exit 2
+shift
+if [ $# -eq 0 ]; then
+    set -- address thread
+fi
+failed=0
+summary=$out/summary.txt
+cp "$bundle/VERSION" "$summary"
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader >>"$summary"
+
+# The driver takes addresses that AddressSanitizer keeps for itself unless it is told not to, and frees
+# little of what it asks for. It is not built with ThreadSanitizer, which therefore sees neither its locks
+# nor its atomics: what it reports from within the driver is left out.
+suppressions=$out/suppressions.txt
+echo 'called_from_lib:libcuda.so' >"$suppressions"
+export ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0:allocator_may_return_null=1
+export TSAN_OPTIONS=allocator_may_return_null=1:ignore_noninstrumented_modules=1:suppressions=$suppressions
+
+# run SANITIZER NAME ARGUMENT..: runs a program in OUT_DIR/SANITIZER and notes the result.
+run() {
+    local sanitizer=$1 name=$2 begin=$SECONDS status word
+    local file=${*:2}
+    local log=$out/$sanitizer/${file//[^A-Za-z0-9_.]/_}.txt
+    shift 2
+    (cd "$out/$sanitizer" && exec timeout --kill-after=10s "${LIMIT:-150s}" "$bundle/$sanitizer/$name" "$@") \
+        >"$log" 2>&1 </dev/null
+    status=$?
+    case $status in
+    0) word=passed ;;
+    124 | 137) word="timed out" failed=$((failed + 1)) ;;
+    *) word="failed with status $status" failed=$((failed + 1)) ;;
+    esac
+    printf '%-8s %5ss  %s: %s %s\n' "$sanitizer" $((SECONDS - begin)) "$word" "$name" "$*" | tee -a "$summary"
+    if [ "$word" != passed ]; then
+        tail -n 30 "$log" | sed 's/^/    /'
+    fi
+}
+
+for sanitizer in "$@"; do
+    mkdir -p "$out/$sanitizer"
+    run "$sanitizer" gpu --ignored --test-threads=1
+    run "$sanitizer" gpu_failure --ignored --test-threads=1
+    for program in "$bundle/$sanitizer"/*; do
+        name=$(basename "$program")
+        case $name in
+        gpu | gpu_failure) ;;
+        agreement) run "$sanitizer" agreement --backend gpu --seconds 20 ;;
+        truth)
+            for test in mapping latency density idle; do
+                run "$sanitizer" truth run --backend gpu --size small --out . "$test"
+            done
+            ;;
+        record-cost) LIMIT=300s run "$sanitizer" record-cost --quick --schemes default,grid-atomic ;;
+        *) run "$sanitizer" "$name" --backend gpu --size small ;;
+        esac
+    done
+done
+exit $((failed > 0))
