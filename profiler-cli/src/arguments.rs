@@ -157,7 +157,7 @@ pub(crate) struct CaptureArguments {
 }
 
 /// How every capture is read.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ReadingArguments {
     /// Subtract from all times what recording itself cost, where the session measured it
     #[arg(long, display_order = order::READING)]

@@ -1,6 +1,7 @@
 //! What the user is told beside the result: errors, diagnostics, progress. All of it on standard
 //! error.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use profiler_trace::{Diagnostics, Progress as Steps, Severity, printable};
 
 use crate::exit::Error;
@@ -29,7 +30,9 @@ const BYTES: &str = "{spinner} {msg}, {decimal_bytes}, {decimal_bytes_per_sec}, 
 /// Steps of which none is done yet; `{of}` is what they are.
 const STEPS_BEGUN: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}";
 /// Steps of a number that is known as far as the work has said it.
-const STEPS_OF: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}, {per_sec}, {eta} left";
+const STEPS_OF: &str = "{msg} {wide_bar} {human_pos}/{human_len} {of}, {rate}, {eta} left";
+/// Steps that are all done, where something that they do not count goes on.
+const STEPS_DONE: &str = "{spinner} {msg}, finishing, {elapsed}";
 /// Nothing to count.
 const ELAPSED: &str = "{spinner} {msg}, {elapsed}";
 
@@ -111,20 +114,30 @@ impl Console {
         work: impl FnOnce(&Written) -> T,
     ) -> T {
         let (steps, written) = (Steps::default(), Written::default());
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let show = steps_shown(clean(doing), of, steps.clone(), written.clone());
-        let waiting = self.shows_progress().then(|| self.wait(&bar, show));
-        let _progress = Progress { bar, waiting };
+        let _progress = self.steps(doing, of, &steps, &written);
         steps.watch(|| work(&written))
     }
 
-    /// Does work that writes to standard output: on a terminal a bar would stand in the midst of what
-    /// is written, which shows itself how far it is.
-    pub(crate) fn print<T>(&self, of: &'static str, work: impl FnOnce(&Written) -> T) -> T {
-        if io::stdout().is_terminal() {
-            return work(&Written::default());
-        }
-        self.work("writing", of, work)
+    /// Does work that writes to standard output, and shows its progress as [`Console::work`] does. On
+    /// a terminal a bar would stand in the midst of what is written, which shows itself how far it is:
+    /// there the bar is gone before the first byte.
+    pub(crate) fn print<T>(
+        &self,
+        of: &'static str,
+        work: impl FnOnce(Counted<io::Stdout>) -> T,
+    ) -> T {
+        let (steps, written) = (Steps::default(), Written::default());
+        let mut progress = Some(self.steps("writing", of, &steps, &written));
+        let until_written = if io::stdout().is_terminal() { progress.take() } else { None };
+        steps.watch(|| work(Counted { writer: io::stdout(), written, until_written }))
+    }
+
+    /// A bar that shows how many steps are done.
+    fn steps(&self, doing: &str, of: &'static str, steps: &Steps, written: &Written) -> Progress {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let show = steps_shown(clean(doing), of, steps.clone(), written.clone());
+        let waiting = self.shows_progress().then(|| self.wait(&bar, show));
+        Progress { bar, waiting }
     }
 
     fn wait(&self, bar: &ProgressBar, show: impl FnMut(&ProgressBar) + Send + 'static) -> Waiting {
@@ -171,6 +184,7 @@ fn steps_shown(
         bar.set_style(style(&match (expected, done) {
             (0, _) => ELAPSED.to_owned(),
             (_, 0) => STEPS_BEGUN.replace("{of}", of),
+            _ if done >= expected => STEPS_DONE.to_owned(),
             _ => STEPS_OF.replace("{of}", of),
         }));
         bar.set_message(match written.bytes() {
@@ -192,7 +206,18 @@ fn style(template: &str) -> ProgressStyle {
     let default = ProgressStyle::default_bar();
     // A template that cannot be read leaves the default one, which shows less.
     let style = default.clone().template(template).unwrap_or(default);
-    style.progress_chars("=> ").tick_chars("-\\|/ ")
+    style.with_key("rate", rate).progress_chars("=> ").tick_chars("-\\|/ ")
+}
+
+/// Steps a second, with no more digits than change all the time.
+fn rate(state: &ProgressState, text: &mut dyn fmt::Write) {
+    let steps = state.per_sec();
+    // Nobody is there to be told that it failed.
+    let _ = if steps < 100.0 {
+        write!(text, "{steps:.1}/s")
+    } else {
+        write!(text, "{}/s", HumanCount(steps as u64))
+    };
 }
 
 /// How many bytes work has written.
@@ -202,7 +227,7 @@ pub(crate) struct Written(Arc<AtomicU64>);
 impl Written {
     /// A writer whose bytes count.
     pub(crate) fn count<W: Write>(&self, writer: W) -> Counted<W> {
-        Counted { writer, written: self.clone() }
+        Counted { writer, written: self.clone(), until_written: None }
     }
 
     /// How many there are so far.
@@ -215,10 +240,13 @@ impl Written {
 pub(crate) struct Counted<W> {
     writer: W,
     written: Written,
+    /// What is gone before anything is written.
+    until_written: Option<Progress>,
 }
 
 impl<W: Write> Write for Counted<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        drop(self.until_written.take());
         let count = self.writer.write(bytes)?;
         self.written.0.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
@@ -292,14 +320,17 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
+    use std::io::{self, Write};
+    use std::sync::mpsc::channel;
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
     use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
     use profiler_trace::Progress as Steps;
 
-    use super::{PATIENCE, Waiting, Written, appear, bytes_shown, patience, steps_shown};
+    use super::{
+        Counted, PATIENCE, Progress, Waiting, Written, appear, bytes_shown, patience, steps_shown,
+    };
 
     /// A terminal that keeps what is written to it.
     #[derive(Clone, Debug, Default)]
@@ -361,7 +392,7 @@ mod tests {
     #[test]
     fn every_template_can_be_read() {
         let bytes = [super::BYTES_BEGUN, super::BYTES_OF, super::BYTES];
-        let steps = [super::STEPS_BEGUN, super::STEPS_OF, super::ELAPSED];
+        let steps = [super::STEPS_BEGUN, super::STEPS_OF, super::STEPS_DONE, super::ELAPSED];
         for template in bytes.into_iter().chain(steps) {
             let template = template.replace("{of}", "warps");
             assert!(ProgressStyle::with_template(&template).is_ok(), "{template}");
@@ -395,6 +426,38 @@ mod tests {
         steps.watch(Steps::step);
         let counted = frame();
         assert!(counted.contains(" 1/20 warps, ") && counted.ends_with(" left"), "{counted}");
+        // What is not counted may go on, so that nothing is known of what is left.
+        steps.watch(|| Steps::each(0..20).for_each(drop));
+        let done = frame();
+        assert!(done.contains(" decoding, finishing, ") && !done.contains("left"), "{done}");
+    }
+
+    /// Says of each write whether a bar was gone by then.
+    struct Output(ProgressBar, Vec<bool>);
+
+    impl Write for Output {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1.push(self.0.is_finished());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_before_an_output_is_gone_when_that_begins() {
+        let (bar, (shown, is_shown)) = (hidden(None), channel());
+        let show = move |_: &ProgressBar| shown.send(()).unwrap_or_default();
+        let waiting = Some(Waiting::start(&bar, Duration::ZERO, show));
+        let progress = Progress { bar: bar.clone(), waiting };
+        is_shown.recv().expect("the bar is shown");
+        let (writer, written) = (Output(bar.clone(), Vec::new()), Written::default());
+        let mut counted = Counted { writer, written, until_written: Some(progress) };
+        assert!(!bar.is_finished());
+        counted.write_all(b"one").and_then(|()| counted.write_all(b"two")).expect("it is kept");
+        assert_eq!((counted.writer.1, counted.written.bytes()), (vec![true, true], 6));
     }
 
     #[test]

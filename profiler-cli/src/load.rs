@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{self, BufReader, Read};
 
-use profiler_trace::{Capture, CaptureDamage, CaptureError, Decoder, StreamedTrace, Trace};
+use profiler_trace::{
+    Capture, CaptureDamage, CaptureError, Decoder, Progress, StreamedTrace, Trace,
+};
 
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
@@ -76,8 +78,21 @@ pub(crate) fn decoder(capture: &Capture, arguments: ReadingArguments) -> Decoder
 }
 
 /// Decodes all of a capture but its regions, which are decoded when they are asked for.
-pub(crate) fn streamed<'d>(decoder: &'d Decoder<'_>, console: &Console) -> StreamedTrace<'d> {
-    console.work("decoding", "warps", |_| decoder.streamed())
+pub(crate) fn streamed<'d>(
+    decoder: &'d Decoder<'_>,
+    capture: &Capture,
+    arguments: ReadingArguments,
+    console: &Console,
+) -> StreamedTrace<'d> {
+    console.work("decoding", "warps", |_| {
+        Progress::plan(outline_passes(capture, arguments) * decoder.warp_count());
+        decoder.streamed()
+    })
+}
+
+/// How often an outline goes through all warps: once more for the cost of recording, if it is known.
+fn outline_passes(capture: &Capture, arguments: ReadingArguments) -> usize {
+    1 + usize::from(arguments.subtract_cost && capture.record_cost.is_some())
 }
 
 /// Decodes a capture, which is gone then.
@@ -105,7 +120,34 @@ pub(crate) fn outlined(
 ) -> Outline {
     console.work("decoding", "warps", |_| {
         let decoder = decoder(&capture, arguments);
+        Progress::plan((1 + outline_passes(&capture, arguments)) * decoder.warp_count());
         let counts = decoder.fold_warps(|| 0, |count, warp| *count += warp.regions().len());
         Outline { trace: decoder.outline(), regions: counts.into_iter().sum() }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use profiler_trace::synthetic::{Content, sized};
+    use profiler_trace::{Progress, RecordCost};
+
+    use super::{decoder, outline_passes};
+    use crate::arguments::ReadingArguments;
+
+    #[test]
+    fn an_outline_takes_as_many_passes_as_are_planned() {
+        let known = Some(RecordCost::uniform(5.0, 20.0));
+        for (subtract_cost, record_cost) in
+            [(false, None), (false, known), (true, None), (true, known)]
+        {
+            let mut capture = sized(20_000, Content::Mixed).expect("the sites are whole");
+            capture.record_cost = record_cost;
+            let arguments = ReadingArguments { subtract_cost, ..ReadingArguments::default() };
+            let (decoder, progress) = (decoder(&capture, arguments), Progress::default());
+            let outline = progress.watch(|| decoder.outline());
+            let passes = outline_passes(&capture, arguments);
+            assert_eq!(progress.done(), (passes * outline.warps.len()) as u64);
+            assert_eq!(passes, if outline.cost_subtracted { 2 } else { 1 });
+        }
+    }
 }

@@ -53,8 +53,8 @@ pub(crate) fn write(
     check(output, content, inputs)?;
     match output {
         File::Standard => {
-            let written = console.print("warps", |written| {
-                let mut writer = BufWriter::with_capacity(1 << 16, written.count(io::stdout()));
+            let written = console.print("steps", |stdout| {
+                let mut writer = BufWriter::with_capacity(1 << 16, stdout);
                 let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
                 // What is left of an output that failed is of no use to anybody.
                 let _ = writer.into_parts();
@@ -65,7 +65,7 @@ pub(crate) fn write(
         File::Path(path) => {
             let target = Target::of(path, inputs)?;
             let name = path.display();
-            let bytes = console.work(&format!("writing {name}"), "warps", |written| {
+            let bytes = console.work(&format!("writing {name}"), "steps", |written| {
                 target.write(|file| {
                     let mut writer = BufWriter::with_capacity(1 << 16, written.count(file));
                     write(&mut writer)?;

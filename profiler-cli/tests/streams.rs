@@ -3,9 +3,11 @@
 mod support;
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::process::Stdio;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use support::{Folder, Ran, program};
 
 /// Every command that reads one capture and prints.
@@ -123,11 +125,18 @@ fn gzip_holds_what_the_file_would() {
     let plain = folder.run("export gemm.capture --to perfetto").stdout;
     let piped = folder.run("export gemm.capture --to perfetto --gzip").stdout;
     assert_eq!(folder.run("export gemm.capture -o gemm.pftrace.gz").code, Some(0));
+    let at = |level| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+        encoder.write_all(&plain).expect("into memory");
+        encoder.finish().expect("into memory").len()
+    };
     for compressed in [piped, folder.bytes("gemm.pftrace.gz")] {
         let mut read = Vec::new();
         let mut decoder = flate2::read::GzDecoder::new(compressed.as_slice());
         decoder.read_to_end(&mut read).expect("it is gzip");
         assert!(read == plain && compressed.len() < plain.len());
+        assert!(compressed.len().abs_diff(at(profiler_trace::GZIP_LEVEL)) < 64);
+        assert!(compressed.len() + 64 < at(1), "a faster level makes {} bytes", at(1));
     }
     #[cfg(feature = "parquet")]
     assert_eq!(folder.run("export gemm.capture -o gemm.parquet.gz").code, Some(2));

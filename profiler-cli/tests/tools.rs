@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_trace::synthetic::{Content, sized};
 use support::Folder;
 
 /// A test by its name, with the program that it needs, and arguments that this understands.
@@ -24,6 +25,7 @@ const TESTS: &[Test] = &[
     ("mandoc_reads_every_page", "mandoc", &["-T", "ascii", "/dev/null"], mandoc),
     ("colour_is_used_on_a_terminal", "script", &["--version"], colour),
     ("progress_is_shown_on_a_terminal", "script", &["--version"], progress),
+    ("progress_stands_before_what_is_written", "script", &["--version"], progress_of_writing),
 ];
 
 fn main() -> ExitCode {
@@ -185,5 +187,43 @@ fn progress() -> Result<(), Failed> {
     // A terminal refuses what it cannot show.
     let refused = on_terminal(&folder, "$PROFILER export gemm.capture --to perfetto || true", &[])?;
     assert!(refused.contains("write it to a file with -o FILE"), "{refused:?}");
+    Ok(())
+}
+
+/// What is not written before all is done shows how far it is, also where the output is a terminal:
+/// a rate, what is left, and nothing of it once the output begins.
+fn progress_of_writing() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let mut regions = 200_000;
+    folder.save("it.capture", &sized(regions, Content::Regions)?);
+    for (words, doing, begin) in [
+        ("export - --to folded", "writing ", "kernel "),
+        ("export - --to hatchet", "writing ", "[{"),
+        ("export - --to hatchet > it.hatchet", "writing ", ""),
+        ("export - -o it.folded.gz", "writing it.folded.gz ", "wrote it.folded.gz"),
+        ("report - -o it.html", "writing it.html ", "wrote it.html"),
+        ("stats -", "gathering statistics ", "synthetic, 132 SMs"),
+    ] {
+        // By then the program has lost its patience, so that a bar is there from the begin of all
+        // else; how much it takes for a second frame depends on the machine.
+        let line = format!("(sleep 2; cat it.capture) | $PROFILER {words}");
+        let shown = loop {
+            let shown = on_terminal(&folder, &line, &[])?;
+            let is_frame = |line: &str| line.contains(doing) && line.ends_with(" left");
+            if shown.split(['\r', '\n']).any(is_frame) {
+                break shown;
+            }
+            regions *= 2;
+            assert!(regions < 1 << 24, "{words}: {shown:?}");
+            folder.save("it.capture", &sized(regions, Content::Regions)?);
+        };
+        let frame = shown.split(['\r', '\n']).find(|line| line.ends_with(" left"));
+        let frame = frame.unwrap_or_default();
+        assert!(frame.contains("/s, "), "{words}: {frame:?}");
+        let (bars, output) = shown.split_at(shown.rfind("\x1b[2K").ok_or("nothing is erased")?);
+        assert!(bars.contains(doing), "{words}: {shown:?}");
+        let output = output.trim_start_matches("\x1b[2K");
+        assert!(output.starts_with(begin) && !output.contains(" left"), "{words}: {output:?}");
+    }
     Ok(())
 }

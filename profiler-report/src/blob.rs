@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use profiler_trace::Progress;
 
 /// Appends a whole number in groups of seven bits, the lowest first, each but the last with its
 /// eighth bit set (LEB128).
@@ -22,13 +23,24 @@ pub(crate) fn push_signed(bytes: &mut Vec<u8>, number: i64) {
     push(bytes, (number.wrapping_shl(1) ^ (number >> 63)).cast_unsigned());
 }
 
-/// Writes a script element that holds the parts, one after the other, as zlib in base64.
-pub(crate) fn write(writer: &mut impl Write, id: &str, parts: &[&[u8]]) -> io::Result<()> {
+/// Bytes between two steps of progress, or more.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// Writes a script element that holds the parts, one after the other, as zlib in base64. It counts so
+/// many steps on the way.
+pub(crate) fn write(
+    writer: &mut impl Write,
+    id: &str,
+    parts: &[&[u8]],
+    steps: usize,
+) -> io::Result<()> {
     write!(writer, "<script type=\"application/zlib+base64\" id=\"{id}\">")?;
     let text = EncoderWriter::new(&mut *writer, &STANDARD);
     let mut encoder = ZlibEncoder::new(text, Compression::default());
-    for part in parts {
-        encoder.write_all(part)?;
+    let mut steps = Progress::spread(steps, parts.iter().map(|part| part.len()).sum());
+    for piece in parts.iter().flat_map(|part| part.chunks(PIECE_BYTES)) {
+        encoder.write_all(piece)?;
+        steps.add(piece.len());
     }
     encoder.finish()?.finish()?;
     writeln!(writer, "</script>")

@@ -20,6 +20,7 @@ mod nesting;
 mod overview;
 mod page;
 mod rows;
+mod steps;
 mod tables;
 mod text;
 

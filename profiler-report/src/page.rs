@@ -12,7 +12,7 @@ use crate::launches::{self, LaunchFacts};
 use crate::overview::{Axis, Extent, FINE_BINS, FINE_PER_COARSE, MAX_CODES};
 use crate::rows::Rows;
 use crate::text::{count, duration, escape, percent, script_json, things};
-use crate::{ReportOptions, blob, tables};
+use crate::{ReportOptions, blob, steps, tables};
 
 const STYLE: &str = include_str!("../assets/report.css");
 /// In the order in which they run.
@@ -55,8 +55,8 @@ pub(crate) fn write(
     options: &ReportOptions,
 ) -> io::Result<()> {
     let trace = source.outline();
-    // For their extent, and to collect; statistics count their own.
-    Progress::expect(2 * trace.warps.len());
+    let packing = steps::of_detail(trace, options.detail_bytes);
+    Progress::plan(steps::of_warps(trace) + packing);
     let Extent { axis: whole, regions } = Extent::of(source);
     let axis = whole.within(options.window.as_ref()).ok_or_else(|| {
         let window = options.window.clone().unwrap_or_default();
@@ -70,7 +70,8 @@ pub(crate) fn write(
         )
     })?;
     let rows = Rows::new(source);
-    let mut collected = collect(source, &rows, axis);
+    let mut collected =
+        Progress::weighing(steps::COLLECT_SIXTEENTHS, || collect(source, &rows, axis));
     let candidates = std::mem::take(&mut collected.candidates);
     let detail = detail::pack(source, &rows, axis, candidates, options.detail_bytes);
     let host = Host::new(trace, whole, axis, options.window.as_ref());
@@ -142,7 +143,7 @@ pub(crate) fn write(
 
     let data = data(trace, &rows, &collected, (&detail, &host), &facts);
     writeln!(out, "<script type=\"application/json\" id=\"data\">{}</script>", script_json(&data))?;
-    blobs(out, &collected, &detail)?;
+    blobs(out, &collected, &detail, packing)?;
     for script in SCRIPTS {
         write!(out, "<script>\n{script}</script>\n")?;
     }
@@ -410,11 +411,17 @@ fn data(
     })
 }
 
-fn blobs(out: &mut impl Write, collected: &Collected, detail: &Detail) -> io::Result<()> {
+/// Writes what is compressed; the regions, which take nearly all of that time, in so many steps.
+fn blobs(
+    out: &mut impl Write,
+    collected: &Collected,
+    detail: &Detail,
+    steps: usize,
+) -> io::Result<()> {
     let overview = &collected.overview;
     let (coarse, fine) = (overview.coarse.shades(), overview.fine.shades());
     let codes = [&overview.coarse.codes, &overview.fine.codes];
-    blob::write(out, "overview", &[codes[0], &coarse, codes[1], &fine])?;
+    blob::write(out, "overview", &[codes[0], &coarse, codes[1], &fine], 0)?;
     let mut cells = Vec::new();
     for map in &collected.maps {
         for map in [&map.by_sm, &map.by_warp] {
@@ -422,6 +429,7 @@ fn blobs(out: &mut impl Write, collected: &Collected, detail: &Detail) -> io::Re
             cells.extend(map.totals.iter().flat_map(|total| total.to_le_bytes()));
         }
     }
-    blob::write(out, "cells", &[&cells])?;
-    blob::write(out, "detail", &[&detail.launches, &detail.warps, &detail.strips, &detail.items])
+    blob::write(out, "cells", &[&cells], 0)?;
+    let parts = [&detail.launches, &detail.warps, &detail.strips, &detail.items];
+    blob::write(out, "detail", &parts.map(Vec::as_slice), steps)
 }

@@ -36,7 +36,7 @@ pub use capture::{
 };
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
-pub use export::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
+pub use export::{ExportOptions, GZIP_LEVEL, Grouping, SpeedscopeOptions, StackGroup};
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
@@ -45,13 +45,14 @@ pub use observer_effect::{
     ResourceEffect,
 };
 pub use printable::printable;
-pub use progress::Progress;
+pub use progress::{Progress, Spread};
 pub use record_cost::{
     Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,
 };
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::{StreamedTrace, WarpSource};
 pub use stats::{
-    Balance, CriticalPath, GroupBy, Load, PathPart, PathShare, PathStep, RegionBalance, SiteStats,
-    Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait, WaitStats, Waits,
+    Balance, CriticalPath, GroupBy, LaunchTable, Load, PathPart, PathShare, PathStep,
+    RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait,
+    WaitStats, Waits,
 };

@@ -14,7 +14,10 @@ thread_local! {
 ///
 /// A step is a warp of a trace that was gone through once, or a row of a comparison that was tested.
 /// What takes long in this crate, in `profiler-report` and in `profiler-parquet` says how many steps
-/// it will take, and counts them. What is not watched counts nothing.
+/// it will take before it takes the first, and counts them. What is not watched counts nothing.
+///
+/// So that the steps that are left tell the time that is left, what takes longer than to go through a
+/// warp counts as several, and what takes a small part of that as a [part](Self::weighing).
 ///
 /// ```
 /// # fn decode(capture: &profiler_trace::Capture) {
@@ -25,41 +28,62 @@ thread_local! {
 /// assert_eq!(progress.done(), trace.warps.len() as u64);
 /// # }
 /// ```
-#[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<Counts>);
+#[derive(Clone, Debug)]
+pub struct Progress {
+    counts: Arc<Counts>,
+    /// What a step counts.
+    parts: u64,
+}
 
+/// All in parts of a step.
 #[derive(Debug, Default)]
 struct Counts {
     expected: AtomicU64,
     done: AtomicU64,
+    /// What is expected and was not yet said by those who will do it.
+    planned: AtomicU64,
+}
+
+/// Parts of a step.
+const PARTS: u64 = 16;
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { counts: Arc::default(), parts: PARTS }
+    }
 }
 
 impl Progress {
     /// Does work whose steps count here: those that are done on this thread, and on threads that a
     /// [`Decoder`](crate::Decoder) starts for it.
     pub fn watch<T>(&self, work: impl FnOnce() -> T) -> T {
-        /// Watches as before, also where the work panics.
-        struct Before(Option<Progress>);
-        impl Drop for Before {
-            fn drop(&mut self) {
-                WATCHED.set(self.0.take());
-            }
-        }
         let _before = Before(WATCHED.replace(Some(self.clone())));
         work()
+    }
+
+    /// For what does the work: each step in it counts so many sixteenths of what it would count
+    /// without this.
+    pub fn weighing<T>(sixteenths: u64, work: impl FnOnce() -> T) -> T {
+        match Self::current() {
+            Some(Self { counts, parts }) => {
+                let parts = parts.saturating_mul(sixteenths) / PARTS;
+                Self { counts, parts }.watch(work)
+            }
+            None => work(),
+        }
     }
 
     /// How many steps the work will take, as far as that is known. It may grow, and some may be left
     /// out.
     #[must_use]
     pub fn expected(&self) -> u64 {
-        self.0.expected.load(Ordering::Relaxed)
+        self.counts.expected.load(Ordering::Relaxed) / PARTS
     }
 
     /// How many steps are done.
     #[must_use]
     pub fn done(&self) -> u64 {
-        self.0.done.load(Ordering::Relaxed)
+        self.counts.done.load(Ordering::Relaxed) / PARTS
     }
 
     /// What watches the work of this thread.
@@ -70,19 +94,45 @@ impl Progress {
     /// For what does the work: so many steps will follow on this thread.
     pub fn expect(steps: usize) {
         WATCHED.with_borrow(|watched| {
-            if let Some(progress) = watched {
-                progress.0.expected.fetch_add(steps as u64, Ordering::Relaxed);
+            let Some(Self { counts, parts }) = watched else { return };
+            let parts = parts.saturating_mul(steps as u64);
+            let left = |planned: u64| Some(planned.saturating_sub(parts));
+            // Always some, so that this never fails.
+            let planned = counts.planned.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+            let new = parts.saturating_sub(planned.unwrap_or(0));
+            counts.expected.fetch_add(new, Ordering::Relaxed);
+        });
+    }
+
+    /// For what does the work in several parts, each of which says itself how many steps it takes: so
+    /// many will follow in all, so that this is known before the first part is done.
+    pub fn plan(steps: usize) {
+        Self::expect(steps);
+        WATCHED.with_borrow(|watched| {
+            if let Some(Self { counts, parts }) = watched {
+                counts.planned.fetch_add(parts.saturating_mul(steps as u64), Ordering::Relaxed);
             }
         });
     }
 
     /// For what does the work: a step is done.
     pub fn step() {
+        Self::steps(1);
+    }
+
+    fn steps(steps: u64) {
         WATCHED.with_borrow(|watched| {
-            if let Some(progress) = watched {
-                progress.0.done.fetch_add(1, Ordering::Relaxed);
+            if let Some(Self { counts, parts }) = watched {
+                counts.done.fetch_add(parts.saturating_mul(steps), Ordering::Relaxed);
             }
         });
+    }
+
+    /// For what does the work that is no going through warps: so many steps, spread over `total` of
+    /// something else.
+    #[must_use]
+    pub fn spread(steps: usize, total: usize) -> Spread {
+        Spread { steps: steps as u64, total: total as u64, done: 0, counted: 0 }
     }
 
     /// For what does the work: counts each item as a step when the next is asked for.
@@ -95,6 +145,49 @@ impl Progress {
             }
             items.next()
         })
+    }
+}
+
+/// Steps that are spread over work of another measure. Those that are left count when this is dropped.
+#[derive(Debug)]
+pub struct Spread {
+    steps: u64,
+    total: u64,
+    /// Of the total.
+    done: u64,
+    /// Of the steps.
+    counted: u64,
+}
+
+impl Spread {
+    /// So much of the total is done, from the begin of the work.
+    pub fn reach(&mut self, done: usize) {
+        self.done = self.done.max(done as u64).min(self.total);
+        let steps = u128::from(self.steps) * u128::from(self.done) / u128::from(self.total.max(1));
+        // Never more than all steps.
+        let steps = steps as u64;
+        Progress::steps(steps - self.counted);
+        self.counted = steps;
+    }
+
+    /// So much more of it is done.
+    pub fn add(&mut self, done: usize) {
+        self.reach((self.done as usize).saturating_add(done));
+    }
+}
+
+impl Drop for Spread {
+    fn drop(&mut self) {
+        Progress::steps(self.steps - self.counted);
+    }
+}
+
+/// Watches as before when it is dropped, also where the work panics.
+struct Before(Option<Progress>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        WATCHED.set(self.0.take());
     }
 }
 
@@ -115,6 +208,55 @@ mod tests {
         Progress::step();
         assert_eq!((outer.expected(), outer.done()), (3, 2));
         assert_eq!((inner.expected(), inner.done()), (0, 2));
+    }
+
+    #[test]
+    fn what_was_planned_is_not_expected_twice() {
+        let progress = Progress::default();
+        let expected = |steps: usize| {
+            progress.watch(|| Progress::expect(steps));
+            progress.expected()
+        };
+        progress.watch(|| Progress::plan(10));
+        assert_eq!([expected(4), expected(6), expected(3)], [10, 10, 13]);
+        progress.watch(|| Progress::plan(2));
+        assert_eq!([expected(5), expected(1)], [18, 19]);
+    }
+
+    #[test]
+    fn a_light_step_is_a_part_of_one() {
+        let progress = Progress::default();
+        progress.watch(|| {
+            Progress::weighing(1, || {
+                Progress::expect(32);
+                Progress::each(0..31).for_each(drop);
+                assert_eq!((progress.expected(), progress.done()), (2, 1));
+                // Weights within weights.
+                Progress::weighing(256, Progress::step);
+                Progress::weighing(0, Progress::step);
+            });
+            Progress::step();
+        });
+        assert_eq!((progress.expected(), progress.done()), (2, 3));
+        Progress::weighing(1, Progress::step);
+    }
+
+    #[test]
+    fn steps_are_spread_over_other_work_and_end_with_it() {
+        let progress = Progress::default();
+        progress.watch(|| {
+            let mut spread = Progress::spread(10, 1_000);
+            let mut done = |work: usize| {
+                spread.add(work);
+                progress.done()
+            };
+            assert_eq!([done(99), done(1), done(450), done(5_000)], [0, 1, 5, 10]);
+            let mut spread = Progress::spread(7, 0);
+            spread.reach(1);
+            assert_eq!(progress.done(), 10);
+            drop(spread);
+        });
+        assert_eq!(progress.done(), 17);
     }
 
     #[test]

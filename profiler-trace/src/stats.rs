@@ -3,6 +3,7 @@
 mod balance;
 pub(crate) mod collect;
 mod critical_path;
+mod launches;
 mod paths;
 mod pattern;
 mod query;
@@ -17,6 +18,7 @@ use crate::diagnostic::Diagnostics;
 use crate::model::{SiteIndex, Trace};
 pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
+pub use launches::LaunchTable;
 pub use query::StatsQuery;
 pub use waits::{Wait, WaitStats, Waits};
 

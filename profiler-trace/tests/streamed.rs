@@ -349,33 +349,36 @@ fn what_is_watched_ends_where_it_said() {
         let decoder = Decoder::new(&capture);
         let warps = decoder.warp_count() as u64;
         let trace = decoder.trace();
-        let steps = |passes: u64, work: &mut dyn FnMut()| {
+        let parts = |sixteenths: u64, work: &mut dyn FnMut()| {
             let progress = Progress::default();
             progress.watch(work);
-            assert_eq!((progress.expected(), progress.done()), (passes * warps, passes * warps));
+            let steps = sixteenths * warps / 16;
+            assert_eq!((progress.expected(), progress.done()), (steps, steps));
         };
+        let steps = |passes: u64, work: &mut dyn FnMut()| parts(16 * passes, work);
         steps(1, &mut || drop(decoder.trace()));
         steps(1, &mut || drop(decoder.outline()));
         steps(1, &mut || drop(decoder.fold_warps(|| (), |(), _| ())));
         steps(1, &mut || decoder.each_warp(|_| ()));
-        steps(3, &mut || {
+        // Beside what is written, outlines and surveys take little.
+        parts(1 + 4 + 16, &mut || {
             written(|bytes| decoder.write_perfetto_to(bytes, &options).map(drop));
         });
-        steps(2, &mut || {
+        parts(1 + 16, &mut || {
             written(|bytes| decoder.write_folded_to(bytes, StackGroup::Sm).map(drop));
         });
-        steps(2, &mut || {
+        parts(1 + 16, &mut || {
             written(|bytes| decoder.write_events_json_to(bytes).map(drop));
         });
-        steps(2, &mut || {
+        parts(1 + 16, &mut || {
             written(|bytes| decoder.write_hatchet_to(bytes).map(drop));
         });
-        steps(4, &mut || drop(decoder.streamed().stats_of(&StatsQuery::new())));
+        steps(5, &mut || drop(decoder.streamed().stats_of(&StatsQuery::new())));
         let few = SpeedscopeOptions { first_warp: 0, most_warps: 0 };
-        steps(1, &mut || {
+        parts(1, &mut || {
             written(|bytes| decoder.write_speedscope_to(bytes, &few).map(drop));
         });
-        steps(2, &mut || {
+        parts(4 + 16, &mut || {
             written(|bytes| trace.write_chrome_to(bytes, &options));
         });
         steps(1, &mut || {
@@ -384,6 +387,14 @@ fn what_is_watched_ends_where_it_said() {
         steps(1, &mut || {
             written(|bytes| trace.write_hatchet_to(bytes));
         });
-        steps(3, &mut || drop(trace.stats_of(&StatsQuery::new().by(GroupBy::Path))));
+        steps(4, &mut || drop(trace.stats_of(&StatsQuery::new().by(GroupBy::Path))));
+        for launch in 0..trace.launches.len() {
+            let all = trace.launches[launch].warps.len() as u64;
+            let progress = Progress::default();
+            progress.watch(|| trace.balance(launch));
+            assert_eq!((progress.expected(), progress.done()), (all, all));
+            progress.watch(|| (trace.waits(launch), trace.critical_path(launch)));
+            assert_eq!(progress.expected(), progress.done());
+        }
     }
 }

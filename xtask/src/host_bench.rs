@@ -2,6 +2,7 @@
 //! and as rates, beside other programs. Writes the raw results and the tables of
 //! `docs/measurements/host-side.md`.
 
+mod large;
 mod plan;
 mod process;
 mod rates;
@@ -16,11 +17,13 @@ use crate::command::Run;
 use crate::{Error, cargo, root, target};
 use plan::{Command, Kind, Programs};
 
-const USAGE: &str = "usage: cargo xtask host-bench [--quick]";
+const USAGE: &str = "usage: cargo xtask host-bench [--quick | --commands | --large]";
 
 /// A document with tables, and the file of raw results beside it.
 const DOCUMENT: &str = "host-side.md";
 const RESULTS: &str = "host-side.jsonl";
+/// That of the largest captures.
+const LARGE_RESULTS: &str = "host-side-1e8.jsonl";
 
 /// How much is measured.
 pub(crate) struct Extent {
@@ -30,24 +33,34 @@ pub(crate) struct Extent {
     largest: u64,
     /// Where results go.
     folder: PathBuf,
-    /// Whether the rates are measured.
+    /// Whether the library is measured, and its rates; what is not stays as it was.
+    library: bool,
     rates: bool,
+    /// Whether it is the largest captures alone.
+    large: bool,
 }
 
 impl Extent {
     fn of(arguments: &[String]) -> Result<Self, Error> {
-        match arguments {
-            [] => Ok(Self {
-                sizes: &[(10_000, 5), (1_000_000, 3), (10_000_000, 2)],
-                largest: 100_000_000,
-                folder: root().join("docs/measurements"),
-                rates: true,
-            }),
-            [only] if only == "--quick" => Ok(Self {
+        let full = Self {
+            sizes: &[(10_000, 5), (1_000_000, 3), (10_000_000, 2)],
+            largest: 100_000_000,
+            folder: root().join("docs/measurements"),
+            library: true,
+            rates: true,
+            large: false,
+        };
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match words[..] {
+            [] => Ok(full),
+            ["--commands"] => Ok(Self { library: false, rates: false, ..full }),
+            ["--large"] => Ok(Self { large: true, ..full }),
+            ["--quick"] => Ok(Self {
                 sizes: &[(10_000, 1), (100_000, 1)],
                 largest: 1_000_000,
                 folder: target().join("host-bench"),
                 rates: false,
+                ..full
             }),
             _ => Err(USAGE.into()),
         }
@@ -61,6 +74,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     std::fs::create_dir_all(&scratch)?;
     std::fs::create_dir_all(&extent.folder)?;
     let mut results = Results { lines: vec![machine()?] };
+    if extent.large {
+        large::measure(&programs, &scratch, &mut results)?;
+        return write(&extent, LARGE_RESULTS, &results.lines, "large");
+    }
     for &(records, runs) in extent.sizes {
         let folder = scratch.join(records.to_string());
         std::fs::create_dir_all(&folder)?;
@@ -70,19 +87,37 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         // Some of them are large.
         std::fs::remove_dir_all(&folder)?;
     }
-    for (step, records) in plan::library(&extent) {
-        results.library(&programs.measure, step, records)?;
+    if extent.library {
+        for (step, records) in plan::library(&extent) {
+            results.library(&programs.measure, step, records)?;
+        }
     }
     if extent.rates {
         rates::measure(&mut results)?;
     }
     results.add(json!({ "kind": "end", "load": load() }))?;
-    let text: String = results.lines.iter().map(|line| format!("{line}\n")).collect();
-    std::fs::write(extent.folder.join(RESULTS), text)?;
+    if !extent.library {
+        let before = std::fs::read_to_string(extent.folder.join(RESULTS))?;
+        results.lines.extend(kept(&before)?);
+    }
+    write(&extent, RESULTS, &results.lines, "")
+}
+
+/// What stays of results when all commands are measured again: their lines behind the new ones, with
+/// the machine that they are of.
+fn kept(before: &str) -> Result<Vec<Value>, Error> {
+    let lines = before.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+    Ok(lines.into_iter().filter(|line| line["kind"] != "process").collect())
+}
+
+/// Writes results, and the tables of the document: all that were measured, or the one of this name.
+fn write(extent: &Extent, results: &str, lines: &[Value], only: &str) -> Result<(), Error> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(extent.folder.join(results), text)?;
     let document = std::fs::read_to_string(root().join("docs/measurements").join(DOCUMENT))?;
-    let filled = tables::fill(&document, &results.lines)?;
+    let filled = tables::fill(&document, lines, only)?;
     std::fs::write(extent.folder.join(DOCUMENT), filled)?;
-    println!("wrote {RESULTS} and {DOCUMENT} in {}", extent.folder.display());
+    println!("wrote {results} and {DOCUMENT} in {}", extent.folder.display());
     Ok(())
 }
 
@@ -179,7 +214,15 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use super::Extent;
+    use super::{Extent, kept};
+
+    #[test]
+    fn what_is_not_measured_again_stays() {
+        let before = "{\"kind\":\"machine\"}\n{\"kind\":\"process\"}\n{\"kind\":\"rate\"}\n";
+        let kinds: Vec<_> =
+            kept(before).expect("JSON").iter().map(|line| line["kind"].clone()).collect();
+        assert_eq!(kinds, ["machine", "rate"]);
+    }
 
     #[test]
     fn the_full_extent_alone_goes_into_the_documentation() {
@@ -190,6 +233,9 @@ mod tests {
         assert!(full.folder.ends_with("docs/measurements") && full.rates);
         let quick = of(&["--quick"]).expect("a known argument");
         assert!(!quick.folder.ends_with("docs/measurements"));
+        let commands = of(&["--commands"]).expect("a known argument");
+        assert!(commands.sizes == full.sizes && !commands.library && !commands.rates);
+        assert!(of(&["--large"]).expect("a known argument").large);
         assert!(of(&["--quick", "--quick"]).is_err() && of(&["--fast"]).is_err());
     }
 }

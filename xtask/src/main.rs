@@ -65,7 +65,8 @@ Commands:
               docs/measurements/record-combinations.md
   host-bench  Measure decoding, exports, statistics and reports of captures of up to 10^7 records,
               and write docs/measurements/host-side.jsonl and the tables of host-side.md; with
-              --quick on small captures, and into target/host-bench
+              --quick on small captures, and into target/host-bench; with --commands the programs
+              alone, with --large those of 10^8 records, into host-side-1e8.jsonl
   abuse-table Write docs/measurements/abuse.md from ABUSE_JSONL, which the bundle's run.sh made
   help        Show this text
 

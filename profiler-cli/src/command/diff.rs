@@ -209,7 +209,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         for file in one.iter().chain(several) {
             let read = load::capture(file, arguments.reading, console)?.capture;
             let decoder = load::decoder(&read, arguments.reading);
-            let trace = load::streamed(&decoder, console);
+            let trace = load::streamed(&decoder, &read, arguments.reading, console);
             let capture = file.input_name().to_string();
             let odd = &trace.outline().diagnostics;
             console.diagnostics_of(&format!("side {name}, {capture}"), odd);

@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
-    let trace = load::streamed(&decoder, console);
+    let trace = load::streamed(&decoder, &capture, input.reading, console);
     let outline = trace.outline();
     console.diagnostics(&outline.diagnostics);
     let window = match arguments.window {

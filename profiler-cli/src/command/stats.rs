@@ -1,8 +1,8 @@
 //! `profiler stats`: how often regions ran, how long, and what share of the kernel.
 
+mod show;
+
 use std::collections::BTreeSet;
-use std::fmt;
-use std::io::{self, Write};
 
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp, WarpSource};
@@ -24,6 +24,7 @@ Examples:
   profiler stats gemm.capture --show balance,critical-path --launch 3
   profiler stats gemm.capture -o gemm.csv
   profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
+  profiler stats gemm.capture --show balance --launch 0-9 -o balance.csv
   profiler stats gemm.capture --subtract-cost";
 
 /// Show how often regions ran, how long, and what share of the kernel
@@ -89,7 +90,7 @@ enum Show {
 enum Format {
     /// A table for people, with what else is to be known above it
     Table,
-    /// A JSON object with notes, diagnostics and rows
+    /// A JSON object with diagnostics and rows; of regions alone, with notes as well
     Json,
     /// A line for each row, a column for each figure
     Csv,
@@ -136,14 +137,18 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     // What is about whole launches goes to and fro in them; of regions alone no trace is needed.
     let (stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
         let decoder = load::decoder(&read, reading);
-        let trace = load::streamed(&decoder, console);
+        let trace = load::streamed(&decoder, &read, reading, console);
         (arguments.stats(&trace, console)?, trace.into_outline())
     } else {
         let trace = load::decoded(read, reading, console);
         (arguments.stats(&trace, console)?, trace)
     };
-    if stats.is_none() || format == Format::Csv {
-        // Where the output has no place for them.
+    let has_diagnostics = match format {
+        Format::Table => stats.is_some(),
+        Format::Json => true,
+        Format::Csv => false,
+    };
+    if !has_diagnostics {
         console.diagnostics(&trace.diagnostics);
     }
     let launches = match arguments.filters.launch {
@@ -151,57 +156,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         None => (0..trace.launches.len()).take(1).collect(),
     };
     output::write(output, Content::Text, &[capture], console, |writer| {
-        for (index, show) in arguments.show.iter().enumerate() {
-            if index > 0 {
-                writeln!(writer)?;
-            }
-            match (show, format) {
-                (Show::Regions, format) => {
-                    if let Some(stats) = &stats {
-                        format.write(stats, writer)?;
-                    }
-                }
-                (Show::Balance, _) => tables(&launches, |launch| trace.balance(launch), writer)?,
-                (Show::Waits, _) => tables(&launches, |launch| trace.waits(launch), writer)?,
-                (Show::CriticalPath, _) => {
-                    tables(&launches, |launch| trace.critical_path(launch), writer)?;
-                }
-            }
-        }
+        show::write(&arguments.show, format, (stats.as_ref(), &trace), &launches, writer)?;
         Ok(())
     })?;
     Ok(Verdict::Clean)
-}
-
-impl Format {
-    fn write(self, stats: &Stats, writer: &mut (dyn Write + Send)) -> io::Result<()> {
-        match self {
-            Self::Table => write!(writer, "{stats}"),
-            Self::Json => stats.write_json_to(writer),
-            Self::Csv => stats.write_csv_to(writer),
-        }
-    }
-}
-
-/// Writes what there is of each launch.
-fn tables<T: fmt::Display>(
-    launches: &[usize],
-    of: impl Fn(usize) -> Option<T>,
-    writer: &mut (dyn Write + Send),
-) -> io::Result<()> {
-    if launches.is_empty() {
-        writeln!(writer, "no kernel was recorded")?;
-    }
-    for (index, &launch) in launches.iter().enumerate() {
-        if index > 0 {
-            writeln!(writer)?;
-        }
-        match of(launch) {
-            Some(table) => write!(writer, "{table}")?,
-            None => writeln!(writer, "launch {launch}: nothing was recorded")?,
-        }
-    }
-    Ok(())
 }
 
 impl Arguments {
@@ -211,7 +169,7 @@ impl Arguments {
             return Ok(None);
         }
         let query = self.filters.query(trace.outline())?.by(self.by.unwrap_or(By::Site).into());
-        Ok(Some(console.work("gathering statistics", "warps", |_| trace.stats_of(&query))))
+        Ok(Some(console.work("gathering statistics", "steps", |_| trace.stats_of(&query))))
     }
 
     /// How to show it: as was said, or as the name of the output says.
@@ -226,10 +184,9 @@ impl Arguments {
     }
 
     fn refuse_what_does_nothing(&self, format: Format) -> Result<(), Error> {
-        if format != Format::Table && self.show != [Show::Regions] {
-            return Err(Error::new("JSON and CSV are there for regions only").with_cure(
-                "leave --show out, or --format, and let the output not end in .json or .csv",
-            ));
+        if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
+            return Err(Error::new("a file of CSV is one table, and --show names several")
+                .with_cure("show them one by one, or all of them with --format json"));
         }
         let filters = &self.filters;
         let given = [

@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let input = &arguments.input;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
-    let source = load::streamed(&decoder, console);
+    let source = load::streamed(&decoder, &capture, input.reading, console);
     let trace = source.outline();
     console.diagnostics(&trace.diagnostics);
     let launch = launch(trace, arguments.launch)?;

@@ -33,11 +33,18 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::model::Trace;
-use crate::progress::Progress;
 pub use folded::StackGroup;
 pub(crate) use folded::push_frame;
 pub use speedscope::SpeedscopeOptions;
 pub(crate) use write::write_folded;
+
+/// The level at which timelines are compressed by gzip: that of [`ExportOptions::gzip`] and of
+/// `profiler export --gzip`.
+///
+/// The fastest at which slices with values that differ take at most 8 bytes, too. Level 6, which `gzip`
+/// uses unless it is told otherwise, makes files a sixth smaller and takes three times as long
+/// (`docs/measurements/host-side.md`).
+pub const GZIP_LEVEL: u32 = 3;
 
 /// How the tracks of a launch are arranged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +71,8 @@ pub struct ExportOptions {
     /// of the launch: of so many that there is a step for each 16 regions, but 512 steps in all and 8
     /// for a name even where there are few regions.
     pub counters: bool,
-    /// Whether the timeline is compressed by gzip, which Perfetto reads as it is. The customary
-    /// ending of the file's name is then `.gz`.
+    /// Whether the timeline is compressed by gzip, which Perfetto reads as it is, at [`GZIP_LEVEL`].
+    /// The customary ending of the file's name is then `.gz`.
     pub gzip: bool,
 }
 
@@ -100,7 +107,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_perfetto_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        Progress::expect(walk::PASSES * self.warps.len());
+        walk::expect(self.warps.len());
         timeline::write_perfetto(self, writer, options)
     }
 
@@ -122,7 +129,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_chrome_to(&self, writer: impl Write, options: &ExportOptions) -> io::Result<()> {
-        Progress::expect(walk::PASSES * self.warps.len());
+        walk::expect(self.warps.len());
         timeline::write_chrome(self, writer, options)
     }
 }

@@ -7,7 +7,7 @@ use serde_core::ser::{SerializeMap, Serializer};
 
 /// What stands in a column of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell<'a> {
+pub enum Cell<'a> {
     /// Nothing: an empty field in CSV, `null` in JSON.
     Empty,
     Unsigned(u64),

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::{ExportOptions, chrome, perfetto, walk};
+use super::{ExportOptions, GZIP_LEVEL, chrome, perfetto, walk};
 use crate::decode::Decoder;
 use crate::diagnostic::Diagnostics;
 use crate::source::WarpSource;
@@ -29,7 +29,8 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        self.write(walk::PASSES * self.warp_count(), |trace| write_perfetto(trace, writer, options))
+        walk::expect(self.warp_count());
+        self.write(0, |trace| write_perfetto(trace, writer, options))
     }
 
     /// Writes what [`Trace::write_chrome_to`](crate::Trace::write_chrome_to) writes, in the way of
@@ -43,7 +44,8 @@ impl Decoder<'_> {
         writer: impl Write,
         options: &ExportOptions,
     ) -> io::Result<Diagnostics> {
-        self.write(walk::PASSES * self.warp_count(), |trace| write_chrome(trace, writer, options))
+        walk::expect(self.warp_count());
+        self.write(0, |trace| write_chrome(trace, writer, options))
     }
 }
 
@@ -81,7 +83,7 @@ fn buffered(
         write(&mut writer)?;
         return writer.flush();
     }
-    let packed = GzEncoder::new(&mut writer, Compression::fast());
+    let packed = GzEncoder::new(&mut writer, Compression::new(GZIP_LEVEL));
     let mut packed = BufWriter::with_capacity(BUFFER_BYTES, packed);
     write(&mut packed)?;
     packed.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;

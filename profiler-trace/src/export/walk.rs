@@ -2,7 +2,10 @@
 
 mod host;
 mod survey;
+#[cfg(test)]
+mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -17,8 +20,15 @@ use crate::source::WarpSource;
 use host::Calls;
 use survey::Survey;
 
-/// How often a walk goes through each warp: to survey it, and to write it.
-pub(super) const PASSES: usize = 2;
+/// A survey of a warp in sixteenths of what it takes to write it, which is between a quarter and a
+/// tenth.
+const SURVEY_SIXTEENTHS: u64 = 4;
+
+/// Says that so many warps will be surveyed and written.
+pub(super) fn expect(warps: usize) {
+    Progress::weighing(SURVEY_SIXTEENTHS, || Progress::expect(warps));
+    Progress::expect(warps);
+}
 
 /// What an item of a row is.
 #[derive(Clone, Copy)]
@@ -167,7 +177,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         let mut root = Node::root();
         let warps = trace.launches[launch].warps.clone();
         let warps = warps.start.min(trace.warps.len())..warps.end.min(trace.warps.len());
-        let Survey { users, activity } = self.survey(launch, warps.clone());
+        let Survey { users, activity } =
+            Progress::weighing(SURVEY_SIXTEENTHS, || self.survey(launch, warps.clone()));
         if self.options.counters {
             self.counters(process, &mut root, (warps.clone(), &activity), sink)?;
         }
@@ -292,7 +303,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 None => format!("track {number}"),
             };
             let source = self.source;
-            let held: Vec<_> = warps.iter().map(|&warp| (warp, source.warp(warp))).collect();
+            let on_track = |&warp: &usize| (warp, of_track(source.warp(warp), number));
+            let held: Vec<_> = warps.iter().map(on_track).collect();
             // The others are counted where their own tracks are written.
             let without = held.iter().filter(|(_, warp)| !has_own_track(warp));
             without.for_each(|_| Progress::step());
@@ -510,6 +522,20 @@ fn lost_name(count: u64) -> String {
 
 fn lost_event(count: u64, name: &str) -> Event<'_> {
     Event::text(name).with("lost", Argument::Unsigned(count))
+}
+
+/// A warp whose regions are those on a track, so that not all that its warps recorded is held at once.
+/// One that is in memory stays as it is, and so does one of which the other regions say more: when it
+/// ended, or where its records are missing.
+fn of_track(warp: Cow<'_, Warp>, number: u32) -> Cow<'_, Warp> {
+    match warp {
+        Cow::Owned(mut warp) if warp.exit.is_some() && warp.track.is_none() => {
+            warp.regions.retain(|region| region.track == Some(number));
+            warp.regions.shrink_to_fit();
+            Cow::Owned(warp)
+        }
+        warp => warp,
+    }
 }
 
 /// Whether there is anything on a warp's own track.

@@ -9,6 +9,10 @@ use crate::model::Trace;
 use crate::progress::Progress;
 use crate::source::{StreamedTrace, WarpSource};
 
+/// To decode the outline of a warp in sixteenths of what it takes to write it, which is between a tenth
+/// and a seventieth.
+const OUTLINE_SIXTEENTHS: u64 = 1;
+
 impl Trace {
     /// Writes folded stacks, from which inferno and other tools make flame graphs: a line for each
     /// distinct stack, `kernel;region;region 1234`. The writer need not be buffered.
@@ -192,7 +196,7 @@ impl Decoder<'_> {
     ) -> io::Result<Diagnostics> {
         // Before the outline is decoded, so that all steps are known from the begin.
         Progress::expect(steps);
-        let trace = self.streamed();
+        let trace = Progress::weighing(OUTLINE_SIXTEENTHS, || self.streamed());
         write(&trace)?;
         Ok(trace.into_outline().diagnostics)
     }

@@ -10,6 +10,7 @@ use super::summary::Sum;
 use super::table::{duration, horizontal, one_line};
 use crate::export::text::{self, digits};
 use crate::model::{SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 
 /// How evenly time is spread over so many warps, blocks or SMs.
 ///
@@ -255,7 +256,8 @@ fn union(mut spans: Vec<Span>) -> Vec<Span> {
 fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
     // Time of each site in each warp that has any.
     let mut times: BTreeMap<SiteIndex, BTreeMap<usize, f64>> = BTreeMap::new();
-    for (index, warp) in warps.iter().enumerate() {
+    Progress::expect(warps.len());
+    for (index, warp) in Progress::each(warps.iter().enumerate()) {
         for region in &warp.regions {
             if let Some(end) = region.end {
                 *times.entry(region.site).or_default().entry(index).or_default() +=

@@ -229,15 +229,18 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 }
 
-/// How often [`collect`] goes through each warp: for times in each unit, and for who could record.
-const PASSES: usize = 3;
+/// The steps of [`collect`] for each warp: to go through it for times in each unit, and to find the
+/// quantiles of these, which takes about as long again.
+pub(crate) const PASSES: usize = 4;
 
 pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     let mut walk = Walk::new(source, query);
     let trace = walk.trace;
-    Progress::expect(walk.warp_count().saturating_mul(PASSES));
+    let warps = walk.warp_count();
+    Progress::expect(warps.saturating_mul(PASSES));
     count(&mut walk);
-    let recorders = recorders(&mut walk);
+    // It goes through the warps once more, but not through what they recorded.
+    let recorders = Progress::weighing(0, || recorders(&mut walk));
     let warps_of = |walk: &Walk<'_, _>, counted: &Counted| {
         let (kernel, place, _) = counted.key;
         let strategy = code(site_strategy(trace, walk.site(&counted.key)));
@@ -245,10 +248,13 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     };
     let summaries = |walk: &mut Walk<'_, _>| {
         let rows = walk.rows.len();
+        let all = walk.rows.iter().map(|counted| counted.durations.len()).sum();
+        let mut steps = Progress::spread(warps, all);
         let summary = |row: usize| {
             let warps = warps_of(walk, &walk.rows[row]).warps;
             let mut durations = std::mem::take(&mut walk.rows[row].durations);
             let summary = summarize(&mut durations, warps);
+            steps.add(durations.len());
             // With its memory, for the next unit.
             durations.clear();
             walk.rows[row].durations = durations;

@@ -8,6 +8,7 @@ use super::table::{duration, horizontal, one_line};
 use super::waits::Wait;
 use crate::export::text::{counted, digits};
 use crate::model::{SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 
 /// What a stretch of a critical path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +215,8 @@ fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
         }
     }
     let mut times: BTreeMap<Option<SiteIndex>, f64> = BTreeMap::new();
-    for (warp, runs) in runs {
+    Progress::expect(runs.len());
+    for (warp, runs) in Progress::each(runs) {
         sweep(&trace.warps[warp], &runs, &mut times);
     }
     let share = |(site, ns): (Option<SiteIndex>, f64)| {

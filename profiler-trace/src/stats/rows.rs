@@ -86,7 +86,11 @@ impl Stats {
         let diagnostics = self.diagnostics.list.iter().map(|diagnostic| {
             json!({
                 "kind": diagnostic.kind.name(),
-                "severity": severity_name(diagnostic.severity()),
+                // As diagnostics are called wherever they are listed.
+                "severity": match diagnostic.severity() {
+                    Severity::Info => "note",
+                    graver => severity_name(graver),
+                },
                 "count": diagnostic.count,
                 "number": diagnostic.number,
                 "first": diagnostic.place.map(|place| json!({
@@ -213,7 +217,7 @@ fn group_name(by: GroupBy) -> &'static str {
     }
 }
 
-fn severity_name(severity: Severity) -> &'static str {
+pub(super) fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => "info",
         Severity::Warning => "warning",

@@ -9,6 +9,7 @@ use super::Summary;
 use super::summary::summarize;
 use super::table::{duration, horizontal, one_line};
 use crate::model::{Edge, Mark, MarkIndex, SiteIndex, Trace, Warp};
+use crate::progress::Progress;
 
 /// One wait and the signal that released it.
 ///
@@ -102,7 +103,8 @@ impl Trace {
         edges.sort_by_key(|(_, edge)| (edge.to.warp, edge.to.mark));
         let mut stamps = Stamps::default();
         let mut waits = Vec::with_capacity(edges.len());
-        for (index, edge) in edges {
+        Progress::expect(edges.len());
+        for (index, edge) in Progress::each(edges) {
             let (Some(from), Some(to)) = (mark(edge.from), mark(edge.to)) else { continue };
             let (Some(signal), Some(wait)) =
                 (from.0.marks.get(edge.from.mark), to.0.marks.get(edge.to.mark))

@@ -56,7 +56,6 @@ pub(crate) static CASES: [Case; 26] = [
     case("grids", "grids of 1, 4097 and 65 537 blocks, 65 535 in y and in z", shapes::grids),
     Case {
         emulator: false,
-        tools: MEMCHECK,
         ..case("a_million_blocks", "2^20 blocks, all recorded", shapes::a_million_blocks)
     },
     case("blocks", "blocks of 1, 31, 33, 1023, 1024 and 7x5x3 threads", shapes::blocks),

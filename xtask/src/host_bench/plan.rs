@@ -100,8 +100,8 @@ pub(crate) fn commands(
     commands.push(kept("events.pftrace", "perfetto"));
     commands.push(command(
         Kind::Peer,
-        "gzip -6 of the exported timeline",
-        &["gzip", "-6", "--stdout", &plain],
+        "gzip -3 of the exported timeline",
+        &["gzip", "-3", "--stdout", &plain],
         None,
     ));
     commands.push(kept("events.folded", "folded"));

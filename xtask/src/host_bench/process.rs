@@ -18,6 +18,8 @@ pub(crate) struct Cost {
     pub(crate) processor_seconds: f64,
     /// The largest resident set.
     pub(crate) peak_bytes: u64,
+    /// All that it wrote to anything.
+    pub(crate) written_bytes: u64,
 }
 
 /// Runs a program once, and throws its output away.
@@ -25,8 +27,12 @@ pub(crate) fn measure(command: &[String]) -> Result<Cost, Error> {
     let mut process = program(command)?;
     let start = Instant::now();
     let child = process.stdout(Stdio::null()).spawn().map_err(|error| failed(command, error))?;
-    let (status, usage) = wait(child.id()).map_err(|error| failed(command, error))?;
+    ended(child.id()).map_err(|error| failed(command, error))?;
     let seconds = start.elapsed().as_secs_f64();
+    // Known as long as nobody has waited for it.
+    let account = std::fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap_or_default();
+    let written = account.lines().find_map(|line| line.strip_prefix("wchar: "));
+    let (status, usage) = wait(child.id()).map_err(|error| failed(command, error))?;
     if status != 0 {
         return Err(failed(command, format!("wait status {status}")));
     }
@@ -36,6 +42,7 @@ pub(crate) fn measure(command: &[String]) -> Result<Cost, Error> {
         processor_seconds: time(usage.ru_utime) + time(usage.ru_stime),
         // Linux counts KiB.
         peak_bytes: u64::try_from(usage.ru_maxrss).unwrap_or(0) << 10,
+        written_bytes: written.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0),
     })
 }
 
@@ -74,6 +81,25 @@ fn failed(command: &[String], why: impl std::fmt::Display) -> Error {
     format!("`{}` failed: {why}", command.join(" ")).into()
 }
 
+/// Waits until a child ends, and leaves it to be waited for.
+#[allow(unsafe_code, reason = "the standard library takes the child's account away as it waits")]
+fn ended(child: u32) -> std::io::Result<()> {
+    loop {
+        // SAFETY: `siginfo_t` is a structure of integers and pointers, of which all bits zero is a
+        // value.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WNOWAIT;
+        // SAFETY: the pointer is to a variable that lives through the call.
+        if unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) } == 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
 /// Waits for a child; gives its wait status and what it used.
 #[allow(unsafe_code, reason = "the standard library waits without asking for what was used")]
 fn wait(child: u32) -> std::io::Result<(libc::c_int, libc::rusage)> {
@@ -110,6 +136,8 @@ mod tests {
         let large = measure(&shell(text)).expect("it runs");
         assert!(large.peak_bytes > idle.peak_bytes + (48 << 20), "{idle:?} {large:?}");
         assert!(large.processor_seconds > 0.0 && large.seconds > 0.0);
+        let writes = measure(&shell("head -c 100000 /dev/zero | cat")).expect("it runs");
+        assert!(writes.written_bytes >= 100_000 && idle.written_bytes < 100_000, "{writes:?}");
         let error = measure(&shell("exit 3")).expect_err("it fails").to_string();
         assert!(error.contains("exit 3"), "{error}");
     }

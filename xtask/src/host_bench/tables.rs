@@ -4,21 +4,24 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::large;
 use crate::Error;
 
-/// Puts the tables between their marks, which are comments of the document.
-pub(crate) fn fill(document: &str, lines: &[Value]) -> Result<String, Error> {
+/// Puts the tables between their marks, which are comments of the document; all of them, or `only` the
+/// one of this name.
+pub(crate) fn fill(document: &str, lines: &[Value], only: &str) -> Result<String, Error> {
     let tables = [
         ("machine", machine(lines)),
         ("steps", processes(lines, false)),
         ("peers", processes(lines, true)),
         ("library", library(lines)),
         ("rates", rates(lines)),
+        ("large", large::table(lines)),
     ];
     let mut text = document.to_owned();
     for (name, table) in tables {
         // What was not measured this time stays as it is.
-        if table.is_empty() {
+        if table.is_empty() || (!only.is_empty() && only != name) {
             continue;
         }
         let begin = format!("<!-- host-bench: {name} -->\n");
@@ -216,15 +219,15 @@ mod tests {
             process("stats", false, 1_000, 0.003),
             process("stats", false, 100_000, 0.3),
         ];
-        let filled = fill(document, &lines).expect("marks");
+        let filled = fill(document, &lines, "").expect("marks");
         let expected = "a\n<!-- host-bench: steps -->\n\n\
             | step | 10^3 | 10^5 | growth | peak memory | bytes a region |\n\
             |---|---:|---:|---:|---:|---:|\n\
             | stats | 3.00 ms | 300 ms | 1.00 | 1, 98 MiB | 25.0 |\n\n\
             <!-- host-bench: end -->\nb\n";
         assert_eq!(filled, expected);
-        assert_eq!(fill(&filled, &lines).expect("marks"), filled);
-        let error = fill("no marks", &lines).expect_err("no marks").to_string();
+        assert_eq!(fill(&filled, &lines, "steps").expect("marks"), filled);
+        let error = fill("no marks", &lines, "").expect_err("no marks").to_string();
         assert!(error.contains("host-bench: steps"), "{error}");
     }
 

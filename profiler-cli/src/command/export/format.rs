@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::{Decoder, Diagnostics, WarpSource};
+use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace, WarpSource};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -130,14 +130,18 @@ impl Format {
             Self::EventsJson => decoder.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
             Self::Parquet => {
-                profiler_parquet::decode_to_parquet(decoder, writer, &Default::default())?.1
+                let trace = streamed(decoder, TABLE_PASSES);
+                profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
+                trace.into_outline().diagnostics
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
-                profiler_parquet::decode_to_arrow(decoder, writer, &Default::default())?.1
+                let trace = streamed(decoder, TABLE_PASSES);
+                profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
+                trace.into_outline().diagnostics
             }
             Self::Flamegraph => {
-                let trace = decoder.streamed();
+                let trace = streamed(decoder, 1);
                 // They may be why there is nothing to draw.
                 *diagnostics = trace.outline().diagnostics.clone();
                 profiler_report::write_flamegraph(&trace, writer, &Default::default())?;
@@ -146,6 +150,21 @@ impl Format {
         };
         Ok(())
     }
+}
+
+/// How often a table goes through all warps.
+#[cfg(feature = "parquet")]
+const TABLE_PASSES: usize = 2;
+/// How many outlines of a warp are decoded while it is written.
+const OUTLINES: usize = 16;
+
+/// Decodes all but the regions for what will go through all warps so often, and says how many steps
+/// both are, before the first.
+fn streamed<'d>(decoder: &'d Decoder<'_>, passes: usize) -> StreamedTrace<'d> {
+    Progress::weighing(16 / OUTLINES as u64, || {
+        Progress::plan((1 + passes * OUTLINES) * decoder.warp_count());
+        decoder.streamed()
+    })
 }
 
 impl fmt::Display for Format {
@@ -158,8 +177,43 @@ impl fmt::Display for Format {
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum;
+    use profiler_trace::synthetic::{Content, sized};
+    use profiler_trace::{Decoder, Diagnostics, Progress, WarpSource};
 
     use super::Format;
+    use crate::command::export::options::FormatArguments;
+
+    #[test]
+    fn every_format_takes_as_many_steps_as_it_said() {
+        let capture = sized(100_000, Content::Mixed).expect("the sites are whole");
+        let decoder = Decoder::new(&capture);
+        let warps = decoder.warp_count() as u64;
+        for format in Format::value_variants() {
+            let options = FormatArguments::default().of(*format).expect("no option was given");
+            let progress = Progress::default();
+            let written = progress.watch(|| {
+                format.write(&decoder, &options, &mut std::io::sink(), &mut Diagnostics::default())
+            });
+            written.expect("a sink takes everything");
+            // An outline, and at least one pass; a table goes through twice, a timeline not quite.
+            let sixteenths = match format.to_string().as_str() {
+                "parquet" | "arrow" => 1 + 32,
+                "perfetto" | "chrome" => 1 + 4 + 16,
+                _ => 1 + 16,
+            };
+            let steps = sixteenths * warps / 16;
+            assert_eq!((progress.expected(), progress.done()), (steps, steps), "{format}");
+        }
+    }
+
+    #[test]
+    fn all_steps_of_a_table_are_known_once_its_outline_is() {
+        let capture = sized(100_000, Content::Regions).expect("the sites are whole");
+        let (decoder, progress) = (Decoder::new(&capture), Progress::default());
+        let trace = progress.watch(|| super::streamed(&decoder, 2));
+        let warps = trace.outline().warps.len() as u64;
+        assert_eq!((progress.expected(), progress.done()), (33 * warps / 16, warps / 16));
+    }
 
     #[test]
     fn a_name_asks_for_the_format_whose_ending_it_has() {

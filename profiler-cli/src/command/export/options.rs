@@ -7,7 +7,7 @@ use super::format::Format;
 use crate::exit::Error;
 
 /// What some formats can be told.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(super) struct FormatArguments {
     /// What stays together: `block` or `sm` in the tracks of a timeline [default: block]; any of
     /// them in folded stacks [default: kernel]

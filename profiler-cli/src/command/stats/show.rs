@@ -1,0 +1,133 @@
+//! Writes what `profiler stats` shows: tables for people, or one document for programs.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use profiler_trace::{LaunchTable, Stats, Trace};
+use serde_json::Value;
+
+use super::{Format, Show};
+use crate::diagnostic;
+
+/// The version of the JSON document that holds more than regions: it is raised when a member changes
+/// its meaning or goes. What it holds has versions of its own.
+const SCHEMA: u64 = 1;
+
+type Writer<'w> = dyn Write + Send + 'w;
+
+/// Writes what is asked for of the regions, whose statistics there are then, and of these launches.
+pub(super) fn write(
+    shown: &[Show],
+    format: Format,
+    (stats, trace): (Option<&Stats>, &Trace),
+    launches: &[usize],
+    writer: &mut Writer<'_>,
+) -> io::Result<()> {
+    let of = Launches { trace, launches };
+    match (format, stats) {
+        (Format::Json, Some(stats)) if shown.iter().all(|show| *show == Show::Regions) => {
+            stats.write_json_to(writer)
+        }
+        (Format::Json, _) => json(shown, stats, &of, writer),
+        (Format::Csv, _) => match shown.first() {
+            Some(Show::Balance) => of.csv(Trace::balance, writer),
+            Some(Show::Waits) => of.csv(Trace::waits, writer),
+            Some(Show::CriticalPath) => of.csv(Trace::critical_path, writer),
+            Some(Show::Regions) | None => stats.map_or(Ok(()), |stats| stats.write_csv_to(writer)),
+        },
+        (Format::Table, _) => {
+            for (index, show) in shown.iter().enumerate() {
+                if index > 0 {
+                    writeln!(writer)?;
+                }
+                match (show, stats) {
+                    (Show::Regions, Some(stats)) => write!(writer, "{stats}")?,
+                    (Show::Regions, None) => {}
+                    (Show::Balance, _) => of.tables(Trace::balance, writer)?,
+                    (Show::Waits, _) => of.tables(Trace::waits, writer)?,
+                    (Show::CriticalPath, _) => of.tables(Trace::critical_path, writer)?,
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Writes an object with a member for each thing that is shown, and the diagnostics of all commands.
+fn json(
+    shown: &[Show],
+    stats: Option<&Stats>,
+    of: &Launches<'_>,
+    writer: &mut Writer<'_>,
+) -> io::Result<()> {
+    let diagnostics = of.trace.diagnostics.list.iter();
+    let diagnostics: Value = diagnostics.map(diagnostic::members).collect();
+    write!(writer, "{{\"schema\":{SCHEMA},\n\"diagnostics\":{diagnostics}")?;
+    if let Some(stats) = stats {
+        writer.write_all(b",\n\"regions\":")?;
+        stats.write_json_to(&mut *writer)?;
+    }
+    // Whatever was named twice is there once.
+    if shown.contains(&Show::Balance) {
+        writer.write_all(b",\n\"balance\":")?;
+        of.json(Trace::balance, writer)?;
+    }
+    if shown.contains(&Show::Waits) {
+        writer.write_all(b",\n\"waits\":")?;
+        of.json(Trace::waits, writer)?;
+    }
+    if shown.contains(&Show::CriticalPath) {
+        writer.write_all(b",\n\"critical_path\":")?;
+        of.json(Trace::critical_path, writer)?;
+    }
+    writer.write_all(b"}\n")
+}
+
+/// Launches of a trace.
+struct Launches<'t> {
+    trace: &'t Trace,
+    launches: &'t [usize],
+}
+
+impl Launches<'_> {
+    /// What there is of each.
+    fn all<T>(&self, of: fn(&Trace, usize) -> Option<T>) -> Vec<T> {
+        self.launches.iter().filter_map(|&launch| of(self.trace, launch)).collect()
+    }
+
+    fn csv<T: LaunchTable>(
+        &self,
+        of: fn(&Trace, usize) -> Option<T>,
+        writer: &mut Writer<'_>,
+    ) -> io::Result<()> {
+        T::write_csv_to(&self.all(of), &self.trace.diagnostics, writer)
+    }
+
+    fn json<T: LaunchTable>(
+        &self,
+        of: fn(&Trace, usize) -> Option<T>,
+        writer: &mut Writer<'_>,
+    ) -> io::Result<()> {
+        T::write_json_to(&self.all(of), &self.trace.diagnostics, writer)
+    }
+
+    fn tables<T: fmt::Display>(
+        &self,
+        of: fn(&Trace, usize) -> Option<T>,
+        writer: &mut Writer<'_>,
+    ) -> io::Result<()> {
+        if self.launches.is_empty() {
+            writeln!(writer, "no kernel was recorded")?;
+        }
+        for (index, &launch) in self.launches.iter().enumerate() {
+            if index > 0 {
+                writeln!(writer)?;
+            }
+            match of(self.trace, launch) {
+                Some(table) => write!(writer, "{table}")?,
+                None => writeln!(writer, "launch {launch}: nothing was recorded")?,
+            }
+        }
+        Ok(())
+    }
+}

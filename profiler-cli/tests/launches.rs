@@ -1,0 +1,209 @@
+//! What `stats --show` says of launches, for programs: the same figures as JSON and as CSV.
+
+mod support;
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{Capture, Value as Attached};
+use profiler_wire::SiteKind;
+use serde_json::Value;
+use support::Folder;
+
+/// Two launches of two blocks on two SMs. In each a block works and signals, and the other waits for
+/// it; a third wait has no signal.
+fn waiting() -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let [work, wait_for] =
+        ["work", "wait, for \"work\""].map(|name| module.site(SiteKind::Region, name));
+    let (signal, wait) =
+        (module.site(SiteKind::Signal, "full"), module.site(SiteKind::Wait, "full"));
+    for (launch, block) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let entry = 1_000 + 20_000 * launch;
+        let ns = |ticks: u64| 64_000 + ticks / 2;
+        let mut warp = SyntheticWarp::new(kernel, entry, ns(entry));
+        warp.header.grid_id = 1 + launch;
+        warp.header.grid_dim = [2, 1, 1];
+        warp.header.block = [block, 0, 0];
+        warp.header.sm = block;
+        let at = entry + 100;
+        if block == 0 {
+            warp.range(work, None, at, at + 1_000);
+            warp.value(signal, at + 1_000, Attached::Unsigned(launch));
+        } else {
+            warp.range(wait_for, None, at, at + 1_100);
+            warp.value(wait, at + 1_100, Attached::Unsigned(launch));
+            warp.value(wait, at + 1_200, Attached::Unsigned(100 + launch));
+        }
+        warp.leave(at + 2_000, ns(at + 2_000));
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are whole")
+}
+
+fn folder() -> Folder {
+    let folder = Folder::with_captures();
+    folder.save("waiting.capture", &waiting());
+    folder
+}
+
+/// The rows of CSV as JSON would have them, each a list of texts.
+fn csv(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let fields = |line: &str| {
+        let (mut fields, mut is_quoted) = (vec![String::new()], false);
+        let mut characters = line.chars().peekable();
+        while let Some(character) = characters.next() {
+            let field = fields.last_mut().expect("there is always one");
+            match character {
+                '"' if is_quoted && characters.next_if_eq(&'"').is_some() => field.push('"'),
+                '"' => is_quoted = !is_quoted,
+                ',' if !is_quoted => fields.push(String::new()),
+                character => field.push(character),
+            }
+        }
+        fields
+    };
+    let mut lines = text.lines().map(fields);
+    (lines.next().expect("a line of names"), lines.collect())
+}
+
+/// Requires that the rows of JSON are those of CSV, and returns the member.
+#[track_caller]
+fn same_rows(folder: &Folder, capture: &str, show: &str) -> Value {
+    let words = format!("stats {capture} --launch 0-1 --show {show}");
+    let ran = folder.run(&format!("{words} --format json"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{show}");
+    let mut document = ran.json();
+    assert_eq!(document["schema"], 1);
+    let table = folder.run(&format!("{words} --format csv"));
+    assert_eq!(table.code, Some(0), "{}", table.stderr);
+    let (columns, lines) = csv(&table.text());
+    let member = document[show.replace('-', "_")].take();
+    let rows = member["rows"].as_array().expect("a list of rows");
+    assert!(!rows.is_empty() && rows.len() == lines.len(), "{member:#}");
+    for (row, line) in rows.iter().zip(lines) {
+        for (column, field) in columns.iter().zip(line) {
+            match &row[column] {
+                Value::Null => assert_eq!(field, ""),
+                Value::String(text) => assert_eq!(field, *text),
+                number => assert_eq!(field.parse().ok(), number.as_f64(), "{column}"),
+            }
+        }
+        assert_eq!(row.as_object().map(serde_json::Map::len), Some(columns.len()));
+    }
+    member
+}
+
+fn row<'r>(member: &'r Value, launch: u64, wanted: &[(&str, &str)]) -> &'r Value {
+    let is_wanted = |row: &&Value| {
+        row["launch"] == launch && wanted.iter().all(|(column, text)| row[column] == *text)
+    };
+    let mut rows = member["rows"].as_array().expect("rows").iter().filter(is_wanted);
+    let row = rows.next().expect("such a row");
+    assert!(rows.next().is_none(), "{wanted:?} is one row");
+    row
+}
+
+#[test]
+fn balance_has_rows_for_warps_blocks_sms_and_regions() {
+    let folder = folder();
+    let balance = same_rows(&folder, "gemm.capture", "balance");
+    // The figures are those of the table.
+    let kernel = row(&balance, 1, &[("kind", "kernel"), ("over", "warp")]);
+    assert_eq!((&kernel["count"], &kernel["mean_ns"]), (&8.into(), &4655.0.into()));
+    assert_eq!((&kernel["peak"], &kernel["alone_ns"]), (&4.into(), &40.0.into()));
+    assert_eq!(kernel["worst_diagnostic"], Value::Null);
+    let done = row(&balance, 1, &[("kind", "kernel_done"), ("over", "sm")]);
+    assert_eq!((&done["max_ns"], &done["peak"]), (&10700.0.into(), &Value::Null));
+    let load = row(&balance, 0, &[("kind", "region"), ("name", "load"), ("over", "sm")]);
+    assert_eq!((&load["count"], &load["max_ns"]), (&2.into(), &3840.0.into()));
+    let launch = &balance["launches"][1];
+    assert_eq!((&launch["launch"], &launch["span_ns"]), (&1.into(), &10700.0.into()));
+    assert_eq!(launch["last_blocks"][0]["block"], serde_json::json!([2, 0, 0]));
+}
+
+#[test]
+fn waits_have_rows_for_who_waits_for_whom() {
+    let folder = folder();
+    let waits = same_rows(&folder, "waiting.capture", "waits");
+    let names = [("name", "full"), ("waiter", "wait, for \"work\""), ("signaller", "work")];
+    for launch in 0..2 {
+        let row = row(&waits, launch, &names);
+        assert_eq!((&row["count"], &row["blocked"]), (&1.into(), &1.into()));
+        assert_eq!(row["from_other_blocks"], 1);
+        // It waits from the begin of its region to the signal, and goes on 100 cycles later.
+        assert_eq!(
+            (&row["blocked_p50_ns"], &row["hand_off_max_ns"]),
+            (&500.0.into(), &50.0.into())
+        );
+        let facts = &waits["launches"][launch as usize];
+        assert_eq!((&facts["launch"], &facts["without_signal"]), (&launch.into(), &1.into()));
+    }
+}
+
+#[test]
+fn a_critical_path_has_rows_for_all_of_its_time() {
+    let folder = folder();
+    for capture in ["gemm.capture", "waiting.capture"] {
+        let path = same_rows(&folder, capture, "critical-path");
+        for launch in path["launches"].as_array().expect("a list") {
+            let rows = path["rows"].as_array().expect("rows").iter();
+            let rows = rows.filter(|row| row["launch"] == launch["launch"]);
+            let sum =
+                |column: &str| rows.clone().filter_map(|row| row[column].as_f64()).sum::<f64>();
+            let span = launch["span_ns"].as_f64().expect("a number");
+            assert!((sum("time_ns") - span).abs() < 1e-6 && (sum("share") - 1.0).abs() < 1e-9);
+        }
+    }
+    let path = same_rows(&folder, "waiting.capture", "critical-path");
+    assert_eq!(path["launches"][0]["signals"], 1);
+    assert_eq!(row(&path, 0, &[("kind", "hand_off")])["time_ns"], 50.0);
+    assert_eq!(row(&path, 0, &[("kind", "region"), ("name", "work")])["time_ns"], 500.0);
+}
+
+#[test]
+fn one_document_has_all_that_is_shown_and_the_diagnostics_of_every_command() {
+    let folder = folder();
+    let all = "stats lossy.capture --show balance,regions,waits,critical-path,waits --format json";
+    let ran = folder.run(all);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let document = ran.json();
+    let mut members: Vec<&String> = document.as_object().expect("an object").keys().collect();
+    members.sort_unstable();
+    let wanted = ["balance", "critical_path", "diagnostics", "regions", "schema", "waits"];
+    assert_eq!(members, wanted);
+    let info = folder.run("info lossy.capture --format json").json();
+    assert_eq!(document["diagnostics"], info["diagnostics"]);
+    // Those of regions have a member more, and are the same otherwise.
+    let note = folder.run("stats waiting.capture --show waits --format json").json();
+    let regions = folder.run("stats waiting.capture --format json").json();
+    for document in [note, regions] {
+        let note = support::diagnostic(&document["diagnostics"], "wait-without-signal");
+        assert_eq!((&note["severity"], &note["count"]), (&"note".into(), &2.into()));
+    }
+    assert_eq!(document["regions"], folder.run("stats lossy.capture --format json").json());
+    let rows = document["balance"]["rows"].as_array().expect("rows").iter();
+    assert!(
+        rows.clone().count() > 0 && rows.clone().all(|row| row["worst_diagnostic"] == "warning")
+    );
+    // CSV has no place for them.
+    let table = folder.run("stats lossy.capture --show balance --format csv");
+    assert!(table.stderr.starts_with("warning: "), "{}", table.stderr);
+    // The ending of the output asks for a format as well.
+    folder.run("stats gemm.capture --show balance -o balance.csv");
+    let named = folder.run("stats gemm.capture --show balance --format csv");
+    assert!(folder.bytes("balance.csv") == named.stdout);
+}
+
+#[test]
+fn of_no_launch_there_are_no_rows() {
+    let folder = Folder::new();
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    module.slots = 4;
+    folder.save("empty.capture", &module.into_capture().expect("there are no sites"));
+    for show in ["balance", "waits", "critical-path"] {
+        let words = format!("stats empty.capture --show {show} --format");
+        let member = folder.run(&format!("{words} json")).json()[show.replace('-', "_")].take();
+        assert_eq!(member, serde_json::json!({ "launches": [], "rows": [] }));
+        assert_eq!(folder.run(&format!("{words} csv")).text().lines().count(), 1);
+    }
+}
