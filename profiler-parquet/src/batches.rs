@@ -17,8 +17,14 @@ use crate::error::{Dangling, WriteError};
 use crate::names::{Kind, Names, clock_key};
 use crate::nesting::{Nesting, PathKey, Paths, Within};
 
-/// How often the warps are gone through: for their paths, and for their rows.
-pub(crate) const PASSES: usize = 2;
+/// What it takes to go through a warp for its paths, in sixteenths of what its rows take.
+const FOR_PATHS: u64 = 2;
+
+/// Says how many steps both ways through so many warps are: for their paths, and for their rows.
+pub(crate) fn expect(warps: usize) {
+    Progress::weighing(FOR_PATHS, || Progress::expect(warps));
+    Progress::expect(warps);
+}
 
 /// Makes record batches of the rows of a trace.
 pub(crate) struct Batches<'a> {
@@ -113,7 +119,7 @@ impl<'a> Batches<'a> {
         let mut paths = Paths::default();
         let mut first_rows = Vec::with_capacity(trace.warps.len() + 1);
         let mut rows = 0;
-        each_warp(source, |index, warp| {
+        let survey = |index, warp: &Warp| {
             let launch = check(trace, index, warp)?;
             let kernel = Within { event: rows, path: paths.root(launch.kernel) };
             let mut nesting = Nesting::new(kernel);
@@ -127,7 +133,8 @@ impl<'a> Batches<'a> {
             first_rows.push(rows);
             rows = region_row(rows, warp.regions.len()) + warp.marks.len() as u64;
             Ok(())
-        })?;
+        };
+        Progress::weighing(FOR_PATHS, || each_warp(source, survey))?;
         first_rows.push(rows);
         let columns = columns::all();
         Ok(Self {

@@ -129,7 +129,7 @@ pub fn write_parquet(
     writer: impl Write + Send,
     options: &ParquetOptions,
 ) -> Result<Summary, WriteError> {
-    Progress::expect(batches::PASSES * trace.outline().warps.len());
+    batches::expect(trace.outline().warps.len());
     writer::parquet(trace, writer, options)
 }
 
@@ -146,7 +146,7 @@ pub fn write_arrow(
     writer: impl Write,
     options: &ArrowOptions,
 ) -> Result<Summary, WriteError> {
-    Progress::expect(batches::PASSES * trace.outline().warps.len());
+    batches::expect(trace.outline().warps.len());
     writer::arrow(trace, writer, options)
 }
 
@@ -186,8 +186,8 @@ fn decoded(
     write: impl FnOnce(&StreamedTrace<'_>) -> Result<Summary, WriteError>,
 ) -> Result<(Summary, Diagnostics), WriteError> {
     // Before the outline is decoded, so that all steps are known from the begin.
-    Progress::expect(batches::PASSES * decoder.warp_count());
-    let trace = decoder.streamed();
+    batches::expect(decoder.warp_count());
+    let trace = Progress::weighing(1, || decoder.streamed());
     let summary = write(&trace)?;
     Ok((summary, trace.into_outline().diagnostics))
 }

@@ -130,18 +130,18 @@ impl Format {
             Self::EventsJson => decoder.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
             Self::Parquet => {
-                let trace = streamed(decoder, TABLE_PASSES);
+                let trace = streamed(decoder, TABLE_SIXTEENTHS);
                 profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
                 trace.into_outline().diagnostics
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
-                let trace = streamed(decoder, TABLE_PASSES);
+                let trace = streamed(decoder, TABLE_SIXTEENTHS);
                 profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
                 trace.into_outline().diagnostics
             }
             Self::Flamegraph => {
-                let trace = streamed(decoder, 1);
+                let trace = streamed(decoder, OUTLINES);
                 // They may be why there is nothing to draw.
                 *diagnostics = trace.outline().diagnostics.clone();
                 profiler_report::write_flamegraph(&trace, writer, &Default::default())?;
@@ -152,17 +152,18 @@ impl Format {
     }
 }
 
-/// How often a table goes through all warps.
+/// What it takes to write the rows of a warp into a table, and before that its paths, in sixteenths of a
+/// step.
 #[cfg(feature = "parquet")]
-const TABLE_PASSES: usize = 2;
+const TABLE_SIXTEENTHS: usize = 16 + 2;
 /// How many outlines of a warp are decoded while it is written.
 const OUTLINES: usize = 16;
 
-/// Decodes all but the regions for what will go through all warps so often, and says how many steps
-/// both are, before the first.
-fn streamed<'d>(decoder: &'d Decoder<'_>, passes: usize) -> StreamedTrace<'d> {
+/// Decodes all but the regions for what will then take so many sixteenths of a step for each warp, and
+/// says how many steps both are, before the first.
+fn streamed<'d>(decoder: &'d Decoder<'_>, sixteenths: usize) -> StreamedTrace<'d> {
     Progress::weighing(16 / OUTLINES as u64, || {
-        Progress::plan((1 + passes * OUTLINES) * decoder.warp_count());
+        Progress::plan((1 + sixteenths) * decoder.warp_count());
         decoder.streamed()
     })
 }
@@ -195,9 +196,9 @@ mod tests {
                 format.write(&decoder, &options, &mut std::io::sink(), &mut Diagnostics::default())
             });
             written.expect("a sink takes everything");
-            // An outline, and at least one pass; a table goes through twice, a timeline not quite.
+            // An outline, and at least one pass; before that a table goes through for its paths, a timeline for its survey.
             let sixteenths = match format.to_string().as_str() {
-                "parquet" | "arrow" => 1 + 32,
+                "parquet" | "arrow" => 1 + 2 + 16,
                 "perfetto" | "chrome" => 1 + 4 + 16,
                 _ => 1 + 16,
             };
@@ -210,7 +211,7 @@ mod tests {
     fn all_steps_of_a_table_are_known_once_its_outline_is() {
         let capture = sized(100_000, Content::Regions).expect("the sites are whole");
         let (decoder, progress) = (Decoder::new(&capture), Progress::default());
-        let trace = progress.watch(|| super::streamed(&decoder, 2));
+        let trace = progress.watch(|| super::streamed(&decoder, 32));
         let warps = trace.outline().warps.len() as u64;
         assert_eq!((progress.expected(), progress.done()), (33 * warps / 16, warps / 16));
     }
