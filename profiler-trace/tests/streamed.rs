@@ -159,6 +159,7 @@ fn require_equal_warps(decoder: &Decoder<'_>, trace: &Trace) {
         Ok(())
     });
     assert_eq!((visited, warps.next()), (Ok(()), None));
+    assert_eq!(decoder.host(), &trace.host);
 }
 
 /// Requires the same of times without what recording cost, by several tables of costs.
