@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use profiler_bench_kernels::REGION_NAMES;
 use profiler_bench_kernels::format::{
     BEGIN, END, RING_RECORDS, SM_PROFILER_BYTES, SM_PROFILER_HEAD, TICK_BITS, is_long, unpack,
-    unpack_compact, unpack_escaping, unpack_short, unpack_tagged,
+    unpack_compact, unpack_escaping, unpack_short, unpack_tagged, unpack_tagged_upper,
 };
 use profiler_host::trace::{Region, Trace};
 
@@ -92,7 +92,7 @@ pub fn bytes_per_region(
 fn clock_bits(format: Format) -> u32 {
     match format {
         Format::Range16 | Format::TwoWords | Format::Ring16 | Format::RingTwoWords => TICK_BITS,
-        Format::GridCounter => TICK_BITS,
+        Format::GridCounter | Format::RingTagged(_) => TICK_BITS,
         Format::Range8
         | Format::Compact8
         | Format::Escaping(_)
@@ -135,7 +135,7 @@ fn regions_of_room(
     let (kept, total) = match format {
         // The ring has as many words, so half as many regions.
         Format::RingTwoWords => (count.min(ring / 2), ring / 2),
-        Format::Ring16 | Format::Ring8 => (count.min(ring), ring),
+        Format::Ring16 | Format::RingTagged(_) | Format::Ring8 => (count.min(ring), ring),
         _ => (count, u64::MAX),
     };
     let first = count - kept;
@@ -183,6 +183,10 @@ fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Fou
             let (end_kind, _, end) = unpack(word(room, 2 * index + 1)?);
             kinds(kind, end_kind)?;
             Found { number, start, end }
+        }
+        Format::RingTagged(_) => {
+            let (number, end) = unpack_tagged_upper(word(room, 2 * index + 1)?);
+            Found { number, start: word(room, 2 * index)?, end }
         }
         Format::TwoWords | Format::RingTwoWords => {
             let (kind, number, start) = unpack(word(room, 2 * index)?);
@@ -250,7 +254,9 @@ fn nothing_more(room: &[u8], format: Format, count: u64) -> Result<(), String> {
         return Err(format!("its counter says {counted} regions, not {count}"));
     }
     let end = match format {
-        Format::Ring16 | Format::Ring8 | Format::RingTwoWords => return Ok(()),
+        Format::Ring16 | Format::RingTagged(_) | Format::Ring8 | Format::RingTwoWords => {
+            return Ok(());
+        }
         Format::Slices => 8 + 32 * count,
         Format::Events40 => u64::from(SM_PROFILER_HEAD) + 40 * count,
         _ => count * u64::from(format.bytes_per_region()),

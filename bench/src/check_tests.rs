@@ -1,12 +1,13 @@
 use profiler_bench_kernels::format::{
     BEGIN, END, FITS_MAX, RING_RECORDS, pack, pack_compact, pack_escaping, pack_short, pack_tagged,
+    tagged_upper,
 };
 use profiler_device::{profile_region, profiled};
 use profiler_host::trace::Region;
 use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, launch};
 
 use super::{Expected, bytes_per_region, rooms, trace};
-use crate::schemes::{Escape, Format, Plan, Recorded, Recorders};
+use crate::schemes::{Escape, Format, Plan, Recorded, Recorders, RingMemory};
 
 const EXPECTED: Expected = Expected { warps: 2, blocks: 1, iterations: 32, recorded: 2 };
 const ROOM: usize = 8192;
@@ -48,6 +49,11 @@ fn write(room: &mut [u8], format: Format, region: u64, warp: u32) {
             let at = if format == Format::Ring16 { region % ring } else { region };
             put(room, 2 * at, pack(BEGIN, number, start));
             put(room, 2 * at + 1, pack(END, 0, end));
+        }
+        Format::RingTagged(_) => {
+            let upper = u64::from(tagged_upper(number, end));
+            put(room, 2 * (region % ring), start);
+            put(room, 2 * (region % ring) + 1, upper << 32 | end & 0xffff_ffff);
         }
         Format::TwoWords | Format::RingTwoWords => {
             let at = if format == Format::RingTwoWords { region % (ring / 2) } else { region };
@@ -152,7 +158,7 @@ fn what_is_wrong_with_one_word_or_two_is_found() {
     assert!(found.contains("lies behind the room"), "{found}");
 }
 
-const IN_ROOMS: [Format; 10] = [
+const IN_ROOMS: [Format; 11] = [
     Format::Range16,
     Format::Range8,
     Format::Compact8,
@@ -161,6 +167,7 @@ const IN_ROOMS: [Format; 10] = [
     Format::Slices,
     Format::Events40,
     Format::Ring16,
+    Format::RingTagged(RingMemory::Static),
     Format::Ring8,
     Format::RingTwoWords,
 ];

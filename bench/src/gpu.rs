@@ -70,6 +70,8 @@ pub struct Blocks {
     pub warps: u32,
     /// Blocks of the grid.
     pub count: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared_bytes: u32,
 }
 
 impl Blocks {
@@ -88,7 +90,7 @@ impl Blocks {
     /// The shape as sessions take it.
     #[must_use]
     pub fn shape(self) -> Shape {
-        Shape::new(self.count, self.threads(), 0)
+        Shape::new(self.count, self.threads(), self.shared_bytes)
     }
 }
 
@@ -189,7 +191,7 @@ impl Gpu {
                 blocks.threads(),
                 1,
                 1,
-                0,
+                blocks.shared_bytes,
                 self.stream.as_inner(),
                 arguments.as_mut_ptr(),
                 std::ptr::null_mut(),
@@ -240,14 +242,15 @@ pub fn registers(function: &Function<'_>) -> Result<u32, Error> {
     Ok(u32::try_from(registers).unwrap_or(0))
 }
 
-/// How many blocks of so many warps an SM holds at once.
+/// How many such blocks an SM holds at once.
 ///
 /// # Errors
 ///
 /// What the driver says.
-pub fn blocks_that_fit(function: &Function<'_>, warps: u32) -> Result<u32, Error> {
+pub fn blocks_that_fit(function: &Function<'_>, blocks: Blocks) -> Result<u32, Error> {
+    let (threads, shared_bytes) = (BlockSize::x(blocks.threads()), blocks.shared_bytes as usize);
     function
-        .max_active_blocks_per_multiprocessor(BlockSize::x(warps * WARP), 0)
+        .max_active_blocks_per_multiprocessor(threads, shared_bytes)
         .map_err(Error::cuda("asking how many blocks fit an SM"))
 }
 

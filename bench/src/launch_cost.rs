@@ -60,7 +60,7 @@ impl Grid {
             Self::OneBlock => 1,
             Self::OfEachSm(blocks) => gpu.sm_count * blocks,
         };
-        Blocks { warps: threads / WARP, count }
+        Blocks { warps: threads / WARP, count, shared_bytes: 0 }
     }
 }
 
@@ -165,7 +165,7 @@ pub fn measure(gpu: &Gpu) -> Result<Vec<LaunchPoint>, Error> {
         append(&mut points, kernel_times(gpu, blocks)?);
         points.push(round_trip(gpu, blocks)?);
     }
-    let blocks = Blocks { warps: 1, count: gpu.sm_count };
+    let blocks = Blocks { warps: 1, count: gpu.sm_count, shared_bytes: 0 };
     for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
         let of_series: Result<_, _> = Variant::ALL
             .into_iter()

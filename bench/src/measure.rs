@@ -98,9 +98,9 @@ pub fn memory(
 ) -> Result<Memory, Error> {
     let (mut warps, mut bytes, mut room) = (0, 0, 0);
     for configuration in configurations {
-        let blocks = blocks(gpu, configuration);
-        warps = warps.max(blocks.warps_of_grid());
         for scheme in schemes {
+            let blocks = blocks(gpu, scheme, configuration);
+            warps = warps.max(blocks.warps_of_grid());
             let rooms = rooms(scheme, blocks, ITERATIONS);
             bytes = bytes.max(rooms.bytes * rooms.count);
             room = room.max(rooms.bytes);
@@ -109,8 +109,12 @@ pub fn memory(
     Memory::new(warps, bytes, room)
 }
 
-fn blocks(gpu: &Gpu, configuration: &Configuration) -> Blocks {
-    Blocks { warps: configuration.warps, count: gpu.sm_count * configuration.blocks_per_sm }
+fn blocks(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Blocks {
+    Blocks {
+        warps: configuration.warps,
+        count: gpu.sm_count * configuration.blocks_per_sm,
+        shared_bytes: scheme.dynamic_shared_bytes(configuration.warps),
+    }
 }
 
 /// Whether an SM holds as many blocks of the scheme's kernel as the configuration has.
@@ -120,7 +124,8 @@ fn blocks(gpu: &Gpu, configuration: &Configuration) -> Blocks {
 /// What the driver says.
 pub fn fits(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Result<bool, Error> {
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
-    Ok(blocks_that_fit(&busiest, configuration.warps)? >= configuration.blocks_per_sm)
+    let blocks = blocks(gpu, scheme, configuration);
+    Ok(blocks_that_fit(&busiest, blocks)? >= configuration.blocks_per_sm)
 }
 
 /// Measures a scheme in a configuration. What goes wrong is in the point, never lost.
@@ -150,7 +155,7 @@ fn fill(
     configuration: &Configuration,
     point: &mut Point,
 ) -> Result<(), Error> {
-    let blocks = blocks(gpu, configuration);
+    let blocks = blocks(gpu, scheme, configuration);
     let busiest = gpu.kernel(scheme, configuration.body, REGIONS)?;
     point.registers = Some(registers(&busiest)?);
     let iterations = iterations(scheme, blocks);
@@ -361,7 +366,7 @@ mod tests {
     fn launches_over_the_bus_are_shorter() {
         let iterations = |all: &[Scheme], name: &str, warps| {
             let scheme = all.iter().find(|scheme| scheme.name == name).expect(name);
-            super::iterations(scheme, Blocks { warps, count: 128 })
+            super::iterations(scheme, Blocks { warps, count: 128, shared_bytes: 0 })
         };
         assert_eq!(iterations(SCHEMES, "default", 32), 1024);
         assert_eq!(iterations(SCHEMES, "floor", 32), 1024);

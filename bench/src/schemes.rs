@@ -4,7 +4,7 @@ mod combinations;
 
 pub use combinations::combinations;
 
-use profiler_bench_kernels::format::FITS_MAX;
+use profiler_bench_kernels::format::{FITS_MAX, RING_RECORDS};
 use profiler_host::{Keep, LaneRooms};
 
 use crate::Error;
@@ -71,10 +71,21 @@ pub enum Format {
     Events40,
     /// The last regions, 16 bytes each.
     Ring16,
+    /// The last regions, 16 bytes each, as the profiler's own record is.
+    RingTagged(RingMemory),
     /// The last regions, 8 bytes each.
     Ring8,
     /// The last begins and ends, 8 bytes each.
     RingTwoWords,
+}
+
+/// Which shared memory a ring lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingMemory {
+    /// An array of the module's.
+    Static,
+    /// What the launch asks for.
+    Dynamic,
 }
 
 /// Which regions take two words, of a form that writes one where it can.
@@ -109,9 +120,21 @@ impl Format {
             | Self::GridCounter
             | Self::Escaping(_)
             | Self::Ring16
+            | Self::RingTagged(_)
             | Self::RingTwoWords => 16,
             Self::Slices => 32,
             Self::Events40 => 40,
+        }
+    }
+}
+
+impl Scheme {
+    /// Bytes of dynamic shared memory that a block of so many warps takes.
+    #[must_use]
+    pub fn dynamic_shared_bytes(&self, warps: u32) -> u32 {
+        match self.writes {
+            Writes::Rooms(Format::RingTagged(RingMemory::Dynamic)) => warps * 16 * RING_RECORDS,
+            _ => 0,
         }
     }
 }
@@ -294,6 +317,12 @@ pub const SCHEMES: &[Scheme] = &[
     rooms("global-two-8B-branched", "global-two-8b-branched", Format::TwoWords),
     rooms("shared-ring-16B-all-lanes", "shared-ring-16b-all-lanes", Format::Ring16),
     rooms("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
+    rooms("shared-ring-16B-apart", "shared-ring-16b-apart", Format::RingTagged(RingMemory::Static)),
+    rooms(
+        "shared-ring-16B-apart-dynamic",
+        "shared-ring-16b-apart-dynamic",
+        Format::RingTagged(RingMemory::Dynamic),
+    ),
     rooms("shared-ring-8B-all-lanes", "shared-ring-8b-all-lanes", Format::Ring8),
     rooms("shared-ring-two-8B-all-lanes", "shared-ring-two-8b-all-lanes", Format::RingTwoWords),
     hopper("shared-ring-16B-bulk-flush", "shared-ring-16b-bulk-flush", Format::Ring16),

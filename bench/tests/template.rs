@@ -60,7 +60,13 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
-    for kernel in ["default", "global-8b-escape", "global-8b-escape-every-second"] {
+    for kernel in [
+        "default",
+        "global-8b-escape",
+        "global-8b-escape-every-second",
+        "shared-ring-16b-apart",
+        "shared-ring-16b-apart-dynamic",
+    ] {
         let found = Arc::clone(&found);
         let trial = Trial::test(format!("registers_of_{}", kernel.replace('-', "_")), move || {
             registers_are_apart(found.as_ref().as_ref().map_err(String::clone)?, kernel)
@@ -87,14 +93,15 @@ fn registers_are_apart(text: &str, scheme: &str) -> Result<(), Failed> {
         let written = registers(stamp, 2);
         for before in &lines[index.saturating_sub(STORE_READS)..index] {
             let [store, address, data] = before[..] else { continue };
-            let words = match store {
-                "STG.E.64" => 2,
-                "STG.E.128" => 4,
+            let (address_words, words) = match store {
+                "STG.E.64" => (2, 2),
+                "STG.E.128" => (2, 4),
+                "STS.128" => (1, 4),
                 _ => continue,
             };
             // `desc[UR6][R12.64+0x8]`
             let address = address.rsplit('[').next().unwrap_or_default();
-            let read = [registers(address, 2), registers(data, words)].concat();
+            let read = [registers(address, address_words), registers(data, words)].concat();
             if read.iter().any(|register| written.contains(register)) {
                 return Err(format!("{name}: {line:?} waits for {before:?}").into());
             }

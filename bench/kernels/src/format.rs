@@ -121,3 +121,19 @@ pub const fn unpack_tagged(word: u64) -> (u32, u32, bool, u32) {
     let tag = word as u32;
     (tag >> 12, tag >> 2 & 0x3ff, tag & 1 == 1, (word >> 32) as u32)
 }
+
+/// The upper half of the second word of a record as the profiler's own is: 24 bits of a region's number, and
+/// the lowest 8 of the upper half of the clock at the end, whose lower half is that of the word. The first
+/// word is the clock at the begin.
+#[must_use]
+#[inline(always)]
+pub const fn tagged_upper(region: u32, end: u64) -> u32 {
+    ((end >> 32) << 24) as u32 + region
+}
+
+/// Region and end of such a record's second word.
+#[must_use]
+pub const fn unpack_tagged_upper(word: u64) -> (u32, u64) {
+    let upper = word >> 32;
+    (upper as u32 & 0xff_ffff, (upper >> 24) << 32 | word & 0xffff_ffff)
+}

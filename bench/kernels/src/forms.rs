@@ -10,7 +10,7 @@ use crate::format::{self, RING_RECORDS};
 use crate::instructions::{
     Global8All, Global8Leader, Global16All, Global16L2, Global16Leader, Global16NoAllocate,
     Global16Streaming, Global16Through, Shared8All, Shared16All, Shared16Leader, Store, clock64,
-    lane, load_shared, thread,
+    lane, load_shared, thread, threads,
 };
 use crate::template::{Left, Scheme, kernels, warp_of_grid};
 use crate::{REGIONS, WARP};
@@ -153,9 +153,14 @@ impl Cursor for Bounded {
 const RING_BYTES: u32 = RING_RECORDS * 16 * 32;
 
 core::arch::global_asm!(
-    ".shared .align 16 .b8 profiler_bench_rings[{bytes}];",
+    ".shared .align 1024 .b8 profiler_bench_rings[{bytes}];",
+    ".extern .shared .align 1024 .b8 profiler_bench_dynamic[];",
     bytes = const RING_BYTES,
 );
+
+/// Bytes of a warp's ring, which begins at a multiple of them.
+const WARP_RING_BYTES: u32 = RING_RECORDS * 16;
+const _: () = assert!(WARP_RING_BYTES == 1024, "as the arrays are aligned");
 
 /// A ring in shared memory of [`RING_RECORDS`] records, which the room gets a copy of at the end.
 pub(crate) struct Ring {
@@ -163,6 +168,40 @@ pub(crate) struct Ring {
     /// Where the ring begins in shared memory.
     pub(crate) base: u32,
     offset: u32,
+}
+
+impl Ring {
+    /// In shared memory that the launch asked for: 1 KiB a warp at its end, behind the kernel's own, whose
+    /// size is a multiple of that.
+    #[inline(always)]
+    pub(crate) fn in_dynamic_memory(room: Room) -> Self {
+        let end: u32;
+        // SAFETY: adds a special register, which does not change while a kernel runs, to an address.
+        unsafe {
+            core::arch::asm!(
+                "mov.u32 {end}, %dynamic_smem_size;",
+                "{{ .reg .b32 %r_begin; mov.u32 %r_begin, profiler_bench_dynamic;",
+                "add.u32 {end}, {end}, %r_begin; }}",
+                end = out(reg32) end,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        Self::among(room, end - threads() / WARP * WARP_RING_BYTES)
+    }
+
+    /// The calling warp's among those of its block, which begin here.
+    #[inline(always)]
+    fn among(room: Room, rings: u32) -> Self {
+        let base = rings + thread() / WARP * WARP_RING_BYTES;
+        // So that all of the ring may be read at the end, whatever was recorded.
+        let mut index = lane();
+        while index < RING_RECORDS {
+            // SAFETY: this lane's records of the warp's own ring.
+            unsafe { Shared16All::store(true, u64::from(base + 16 * index), [0; 2]) };
+            index += WARP;
+        }
+        Self { room, base, offset: 0 }
+    }
 }
 
 impl Cursor for Ring {
@@ -177,15 +216,7 @@ impl Cursor for Ring {
                 options(pure, nomem, nostack, preserves_flags),
             );
         }
-        let base = rings + thread() / WARP * (RING_RECORDS * 16);
-        // So that all of the ring may be read at the end, whatever was recorded.
-        let mut index = lane();
-        while index < RING_RECORDS {
-            // SAFETY: this lane's records of the warp's own ring.
-            unsafe { Shared16All::store(true, u64::from(base + 16 * index), [0; 2]) };
-            index += WARP;
-        }
-        Self { room, base, offset: 0 }
+        Self::among(room, rings)
     }
 
     #[inline(always)]

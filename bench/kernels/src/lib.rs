@@ -1,8 +1,9 @@
 //! Kernels that measure what one recorded region costs.
 //!
 //! All are one template (`template`), made anew for each *scheme*: the profiler's own macros
-//! (`ours`), other forms of a record (`forms`, `escape` for one of two sizes, and `hopper` for those that
-//! sm_90 brought), and the way that other profilers record (`peers`).
+//! (`ours`), other forms of a record (`forms`, `escape` for one of two sizes, `ring` for a ring in shared
+//! memory as good as the profiler's own in global memory, and `hopper` for those that sm_90 brought), and the
+//! way that other profilers record (`peers`).
 //! `launch` has kernels for what entering and leaving a profiled kernel costs.
 //!
 //! They are about machine code, so there are no CPU twins: on the host this crate is what the
@@ -50,6 +51,11 @@ mod ours;
     not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
 ))]
 mod peers;
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
+))]
+mod ring;
 #[cfg(target_arch = "nvptx64")]
 #[cfg_attr(
     any(feature = "host-buffer", feature = "combinations"),
