@@ -10,8 +10,8 @@ use crate::{Error, cargo, other_builds, root, target, tools};
 /// The package whose examples are bundled.
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
-const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-const GPU_TESTS: [&str; 17] = [
+pub(crate) const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
+pub(crate) const GPU_TESTS: [&str; 17] = [
     "cases",
     "end_to_end",
     "barriers",

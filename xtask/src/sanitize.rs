@@ -35,36 +35,21 @@ const SANITIZERS: [Sanitizer; 2] = [
 const PACKAGES: [&str; 4] =
     ["profiler-emulator", "profiler-kernel", "profiler-cuda-driver", "profiler-host"];
 
-/// What has `unsafe` and needs a GPU: cargo's arguments, and the programs that they build. They are built one
-/// after the other, as a test and an example may have one name.
-const ON_GPU: [(&[&str], &[&str]); 3] = [
-    (
-        &[
-            "test",
-            "--no-run",
-            "--package",
-            "profiler-host",
-            "--test",
-            "gpu",
-            "--test",
-            "gpu_failure",
-        ],
-        &["gpu", "gpu_failure"],
-    ),
-    (&["build", "--package", bundle::PACKAGE, "--examples"], &[]),
-    (
-        &[
-            "build",
-            "--package",
-            "profiler-truth",
-            "--package",
-            "profiler-agreement",
-            "--package",
-            "profiler-bench",
-            "--bins",
-        ],
-        &["truth", "agreement", "record-cost"],
-    ),
+/// Programs that need a GPU and have `unsafe`, beside the examples and the tests that need one.
+const GPU_PROGRAMS: [(&str, &str); 3] = [
+    ("profiler-truth", "truth"),
+    ("profiler-agreement", "agreement"),
+    ("profiler-bench", "record-cost"),
+];
+
+/// How what needs a GPU is built. With some optimisation, as code without it is several times larger and
+/// is to be carried to another machine; and this crate's kernel with more: a guard on the stack for each of
+/// its thousand regions is more than the compiler has memory for with AddressSanitizer.
+const GPU_PROFILE: [&str; 4] = [
+    "--config=profile.dev.opt-level=1",
+    "--config=profile.dev.debug=false",
+    "--config=profile.dev.strip=true",
+    "--config=profile.dev.package.test-kernels-thousand.opt-level=3",
 ];
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -105,23 +90,32 @@ pub(crate) fn gpu_bundle() -> Result<(), Error> {
         let runtime = compiler.runtime(sanitizer.library)?;
         let programs = folder.join(sanitizer.name);
         std::fs::create_dir_all(&programs)?;
-        for (arguments, names) in ON_GPU {
+        let built = |arguments: &[&str]| {
             let messages = compiler
                 .cargo(&sanitizer, &runtime, arguments)
+                .args(GPU_PROFILE)
                 .args(["--message-format", "json-render-diagnostics"])
                 .envs(tools.variables())
                 .output()?;
-            let built = Built::read(&messages)?;
-            let names = match names {
-                [] => bundle::examples()?,
-                _ => names.iter().map(|&name| name.to_owned()).collect(),
-            };
-            for name in names {
-                let program = programs.join(&name);
-                std::fs::copy(built.binary(&name)?, &program)?;
-                // Debug information is most of them, and they are to be carried to another machine.
-                Run::new("strip").arg(&program).run()?;
-            }
+            Built::read(&messages)
+        };
+        // One after the other, as a test and an example may have one name.
+        let mut tests = vec!["test", "--no-run"];
+        tests.extend(bundle::TEST_PACKAGES.iter().flat_map(|package| ["--package", package]));
+        tests.extend(bundle::GPU_TESTS.iter().flat_map(|test| ["--test", test]));
+        let tests = built(&tests)?;
+        for name in bundle::GPU_TESTS {
+            std::fs::copy(tests.binary(name)?, programs.join(format!("test.{name}")))?;
+        }
+        let examples = built(&["build", "--package", bundle::PACKAGE, "--examples"])?;
+        for name in bundle::examples()? {
+            std::fs::copy(examples.binary(&name)?, programs.join(name))?;
+        }
+        let mut others = vec!["build", "--bins"];
+        others.extend(GPU_PROGRAMS.iter().flat_map(|(package, _)| ["--package", package]));
+        let others = built(&others)?;
+        for (_, name) in GPU_PROGRAMS {
+            std::fs::copy(others.binary(name)?, programs.join(name))?;
         }
     }
     std::fs::write(folder.join("run.sh"), include_str!("sanitize.sh"))?;

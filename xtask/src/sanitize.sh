@@ -3,8 +3,8 @@
 #
 #   run.sh OUT_DIR [address|thread]
 #
-# The tests of profiler-host, every example, random programs beside the emulator, some of the tests of
-# truth, and the bench: at small sizes, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a
+# Every test that needs a GPU, every example, random programs beside the emulator, some of the tests of truth,
+# and the bench: at small sizes, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a
 # log of each. LIMIT is the time that one of them may take (default 150s). The exit status is 1 if any
 # failed, be it by what a sanitizer found.
 set -u
@@ -54,12 +54,12 @@ run() {
 
 for sanitizer in "$@"; do
     mkdir -p "$out/$sanitizer"
-    run "$sanitizer" gpu --ignored --test-threads=1
-    run "$sanitizer" gpu_failure --ignored --test-threads=1
     for program in "$bundle/$sanitizer"/*; do
         name=$(basename "$program")
         case $name in
-        gpu | gpu_failure) ;;
+        # Each case in a process of its own, several at once.
+        test.abuse) LIMIT=${ABUSE_LIMIT:-300s} run "$sanitizer" "$name" record "$out/$sanitizer/abuse" ;;
+        test.*) run "$sanitizer" "$name" --ignored --test-threads=1 ;;
         agreement) run "$sanitizer" agreement --backend gpu --seconds 20 ;;
         truth)
             for test in mapping latency density idle; do
