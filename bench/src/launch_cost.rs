@@ -20,6 +20,8 @@ use crate::statistics::{median, spread};
 /// How often a kernel's time is taken, in each of so many rounds through the variants.
 const TIMED: usize = 20;
 const ROUNDS: usize = 15;
+/// The same of a quick measurement.
+const QUICK_ROUNDS: usize = 2;
 /// Launches in which an atomic is waited for.
 const ROUND_TRIPS: usize = 21;
 /// Bytes of a counter, and how many there are: for each scheduler of each SM.
@@ -153,16 +155,17 @@ pub struct LaunchPoint {
     pub round_trip_cycles_longest: Option<f64>,
 }
 
-/// Takes all times of launches.
+/// Takes all times of launches; where it is to be `quick`, fewer of each.
 ///
 /// # Errors
 ///
 /// What the driver or a session says; warps that are missing in a session.
-pub fn measure(gpu: &Gpu) -> Result<Vec<LaunchPoint>, Error> {
+pub fn measure(gpu: &Gpu, quick: bool) -> Result<Vec<LaunchPoint>, Error> {
+    let rounds = if quick { QUICK_ROUNDS } else { ROUNDS };
     let mut points = Vec::new();
     for (grid, threads) in SHAPES {
         let blocks = grid.of(gpu, threads);
-        append(&mut points, kernel_times(gpu, blocks)?);
+        append(&mut points, kernel_times(gpu, blocks, rounds)?);
         points.push(round_trip(gpu, blocks)?);
     }
     let blocks = Blocks { warps: 1, count: gpu.sm_count, shared_bytes: 0 };
@@ -276,9 +279,9 @@ fn point(measurement: &str, variant: Variant, blocks: Blocks) -> LaunchPoint {
 
 /// The times of all variants. They take turns, as the clock changes in the course of time; each attaches a
 /// session of its own in its turn, since a module has one at a time.
-fn kernel_times(gpu: &Gpu, blocks: Blocks) -> Result<Vec<LaunchPoint>, Error> {
+fn kernel_times(gpu: &Gpu, blocks: Blocks, rounds: usize) -> Result<Vec<LaunchPoint>, Error> {
     let mut all = Variant::ALL.map(|variant| (variant, Vec::new()));
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         for (variant, times) in &mut all {
             take_times(gpu, *variant, blocks, times)?;
         }

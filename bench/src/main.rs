@@ -22,7 +22,7 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     schemes: Vec<String>,
 
-    /// Measure fewer launches: bodies of 8, 1, 8 and 32 warps, one block an SM
+    /// Measure less: bodies of 8, 1, 8 and 32 warps, one block an SM, and fewer launches
     #[arg(long)]
     quick: bool,
 
@@ -110,7 +110,7 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
     drop(memory);
     let header = Header::new("launch", &gpu.name, gpu.sm_count, gpu.clock_mhz);
     let mut lines = JsonLines::create(arguments.out.join("launch.jsonl"), &header)?;
-    match launch_cost::measure(&gpu) {
+    match launch_cost::measure(&gpu, arguments.quick) {
         Ok(points) => {
             for point in points {
                 println!("{}", launch_cost::row(&point));
