@@ -47,8 +47,8 @@ Commands:
   supply-chain  Licences, duplicate versions and sources of all dependencies, advisories, every set
               of features, the oldest compiler and dependencies, what packages hold; installs
               cargo-deny and cargo-hack in target/tools
-  gpu-bundle  Collect the examples with their PTX in target/gpu-bundle, for a machine with an
-              NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
+  gpu-bundle  Collect the examples and the tests that need a GPU in target/gpu-bundle, for a machine
+              with an NVIDIA GPU and without Rust: `run.sh OUT_DIR` there runs them
   gpu-truth   Collect in target/gpu-truth the program that compares recorded times with true ones:
               `run.sh OUT_DIR` on a machine with an NVIDIA GPU runs it
   gpu-bench   Collect in target/gpu-bench the programs that measure what one recorded region costs,
