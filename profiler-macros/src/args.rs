@@ -309,9 +309,9 @@ fn parse_buffer(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<B
         "shared" => {
             errors.on(
                 &word,
-                "there is no `buffer = shared`: a ring in shared memory was measured to be no cheaper \
-                 than global memory, and it would take shared memory from the kernel; expected \
-                 `global`, the default, or `host`",
+                "there is no `buffer = shared`: a ring in shared memory was measured to win nothing over \
+                 global memory once it is copied out, and it would take shared memory from the kernel; \
+                 expected `global`, the default, or `host`",
             );
             None
         }
