@@ -17,6 +17,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("waits_follow_their_signals", waits),
     ("own_times_add_up", own_time),
     ("metadata_is_found_by_sql", metadata),
+    ("many_captures_are_read_at_once", many_captures),
     ("every_query_of_the_page_is_run", every_query_is_run),
 ];
 
@@ -211,5 +212,76 @@ fn metadata(reader: &Reader) -> Result<(), Failed> {
         .expect("the key is there");
     assert!(trace.lost() > 0);
     assert_eq!(text(&found, lost, "value"), trace.lost().to_string());
+    Ok(())
+}
+
+/// What the page says to write in place of the file where there are many captures.
+const MANY: &str = "read_parquet('captures/*.parquet', filename = true)";
+
+/// Which capture a row is of, by the name of its file.
+fn capture_of(table: &Table, row: usize) -> usize {
+    let file = text(table, row, "filename");
+    let number = file.strip_prefix("captures/").and_then(|file| file.strip_suffix(".parquet"));
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{file} is no capture"))
+}
+
+fn many_captures(reader: &Reader) -> Result<(), Failed> {
+    assert!(PAGE.contains(&format!("write `{MANY}` instead of the file, and group and join by")));
+    let mut shorter = zoo::trace();
+    shorter.warps.last_mut().expect("the zoo has warps").regions.clear();
+    // Of the same kernels and sites, so that only the files tell two of them apart.
+    let traces = [zoo::trace(), many_regions(3000), shorter];
+    let count = |trace: &Trace| -> usize {
+        trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len()).sum()
+    };
+    assert_ne!(count(&traces[0]), count(&traces[2]));
+    let all = "SELECT count(*) AS rows FROM 'captures/*.parquet'";
+    let found = reader.query_all(&traces, all)?;
+    assert_eq!(*found.get(0, "rows"), traces.iter().map(count).sum::<usize>());
+    let each = format!("SELECT filename, count(*) AS rows FROM {MANY} GROUP BY filename");
+    let found = reader.query_all(&traces, &each)?;
+    assert_eq!(found.rows.len(), traces.len());
+    for row in 0..found.rows.len() {
+        assert_eq!(*found.get(row, "rows"), count(&traces[capture_of(&found, row)]));
+    }
+    // The page's own queries, so changed, say of each file what they say of it alone.
+    let each = query("regions")
+        .replace("'trace.parquet'", MANY)
+        .replace("SELECT ", "SELECT filename, ")
+        .replace("GROUP BY ", "GROUP BY filename, ");
+    same_as_alone(reader, &traces, query("regions"), &each)?;
+    let each = query("waits")
+        .replace("'trace.parquet'", MANY)
+        .replace("SELECT ", "SELECT waits.filename, ")
+        .replace("signals.event", "signals.event AND waits.filename = signals.filename")
+        .replace("GROUP BY ", "GROUP BY waits.filename, ");
+    same_as_alone(reader, &traces, query("waits"), &each)
+}
+
+/// What a query says of files one by one is, but for the file's name, what another says of all.
+fn same_as_alone(reader: &Reader, traces: &[Trace], one: &str, all: &str) -> Result<(), Failed> {
+    let all = reader.query_all(traces, all)?;
+    let mut of_files = vec![Vec::new(); traces.len()];
+    for row in 0..all.rows.len() {
+        of_files[capture_of(&all, row)].push(all.rows[row][1..].to_vec());
+    }
+    // Rows of which the times are the same may come in any order.
+    let key = |row: &Vec<Json>| {
+        let cells = row.iter().filter(|cell| !cell.is_object());
+        cells.map(Json::to_string).collect::<Vec<_>>()
+    };
+    for (trace, mut found) in traces.iter().zip(of_files) {
+        let mut alone = reader.query(trace, one)?;
+        assert_eq!(all.columns[1..], alone.columns);
+        assert_eq!(found.len(), alone.rows.len());
+        found.sort_by_key(key);
+        alone.rows.sort_by_key(key);
+        for (found, wanted) in found.iter().flatten().zip(alone.rows.iter().flatten()) {
+            match wanted.is_object() {
+                true => assert_ns(found, number(wanted)),
+                false => assert_eq!(found, wanted),
+            }
+        }
+    }
     Ok(())
 }

@@ -78,6 +78,18 @@ impl Reader {
         self.ask("query", &folder.0, statement)
     }
 
+    /// What DuckDB answers where the traces are files of the folder `captures`: `0.parquet` and so on.
+    pub(crate) fn query_all(&self, traces: &[Trace], statement: &str) -> Result<Table, Failed> {
+        let folder = Folder::new()?;
+        let captures = folder.0.join("captures");
+        std::fs::create_dir(&captures)?;
+        for (number, trace) in traces.iter().enumerate() {
+            let file = std::fs::File::create(captures.join(format!("{number}.parquet")))?;
+            write_parquet(trace, file, &ParquetOptions::default())?;
+        }
+        self.ask("query", &folder.0, statement)
+    }
+
     fn ask(&self, reader: &str, path: &Path, input: &str) -> Result<Table, Failed> {
         let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tables/read.py");
         let mut child = Command::new(&self.python)

@@ -3,7 +3,9 @@
 use libtest_mimic::Failed;
 use profiler_trace::{ExportOptions, Value};
 use profiler_wire::SiteKind;
+use profiler_wire::header::Clock;
 
+use crate::numbers::{agrees_to_the_nanosecond, whole_nanoseconds};
 use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
 use crate::{Context, Format, Test};
 
@@ -12,6 +14,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("chrome::crossing_regions_have_rows", crossing_regions_have_rows),
     ("chrome::arrows", arrows),
     ("chrome::is_json_with_other_data", is_json_with_other_data),
+    ("chrome::a_million_slices_load", a_million_slices_load),
 ];
 
 fn times_names_and_arguments(context: &Context) -> Result<(), Failed> {
@@ -110,4 +113,18 @@ fn is_json_with_other_data(context: &Context) -> Result<(), Failed> {
     let events = json["traceEvents"].as_array().expect("a list of events");
     assert!(events.iter().any(|event| event["name"] == "LOST 5 records" && event["ph"] == "i"));
     Ok(())
+}
+
+/// None is left out, and together they are no nanosecond longer or shorter than in the statistics.
+fn a_million_slices_load(context: &Context) -> Result<(), Failed> {
+    let by_name = "SELECT s.name, count(*), sum(s.dur), min(s.dur), max(s.dur) FROM slice s \
+        JOIN thread_track ON thread_track.id = s.track_id JOIN thread t USING (utid) \
+        WHERE t.name != 'about this trace' GROUP BY s.name";
+    let trace = whole_nanoseconds(Clock::GlobalTimer, 1_000_000)?;
+    let slices: usize = trace.warps.iter().map(|warp| 1 + warp.regions.len()).sum();
+    assert!(slices > 1_000_000, "{slices} slices");
+    let options = ExportOptions::default();
+    let answers = context.ask(&trace, &options, Format::Chrome, &[by_name])?;
+    assert_eq!(answers[0].integers(1).iter().sum::<i64>(), slices as i64);
+    agrees_to_the_nanosecond(&trace, &answers[0])
 }

@@ -19,6 +19,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("perfetto::tracks_by_sm", tracks_by_sm),
     ("perfetto::user_tracks_keep_warps_apart", user_tracks_keep_warps_apart),
     ("perfetto::lanes_have_tracks", lanes_have_tracks),
+    ("perfetto::facts_of_a_warp_are_on_its_track", facts_of_a_warp_are_on_its_track),
     ("perfetto::values_and_raw_times", values_and_raw_times),
     ("perfetto::weird_names", weird_names),
     ("perfetto::many_slices_are_small", many_slices_are_small),
@@ -394,6 +395,35 @@ fn lanes_have_tracks(context: &Context) -> Result<(), Failed> {
         ["lane 2|load|202|0", "lane 2|mma|300|1", "lane 10|load|210|0", "lane 10|mma|300|1"]
     );
     assert_eq!(answers[1].len(), 7);
+    Ok(())
+}
+
+fn facts_of_a_warp_are_on_its_track(context: &Context) -> Result<(), Failed> {
+    let (mut trace, [_, load, math], first) = one_warp();
+    for start in [200.0, 300.0] {
+        region(&mut trace, first, load, 0, start, start + 50.0);
+    }
+    region(&mut trace, first, math, 0, 250.0, 400.0);
+    last(&mut trace, first).lane = 9;
+    let second = warp(&mut trace, [3, 0, 0], 1, 100.0, 1100.0);
+    region(&mut trace, second, load, 0, 200.0, 300.0);
+    trace.warps[second].cluster_rank = Some(2);
+    trace.warps[second].strategy = Strategy::Block;
+    trace.warps[second].lost = 5;
+    // Of tracks that group others there is none.
+    let sql = "SELECT t.name, a.string_value FROM track t \
+        JOIN args a ON a.arg_set_id = t.source_arg_set_id \
+        WHERE a.key = 'description' AND t.name != 'about this trace' ORDER BY a.string_value";
+    let answers = ask(context, &trace, &[sql])?;
+    assert_eq!(
+        answers[0],
+        [
+            "block 0, warp 0 · SM 0|block 0, warp 0, SM 0, recorded by warp, 3 records",
+            "block 3, warp 1 · SM 3 · lost 5|block 3, warp 1, SM 3, rank 2 in its cluster, \
+             recorded by block, 1 record, 5 LOST",
+            "lane 9|lane 9 of block 0, warp 0, SM 0, recorded by warp, 3 records",
+        ]
+    );
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! proton-viewer, and Hatchet below it.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 
 use libtest_mimic::Failed;
@@ -9,11 +10,13 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
 use crate::Test;
-use crate::support::{gpu, launch, region, site, warp};
+use crate::support::{gpu, launch, region, site, time, warp};
 use crate::tools;
 use crate::zoo::{COMPUTE, KERNEL, STORE, zoo};
 
 const NEEDS: &[Tool] = &[Tool::ProtonViewer];
+/// The package llnl-hatchet, which proton-viewer needs too.
+const HATCHET: Tool = Tool::Python(&["hatchet"]);
 
 pub(crate) const TESTS: &[Test] = &[
     Test { name: "proton::figures_are_those_of_the_statistics", needs: NEEDS, run: figures },
@@ -21,6 +24,7 @@ pub(crate) const TESTS: &[Test] = &[
     Test { name: "proton::lists_metrics", needs: NEEDS, run: lists_metrics },
     Test { name: "proton::without_cycles", needs: NEEDS, run: without_cycles },
     Test { name: "proton::an_empty_trace", needs: NEEDS, run: an_empty_trace },
+    Test { name: "proton::hatchet_adds_up", needs: &[HATCHET], run: hatchet_adds_up },
 ];
 
 fn view(trace: &Trace, file: &str, arguments: &[&str]) -> Result<String, Failed> {
@@ -132,5 +136,49 @@ fn an_empty_trace() -> Result<(), Failed> {
     trace.device.emulated = true;
     let tree = view(&trace, "empty.hatchet", &["-m", "cycles"])?;
     assert_eq!(shown(&tree, "ROOT"), [0.0]);
+    Ok(())
+}
+
+/// All frames in sum, as Hatchet itself reads them, are the kernels: no time is in two frames, also
+/// where regions cross, and none is left out.
+fn hatchet_adds_up() -> Result<(), Failed> {
+    // The second of the two that the file holds is the device, which is no frame: it is taken out of
+    // proton's own files, too.
+    const PROGRAM: &str = "import hatchet, json, sys\n\
+        frames, device = json.load(open(sys.argv[1], encoding='utf-8'))\n\
+        graph = hatchet.GraphFrame.from_literal([frames])\n\
+        print(json.dumps({name: float(graph.dataframe[name].sum()) for name in graph.exc_metrics}))";
+    let (mut trace, _) = zoo();
+    // The statistics do not count the kernel of a warp that never left.
+    trace.warps[7].exit = Some(time(72_104.25));
+    let mut bytes = Vec::new();
+    trace.write_hatchet_to(&mut bytes)?;
+    let path = tools::file("adds-up.hatchet", &bytes)?;
+    let mut command = Command::new(HATCHET.find()?);
+    let sums = tools::output(command.args(["-c", PROGRAM]).arg(&path).env("PYTHONUTF8", "1"))?;
+    let sums: BTreeMap<String, f64> = serde_json::from_str(&sums)?;
+    // What other lanes than the first recorded lies beside the kernel, and does not overlap here.
+    let regions = trace.warps.iter().flat_map(|warp| &warp.regions);
+    let of_lanes = regions.filter(|region| region.lane != 0);
+    let mut wanted = [0.0; 3];
+    for (region, end) in of_lanes.filter_map(|region| Some((region, region.end?))) {
+        let cycles = (end.ticks - region.start.ticks) as f64;
+        // Each launch has four warps, all of which could record it.
+        let added = [cycles, cycles / 4.0, end.ns - region.start.ns];
+        wanted = std::array::from_fn(|at| wanted[at] + added[at]);
+    }
+    assert!(wanted[0] > 0.0, "no other lane recorded anything");
+    let stats = trace.stats_by(GroupBy::Launch);
+    for row in stats.rows.iter().filter(|row| row.site == row.kernel) {
+        let cycles = row.cycles.as_ref().ok_or("a kernel without cycles")?;
+        let added = [cycles.total, cycles.mean_per_warp, row.ns.total];
+        wanted = std::array::from_fn(|at| wanted[at] + added[at]);
+    }
+    let metrics: Vec<&String> = sums.keys().collect();
+    assert_eq!(metrics, ["cycles", "normalized_cycles", "time (ns)"]);
+    for ((metric, sum), wanted) in sums.iter().zip(wanted) {
+        // A moment is rounded to a 65536th of a nanosecond, of which there are 48.
+        assert!((sum - wanted).abs() < 1e-3, "{metric}: {sum} is not {wanted}");
+    }
     Ok(())
 }
