@@ -4,7 +4,8 @@
   const { data, duration, moments, niceStep, digits, element, svg, drawn } = report;
   const host = document.getElementById("balance");
   const rows = [...document.querySelectorAll("#launches tbody tr")];
-  let chosen = data.curves.reduce((best, curve, at) => (curve.length > (data.curves[best]?.length ?? 0) ? at : best), 0);
+  // The number of a launch: the longest at first.
+  let chosen = data.curves.reduce((best, curve) => (curve.length > (best?.length ?? 0) ? curve : best), undefined)?.launch;
 
   function axis(plot, wide, high, length) {
     const step = niceStep(length || 1, Math.max(2, wide / 110));
@@ -38,9 +39,13 @@
 
   function draw() {
     host.replaceChildren();
-    const curve = data.curves[chosen];
-    for (const row of rows) row.classList.toggle("picked", Number(row.dataset.launch) === curve?.launch);
-    if (!curve || !(curve.length > 0)) return;
+    const curve = data.curves.find((curve) => curve.launch === chosen);
+    for (const row of rows) row.classList.toggle("picked", Number(row.dataset.launch) === chosen);
+    if (!curve && chosen !== undefined) {
+      host.append(element("p", { class: "note" }, `Launch ${chosen} has no curves in this page: only the ${data.curves.length} longest have.`));
+    }
+    // A launch without warps has none.
+    if (!(curve?.length > 0) || curve.finish.length === 0) return;
     const most = Math.max(...curve.active, 1);
     const active = frame(
       `Warps in the kernel, launch ${curve.launch}`,
@@ -82,13 +87,8 @@
 
   for (const row of rows) {
     row.querySelector(".pick").addEventListener("click", () => {
-      const at = data.curves.findIndex((curve) => curve.launch === Number(row.dataset.launch));
-      if (at >= 0) {
-        chosen = at;
-        draw();
-      } else {
-        host.replaceChildren(element("p", { class: "note" }, `Launch ${row.dataset.launch} has no curves in this page: only the ${data.curves.length} longest have.`));
-      }
+      chosen = Number(row.dataset.launch);
+      draw();
       report.showSpan?.(Number(row.dataset.start), Number(row.dataset.end));
     });
   }

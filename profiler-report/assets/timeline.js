@@ -437,7 +437,7 @@ report.startTimeline = (overviewBytes, detail) => {
     const bin = Math.min(fineBins - 1, Math.floor(((time - axis.start) / (axis.end - axis.start)) * fineBins));
     const shade = fine.shades[row.sm * fineBins + bin];
     const [all, here] = data.detail.ofSm[row.sm] ?? [0, 0];
-    const held = here === 0 ? "its warps are left out of this page" : here < all ? `${here} of its ${all} warps are in this page` : `${all} warps`;
+    const held = all === 0 ? "none of its warps is in this window" : here === 0 ? "its warps are left out of this page" : here < all ? `${here} of its ${all} warps are in this page` : `${all} warps`;
     if (shade === 0) return `${row.name} at ${duration(time)}: nothing\n${held}`;
     const label = labelOfCode[fine.codes[row.sm * fineBins + bin]];
     const { name, kind } = data.labels[label];

@@ -42,6 +42,9 @@ pub(crate) struct Histogram {
     pub(crate) zeros: u64,
 }
 
+/// Bins of a histogram: 64 bits of nanoseconds are 64 doublings.
+const MAX_BINS: usize = 128;
+
 impl Histogram {
     /// With bins that suit the row's range: at most about fifty, and none narrower than the clock's
     /// step.
@@ -60,7 +63,7 @@ impl Histogram {
         let bin = |ns: f64| (ns.log2() * f64::from(per_doubling)).floor() as i32;
         let (first, last) = (bin(low), bin(high));
         // 64 bits of nanoseconds are 64 doublings; figures beyond them share the last bin.
-        let bins = (i64::from(last) - i64::from(first)).clamp(0, 128) as usize + 1;
+        let bins = (i64::from(last) - i64::from(first)).clamp(0, MAX_BINS as i64) as usize + 1;
         Self { per_doubling, first, counts: vec![0; bins], zeros: 0 }
     }
 
@@ -70,6 +73,12 @@ impl Histogram {
             return;
         }
         let bin = (ns.log2() * f64::from(self.per_doubling)).floor() as i64;
+        // Shorter than the clock's step is what the cost of recording was subtracted from.
+        let missing = (i64::from(self.first) - bin).clamp(0, MAX_BINS as i64) as usize;
+        if missing > 0 && self.counts.len() + missing <= 2 * MAX_BINS {
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first -= missing as i32;
+        }
         let last = self.counts.len() - 1;
         self.counts[(bin - i64::from(self.first)).clamp(0, last as i64) as usize] += 1;
     }

@@ -23,6 +23,8 @@ pub(crate) struct Host<'t> {
     limits: Axis,
     threads: Vec<(&'t HostThread, Vec<&'t HostSpan>)>,
     left_out: usize,
+    /// How many spans lie outside of these limits.
+    outside: usize,
 }
 
 impl<'t> Host<'t> {
@@ -39,6 +41,7 @@ impl<'t> Host<'t> {
         let limits = reach.within(window).unwrap_or(axis);
         let is_in = |span: &&HostSpan| start(span) <= limits.end && end(span) >= limits.start;
         let mut lengths: Vec<f64> = trace.host.spans().filter(is_in).map(length).collect();
+        let outside = trace.host.spans().count() - lengths.len();
         let left_out = lengths.len().saturating_sub(MAX_SPANS);
         lengths.sort_by(|left, right| right.total_cmp(left));
         // Of spans as long as the shortest that is kept, as many as there is room for.
@@ -60,7 +63,7 @@ impl<'t> Host<'t> {
                 threads.push((thread, spans));
             }
         }
-        Self { limits, threads, left_out }
+        Self { limits, threads, left_out, outside }
     }
 
     /// What the page's script draws: for each thread its spans in order of their begin, each as
@@ -113,6 +116,10 @@ impl<'t> Host<'t> {
              colour.",
             trace.host
         );
+        if self.outside > 0 {
+            let spans = things(self.outside as u64, "span lies", "spans lie");
+            note += &format!(" Of these, {spans} outside of the window and not in this page.");
+        }
         if self.left_out > 0 {
             let spans = things(self.left_out as u64, "span", "spans");
             note += &format!(" Left out of this page: {spans}, the shortest.");

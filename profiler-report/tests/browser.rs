@@ -3,19 +3,35 @@
 //! Where no browser is installed, every test is listed as ignored, with a line that says how to
 //! install one; with `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
+#[path = "browser/balance.rs"]
+mod balance;
+#[path = "browser/distribution.rs"]
+mod distribution;
 #[path = "browser/fit.rs"]
 mod fit;
+#[path = "browser/flamegraph.rs"]
+mod flamegraph;
 #[path = "browser/host.rs"]
 mod host;
+#[path = "browser/items.rs"]
+mod items;
+#[path = "browser/maps.rs"]
+mod maps;
+#[path = "browser/shown.rs"]
+mod shown;
+#[path = "browser/sorting.rs"]
+mod sorting;
 mod support;
 #[path = "support/browser.rs"]
 mod tool;
+#[path = "browser/window.rs"]
+mod window;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
+use profiler_report::{ReportOptions, write_html};
 use profiler_test_tools::{announce, are_required};
 use profiler_trace::{Diagnostic, DiagnosticKind, Place, Trace};
 use profiler_wire::SiteKind;
@@ -27,7 +43,7 @@ type Test = fn(&Browser) -> Result<(), Failed>;
 const TESTS: &[(&str, Test)] = &[
     ("figures_are_those_of_the_statistics_in_light", |browser| figures(browser, Scheme::Light)),
     ("figures_are_those_of_the_statistics_in_dark", |browser| figures(browser, Scheme::Dark)),
-    ("the_timeline_holds_every_region", timeline_holds_every_region),
+    ("the_timeline_holds_every_region", items::timeline_holds_every_region),
     ("the_timeline_is_drawn_and_obeys_keys", timeline_obeys_keys),
     ("the_host_is_above_the_gpu_in_light", |browser| host::host_rows(browser, Scheme::Light)),
     ("the_host_is_above_the_gpu_in_dark", |browser| host::host_rows(browser, Scheme::Dark)),
@@ -36,10 +52,17 @@ const TESTS: &[(&str, Test)] = &[
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
     ("a_trace_without_anything_is_a_page", empty),
-    ("frames_of_the_flame_graph_are_regions", flamegraph),
-    ("the_flame_graph_zooms_and_finds_in_light_and_dark", flamegraph_zooms),
+    ("frames_of_the_flame_graph_are_regions", flamegraph::flamegraph),
+    ("the_flame_graph_zooms_and_finds_in_light_and_dark", flamegraph::flamegraph_zooms),
     ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fit::page_fits),
     ("labels_of_a_distribution_are_whole", fit::labels_fit),
+    ("maps_tell_means_and_colour_them_block_by_block", maps::single_blocks),
+    ("maps_tell_means_and_colour_them_where_blocks_are_gathered", maps::gathered_blocks),
+    ("balance_and_tail_are_those_of_the_trace", balance::figures_and_curves),
+    ("columns_sort_by_their_figures_both_ways", sorting::columns_sort),
+    ("a_distribution_counts_every_duration_in_its_bin", distribution::bins_count),
+    ("a_window_shows_the_regions_in_it_and_no_others", window::window_shows_its_regions),
+    ("a_window_makes_room_for_what_the_whole_has_none_for", window::window_makes_room),
 ];
 
 fn main() -> ExitCode {
@@ -153,75 +176,6 @@ fn figures(browser: &Browser, scheme: Scheme) -> Result<(), Failed> {
     assert!(light > 0.8 && dark < 0.05, "the button chooses: {answer}");
     assert_eq!(before, if scheme == Scheme::Light { light } else { dark }, "the system decides");
     assert_eq!(after, before, "and decides again");
-    Ok(())
-}
-
-/// An item of the timeline: whose and what it is, and begin, length and layer.
-type Item = (String, [f64; 3]);
-
-/// The arrays that the page unpacks hold what the trace holds.
-fn timeline_holds_every_region(browser: &Browser) -> Result<(), Failed> {
-    let mut trace = support::large(3000);
-    // An open region, a region on another lane and track, and a warp that never left.
-    let open = support::site(&mut trace, SiteKind::Region, "open");
-    let mut region = trace.warps[3].regions[0].clone();
-    (region.site, region.end) = (open, None);
-    region.start = support::time(trace.warps[3].entry.ns + 1.0);
-    trace.warps[3].regions.insert(0, region);
-    trace.warps[4].regions.iter_mut().for_each(|region| (region.lane, region.track) = (7, Some(3)));
-    trace.warps[5].exit = None;
-    let probe = "
-        const { items, warps, strips, launches } = report.unpackDetail(await report.unpack('detail'));
-        const found = [];
-        for (let warp = 0; warp < warps.count; warp += 1) {
-          for (let strip = warps.strip[warp]; strip < warps.strip[warp + 1]; strip += 1) {
-            for (let item = strips.item[strip]; item < strips.item[strip + 1]; item += 1) {
-              const whose = [launches[warps.launch[warp]].index, warps.block[warp], warps.warp[warp],
-                report.data.sms[warps.sm[warp]], warps.flags[warp], strips.lane[strip], strips.track[strip],
-                report.data.labels[items.label[item]].name, items.flags[item]];
-              found.push([whose.join(), [items.start[item], items.length[item], items.layer[item]]]);
-            }
-          }
-        }
-        return found;";
-    let page = page(&trace, &ReportOptions::default())?;
-    let mut found: Vec<Item> = serde_json::from_value(ask(browser, &page, Scheme::Light, probe)?)?;
-    let mut expected: Vec<Item> = Vec::new();
-    for warp in &trace.warps {
-        let end = warp.exit.map_or(trace.launches[warp.launch].end_ns, |exit| exit.ns);
-        let never_left = u8::from(warp.exit.is_none());
-        let has_open = warp.regions.iter().any(|region| region.end.is_none());
-        let whose = |lane: u8, track: Option<u32>, site, flags: u8| {
-            let [block, ..] = warp.block;
-            let track = track.map_or(-1, i64::from);
-            let name = &trace.site(site).name;
-            format!(
-                "{},{block},{},{},{never_left},{lane},{track},{name},{flags}",
-                warp.launch, warp.warp, warp.sm
-            )
-        };
-        for region in &warp.regions {
-            let open = region.end.is_none();
-            let length = region.end.map_or(end, |end| end.ns) - region.start.ns;
-            // An open region is drawn around what began later.
-            let layer = f64::from(region.depth) + f64::from(u8::from(has_open && !open));
-            let whose = whose(region.lane, region.track, region.site, u8::from(open));
-            expected.push((whose, [region.start.ns, length, layer]));
-        }
-        for mark in &warp.marks {
-            expected.push((whose(mark.lane, mark.track, mark.site, 2), [mark.time.ns, 0.0, 0.0]));
-        }
-    }
-    for items in [&mut found, &mut expected] {
-        items.sort_by(|left, right| left.0.cmp(&right.0).then(left.1[0].total_cmp(&right.1[0])));
-    }
-    assert_eq!(found.len(), expected.len());
-    for (found, expected) in found.iter().zip(&expected) {
-        let close = |at: usize, step: f64| (found.1[at] - expected.1[at]).abs() < step;
-        // Begin and end are rounded to 0.1 ns, a length is their difference.
-        let is_same = found.0 == expected.0 && close(0, 0.051) && close(1, 0.11) && close(2, 0.1);
-        assert!(is_same, "{found:?} is not {expected:?}");
-    }
     Ok(())
 }
 
@@ -447,140 +401,5 @@ fn empty(browser: &Browser) -> Result<(), Failed> {
         let answer = ask(browser, &page, Scheme::Light, probe)?;
         assert_eq!(answer, "Nothing was recorded that has a length.");
     }
-    Ok(())
-}
-
-/// What a function says in the SVG, opened as a document of its own.
-fn ask_svg(browser: &Browser, trace: &Trace, scheme: Scheme, probe: &str) -> Result<Value, Failed> {
-    let mut svg = Vec::new();
-    write_flamegraph(trace, &mut svg, &FlamegraphOptions::default())?;
-    let svg = String::from_utf8(svg)?;
-    let end = svg.rfind("</svg>").ok_or("the SVG has no end")?;
-    let script = format!(
-        "<script><![CDATA[
-         addEventListener('message', ({{ source }}) => {{
-           let answer;
-           try {{ answer = (() => {{ {probe} }})(); }}
-           catch (error) {{ answer = {{ failed: String(error.stack) }}; }}
-           source.postMessage(answer, '*');
-         }}, {{ once: true }});
-         ]]></script>"
-    );
-    let svg = [&svg[..end], &script, &svg[end..]].concat();
-    let address: String = svg.bytes().map(|byte| format!("%{byte:02x}")).collect();
-    let page = format!(
-        "<!doctype html><html data-ready=\"yes\"><meta name=\"color-scheme\" content=\"light dark\">
-         <body><iframe width=\"1200\" height=\"600\" src=\"data:image/svg+xml,{address}\"></iframe></body></html>"
-    );
-    let wait = "
-        const frame = document.querySelector('iframe');
-        const answer = await new Promise((resolve) => {
-          const asking = setInterval(() => frame.contentWindow.postMessage('ask', '*'), 20);
-          addEventListener('message', ({ data }) => { clearInterval(asking); resolve(data); });
-        });
-        if (answer.failed) throw new Error(answer.failed);
-        return answer;";
-    ask(browser, &page, scheme, wait)
-}
-
-/// Each frame's title holds its name and its time.
-fn flamegraph(browser: &Browser) -> Result<(), Failed> {
-    let mut trace = support::large(2000);
-    let hostile = "</title><script>]]>\"a;b\" & 7\u{ffff}";
-    trace.sites[2].name = hostile.to_owned();
-    let probe = "return {
-        errors: document.querySelectorAll('parsererror').length,
-        scripts: document.querySelectorAll('script').length,
-        titles: [...document.querySelectorAll('.frame > title')].map((title) => title.textContent),
-    };";
-    let answer = ask_svg(browser, &trace, Scheme::Light, probe)?;
-    assert_eq!(answer["errors"], 0);
-    assert_eq!(answer["scripts"], 2, "its own and the probe");
-    let titles = answer["titles"].as_array().ok_or("titles")?;
-    let time_of = |name: &str| -> Option<u64> {
-        let titles = titles.iter().filter_map(Value::as_str);
-        let mut found = titles.filter_map(|title| title.strip_prefix(name)?.strip_prefix('\n'));
-        let time = found.next()?.split_once(" (")?.1.split_once(" ns)")?.0;
-        assert!(found.next().is_none(), "one frame for {name}");
-        time.replace('\u{202f}', "").parse().ok()
-    };
-    let stats = trace.stats();
-    for row in &stats.rows {
-        let name = row.name.replace(';', "；").replace('\u{ffff}', "\u{fffd}");
-        let shown = time_of(&name).ok_or_else(|| format!("{name} is not in {titles:?}"))?;
-        // Own times are rounded to a nanosecond, stack by stack.
-        assert!((shown as f64 - row.ns.total).abs() < 4.0, "{name}: {shown}");
-    }
-    Ok(())
-}
-
-fn flamegraph_zooms(browser: &Browser) -> Result<(), Failed> {
-    let trace = support::large(2000);
-    let probe = "
-        const frames = () => Object.fromEntries([...document.querySelectorAll('.frame')]
-          .filter((frame) => getComputedStyle(frame).display !== 'none')
-          .map((frame) => [frame.querySelector('text').textContent, frame.querySelector('rect').getBoundingClientRect().width]));
-        const named = (name) => [...document.querySelectorAll('.frame')].find((frame) => frame.querySelector('text').textContent === name);
-        const key = (target, key) => target.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-        const whole = frames();
-        named('tile').dispatchEvent(new MouseEvent('click'));
-        const tile = frames();
-        key(named('load'), 'Enter');
-        const load = frames();
-        const input = document.querySelector('input');
-        const search = (text) => {
-          input.value = text;
-          input.dispatchEvent(new Event('input'));
-          const found = [...document.querySelectorAll('.found')].map((frame) => frame.querySelector('text').textContent);
-          return [found, document.querySelector('[role=status]').textContent];
-        };
-        const [nested, nested_said] = search('l');
-        const [found, said] = search('A');
-        key(document.documentElement, 'Escape');
-        const inks = [...document.querySelectorAll('.frame')].map((frame) =>
-          [...frame.children].slice(1).map((child) => getComputedStyle(child).fill.match(/\\d+/g).map(Number)));
-        const page = getComputedStyle(document.getElementById('page')).fill;
-        const title = getComputedStyle(document.getElementById('title')).fill;
-        return { whole, tile, load, found, said, nested, nested_said, again: frames(), value: input.value, inks, page, title };";
-    let mut pages = Vec::new();
-    for scheme in [Scheme::Light, Scheme::Dark] {
-        let answer = ask_svg(browser, &trace, scheme, probe)?;
-        let names = |step: &str| -> Vec<String> {
-            answer[step].as_object().into_iter().flat_map(|frames| frames.keys().cloned()).collect()
-        };
-        assert_eq!(names("whole"), ["all", "gemm", "load", "mma", "store", "tile", "wait"]);
-        assert_eq!(names("tile"), ["all", "gemm", "load", "mma", "tile", "wait"]);
-        assert_eq!(names("load"), ["all", "gemm", "load", "tile"]);
-        let width = |step: &str, name: &str| answer[step][name].as_f64().unwrap_or(-1.0);
-        let all = width("whole", "all");
-        assert!(all > 1000.0, "the frame around all has the width of the window: {all}");
-        assert_eq!([width("tile", "tile"), width("load", "load"), width("load", "gemm")], [all; 3]);
-        let share = |name| {
-            let row = trace.stats().rows.into_iter().find(|row| row.name == name);
-            row.map_or(-1.0, |row| row.ns.total)
-        };
-        let is = width("whole", "mma") / all;
-        assert!((is - share("mma") / share("gemm")).abs() < 1e-3, "widths are shares: {is}");
-        assert!(width("tile", "mma") > width("whole", "mma"));
-        assert_eq!(answer["found"], serde_json::json!(["load", "wait", "mma"]));
-        let said = answer["said"].as_str().and_then(|said| said.strip_prefix("3 frames, "));
-        let said = said.and_then(|said| said.strip_suffix(" % of all time")?.parse().ok());
-        let wanted = (share("load") + share("wait") + share("mma")) / share("gemm") * 100.0;
-        assert!((said.unwrap_or(-1.0_f64) - wanted).abs() < 0.01, "{said:?} {wanted}");
-        // Both frames hold an l, and one lies in the other: its time is not counted twice.
-        assert_eq!(answer["nested"], serde_json::json!(["tile", "load"]));
-        let of_tile = share("tile") / share("gemm") * 100.0;
-        let said = answer["nested_said"].as_str().and_then(|said| said.strip_prefix("2 frames, "));
-        let said = said.and_then(|said| said.strip_suffix(" % of all time")?.parse().ok());
-        assert!((said.unwrap_or(-1.0_f64) - of_tile).abs() < 0.01, "{said:?} {of_tile}");
-        assert_eq!(answer["again"], answer["whole"], "Escape shows everything");
-        assert_eq!(answer["value"], "");
-        for pair in answer["inks"].as_array().ok_or("inks")? {
-            assert!(contrast(&pair[0], &pair[1]) >= 4.5, "names can be read: {pair}");
-        }
-        pages.push([answer["page"].clone(), answer["title"].clone()]);
-    }
-    assert_ne!(pages[0][0], pages[1][0], "the system decides on light and dark");
-    assert_ne!(pages[0][1], pages[1][1]);
     Ok(())
 }

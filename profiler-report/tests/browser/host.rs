@@ -123,6 +123,9 @@ pub(crate) fn long_host(browser: &Browser) -> Result<(), Failed> {
     let window = ReportOptions { window: Some(-600.0..2000.0), ..ReportOptions::default() };
     let answer = ask(browser, &page(&trace, &window)?, Scheme::Light, &probe)?;
     assert_eq!(limits(&answer), [-600.0, 2000.0]);
+    let outside = trace.host.spans().filter(|span| span.start_ns > 2000.0).count();
+    let said = format!("Of these, {outside} spans lie outside of the window");
+    assert!(answer["note"].as_str().is_some_and(|note| note.contains(&said)), "{answer}");
 
     // Without a host there is neither a row nor a button.
     trace.host.threads.clear();

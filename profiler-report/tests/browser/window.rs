@@ -1,0 +1,224 @@
+//! A page whose timeline shows a part of the trace.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use libtest_mimic::Failed;
+use profiler_report::ReportOptions;
+use profiler_trace::{Trace, Warp};
+use serde_json::Value;
+
+use crate::items::{self, ITEMS, Item};
+use crate::shown::{self, require_time};
+use crate::tool::{Browser, Scheme};
+use crate::{KEYS, ask, page, support};
+
+/// What the timeline says and draws of a window, and what the tables and maps say of the whole.
+const PROBE: &str = "
+    const tip = document.getElementById('tip');
+    const hover = (canvas, x, y) => {
+      const box = canvas.getBoundingClientRect();
+      canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x, clientY: box.top + y }));
+      return tip.hidden ? '' : tip.textContent;
+    };
+    // What is written on a canvas is seen as it is written; the axis writes how long it is last.
+    const written = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      written.push(text);
+      fillText.call(this, text, ...place);
+    };
+    const answer = {
+      found, warps: warps.count, axis: report.data.axis, limits: report.data.host.limits,
+      notes: [...document.querySelectorAll('#timeline-notes li')].map((note) => note.textContent),
+      counts: [...document.querySelectorAll('#regions tbody tr')].map((row) => Number(row.querySelector('td.n').dataset.value)),
+      nested: [...document.querySelectorAll('#nesting tbody tr')].map((row) => Number(row.cells[1].dataset.value)),
+      lengths: [],
+    };
+    // Zoomed out as far as it goes, and where a launch is chosen, nothing outside the window is shown.
+    const steps = [() => key('0'), () => key('-'), () => key('k'), async () => {
+      document.querySelector('#launches tbody tr:last-child .pick').click();
+      await settle();
+    }];
+    for (const step of steps) {
+      written.length = 0;
+      await step();
+      answer.lengths.push(written.at(-1) ?? null);
+    }
+    await key('0');
+    document.querySelectorAll('.controls button').forEach((button) => button.textContent === 'Close all' && button.click());
+    await settle();
+    const { start, end } = report.data.axis;
+    const at = (ns) => 104 + (ns - start) / (end - start) * (viewport.clientWidth - 104);
+    // The first row of an SM, below the axis.
+    answer.hovered = moments.map((ns) => hover(canvas, at(ns), 26 + 10));
+    const maps = document.getElementById('map-sm');
+    const { left, step, rowHigh, columns } = maps.cells;
+    answer.cells = Array.from({ length: columns }, (_, column) => hover(maps, left + (column + 0.5) * step, rowHigh / 2));
+    return answer;";
+
+/// In the middle of a launch, over the end of all, and where nothing was recorded.
+pub(crate) fn window_shows_its_regions(browser: &Browser) -> Result<(), Failed> {
+    let trace = items::odd();
+    let [first, second] = [0, 1].map(|at| (trace.launches[at].start_ns, trace.launches[at].end_ns));
+    let end = second.1;
+    let inner = first.0 + 700.3..first.0 + 1333.3;
+    let last = end - 420.7..end + 9000.0;
+    let gap = first.1 + 1500.0..second.0 - 1500.0;
+    for window in [&inner, &last, &gap] {
+        require_window(browser, &trace, window)?;
+    }
+    Ok(())
+}
+
+fn require_window(browser: &Browser, trace: &Trace, window: &Range<f64>) -> Result<(), Failed> {
+    let what = format!("{window:?}");
+    let whole = ends(trace);
+    let shown = window.start.max(whole.start)..window.end.min(whole.end);
+    let step = (shown.end - shown.start) / 40.0;
+    let moments: Vec<f64> = (0..40).map(|at| shown.start + (f64::from(at) + 0.5) * step).collect();
+    let probe = format!("const moments = {moments:?}; {KEYS} {ITEMS} {PROBE}");
+    let options = ReportOptions { window: Some(window.clone()), ..ReportOptions::default() };
+    let answer = ask(browser, &page(trace, &options)?, Scheme::Light, &probe)?;
+
+    let found: Vec<Item> = serde_json::from_value(answer["found"].clone())?;
+    let expected = items::expected(trace, window);
+    let is_in =
+        |warp: &&Warp| warp.entry.ns <= window.end && items::end(trace, warp) >= window.start;
+    let warps = trace.warps.iter().filter(is_in).count();
+    let notes: Vec<String> = serde_json::from_value(answer["notes"].clone())?;
+    require_notes(&notes, window, (expected.len(), warps))?;
+    items::require_items(found, expected, &what)?;
+    assert_eq!(answer["warps"].as_u64(), Some(warps as u64), "{what}");
+    for name in ["axis", "limits"] {
+        let ends = ["start", "end"].map(|end| answer[name][end].as_f64());
+        assert_eq!(ends, [Some(shown.start), Some(shown.end)], "{name} of {what}");
+    }
+    for (at, length) in answer["lengths"].as_array().ok_or("lengths")?.iter().enumerate() {
+        let length = length.as_str().ok_or_else(|| format!("step {at} drew nothing in {what}"))?;
+        require_time(length, shown.end - shown.start)?;
+    }
+    let hovered: Vec<String> = serde_json::from_value(answer["hovered"].clone())?;
+    require_row(trace, &hovered, &moments, warps > 0)?;
+    require_whole(trace, &answer)
+}
+
+/// From the first to the last moment of the warps' records.
+fn ends(trace: &Trace) -> Range<f64> {
+    let start = trace.warps.iter().map(|warp| warp.entry.ns).fold(f64::INFINITY, f64::min);
+    start..trace.warps.iter().map(Warp::last_ns).fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Requires that the page names its window, and says that all that lies in it is there.
+fn require_notes(
+    notes: &[String],
+    window: &Range<f64>,
+    (items, warps): (usize, usize),
+) -> Result<(), Failed> {
+    let [about, all, ..] = notes else { return Err("two notes".into()) };
+    let ends = about.strip_prefix("The timeline shows the window from ").and_then(|rest| {
+        rest.strip_suffix(" of the trace only; all other figures are about the whole trace.")
+    });
+    let (from, to) = ends.and_then(|ends| ends.split_once(" to ")).ok_or(about.as_str())?;
+    require_time(from, window.start)?;
+    require_time(to, window.end)?;
+    let rest = all.strip_prefix("All ").and_then(|rest| rest.split_once(" regions and marks of "));
+    let (shown_items, rest) = rest.ok_or(all.as_str())?;
+    let (shown_warps, _) = rest.split_once(" warps are in this page, ").ok_or(all.as_str())?;
+    let shown = [shown::count(shown_items)?, shown::count(shown_warps)?];
+    assert_eq!(shown, [items as u64, warps as u64], "{window:?}");
+    Ok(())
+}
+
+/// Requires that the row of SM 0 tells what most of its warps did, wherever that is beyond doubt.
+fn require_row(
+    trace: &Trace,
+    hovered: &[String],
+    moments: &[f64],
+    has_warps: bool,
+) -> Result<(), Failed> {
+    let mut certain = 0;
+    for (text, &ns) in hovered.iter().zip(moments) {
+        // A bin of the row is less wide.
+        let near = [ns - 1.0, ns, ns + 1.0].map(|ns| at_work(trace, 0, ns));
+        let [_, now, _] = &near;
+        let most = now.values().copied().max().unwrap_or(0);
+        let leaders: Vec<&str> =
+            now.iter().filter(|(_, warps)| **warps == most).map(|(name, _)| *name).collect();
+        let did = match leaders[..] {
+            _ if near.iter().any(|other| other != now) => continue,
+            [] => "nothing".to_owned(),
+            ["gemm"] => "mostly gemm, outside any region".to_owned(),
+            [name] => format!("mostly {name}"),
+            _ => continue,
+        };
+        certain += 1;
+        let (place, told) = text.split_once(": ").ok_or_else(|| format!("{ns}: `{text}`"))?;
+        let (told, held) = told.split_once('\n').ok_or_else(|| format!("{ns}: `{text}`"))?;
+        assert_eq!(told, did, "{ns}: {now:?}");
+        assert_eq!(held == "none of its warps is in this window", !has_warps, "`{text}`");
+        require_time(place.strip_prefix("SM 0 at ").ok_or(text.as_str())?, ns)?;
+    }
+    assert!(certain > 10, "most moments are not in doubt: {certain}");
+    Ok(())
+}
+
+/// How many warps of an SM were in which innermost region, or outside any.
+fn at_work(trace: &Trace, sm: u32, ns: f64) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    let here =
+        |warp: &&Warp| warp.sm == sm && (warp.entry.ns..items::end(trace, warp)).contains(&ns);
+    for warp in trace.warps.iter().filter(here) {
+        // An open region has no time, so it is in no row.
+        let around = warp
+            .regions
+            .iter()
+            .filter(|region| region.end.is_some_and(|end| (region.start.ns..end.ns).contains(&ns)));
+        let innermost = around.max_by_key(|region| region.depth).map(|region| region.site);
+        let site = innermost.unwrap_or(trace.launches[warp.launch].kernel);
+        *counts.entry(trace.site(site).name.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+/// Requires that tables and maps are about the whole trace.
+fn require_whole(trace: &Trace, answer: &Value) -> Result<(), Failed> {
+    let stats = trace.stats();
+    let sum = |name: &str| {
+        let figures = answer[name].as_array().into_iter().flatten().filter_map(Value::as_f64);
+        figures.sum::<f64>()
+    };
+    let all: u64 = stats.rows.iter().map(|row| row.count).sum();
+    assert_eq!([sum("counts"), sum("nested")], [all as f64; 2]);
+    let cells: Vec<String> = serde_json::from_value(answer["cells"].clone())?;
+    let mut mapped = 0;
+    let (name, _) = cells[0].split_once(", SM ").ok_or("the name of a cell")?;
+    for cell in &cells {
+        let (_, count) = cell.rsplit_once(", count ").ok_or_else(|| format!("`{cell}`"))?;
+        mapped += shown::count(count)?;
+    }
+    assert_eq!(Some(mapped), stats.get(name).map(|row| row.count), "{name}");
+    Ok(())
+}
+
+/// Where the whole does not fit, a part may.
+pub(crate) fn window_makes_room(browser: &Browser) -> Result<(), Failed> {
+    let trace = support::large(20_000);
+    let detail_bytes = 20_000;
+    let whole = ReportOptions { detail_bytes, ..ReportOptions::default() };
+    assert!(page(&trace, &whole)?.contains("Left out of this page"));
+    let launch = &trace.launches[1];
+    let window = launch.start_ns + 800.3..launch.start_ns + 1100.3;
+    let options = ReportOptions { window: Some(window.clone()), ..whole };
+    let probe = format!(
+        "{ITEMS} return [found, [...document.querySelectorAll('#timeline-notes li')].map((note) => note.textContent)];"
+    );
+    let mut answer = ask(browser, &page(&trace, &options)?, Scheme::Light, &probe)?;
+    let found: Vec<Item> = serde_json::from_value(answer[0].take())?;
+    let notes: Vec<String> = serde_json::from_value(answer[1].take())?;
+    let expected = items::expected(&trace, &window);
+    let of_launch = trace.warps[launch.warps.clone()].iter();
+    let warps = of_launch.filter(|warp| warp.entry.ns <= window.end).count();
+    require_notes(&notes, &window, (expected.len(), warps))?;
+    items::require_items(found, expected, "a part")
+}
