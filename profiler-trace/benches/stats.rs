@@ -131,20 +131,23 @@ fn stats(criterion: &mut Criterion) {
         let trace = trace(size);
         group.throughput(Throughput::Elements(size as u64));
         for by in [GroupBy::Site, GroupBy::Path, GroupBy::Sm, GroupBy::Warp] {
-            group.bench_function(BenchmarkId::new(format!("{by:?}"), size), |bencher| {
-                bencher.iter(|| black_box(trace.stats_by(by)));
-            });
+            group.bench_function(
+                BenchmarkId::new(format!("stats by {by:?}").to_lowercase(), size),
+                |bencher| {
+                    bencher.iter(|| black_box(trace.stats_by(by)));
+                },
+            );
         }
         let end = trace.launches.iter().map(|launch| launch.end_ns).fold(0.0, f64::max);
         let query = StatsQuery::new().name("m*").window_ns(end * 0.25..end * 0.75);
-        group.bench_function(BenchmarkId::new("window and name", size), |bencher| {
+        group.bench_function(BenchmarkId::new("stats by window and name", size), |bencher| {
             bencher.iter(|| black_box(trace.stats_of(&query)));
         });
-        group.bench_function(BenchmarkId::new("critical paths of all launches", size), |bencher| {
+        group.bench_function(BenchmarkId::new("critical paths", size), |bencher| {
             let launches = 0..trace.launches.len();
             bencher.iter(|| launches.clone().map(|at| trace.critical_path(at)).collect::<Vec<_>>());
         });
-        group.bench_function(BenchmarkId::new("diff with itself", size), |bencher| {
+        group.bench_function(BenchmarkId::new("diff", size), |bencher| {
             let side = std::slice::from_ref(&trace);
             bencher.iter(|| black_box(diff(side, side, &DiffOptions::default())));
         });

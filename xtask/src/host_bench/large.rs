@@ -13,20 +13,24 @@ const RECORDS: u64 = 100_000_000;
 /// What they are, as the example `measure` calls it.
 const CONTENTS: [&str; 2] = ["regions", "mixed"];
 /// What is run on each capture, which stands for `CAPTURE`. Each writes to nowhere.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 17] = [
     "info CAPTURE",
     "check CAPTURE",
     "stats CAPTURE",
     "timeline CAPTURE",
+    "diff CAPTURE CAPTURE",
     "report CAPTURE -o -",
     "export CAPTURE --to perfetto",
     "export CAPTURE --to perfetto --gzip",
     "export CAPTURE --to chrome",
     "export CAPTURE --to hatchet",
     "export CAPTURE --to folded",
+    "export CAPTURE --to speedscope --most-warps 1000000",
     "export CAPTURE --to flamegraph",
     "export CAPTURE --to events-csv",
+    "export CAPTURE --to events-json",
     "export CAPTURE --to parquet",
+    "export CAPTURE --to arrow",
 ];
 
 /// Measures every command once, one after the other. Captures lie in `scratch`, one at a time.

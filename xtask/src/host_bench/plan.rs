@@ -42,7 +42,8 @@ const EXPORTS: [(&str, &str, &[&str]); 11] = [
     ("export chrome", "chrome", &[]),
     ("export hatchet", "hatchet", &[]),
     ("export folded", "folded", &[]),
-    ("export speedscope, 256 warps", "speedscope", &[]),
+    // All warps, where a file for the viewer has 256.
+    ("export speedscope, all warps", "speedscope", &["--most-warps", "1000000"]),
     ("export events-csv", "events-csv", &[]),
     ("export events-json", "events-json", &[]),
     ("export parquet", "parquet", &[]),

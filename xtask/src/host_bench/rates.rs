@@ -9,7 +9,7 @@ use super::Results;
 use crate::{Error, cargo, target};
 
 /// The groups of the benchmarks.
-const GROUPS: [&str; 4] = ["decode", "write", "page", "tables"];
+const GROUPS: [&str; 5] = ["decode", "write", "page", "tables", "stats"];
 
 /// Runs the benchmarks and gathers their medians.
 pub(crate) fn measure(results: &mut Results) -> Result<(), Error> {
@@ -21,9 +21,12 @@ pub(crate) fn measure(results: &mut Results) -> Result<(), Error> {
             _ => {}
         }
     }
-    for (package, bench) in
-        [("profiler-trace", "steps"), ("profiler-report", "page"), ("profiler-parquet", "write")]
-    {
+    for (package, bench) in [
+        ("profiler-trace", "steps"),
+        ("profiler-trace", "stats"),
+        ("profiler-report", "page"),
+        ("profiler-parquet", "write"),
+    ] {
         cargo()
             .args(["bench", "--package", package, "--bench", bench, "--"])
             .args(["--warm-up-time", "1", "--measurement-time", "2", "--noplot"])
