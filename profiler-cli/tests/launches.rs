@@ -2,47 +2,13 @@
 
 mod support;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, Value as Attached};
-use profiler_wire::SiteKind;
+use profiler_trace::synthetic::{Keep, SyntheticModule};
 use serde_json::Value;
 use support::Folder;
 
-/// Two launches of two blocks on two SMs. In each a block works and signals, and the other waits for
-/// it; a third wait has no signal.
-fn waiting() -> Capture {
-    let mut module = SyntheticModule::new(Keep::First, 16);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    let [work, wait_for] =
-        ["work", "wait, for \"work\""].map(|name| module.site(SiteKind::Region, name));
-    let (signal, wait) =
-        (module.site(SiteKind::Signal, "full"), module.site(SiteKind::Wait, "full"));
-    for (launch, block) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        let entry = 1_000 + 20_000 * launch;
-        let ns = |ticks: u64| 64_000 + ticks / 2;
-        let mut warp = SyntheticWarp::new(kernel, entry, ns(entry));
-        warp.header.grid_id = 1 + launch;
-        warp.header.grid_dim = [2, 1, 1];
-        warp.header.block = [block, 0, 0];
-        warp.header.sm = block;
-        let at = entry + 100;
-        if block == 0 {
-            warp.range(work, None, at, at + 1_000);
-            warp.value(signal, at + 1_000, Attached::Unsigned(launch));
-        } else {
-            warp.range(wait_for, None, at, at + 1_100);
-            warp.value(wait, at + 1_100, Attached::Unsigned(launch));
-            warp.value(wait, at + 1_200, Attached::Unsigned(100 + launch));
-        }
-        warp.leave(at + 2_000, ns(at + 2_000));
-        module.warps.push(warp);
-    }
-    module.into_capture().expect("the sites are whole")
-}
-
 fn folder() -> Folder {
     let folder = Folder::with_captures();
-    folder.save("waiting.capture", &waiting());
+    folder.save("waiting.capture", &support::waiting());
     folder
 }
 

@@ -217,6 +217,38 @@ pub(crate) fn lossy() -> Capture {
     module.into_capture().expect("the sites are in order")
 }
 
+/// Two launches of two blocks on two SMs. In each a block works and signals, and the other waits for
+/// it; a third wait has no signal.
+pub(crate) fn waiting() -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let [work, wait_for] =
+        ["work", "wait, for \"work\""].map(|name| module.site(SiteKind::Region, name));
+    let (signal, wait) =
+        (module.site(SiteKind::Signal, "full"), module.site(SiteKind::Wait, "full"));
+    for (launch, block) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        let entry = 1_000 + 20_000 * launch;
+        let ns = |ticks: u64| 64_000 + ticks / 2;
+        let mut warp = SyntheticWarp::new(kernel, entry, ns(entry));
+        warp.header.grid_id = 1 + launch;
+        warp.header.grid_dim = [2, 1, 1];
+        warp.header.block = [block, 0, 0];
+        warp.header.sm = block;
+        let at = entry + 100;
+        if block == 0 {
+            warp.range(work, None, at, at + 1_000);
+            warp.value(signal, at + 1_000, Value::Unsigned(launch));
+        } else {
+            warp.range(wait_for, None, at, at + 1_100);
+            warp.value(wait, at + 1_100, Value::Unsigned(launch));
+            warp.value(wait, at + 1_200, Value::Unsigned(100 + launch));
+        }
+        warp.leave(at + 2_000, ns(at + 2_000));
+        module.warps.push(warp);
+    }
+    module.into_capture().expect("the sites are whole")
+}
+
 /// Runs the program beside `gemm.capture` and `lossy.capture`.
 #[track_caller]
 pub(crate) fn check(words: &str, expected: Expect) {

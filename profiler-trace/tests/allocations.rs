@@ -1,0 +1,417 @@
+//! Decoding allocates buffers, and a few things for a warp. For a record it allocates nothing, and what
+//! reads a trace while it is decoded allocates nothing for one either, or as much as is said here.
+//!
+//! Every step takes captures of so many warps with so many records, with ten times as many records
+//! each, and of ten times as many warps. What may grow with the records is the number of times that a
+//! buffer doubles: see [`DOUBLINGS`]. What may grow with the warps is a number for each.
+//!
+//! Everything runs on one thread, whose allocations alone are counted.
+
+use std::hint::black_box;
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+
+use profiler_trace::diff::{DiffOptions, DiffSide};
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_trace::{
+    Capture, Decoder, ExportOptions, GroupBy, RecordCost, SpeedscopeOptions, StackGroup,
+    StatsQuery, Value, WarpSource,
+};
+use profiler_wire::SiteKind;
+
+/// Warps of the small captures, each on an SM of its own.
+const WARPS: u32 = 4;
+/// Parts of a warp in the small captures: more than a sort takes a buffer on the stack for, since
+/// beyond that it allocates one for each warp.
+const PARTS: u64 = 160;
+/// How many times more there are in the large ones.
+const TIMES: u64 = 10;
+
+/// How often a buffer doubles at most so that it holds [`TIMES`] as much. It has less than twice the
+/// room for what it holds, both before (n to 2n) and after (10n to 20n), so that it is more than 5 and
+/// less than 20 times as large then, which as a power of two is 8 or 16. Each time is an allocation,
+/// also where it grows in its place.
+const DOUBLINGS: u64 = 4;
+
+/// Buffers that a thread fills while it decodes, and uses again for each warp: of regions, and of their
+/// values, of marks or of tokens that are open. No content here has more than two of these.
+const DECODING: u64 = 2;
+/// What the careful way fills besides, for each lane: its units, and their times.
+const CAREFUL: u64 = 2;
+/// What it allocates for each warp otherwise.
+const CAREFUL_OF_WARP: u64 = 22;
+/// What is streamed is decoded twice, first for its outline, each time with buffers of its own.
+const STREAMED: u64 = 2;
+/// Sites that the statistics hold the durations of: tiles and their parts.
+const SITES: u64 = 2;
+
+/// What the parts of a warp are. A tile is a region around four parts that are regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Regions of one record.
+    Regions,
+    /// The same with a value, which is a record more.
+    Values,
+    /// Regions of two records, as those by tokens are.
+    Pairs,
+    /// Marks.
+    Marks,
+    /// Marks with a value.
+    MarkValues,
+    /// Regions on two tracks of the user's.
+    Tracks,
+    /// Regions by four lanes.
+    Lanes,
+    /// Regions of one record and of two, behind one that begins before its warp: the careful way.
+    Odd,
+    /// Signals by one warp, and waits for them by the next.
+    Signals,
+}
+
+const CONTENTS: [Content; 9] = [
+    Content::Regions,
+    Content::Values,
+    Content::Pairs,
+    Content::Marks,
+    Content::MarkValues,
+    Content::Tracks,
+    Content::Lanes,
+    Content::Odd,
+    Content::Signals,
+];
+
+/// A capture of so many warps with so many parts each.
+fn capture(content: Content, warps: u32, parts: u64) -> Capture {
+    // Rooms of one size, as a decoder asks how many processors there are where a capture is large.
+    let mut module = SyntheticModule::new(Keep::First, 1 << 12);
+    module.lane_capacity = (content == Content::Lanes).then_some(1 << 9);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let tile = module.site(SiteKind::Region, "tile");
+    let part = module.site_with_unit(SiteKind::Region, "part", "bytes");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let signal = module.site(SiteKind::Signal, "full");
+    let wait = module.site(SiteKind::Wait, "full");
+    for number in 0..warps {
+        let (entry_ns, entry) = (64_000, 128_000);
+        let mut warp = SyntheticWarp::new(kernel, entry, entry_ns);
+        warp.header.block = [number, 0, 0];
+        warp.header.grid_dim = [warps, 1, 1];
+        warp.header.sm = number % WARPS;
+        let mut now = entry + 10;
+        if content == Content::Odd {
+            warp.range(part, None, entry - 5, now);
+        }
+        let has_tiles = !matches!(content, Content::Marks | Content::MarkValues | Content::Signals);
+        let mut tile_start = now;
+        for index in 0..parts {
+            let (start, end) = (now + 5, now + 20 + index * 7 % 13);
+            match content {
+                Content::Odd if index % 2 == 0 => {
+                    warp.begin(part, None, start).end(part, None, end)
+                }
+                Content::Regions | Content::Odd => warp.range(part, None, start, end),
+                Content::Values => {
+                    warp.range(part, None, start, end).attach(part, end, Value::Unsigned(index))
+                }
+                Content::Pairs => warp.begin(part, None, start).end(part, None, end),
+                Content::Marks => warp.mark(mark, None, start),
+                Content::MarkValues => warp.value(mark, start, Value::Unsigned(index)),
+                Content::Tracks => warp.range(part, Some((index % 2) as u32), start, end),
+                Content::Lanes => warp.lane((index / 4 % 4) as u8).range(part, None, start, end),
+                Content::Signals => {
+                    let site = if number % 2 == 0 { signal } else { wait };
+                    let key = u64::from(number / 2) << 32 | index;
+                    warp.value(site, start + u64::from(number % 2), Value::Unsigned(key))
+                }
+            };
+            now += 50;
+            if has_tiles && index % 4 == 3 {
+                warp.range(tile, None, tile_start, now);
+                now += 10;
+                tile_start = now;
+            }
+        }
+        let exit = (now + 50).next_multiple_of(64);
+        warp.leave(exit, entry_ns + (exit - entry) / 2);
+        module.warps.push(warp);
+    }
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.record_cost = Some(RecordCost::uniform(1.0, 2.0));
+    capture
+}
+
+fn one_thread(capture: &Capture) -> Decoder<'_> {
+    Decoder::new(capture).threads(NonZeroUsize::MIN)
+}
+
+/// How many allocations something makes on this thread.
+fn allocations(of: impl FnOnce()) -> u64 {
+    allocation_counter::measure(of).count_total
+}
+
+/// Something that is done with a capture.
+type Step = fn(&Capture, &Decoder<'_>);
+
+/// The small capture, one with more records, and one with more warps. Tests share them.
+fn captures(content: Content) -> &'static [Capture; 3] {
+    static CAPTURES: [OnceLock<[Capture; 3]>; CONTENTS.len()] =
+        [const { OnceLock::new() }; CONTENTS.len()];
+    CAPTURES[content as usize].get_or_init(|| {
+        [(WARPS, PARTS), (WARPS, TIMES * PARTS), (TIMES as u32 * WARPS, PARTS)]
+            .map(|(warps, parts)| capture(content, warps, parts))
+    })
+}
+
+/// The allocations that a step makes for each of the [`captures`].
+fn measured(content: Content, step: Step) -> [u64; 3] {
+    captures(content).each_ref().map(|capture| {
+        let decoder = one_thread(capture);
+        allocations(|| step(capture, &decoder))
+    })
+}
+
+/// Warps that the capture with more warps has more.
+const MORE_WARPS: u64 = (TIMES - 1) * WARPS as u64;
+/// Parts that the capture with more records has more, over all warps.
+const MORE_PARTS: u64 = (TIMES - 1) * PARTS * WARPS as u64;
+
+/// Requires that a step allocates nothing for a record: that with more of them it allocates no more than
+/// its buffers take to grow, and with more warps no more than so many `of_warp` for each. It decodes all
+/// warps so many times, and has so many `buffers` of its own.
+fn check(
+    name: &str,
+    contents: &[Content],
+    step: Step,
+    (decodings, buffers): (u64, u64),
+    of_warp: u64,
+) {
+    for &content in contents {
+        let [few, more_records, more_warps] = measured(content, step);
+        let figures = format!("{name} of {content:?}: {few}, {more_records}, {more_warps}");
+        let (careful, careful_of_warp) = match content {
+            Content::Odd => (CAREFUL * u64::from(WARPS), CAREFUL_OF_WARP),
+            _ => (0, 0),
+        };
+        let buffers = decodings * (DECODING + careful) + buffers;
+        let of_warp = of_warp + decodings * careful_of_warp;
+        assert!(more_records <= few + DOUBLINGS * buffers, "{figures}");
+        // Their tables double as well.
+        assert!(more_warps <= few + of_warp * MORE_WARPS + 10 * DOUBLINGS, "{figures}");
+    }
+}
+
+/// Everything but signals and waits, which are joined by their keys: of each there is one.
+fn without_signals() -> Vec<Content> {
+    CONTENTS.into_iter().filter(|content| *content != Content::Signals).collect()
+}
+
+/// What the figures of this file rest on.
+#[test]
+fn a_buffer_that_doubles_is_counted_each_time() {
+    let push = |count: u64| {
+        let mut buffer = Vec::new();
+        (0..count).for_each(|number| buffer.push(number));
+        black_box(buffer);
+    };
+    // For 4, 8, 16, 32, 64 and 128.
+    assert_eq!(allocations(|| push(100)), 6);
+    for count in 4..200 {
+        let grown = allocations(|| push(TIMES * count)) - allocations(|| push(count));
+        assert!((DOUBLINGS - 1..=DOUBLINGS).contains(&grown), "{count}: {grown}");
+    }
+    assert_eq!(allocations(|| drop(black_box(Vec::<u64>::new()))), 0);
+}
+
+#[test]
+fn nothing_is_read_of_the_records_before_they_are_decoded() {
+    for content in CONTENTS {
+        let [few, more, _] = measured(content, |capture, _| drop(one_thread(capture)));
+        assert_eq!(few, more, "{content:?}");
+    }
+}
+
+const VISITS: [(&str, Step); 3] = [
+    ("pair", |_, decoder| {
+        decoder.each_warp(|records| {
+            black_box(records.regions().len());
+        });
+    }),
+    ("visit", |_, decoder| {
+        decoder.each_warp(|records| {
+            black_box(records.regions().map(|region| region.start.ns).sum::<f64>());
+        });
+    }),
+    ("fold", |_, decoder| {
+        black_box(decoder.fold_warps(|| 0, |count, records| *count += records.regions().len()));
+    }),
+];
+
+#[test]
+fn regions_are_paired_and_visited_without_an_allocation_for_any() {
+    for (name, step) in VISITS {
+        check(name, &CONTENTS, step, (1, 0), 5);
+        // Nor for a warp, where regions are one record and lane 0 alone has a room.
+        for content in [Content::Regions, Content::Values] {
+            let [few, _, more_warps] = measured(content, step);
+            assert_eq!(few, more_warps, "{name} of {content:?}");
+        }
+    }
+}
+
+#[test]
+fn warps_and_traces_are_made_without_an_allocation_for_a_record() {
+    let whole: Step = |_, decoder| {
+        let visited = decoder.try_each_warp(|warp| {
+            black_box(warp.regions.len());
+            Ok::<(), ()>(())
+        });
+        assert!(visited.is_ok());
+    };
+    check("whole warps", &CONTENTS, whole, (1, 0), 6);
+    let steps: [(&str, Step, u64, u64); 4] = [
+        ("trace", |_, decoder| drop(black_box(decoder.trace())), 1, 6),
+        ("outline", |_, decoder| drop(black_box(decoder.outline())), 1, 5),
+        (
+            "trace less the cost",
+            |capture, _| drop(black_box(one_thread(capture).subtract_record_cost().trace())),
+            1,
+            8,
+        ),
+        (
+            "outline less the cost",
+            |capture, _| drop(black_box(one_thread(capture).subtract_record_cost().outline())),
+            2,
+            13,
+        ),
+    ];
+    for (name, step, decodings, of_warp) in steps {
+        check(name, &without_signals(), step, (decodings, 0), of_warp);
+    }
+}
+
+fn stats(decoder: &Decoder<'_>, by: GroupBy) {
+    black_box(decoder.streamed().stats_of(&StatsQuery::new().by(by)));
+}
+
+/// The durations of a row are one buffer, as quantiles are exact.
+#[test]
+fn statistics_allocate_nothing_for_a_record() {
+    // Each warp of the small captures has an SM, a block and rows of its own.
+    let (of_row, of_warp_rows) = (SITES, SITES * u64::from(WARPS));
+    let steps: [(&str, Step, u64, u64); 7] = [
+        ("site", |_, decoder| stats(decoder, GroupBy::Site), of_row, 18),
+        ("path", |_, decoder| stats(decoder, GroupBy::Path), of_row, 18),
+        ("launch", |_, decoder| stats(decoder, GroupBy::Launch), of_row, 18),
+        ("sm", |_, decoder| stats(decoder, GroupBy::Sm), of_warp_rows, 20),
+        ("block", |_, decoder| stats(decoder, GroupBy::Block), of_warp_rows, 60),
+        ("warp", |_, decoder| stats(decoder, GroupBy::Warp), of_warp_rows, 60),
+        (
+            "a side of a comparison",
+            |_, decoder| {
+                let mut side = DiffSide::new(&DiffOptions::default()).expect("no option is odd");
+                side.add(&decoder.streamed());
+                black_box(side);
+            },
+            of_row,
+            12,
+        ),
+    ];
+    for (name, step, buffers, of_warp) in steps {
+        check(name, &without_signals(), step, (STREAMED, buffers), of_warp);
+    }
+}
+
+const EVENTS: [(&str, Step); 2] = [
+    ("events-csv", |_, decoder| {
+        decoder.write_events_csv_to(io::sink()).expect("a sink takes everything");
+    }),
+    ("events-json", |_, decoder| {
+        decoder.write_events_json_to(io::sink()).expect("a sink takes everything");
+    }),
+];
+
+#[test]
+fn tables_of_events_allocate_nothing_for_a_row() {
+    for (name, step) in EVENTS {
+        check(name, &without_signals(), step, (STREAMED, 0), 12);
+    }
+}
+
+/// Without counters, of whose steps a launch has some hundreds for each site however many records there
+/// are; Chrome's format allocates for each.
+fn timeline() -> ExportOptions {
+    ExportOptions { counters: false, ..ExportOptions::default() }
+}
+
+const TIMELINES: [(&str, Step); 3] = [
+    ("perfetto", |_, decoder| {
+        decoder.write_perfetto_to(io::sink(), &timeline()).expect("a sink takes everything");
+    }),
+    ("perfetto, gzip", |_, decoder| {
+        let options = ExportOptions { gzip: true, ..timeline() };
+        decoder.write_perfetto_to(io::sink(), &options).expect("a sink takes everything");
+    }),
+    ("chrome", |_, decoder| {
+        decoder.write_chrome_to(io::sink(), &timeline()).expect("a sink takes everything");
+    }),
+];
+
+/// What has no value and no track of its own.
+#[test]
+fn timelines_allocate_nothing_for_a_plain_region_or_mark() {
+    // Of each warp the items of its track, and the rows that they are put in; of four lanes, four times.
+    let of_warps = 2 * u64::from(WARPS);
+    for (name, step) in TIMELINES {
+        let plain = [Content::Regions, Content::Pairs, Content::Marks, Content::Odd];
+        check(name, &plain, step, (STREAMED, of_warps), 130);
+        check(name, &[Content::Lanes], step, (STREAMED, 4 * of_warps), 240);
+    }
+}
+
+/// What does allocate for a record: for each part at most so often. These are bounds of what is, none of
+/// what must be.
+#[test]
+fn what_allocates_for_a_record_does_so_a_few_times() {
+    let [(_, perfetto), (_, gzip), (_, chrome)] = TIMELINES;
+    let folded: Step = |_, decoder| {
+        let written = decoder.write_folded_to(io::sink(), StackGroup::Kernel);
+        written.expect("a sink takes everything");
+    };
+    let hatchet: Step = |_, decoder| {
+        decoder.write_hatchet_to(io::sink()).expect("a sink takes everything");
+    };
+    let speedscope: Step = |_, decoder| {
+        let options = SpeedscopeOptions { most_warps: usize::MAX, ..SpeedscopeOptions::default() };
+        decoder.write_speedscope_to(io::sink(), &options).expect("a sink takes everything");
+    };
+    let outline: Step = |_, decoder| drop(black_box(decoder.outline()));
+    for (name, content, step, most) in [
+        // The list of its arguments, the list of their messages, and the text of a unit.
+        ("perfetto", Content::Values, perfetto, 3.0),
+        ("perfetto, gzip", Content::Values, gzip, 3.0),
+        ("perfetto", Content::MarkValues, perfetto, 2.0),
+        // A list for each region that lies in no other, where a track is shared by warps.
+        ("perfetto", Content::Tracks, perfetto, 1.0),
+        // An object, its members and their text.
+        ("chrome", Content::Values, chrome, 15.0),
+        ("chrome", Content::MarkValues, chrome, 13.0),
+        ("chrome", Content::Tracks, chrome, 1.0),
+        // One for each frame that closes. Every fourth part has a tile around it.
+        ("folded", Content::Regions, folded, 1.25),
+        ("speedscope", Content::Regions, speedscope, 1.25),
+        // Times and ticks are two walks.
+        ("hatchet", Content::Regions, hatchet, 2.5),
+        // Of each key a table of blocks, the signals of one, and those of all; every other part is a
+        // signal.
+        ("outline", Content::Signals, outline, 1.5),
+    ] {
+        let [few, more_records, _] = measured(content, step);
+        let each = (more_records - few) as f64 / MORE_PARTS as f64;
+        let of_buffers = 64 * DOUBLINGS;
+        assert!(
+            more_records - few <= (most * MORE_PARTS as f64) as u64 + of_buffers,
+            "{name} of {content:?}: {few}, {more_records}, {each} for each part"
+        );
+    }
+}
