@@ -103,16 +103,25 @@ struct Worst {
     subtracted_typical: f64,
     raw: f64,
     subtracted: f64,
+    /// How many regions there were.
+    regions: usize,
+    /// How many of them were off by more than what may be, after subtraction.
+    beyond: usize,
 }
 
 impl Worst {
-    fn add(&mut self, subject: Subject, level: &Level) {
+    fn add(&mut self, subject: Subject, level: &Level, less: &[Lengths]) {
         let larger = |left: f64, right: f64| if right.abs() > left.abs() { right } else { left };
         self.raw_typical = larger(self.raw_typical, subject.typical(&level.raw));
         self.subtracted_typical =
             larger(self.subtracted_typical, subject.typical(&level.subtracted));
         self.raw = larger(self.raw, level.raw.worst());
         self.subtracted = larger(self.subtracted, level.subtracted.worst());
+        self.regions += less.len();
+        let is_beyond = |&&(recorded, truth): &&Lengths| {
+            subject.limit(truth).is_some_and(|limit| (recorded - truth).abs() > limit)
+        };
+        self.beyond += less.iter().filter(is_beyond).count();
     }
 }
 
@@ -125,6 +134,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         })
         .collect();
     let (mut rows, mut costs) = (Vec::new(), Vec::new());
+    let mut singles = Worst::default();
     let hosted = run.hosted()?;
     let kernels = KNOWN_WORK.iter().map(|kernel| (kernel, run.backend()));
     for (kernel, backend) in kernels.chain(HOSTED_WORK.iter().map(|kernel| (kernel, &hosted))) {
@@ -152,22 +162,44 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 ticks(compared.calibrated.map(|cost| cost.total)),
             ]);
             for (depth, worst) in compared.worst {
-                let worst =
+                let values =
                     [worst.raw_typical, worst.subtracted_typical, worst.raw, worst.subtracted];
                 let mut row = vec![subject.to_string(), depth.to_string()];
-                row.extend(worst.map(|ticks| format!("{ticks:+.1}")));
+                row.extend(values.map(|ticks| format!("{ticks:+.1}")));
+                // Single readings of the timer are in steps as long as the limit.
+                row.push(if subject.kernel.clock == "cycles" && !subject.is_hosted() {
+                    singles.regions += worst.regions;
+                    singles.beyond += worst.beyond;
+                    format!("{} of {}", worst.beyond, worst.regions)
+                } else {
+                    "-".into()
+                });
                 rows.push(row);
             }
         }
     }
     report.say(
         "error = recorded - true length, in ticks of the clock (cycles, or ns of globaltimer); of \
-         all lengths and levels the worst; typical = the median of cycles, the mean of globaltimer",
+         all lengths and levels the worst; typical = the median of cycles, the mean of \
+         globaltimer; beyond = single regions that are off by more than the limit",
     );
     report.table(
-        &["case", "depth", "typical, raw", "typical, less cost", "any, raw", "any, less cost"],
+        &[
+            "case",
+            "depth",
+            "typical, raw",
+            "typical, less cost",
+            "any, raw",
+            "any, less cost",
+            "beyond",
+        ],
         &rows,
     );
+    report.say(&format!(
+        "\nin cycles and in memory of the GPU {} of {} single regions are off by more than 1 % or \
+         {CYCLES_MAX} cycles after subtraction",
+        singles.beyond, singles.regions
+    ));
     report.say(
         "\ncost of a record in ticks of the clock, as these regions show it (medians: what the \
          innermost region lasts too long; what each of 7 nested regions adds), and as calibrated",
@@ -199,7 +231,7 @@ fn compare(
         };
         for (index, (raw, less)) in raw.into_iter().zip(less).enumerate() {
             let Some(level) = summarize(&raw, &less) else { continue };
-            all.entry(case.depth).or_default().add(subject, &level);
+            all.entry(case.depth).or_default().add(subject, &level, &less);
             seen.add(case.depth as usize - 1 - index, level.raw.median);
             let limit = subject.limit(level.truth);
             let typical = subject.typical(&level.subtracted);
@@ -549,14 +581,15 @@ mod tests {
 
     #[test]
     fn the_worst_is_farthest_from_zero() {
-        let level = |raw: f64, subtracted: f64| {
-            summarize(&[(100.0 + raw, 100.0)], &[(100.0 + subtracted, 100.0)]).expect("one region")
-        };
         let mut worst = Worst::default();
-        worst.add(of_clock("cycles"), &level(20.0, 3.0));
-        worst.add(of_clock("cycles"), &level(10.0, -7.0));
-        assert_eq!((worst.raw_typical, worst.subtracted_typical), (20.0, -7.0));
-        assert_eq!((worst.raw, worst.subtracted), (20.0, 7.0));
+        for (raw, subtracted) in [(20.0, 3.0), (10.0, -7.0), (9.0, 8.5)] {
+            let less = [(100.0 + subtracted, 100.0)];
+            let level = summarize(&[(100.0 + raw, 100.0)], &less).expect("one region");
+            worst.add(of_clock("cycles"), &level, &less);
+        }
+        assert_eq!((worst.raw_typical, worst.subtracted_typical), (20.0, 8.5));
+        assert_eq!((worst.raw, worst.subtracted), (20.0, 8.5));
+        assert_eq!((worst.beyond, worst.regions), (1, 3));
         assert!(summarize(&[], &[]).is_none());
     }
 }
