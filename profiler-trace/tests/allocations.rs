@@ -369,22 +369,38 @@ fn timelines_allocate_nothing_for_a_plain_region_or_mark() {
     }
 }
 
+const STACKS: [(&str, Step); 3] = [
+    ("folded", |_, decoder| {
+        let written = decoder.write_folded_to(io::sink(), StackGroup::Kernel);
+        written.expect("a sink takes everything");
+    }),
+    ("hatchet", |_, decoder| {
+        decoder.write_hatchet_to(io::sink()).expect("a sink takes everything");
+    }),
+    ("speedscope", |_, decoder| {
+        let options = SpeedscopeOptions { most_warps: usize::MAX, ..SpeedscopeOptions::default() };
+        decoder.write_speedscope_to(io::sink(), &options).expect("a sink takes everything");
+    }),
+];
+
+/// Of each lane the spans of its stacks, which of them are open, and when they end.
+#[test]
+fn stacks_allocate_nothing_for_a_region() {
+    for (name, step) in STACKS {
+        for content in without_signals() {
+            let lanes = if content == Content::Lanes { 4 } else { 1 };
+            // Hatchet walks twice, for nanoseconds and for ticks.
+            let buffers = 2 * 4 * lanes * u64::from(WARPS);
+            check(name, &[content], step, (STREAMED, buffers), 60 * lanes);
+        }
+    }
+}
+
 /// What does allocate for a record: for each part at most so often. These are bounds of what is, none of
 /// what must be.
 #[test]
 fn what_allocates_for_a_record_does_so_a_few_times() {
     let [(_, perfetto), (_, gzip), (_, chrome)] = TIMELINES;
-    let folded: Step = |_, decoder| {
-        let written = decoder.write_folded_to(io::sink(), StackGroup::Kernel);
-        written.expect("a sink takes everything");
-    };
-    let hatchet: Step = |_, decoder| {
-        decoder.write_hatchet_to(io::sink()).expect("a sink takes everything");
-    };
-    let speedscope: Step = |_, decoder| {
-        let options = SpeedscopeOptions { most_warps: usize::MAX, ..SpeedscopeOptions::default() };
-        decoder.write_speedscope_to(io::sink(), &options).expect("a sink takes everything");
-    };
     let outline: Step = |_, decoder| drop(black_box(decoder.outline()));
     for (name, content, step, most) in [
         // The list of its arguments, the list of their messages, and the text of a unit.
@@ -397,11 +413,6 @@ fn what_allocates_for_a_record_does_so_a_few_times() {
         ("chrome", Content::Values, chrome, 15.0),
         ("chrome", Content::MarkValues, chrome, 13.0),
         ("chrome", Content::Tracks, chrome, 1.0),
-        // One for each frame that closes. Every fourth part has a tile around it.
-        ("folded", Content::Regions, folded, 1.25),
-        ("speedscope", Content::Regions, speedscope, 1.25),
-        // Times and ticks are two walks.
-        ("hatchet", Content::Regions, hatchet, 2.5),
         // Of each key a table of blocks, the signals of one, and those of all; every other part is a
         // signal.
         ("outline", Content::Signals, outline, 1.5),

@@ -203,7 +203,15 @@ impl<'t> Lanes<'t> {
             Span::new(scale.moment(region.start), end, i32::from(region.depth), Some(frame))
         }));
         spans.sort_by(Span::order);
-        Stack { spans: &spans, roots, shown: Vec::new(), hidden: BTreeSet::new(), watch }.run();
+        Stack {
+            spans: &spans,
+            roots,
+            shown: Vec::new(),
+            hidden: BTreeSet::new(),
+            crossing: Vec::new(),
+            watch,
+        }
+        .run();
     }
 }
 
@@ -214,6 +222,8 @@ struct Stack<'a, W> {
     shown: Vec<usize>,
     /// Those beyond [`MOST_FRAMES`].
     hidden: BTreeSet<usize>,
+    /// Of [`Self::close`]; empty between its calls.
+    crossing: Vec<usize>,
     watch: &'a mut W,
 }
 
@@ -282,7 +292,9 @@ impl<W: Watch> Stack<'_, W> {
                 lowest = lowest.min(place);
             }
         }
-        let crossing = self.shown.split_off(lowest);
+        // One list for all ends: they are as many as regions.
+        let mut crossing = std::mem::take(&mut self.crossing);
+        crossing.extend(self.shown.drain(lowest..));
         if had_hidden && (self.hidden.is_empty() || !crossing.is_empty()) {
             self.watch.close(at);
         }
@@ -292,14 +304,15 @@ impl<W: Watch> Stack<'_, W> {
                 self.watch.close(at);
             }
         }
-        if crossing.is_empty() {
-            ended.clear();
-            return;
-        }
-        for open in crossing.into_iter().filter(|open| !ended.contains(open)) {
+        let has_room = !crossing.is_empty();
+        for open in crossing.drain(..).filter(|open| !ended.contains(open)) {
             self.show(at, open);
         }
+        self.crossing = crossing;
         ended.clear();
+        if !has_room {
+            return;
+        }
         while self.shown.len() < MOST_FRAMES
             && let Some(next) = self.hidden.pop_first()
         {
