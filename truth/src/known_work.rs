@@ -134,7 +134,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         })
         .collect();
     let (mut rows, mut costs) = (Vec::new(), Vec::new());
-    let mut singles = Worst::default();
+    let (mut regions, mut beyond) = (0, 0);
     let hosted = run.hosted()?;
     let kernels = KNOWN_WORK.iter().map(|kernel| (kernel, run.backend()));
     for (kernel, backend) in kernels.chain(HOSTED_WORK.iter().map(|kernel| (kernel, &hosted))) {
@@ -168,8 +168,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 row.extend(values.map(|ticks| format!("{ticks:+.1}")));
                 // Single readings of the timer are in steps as long as the limit.
                 row.push(if subject.kernel.clock == "cycles" && !subject.is_hosted() {
-                    singles.regions += worst.regions;
-                    singles.beyond += worst.beyond;
+                    regions += worst.regions;
+                    beyond += worst.beyond;
                     format!("{} of {}", worst.beyond, worst.regions)
                 } else {
                     "-".into()
@@ -196,9 +196,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         &rows,
     );
     report.say(&format!(
-        "\nin cycles and in memory of the GPU {} of {} single regions are off by more than 1 % or \
-         {CYCLES_MAX} cycles after subtraction",
-        singles.beyond, singles.regions
+        "\nin cycles and in memory of the GPU {beyond} of {regions} single regions are off by more \
+         than 1 % or {CYCLES_MAX} cycles after subtraction"
     ));
     report.say(
         "\ncost of a record in ticks of the clock, as these regions show it (medians: what the \
