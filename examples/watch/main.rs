@@ -1,95 +1,104 @@
 //! Watches a kernel while it runs: prints how many warps are in which region, and since when the one
-//! that is there longest.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the output of the example")]
+//! that is there longest; see `docs/examples/watch.md`.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use profiler_examples::{Arguments, Failure, Size};
+use profiler_examples::{Check, Failure, Report, Run, run};
 use profiler_host::{
-    Backend, Capture, Error, Profiler, Session, Trace, Watch, include_ptx, launch,
+    Error, Keep, Profiler, ProfilerBuilder, Session, Trace, Watch, include_ptx, launch,
 };
-use watch_kernels::{BLOCK, long};
+use watch_kernels::{BLOCK, SLOWER, TOLERANCE, UNKNOWNS, jacobi};
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
+/// The most that an unknown may differ from what its system says that it is: the last sweep changed it
+/// by no more than the tolerance, and the next one would by no more than that and its rounding.
+const ERROR_MAX: f64 = 1.25 * TOLERANCE as f64;
+
+/// How much there is to solve.
+#[derive(Clone, Copy)]
+struct Extents {
+    blocks: u32,
+    /// Systems of a warp.
+    systems: u32,
+    /// How often they are solved while the kernel is watched.
+    watched_rounds: u32,
+    coupling: f32,
+}
 
 fn main() -> ExitCode {
-    match watch(&Arguments::read("watch")) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("watch: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+    run("watch", include_ptx!("watch_kernels"), example)
 }
 
-fn watch(arguments: &Arguments) -> Result<(), Failure> {
-    if !arguments.half_density.is_empty() || arguments.unannotated.is_some() {
-        return Err(
-            "it measures nothing, and takes neither --half-density nor --unannotated".into()
-        );
-    }
-    let backend = Backend::choose(arguments.backend, include_ptx!("watch_kernels"))?;
-    println!("watch runs on: {backend}");
-    let size = arguments.size.unwrap_or(if backend.is_gpu() { Size::Full } else { Size::Small });
-    let (grid, steps, phase_ns) = match size {
-        Size::Small => (2, 4, 5_000),
-        Size::Full => (backend.device_info().sm_count, 20, 5_000_000),
-    };
-    let warps = grid * BLOCK / 32;
-    let mut done = backend.zeroed::<u32>(warps as usize)?;
+fn example(run: &Run) -> Result<Report, Failure> {
+    let extents = run.pick(
+        Extents { blocks: 2, systems: 3, watched_rounds: 2, coupling: 0.5 },
+        Extents { blocks: run.sm_count(), systems: 250, watched_rounds: 40, coupling: 0.99 },
+    );
+    let Extents { blocks, systems, watched_rounds, coupling } = extents;
+    let unknowns = (blocks * BLOCK / 32 * systems * UNKNOWNS) as usize;
+    let mut random = fastrand::Rng::with_seed(1);
+    let right_sides: Vec<f32> =
+        std::iter::repeat_with(|| random.f32() - 0.5).take(unknowns).collect();
+    let from_buffer = run.backend().upload(&right_sides)?;
+    let mut to_buffer = run.backend().zeroed::<f32>(unknowns)?;
+    let (from, to) = (from_buffer.as_ptr(), to_buffer.as_mut_ptr());
 
-    // In each step two begins, two ends and a value, of two words each.
-    let units = 5 * steps / arguments.squeeze.unwrap_or(1);
-    let profiler = Profiler::builder().words_per_warp(2 * units);
-    let session = backend.session(&profiler.for_grid(grid, BLOCK, 1)?.build()?)?;
+    // Where a warp is, its last records say.
+    let last_records = profiler(extents)?.keep(Keep::Last).build()?;
+    let session = run.backend().session(&last_records)?;
+    watched(session, |session| {
+        // SAFETY: as many right sides and unknowns as there are for the systems of all warps.
+        unsafe {
+            launch!(session, jacobi<<<blocks, BLOCK>>>(from, to, coupling, systems, watched_rounds))
+        }
+    })?;
+
+    let measured = run.measure(&profiler(extents)?.build()?, |launcher| {
+        // SAFETY: as above.
+        unsafe { launch!(launcher, jacobi<<<blocks, BLOCK>>>(from, to, coupling, systems, 1)) }
+    })?;
+    let pairs = compare(extents, &right_sides, &to_buffer.read()?);
+    let check = Check::absolute("unknowns against what their equations say", pairs, ERROR_MAX);
+    Ok(Report { measured, checks: vec![check] })
+}
+
+/// A profiler with room for the records of one round: of each system two begins, two ends and a value,
+/// of two words each.
+fn profiler(extents: Extents) -> Result<ProfilerBuilder, Error> {
+    let room = Profiler::builder().words_per_warp(2 * 5 * extents.systems);
+    Ok(room.for_grid(extents.blocks, BLOCK, 1)?)
+}
+
+/// Launches a kernel and prints where its warps are until it has ended. One that fails is shown as far
+/// as it came.
+fn watched<'s>(
+    mut session: Session<'s>,
+    launch: impl FnOnce(&mut Session<'s>) -> Result<(), Error>,
+) -> Result<(), Failure> {
     let watch = session.watch()?;
     let finished = AtomicBool::new(false);
-    let capture = std::thread::scope(|scope| {
-        scope.spawn(|| look(&watch, &finished));
-        let capture = run(session, done.as_mut_ptr(), grid, steps, phase_ns);
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| look(&watch, &finished));
+        let ended = launch(&mut session).and_then(|()| session.capture());
         finished.store(true, Ordering::Relaxed);
-        capture
-    })?;
-    let trace = profiler_host::trace::decode(&capture);
-
-    let correct = done.read()?.iter().all(|&number| number == steps);
-    println!("\n{}", trace.stats());
-    std::fs::create_dir_all(&arguments.out)?;
-    let path = arguments.out.join("watch.pftrace");
-    trace.write_perfetto(&path)?;
-    println!("wrote {} (open it at https://ui.perfetto.dev)", path.display());
-    let path = arguments.out.join("watch.capture");
-    let written = capture.write(&path);
-    written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-    println!("wrote {} (for the command `profiler`)", path.display());
-    println!("result: {}", if correct { "correct" } else { "wrong" });
-    if correct { Ok(()) } else { Err("a warp left early".into()) }
-}
-
-/// Launches the kernel and waits for it. One that fails is shown as far as it came.
-fn run(
-    mut session: Session<'_>,
-    done: *mut u32,
-    grid: u32,
-    steps: u32,
-    phase_ns: u32,
-) -> Result<Capture, Failure> {
-    // SAFETY: one number a warp.
-    unsafe { launch!(session, long<<<grid, BLOCK>>>(done, steps, phase_ns)) }?;
-    session.capture().map_err(|error| match error.salvaged() {
-        Some(capture) => {
-            let trace = profiler_host::trace::decode(capture);
-            format!("{error}\nwhere its warps were: {}", where_warps_are(&trace)).into()
-        }
-        None => error.into(),
+        let looked = looking.join().map_err(|_| "the thread that looks on panicked")?;
+        ended.map_err(|error| match error.salvaged() {
+            Some(capture) => {
+                let trace = profiler_host::trace::decode(capture);
+                format!("{error}\nwhere its warps were: {}", where_warps_are(&trace)).into()
+            }
+            None => Failure::from(error),
+        })?;
+        Ok(looked?)
     })
 }
 
 /// Prints what is to be seen until the kernel has ended, and once more then.
+#[allow(clippy::print_stdout, reason = "this is the output of the example")]
 fn look(watch: &Watch, finished: &AtomicBool) -> Result<(), Error> {
     loop {
         let is_last = finished.load(Ordering::Relaxed);
@@ -129,4 +138,25 @@ fn where_warps_are(trace: &Trace) -> String {
         text += &format!(" {warps} in {name} ({longest} for {:.3} ms);", since / 1e6);
     }
     text + &format!(" {between} between regions; {left} left")
+}
+
+/// Pairs of an unknown and what its equation makes of its neighbours.
+fn compare(extents: Extents, right_sides: &[f32], solutions: &[f32]) -> Vec<(f64, f64)> {
+    let ring = UNKNOWNS as usize;
+    let of_warp = extents.systems as usize * ring;
+    let last_warp = solutions.len() - of_warp;
+    let mut pairs = Vec::with_capacity(solutions.len());
+    for (system, unknowns) in solutions.chunks_exact(ring).enumerate() {
+        let first = system * ring;
+        let is_slow = first >= last_warp;
+        let slower = if is_slow { f64::from(SLOWER) } else { 1.0 };
+        let coupling = 1.0 - (1.0 - f64::from(extents.coupling)) / slower;
+        for (index, &unknown) in unknowns.iter().enumerate() {
+            let neighbour = |other: usize| f64::from(unknowns[other % ring]);
+            let neighbours = neighbour(index + ring - 1) + neighbour(index + 1);
+            let right_side = f64::from(right_sides[first + index]);
+            pairs.push((f64::from(unknown), coupling * 0.5 * neighbours + right_side));
+        }
+    }
+    pairs
 }

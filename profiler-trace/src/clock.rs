@@ -82,6 +82,8 @@ pub(crate) struct ClockMap {
     origin: u64,
     /// Step of `%globaltimer` in nanoseconds.
     pub step: f64,
+    /// The same, or the longest that is known where the readings do not tell.
+    pub step_at_most: f64,
     /// Nanoseconds within which two SMs agree at their anchors.
     pub alignment: f64,
     /// Nanoseconds per cycle over the whole session.
@@ -131,7 +133,8 @@ impl ClockMap {
         let fitted = known && exact.is_none();
         let mut sms = BTreeMap::new();
         // Of a timer that was not seen to move the step may be any.
-        let mut alignment = seen_step.unwrap_or(STEP_MAX as f64);
+        let step_at_most = seen_step.unwrap_or(STEP_MAX as f64);
+        let mut alignment = step_at_most;
         // Lines of the most bent map, where not all are one line of the pooled slope.
         let mut lines = 0;
         for (points, hull) in of_sms.into_iter().zip(&hulls) {
@@ -162,7 +165,7 @@ impl ClockMap {
             number: 0,
             place: None,
         });
-        Self { origin, step, alignment, slope, known, sms }
+        Self { origin, step, step_at_most, alignment, slope, known, sms }
     }
 
     /// A reading of an SM's cycle counter in nanoseconds since the origin.

@@ -55,7 +55,7 @@ impl Trace {
             emulated: self.device.emulated,
             ns_per_cycle,
             // Two readings of the timer tell a time no better than by a step.
-            timer_step: self.alignment_ns,
+            timer_step: self.timer_step_ns,
         };
         let mut clamped = 0;
         for warp in &mut self.warps {

@@ -60,6 +60,7 @@ impl Trace {
         self.host.append(other.host);
         self.resolution_ns = self.resolution_ns.max(other.resolution_ns);
         self.alignment_ns = self.alignment_ns.max(other.alignment_ns);
+        self.timer_step_ns = self.timer_step_ns.max(other.timer_step_ns);
         self.lost_unplaced = self.lost_unplaced.saturating_add(other.lost_unplaced);
         self.diagnostics.extend(&other.diagnostics);
     }

@@ -259,6 +259,9 @@ pub struct Trace {
     /// [`Warp::anchors`], in nanoseconds: the step of `%globaltimer`, or more where the SMs'
     /// frequencies wandered.
     pub alignment_ns: f64,
+    /// The step of `%globaltimer` in nanoseconds, within which two readings of it tell a time: 32 on an
+    /// H200. Where its readings do not tell, the longest that is known.
+    pub timer_step_ns: f64,
     /// Frequency of the SM clock over the whole session; where records hold its cycles, as well as it
     /// can be told, elsewhere only if it is known well.
     pub clock_mhz: Option<f64>,

@@ -9,15 +9,12 @@ use std::path::Path;
 use crate::{Error, root, target};
 use kernels::kernels;
 
-/// Examples that take no such files.
-const WITHOUT: [&str; 1] = ["watch"];
-
 /// Writes `NAME-first.ptx` and `NAME-second.ptx` into `folder` for each example with two regions or
 /// more, so that each region is in one of the two, and `NAME-unannotated.ptx`, in which the kernels have
 /// the launch bounds that their annotations give them.
 pub(crate) fn make(examples: &[String], folder: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(folder)?;
-    for name in examples.iter().filter(|name| !WITHOUT.contains(&name.as_str())) {
+    for name in examples {
         let out = target().join("other-builds");
         let kernels = kernels(&root().join("examples"), name).out_dir(out).target_dir(target());
         let all = kernels.clone().name(format!("{name}-all")).build()?;

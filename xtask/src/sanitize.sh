@@ -4,9 +4,9 @@
 #   run.sh OUT_DIR [address|thread]
 #
 # Every test that needs a GPU, every example, random programs beside the emulator, truth, and the bench: at
-# small sizes, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a
-# log of each. LIMIT is the time that one of them may take (default 150s). The exit status is 1 if any
-# failed, be it by what a sanitizer found.
+# small sizes, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a log of each. LIMIT is
+# the time that one of them may take (default 150s), TRUTH_LIMIT that of truth (default 300s). The exit
+# status is 1 if any failed, be it by what a sanitizer found.
 set -u
 
 if [ $# -lt 1 ]; then
@@ -61,7 +61,7 @@ for sanitizer in "$@"; do
         test.abuse) LIMIT=${ABUSE_LIMIT:-300s} run "$sanitizer" "$name" record "$out/$sanitizer/abuse" ;;
         test.*) run "$sanitizer" "$name" --ignored --test-threads=1 ;;
         agreement) run "$sanitizer" agreement --backend gpu --seconds 20 ;;
-        truth) run "$sanitizer" truth run --backend gpu --size small --idle 1 --out . ;;
+        truth) LIMIT=${TRUTH_LIMIT:-300s} run "$sanitizer" truth run --backend gpu --size small --idle 1 --out . ;;
         record-cost) LIMIT=300s run "$sanitizer" record-cost --quick --schemes default,grid-atomic ;;
         *) run "$sanitizer" "$name" --backend gpu --size small ;;
         esac

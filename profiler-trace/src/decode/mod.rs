@@ -273,6 +273,7 @@ fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace)
     trace.origin_ns = origin;
     if !slots.is_empty() {
         trace.alignment_ns = clocks.alignment;
+        trace.timer_step_ns = clocks.step_at_most;
         trace.resolution_ns = if cycles { clocks.slope } else { clocks.step };
         // Of two clocks in one session, the finer one is the finest step that was seen.
         if cycles && timer {

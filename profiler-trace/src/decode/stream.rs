@@ -63,6 +63,7 @@ impl<'c> Decoder<'c> {
             observer_effect: capture.observer_effect.clone(),
             resolution_ns: 1.0,
             alignment_ns: 1.0,
+            timer_step_ns: 1.0,
             ..Trace::default()
         };
         head.diagnostics.add(Diagnostic {

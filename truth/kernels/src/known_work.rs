@@ -25,6 +25,10 @@ pub const LEVELS: [&str; 8] =
 
 /// How long the spin of repeat 0 is, in cycles: it brings the code into the instruction cache.
 pub const WARM_UP_CYCLES: u64 = 64;
+/// The longest pause behind a repeat, in cycles: several steps of 32 ns of the timer.
+const PAUSE_CYCLES: u64 = 1024;
+/// More than there are warps in a grid, so that each warp pauses otherwise in each repeat.
+const WARPS_APART: u32 = 8;
 /// The thread of a block that records by the strategy `when`.
 pub const WHEN_THREAD: u32 = 5;
 
@@ -67,7 +71,9 @@ macro_rules! nest {
 }
 
 /// A loop over the repeats of work in nested regions. The two readings are stored as they are: ptxas
-/// would place their subtraction, which waits for the second one, before the end stamp.
+/// would place their subtraction, which waits for the second one, before the end stamp. A pause of
+/// another length behind each repeat keeps the repeats out of step with the timer: were they in step,
+/// all readings of a short spin would be rounded to the timer's steps alike, and no mean could tell.
 macro_rules! repeat {
     (
         $truth:ident, $cycles:ident, $repeats:ident, $form:ident, $recorder:ident, $now:path, $names:tt
@@ -78,6 +84,7 @@ macro_rules! repeat {
             let readings = nest!($form, $recorder, cycles, spin!($now, cycles), $names);
             // SAFETY: repeat <= repeats.
             unsafe { *$truth.add(repeat as usize * threads_of_grid()) = readings };
+            pause(repeat);
             repeat += 1;
         }
     }};
@@ -112,6 +119,17 @@ macro_rules! spin {
         let end = $now();
         ([begin, end], last as u32)
     }};
+}
+
+/// Does nothing for up to [`PAUSE_CYCLES`], another time for each repeat and each warp.
+#[inline(always)]
+fn pause(repeat: u32) {
+    let warp = (thread_of_grid() / 32) as u32;
+    // The upper bits of a multiple of 2^32 divided by the golden ratio: spread evenly, in no order.
+    let spread = (repeat * WARPS_APART + warp).wrapping_mul(0x9e37_79b9);
+    let cycles = (u64::from(spread) * PAUSE_CYCLES) >> 32;
+    let begin = clock64();
+    while clock64() - begin < cycles {}
 }
 
 macro_rules! known_work {

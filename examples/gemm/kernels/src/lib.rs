@@ -220,9 +220,9 @@ pub unsafe extern "ptx-kernel" fn gemm(a: *const u16, b: *const u16, c: *mut f32
         profile_region!("wait", {
             // The groups behind the next STAGES - 2 have arrived: this step's among them.
             cp_async_wait::<{ STAGES as usize - 2 }>();
-            // Everyone's copies have arrived, and everyone has read the stage of the step before.
-            thread::sync_threads();
         });
+        // Behind it everyone's copies have arrived, and everyone has read the stage of the step before.
+        profile_region!("barrier", { thread::sync_threads() });
         profile_region!("load", {
             if step + STAGES - 1 < steps {
                 // SAFETY: there is such a tile, and the stage is that of the step before, which all

@@ -1,39 +1,76 @@
-//! A kernel that runs for long, and is looked at meanwhile.
+//! A kernel that runs for long, and is looked at meanwhile: it solves linear systems by repetition, and
+//! does not know how often it has to repeat.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
-use profiler_device::hardware::globaltimer;
-use profiler_device::{profile_region, profiled};
-use profiler_kernel::{atomic, thread};
+use profiler_device::{profile_region, profiled, region_end, region_start};
+use profiler_kernel::{thread, warp};
 
 /// Threads of a block.
 pub const BLOCK: u32 = 64;
+/// Unknowns of a system: one a lane.
+pub const UNKNOWNS: u32 = 32;
+/// The most that an unknown of a solved system changes by in one sweep more.
+pub const TOLERANCE: f32 = 1e-3;
+/// How many times as many sweeps the systems of the grid's last warp take.
+pub const SLOWER: f32 = 16.0;
+/// Sweeps between two looks at how much still changes.
+const SWEEPS: u32 = 16;
+const ALL_LANES: u32 = u32::MAX;
 
-/// Each warp goes through `steps` steps of two phases each. The phases of the last warp of the grid are
-/// sixteen times as long as those of the others, which then wait for nothing: it is the one that a
-/// program hangs on. Writes each warp's number of steps.
+/// Solves `systems` systems a warp, `rounds` times over: of each the unknowns of
+/// `x[i] = coupling * (x[i - 1] + x[i + 1]) / 2 + right_side[i]`, which form a ring, by Jacobi's method:
+/// sweeps, of which each works out all unknowns from those of the sweep before, until none changes by
+/// more than [`TOLERANCE`].
+///
+/// The closer `coupling` is to 1, the more sweeps it takes. That of the last warp of the grid is
+/// [`SLOWER`] times closer. The other warps wait for nothing: it is the one that a program hangs on.
 ///
 /// # Safety
 ///
-/// `done` must be valid for one number a warp; blocks have [`BLOCK`] threads.
+/// `right_sides` and `solutions` must be valid for `systems * UNKNOWNS` numbers a warp, each warp's in a
+/// row; `coupling` is from 0 to below 1; blocks have [`BLOCK`] threads.
 #[profiled(buffer = host, clock = globaltimer)]
-pub unsafe extern "ptx-kernel" fn long(done: *mut u32, steps: u32, phase_ns: u32) {
+pub unsafe extern "ptx-kernel" fn jacobi(
+    right_sides: *const f32,
+    solutions: *mut f32,
+    coupling: f32,
+    systems: u32,
+    rounds: u32,
+) {
+    let lane = warp::lane_id();
     let warp = thread::index_1d() / 32;
-    let last = thread::grid_dim_x() * BLOCK / 32 - 1;
-    let phase_ns = if warp == last { 16 * phase_ns } else { phase_ns };
-    let mut step = 0;
-    while step < steps {
-        profile_region!("fetch", { work_for(phase_ns) });
-        profile_region!("compute", value = step, { work_for(2 * phase_ns) });
-        step += 1;
+    let is_last = warp == thread::grid_dim_x() * BLOCK / 32 - 1;
+    let coupling = if is_last { 1.0 - (1.0 - coupling) / SLOWER } else { coupling };
+    let mut system = 0;
+    while system < systems * rounds {
+        let at = ((warp * systems + system % systems) * UNKNOWNS + lane) as usize;
+        // SAFETY: one of the warp's systems, and one of its unknowns.
+        let right_side = profile_region!("load", wait, { unsafe { *right_sides.add(at) } });
+        let solving = region_start!("solve");
+        let mut unknown = 0.0;
+        let mut sweeps = 0;
+        loop {
+            let mut before = unknown;
+            for _ in 0..SWEEPS {
+                before = unknown;
+                // SAFETY: all lanes solve the same system, and leave the loop together.
+                let (left, right) = unsafe {
+                    (
+                        warp::shuffle(ALL_LANES, unknown, lane + UNKNOWNS - 1),
+                        warp::shuffle(ALL_LANES, unknown, lane + 1),
+                    )
+                };
+                unknown = coupling * 0.5 * (left + right) + right_side;
+            }
+            sweeps += SWEEPS;
+            // SAFETY: as above.
+            if unsafe { warp::all(ALL_LANES, (unknown - before).abs() <= TOLERANCE) } {
+                break;
+            }
+        }
+        region_end!(solving, value = sweeps);
+        // SAFETY: as for the right side; no other lane has this place.
+        unsafe { *solutions.add(at) = unknown };
+        system += 1;
     }
-    if thread::thread_idx_x().is_multiple_of(32) {
-        // SAFETY: one number a warp, written by one thread.
-        unsafe { *done.add(warp as usize) = step };
-    }
-}
-
-/// Stands for work that takes so long.
-fn work_for(ns: u32) {
-    let begin = globaltimer();
-    atomic::spin_until(|| globaltimer() - begin > u64::from(ns));
 }

@@ -207,7 +207,7 @@ fn steps_of_the_timer_hide_no_more_than_a_step() {
             costs.waits = waits();
         }
         let mut trace = crate::decode(&capture);
-        trace.alignment_ns = STEP as f64;
+        trace.timer_step_ns = STEP as f64;
         trace.subtract_record_cost();
         for region in &trace.warps[0].regions {
             let error = length(region) as f64 - work as f64;
@@ -238,10 +238,31 @@ fn of_all_that_waits_for_a_record_no_more_is_cut_than_its_reach() {
     cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
-    trace.alignment_ns = 32.0;
+    trace.timer_step_ns = 32.0;
     trace.subtract_record_cost();
     let starts = trace.warps[0].regions.iter().map(|region| region.start.ticks);
     assert_eq!(starts.collect::<Vec<u64>>(), [65_000, 65_064 - 42]);
+}
+
+#[test]
+fn how_well_sms_agree_does_not_bear_on_what_one_of_them_waited() {
+    // 75 ns apart, of which the timer's readings may hide 32: beyond the 42 of the reach.
+    let mut module = SyntheticModule::new(Keep::First, 64);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
+    let mut warp = SyntheticWarp::new(kernel, 64_000, 64_000);
+    warp.header.record_clock = Clock::GlobalTimer;
+    warp.mark(mark, None, 65_000).range(region, None, 65_075, 68_000).leave(74_000, 74_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.device.clock_mhz = Some(2000.0);
+    let mut cost = RecordCost::uniform(0.0, 0.0);
+    cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
+    capture.record_cost = Some(cost);
+    let mut trace = crate::decode(&capture);
+    (trace.timer_step_ns, trace.alignment_ns) = (32.0, 100.0);
+    trace.subtract_record_cost();
+    assert_eq!(trace.warps[0].regions[0].start.ticks, 65_075);
 }
 
 proptest::proptest! {
