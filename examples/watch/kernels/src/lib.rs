@@ -10,7 +10,7 @@ pub const BLOCK: u32 = 64;
 /// Unknowns of a system: one a lane.
 pub const UNKNOWNS: u32 = 32;
 /// The most that an unknown of a solved system changes by in one sweep more.
-pub const TOLERANCE: f32 = 1e-3;
+pub const TOLERANCE: f32 = 1e-2;
 /// How many times as many sweeps the systems of the grid's last warp take.
 pub const SLOWER: f32 = 16.0;
 /// Sweeps between two looks at how much still changes.
