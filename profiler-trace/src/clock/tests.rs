@@ -167,6 +167,7 @@ fn a_timer_that_never_moved_promises_little() {
     let apart = map.cycles_to_ns(1, anchors[1].clock) - map.cycles_to_ns(0, anchors[0].clock);
     assert!((apart - 30.0).abs() <= map.alignment, "{apart} of 30 ns, to {}", map.alignment);
     assert!(map.alignment >= 1024.0, "{}", map.alignment);
+    assert!(map.step_at_most >= 1024.0, "{}", map.step_at_most);
 }
 
 #[test]
@@ -397,6 +398,7 @@ fn a_wandering_clock_is_followed_from_anchor_to_anchor() {
         assert!(worst <= 40.0, "{worst} ns with an anchor every {every} ns of {warps} warps");
         assert!(length <= 0.001, "{length} of 1 µs, every {every} ns, {warps} warps");
         assert!(map.alignment <= 64.0, "{}", map.alignment);
+        assert_eq!(map.step_at_most, 32.0);
         assert_eq!(diagnostics.count(DiagnosticKind::ClockContradiction), 0);
         assert!(diagnostics.count(DiagnosticKind::ClockChanged) >= 1);
     }

@@ -44,6 +44,22 @@ fn launches_come_in_order_on_one_axis() {
 }
 
 #[test]
+fn a_merged_clock_is_as_coarse_as_the_coarsest() {
+    let fine = trace("k", 6_400_000);
+    assert_eq!(fine.timer_step_ns, 32.0);
+    let coarse = Trace {
+        resolution_ns: fine.resolution_ns + 1.0,
+        alignment_ns: fine.alignment_ns + 2.0,
+        timer_step_ns: 1024.0,
+        ..fine.clone()
+    };
+    let of = |trace: &Trace| (trace.resolution_ns, trace.alignment_ns, trace.timer_step_ns);
+    for order in [[&fine, &coarse], [&coarse, &fine]] {
+        assert_eq!(of(&Trace::merge(order.map(Trace::clone))), of(&coarse));
+    }
+}
+
+#[test]
 fn the_costs_are_those_of_the_first_trace_that_says_them() {
     let with_cost = |record_cost| Trace { record_cost, ..trace("k", 6_400_000) };
     let costs = FormCosts::uniform(30.0, 70.0);
