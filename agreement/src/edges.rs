@@ -3,6 +3,7 @@
 
 use profiler_trace::{Mark, Trace, Warp};
 use profiler_wire::SiteKind;
+use profiler_wire::header::Clock;
 
 /// A mark, with the warp that it is of.
 struct Found<'t> {
@@ -28,9 +29,13 @@ pub(crate) fn check(trace: &Trace) -> Result<(), String> {
     for wait in marks(trace, SiteKind::Wait) {
         let fits = |signal: &&Found<'_>| {
             let is_before = signal.mark.time.ns <= wait.mark.time.ns;
-            // The clocks of two SMs agree to this much.
+            // Times of two SMs agree to this much.
+            let tolerance = match wait.warp.clock {
+                Clock::Cycles => trace.alignment_ns,
+                Clock::GlobalTimer => trace.timer_step_ns,
+            };
             let is_near = signal.warp.sm != wait.warp.sm
-                && signal.mark.time.ns <= wait.mark.time.ns + trace.alignment_ns;
+                && signal.mark.time.ns <= wait.mark.time.ns + tolerance;
             signal.warp.launch == wait.warp.launch
                 && trace.site(signal.mark.site).name == trace.site(wait.mark.site).name
                 && signal.mark.value == wait.mark.value

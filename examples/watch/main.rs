@@ -14,6 +14,8 @@ use watch_kernels::{BLOCK, SLOWER, TOLERANCE, UNKNOWNS, jacobi};
 
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
+/// The time between two looks while there is nothing to see yet.
+const BEFORE_THE_FIRST: Duration = Duration::from_millis(1);
 /// The most that an unknown may differ from what its system says that it is: the last sweep changed it
 /// by no more than the tolerance, and the next one would by no more than that and its rounding.
 const ERROR_MAX: f64 = 1.5 * TOLERANCE as f64;
@@ -84,8 +86,10 @@ fn watched<'s>(
     let finished = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| look(&watch, &finished, in_real_time));
-        let ended = launch(&mut session).and_then(|()| session.capture());
-        finished.store(true, Ordering::Relaxed);
+        let ended = {
+            let _ending = Ending(&finished);
+            launch(&mut session).and_then(|()| session.capture())
+        };
         let looked = looking.join().map_err(|_| "the thread that looks on panicked")?;
         ended.map_err(|error| match error.salvaged() {
             Some(capture) => {
@@ -102,6 +106,15 @@ fn watched<'s>(
     })
 }
 
+/// Says that the kernel has ended, or that who waited for it panicked, when it is dropped.
+struct Ending<'f>(&'f AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Prints what is to be seen until the kernel has ended, and once more then.
 #[allow(clippy::print_stdout, reason = "this is the output of the example")]
 fn look(watch: &Watch, finished: &AtomicBool, in_real_time: bool) -> Result<(), Error> {
@@ -109,13 +122,21 @@ fn look(watch: &Watch, finished: &AtomicBool, in_real_time: bool) -> Result<(), 
     let mut seen: Option<(f64, Instant)> = None;
     loop {
         let is_last = finished.load(Ordering::Relaxed);
-        let before = Instant::now();
+        let at = Instant::now();
         let trace = watch.snapshot()?;
-        let mut now = last_time(&trace);
-        if in_real_time && !is_last && !trace.warps.is_empty() {
-            // Somewhere between the begin of the look and its end.
-            let &mut (time, at) = seen.get_or_insert_with(|| (now, before + before.elapsed() / 2));
-            now = now.max(time + at.elapsed().as_nanos() as f64);
+        let last = last_time(&trace);
+        let by_host = |(time, seen_at)| time + at.duration_since(seen_at).as_nanos() as f64;
+        let mut now = seen.map_or(last, by_host).max(last);
+        if is_last || !in_real_time {
+            now = last;
+        }
+        if trace.warps.is_empty() && !is_last {
+            std::thread::sleep(BEFORE_THE_FIRST);
+            continue;
+        }
+        // What happened later than was thought says better what time it is.
+        if now == last {
+            seen = Some((last, at));
         }
         println!("{}", where_warps_are(&trace, now));
         if is_last {

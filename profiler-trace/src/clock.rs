@@ -82,7 +82,7 @@ pub(crate) struct ClockMap {
     origin: u64,
     /// Step of `%globaltimer` in nanoseconds.
     pub step: f64,
-    /// The same, or the longest that is known where the readings do not tell.
+    /// The same, or the longest that is known where all readings are one.
     pub step_at_most: f64,
     /// Nanoseconds within which two SMs agree at their anchors.
     pub alignment: f64,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use profiler_wire::SiteKind;
-use profiler_wire::header::Dim3;
+use profiler_wire::header::{Clock, Dim3};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
 use crate::model::{Edge, Mark, MarkIndex, Trace, Value};
@@ -42,13 +42,20 @@ struct Signals {
 /// Arrows to the waits of all launches, and a count of the waits that none leads to.
 ///
 /// A wait is released by the latest signal of its name, key and launch at or before it: of its own
-/// block, or where that has none, of any block. Clocks of two SMs agree within a step of the timer,
-/// so a signal of another SM may seem later by that much.
+/// block, or where that has none, of any block. Times of two SMs are known to [`Trace::alignment_ns`], or
+/// to a step of the timer where they are its readings, so a signal of another SM may seem later by that
+/// much.
 pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
     let mut edges = Vec::new();
     let mut unmatched =
         Diagnostic { kind: DiagnosticKind::WaitWithoutSignal, count: 0, number: 0, place: None };
     for launch in &trace.launches {
+        // Of one kernel, and so by one clock.
+        let clock = trace.warps[launch.warps.clone()].first().map(|warp| warp.clock);
+        let tolerance = match clock {
+            Some(Clock::GlobalTimer) => trace.timer_step_ns,
+            _ => trace.alignment_ns,
+        };
         let mut channels: HashMap<Channel<'_>, Signals> = HashMap::new();
         for (warp, mark) in marks(trace, launch.warps.clone(), SiteKind::Signal) {
             let of = &trace.warps[warp];
@@ -69,8 +76,8 @@ pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
             let at = &of.marks[mark];
             let released = channels.get(&channel(trace, at)).and_then(|signals| {
                 let own = signals.of_block.get(&of.block);
-                own.and_then(|list| latest(list, at.time.ns, of.sm, trace.alignment_ns))
-                    .or_else(|| latest(&signals.of_all, at.time.ns, of.sm, trace.alignment_ns))
+                own.and_then(|list| latest(list, at.time.ns, of.sm, tolerance))
+                    .or_else(|| latest(&signals.of_all, at.time.ns, of.sm, tolerance))
             });
             match released {
                 Some(from) => edges.push(Edge { from, to: MarkIndex { warp, mark } }),

@@ -257,10 +257,11 @@ pub struct Trace {
     pub resolution_ns: f64,
     /// How well two SMs agree where warps read their clocks, at entry, at exit and at
     /// [`Warp::anchors`], in nanoseconds: the step of `%globaltimer`, or more where the SMs'
-    /// frequencies wandered.
+    /// frequencies wandered; its step where all records hold the timer itself.
     pub alignment_ns: f64,
     /// The step of `%globaltimer` in nanoseconds, within which two readings of it tell a time: 32 on an
-    /// H200. Where its readings do not tell, the longest that is known.
+    /// H200. It is what all differences of the warps' readings are multiples of, so that few warps may
+    /// seem to have a coarser timer; where all readings are one, it is the longest step that is known.
     pub timer_step_ns: f64,
     /// Frequency of the SM clock over the whole session; where records hold its cycles, as well as it
     /// can be told, elsewhere only if it is known well.

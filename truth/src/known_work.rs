@@ -7,7 +7,8 @@ use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits, Warp};
 use profiler_host::{Backend, Profiler, Shape, Trace};
 use serde_json::json;
 use truth_kernels::{
-    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WAIT, WHEN_THREAD,
+    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WAIT, WARPS_APART,
+    WHEN_THREAD,
 };
 
 use crate::{Failure, Report, Run, Summary};
@@ -15,6 +16,7 @@ use crate::{Failure, Report, Run, Summary};
 const GRID: u32 = 2;
 const BLOCK: u32 = 128;
 const THREADS: usize = (GRID * BLOCK) as usize;
+const _: () = assert!(GRID * BLOCK / 32 <= WARPS_APART, "the repeats of two warps may be in step");
 const DEPTHS: [u32; 4] = [1, 2, 4, 8];
 const FORMS: [(&str, u32); 4] =
     [("range", RANGE), ("token", TOKEN), ("value", VALUE), ("wait", WAIT)];

@@ -216,3 +216,16 @@ fn an_unknown_test_is_an_error_that_names_the_tests() {
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("mapping, latency"));
 }
+
+/// The sanitizers' script names them, as each is run at a size of its own.
+#[test]
+fn sanitizers_run_every_test() {
+    let script = include_str!("../../xtask/src/sanitize.sh");
+    let lines = script.lines().map(str::trim_start).filter(|line| line.starts_with("truth "));
+    let mut named: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    named.retain(|word| profiler_truth::TESTS.iter().any(|test| test.name == *word));
+    named.sort_unstable();
+    let mut all: Vec<&str> = profiler_truth::TESTS.iter().map(|test| test.name).collect();
+    all.sort_unstable();
+    assert_eq!(named, all);
+}

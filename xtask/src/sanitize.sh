@@ -4,9 +4,9 @@
 #   run.sh OUT_DIR [address|thread]
 #
 # Every test that needs a GPU, every example, random programs beside the emulator, truth, and the bench: at
-# small sizes, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a log of each. LIMIT is
-# the time that one of them may take (default 150s), TRUTH_LIMIT that of truth (default 300s). The exit
-# status is 1 if any failed, be it by what a sanitizer found.
+# small sizes where they have them, as what is looked for is not in the kernels. OUT_DIR/SANITIZER has a log
+# of each. LIMIT is the time that one of them may take (default 150s), TRUTH_LIMIT that of truth (default
+# 300s). The exit status is 1 if any failed, be it by what a sanitizer found.
 set -u
 
 if [ $# -lt 1 ]; then

@@ -272,7 +272,7 @@ fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace)
     let clocks = ClockMap::fit(&anchors, origin, trace.device.clock_mhz, noted);
     trace.origin_ns = origin;
     if !slots.is_empty() {
-        trace.alignment_ns = clocks.alignment;
+        trace.alignment_ns = if cycles { clocks.alignment } else { clocks.step_at_most };
         trace.timer_step_ns = clocks.step_at_most;
         trace.resolution_ns = if cycles { clocks.slope } else { clocks.step };
         // Of two clocks in one session, the finer one is the finest step that was seen.

@@ -60,6 +60,19 @@ fn tolerance_holds_only_between_sms() {
 }
 
 #[test]
+fn between_readings_of_the_timer_the_tolerance_is_its_step() {
+    let (mut trace, _) = joined(&[(0, 0, &[(false, 1, 400)]), (1, 1, &[(true, 1, 300)])]);
+    (trace.alignment_ns, trace.timer_step_ns) = (200.0, 32.0);
+    assert_eq!(join(&trace).0.len(), 1);
+    for warp in &mut trace.warps {
+        warp.clock = Clock::GlobalTimer;
+    }
+    assert_eq!(join(&trace).0, []);
+    trace.timer_step_ns = 100.0;
+    assert_eq!(join(&trace).0.len(), 1);
+}
+
+#[test]
 fn integers_of_either_sign_are_one_key() {
     assert_eq!(key(Value::Unsigned(5)), key(Value::Signed(5)));
     assert_ne!(key(Value::Unsigned(u64::MAX)), key(Value::Signed(-1)));

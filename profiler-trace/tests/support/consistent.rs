@@ -30,5 +30,6 @@ pub(crate) fn consistent(trace: &Trace) {
         assert!(edge.from.mark < trace.warps[edge.from.warp].marks.len());
         assert!(edge.to.mark < trace.warps[edge.to.warp].marks.len());
     }
-    assert!(trace.resolution_ns > 0.0 && trace.alignment_ns >= 0.0);
+    assert!(trace.resolution_ns > 0.0 && trace.timer_step_ns > 0.0);
+    assert!(trace.alignment_ns >= trace.timer_step_ns);
 }

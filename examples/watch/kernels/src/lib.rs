@@ -9,18 +9,20 @@ use profiler_kernel::{thread, warp};
 pub const BLOCK: u32 = 64;
 /// Unknowns of a system: one a lane.
 pub const UNKNOWNS: u32 = 32;
-/// The most that an unknown of a solved system changes by in one sweep more.
+/// The most that an unknown of a solved system changed by in its last sweep.
 pub const TOLERANCE: f32 = 1e-2;
-/// How many times as many sweeps the systems of the grid's last warp take.
+/// How many times closer to 1 the coupling of the grid's last warp is.
 pub const SLOWER: f32 = 16.0;
 /// Sweeps between two looks at how much still changes.
 const SWEEPS: u32 = 16;
+/// After so many a system is given up: one whose numbers are none, or whose coupling is 1, has no end.
+const SWEEPS_MAX: u32 = 1 << 24;
 const ALL_LANES: u32 = u32::MAX;
 
 /// Solves `systems` systems a warp, `rounds` times over: of each the unknowns of
 /// `x[i] = coupling * (x[i - 1] + x[i + 1]) / 2 + right_side[i]`, which form a ring, by Jacobi's method:
 /// sweeps, of which each works out all unknowns from those of the sweep before, until none changes by
-/// more than [`TOLERANCE`].
+/// more than [`TOLERANCE`], or 2^24 are done.
 ///
 /// The closer `coupling` is to 1, the more sweeps it takes. That of the last warp of the grid is
 /// [`SLOWER`] times closer. The other warps wait for nothing: it is the one that a program hangs on.
@@ -64,7 +66,8 @@ pub unsafe extern "ptx-kernel" fn jacobi(
             }
             sweeps += SWEEPS;
             // SAFETY: as above.
-            if unsafe { warp::all(ALL_LANES, (unknown - before).abs() <= TOLERANCE) } {
+            let is_solved = unsafe { warp::all(ALL_LANES, (unknown - before).abs() <= TOLERANCE) };
+            if is_solved || sweeps == SWEEPS_MAX {
                 break;
             }
         }

@@ -248,19 +248,26 @@ fn of_all_that_waits_for_a_record_no_more_is_cut_than_its_reach() {
 fn how_well_sms_agree_does_not_bear_on_what_one_of_them_waited() {
     // 75 ns apart, of which the timer's readings may hide 32: beyond the 42 of the reach.
     let mut module = SyntheticModule::new(Keep::First, 64);
-    let kernel = module.site(SiteKind::Kernel, "k");
+    let by_timer = module.site(SiteKind::Kernel, "by the timer");
+    let by_cycles = module.site(SiteKind::Kernel, "by cycles");
     let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
-    let mut warp = SyntheticWarp::new(kernel, 64_000, 64_000);
+    let mut warp = SyntheticWarp::new(by_timer, 64_000, 64_000);
     warp.header.record_clock = Clock::GlobalTimer;
-    warp.mark(mark, None, 65_000).range(region, None, 65_075, 68_000).leave(74_000, 74_000);
+    warp.mark(mark, None, 65_000).range(region, None, 65_075, 68_000).leave(84_000, 74_016);
     module.warps.push(warp);
+    // Its SM's clock was read 56 ns late and soon after 16 ns early.
+    let mut wandering = SyntheticWarp::new(by_cycles, 0, 64_000);
+    wandering.header.sm = 1;
+    wandering.anchor(2_000, 65_056).anchor(4_000, 65_984).leave(20_000, 74_016);
+    module.warps.push(wandering);
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(2000.0);
     let mut cost = RecordCost::uniform(0.0, 0.0);
     cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
-    (trace.timer_step_ns, trace.alignment_ns) = (32.0, 100.0);
+    assert_eq!(trace.timer_step_ns, 32.0);
+    assert!(trace.alignment_ns > 33.0, "{}", trace.alignment_ns);
     trace.subtract_record_cost();
     assert_eq!(trace.warps[0].regions[0].start.ticks, 65_075);
 }
