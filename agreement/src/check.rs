@@ -407,7 +407,8 @@ fn check_axis(case: &Case, trace: &Trace, seen: &Warp) -> Result<(), String> {
     let of_marks = seen.marks.iter().map(|mark| Some(mark.time));
     for time in of_regions.chain(of_marks).chain([Some(seen.entry), seen.exit]).flatten() {
         let off = (time.ns - true_ns(time.ticks)).abs();
-        ensure!(off <= most, "{time:?} lies off by {off} ns, not {most}");
+        let is_near = off <= most;
+        ensure!(is_near, "{time:?} lies off by {off} ns, not {most}");
     }
     Ok(())
 }
