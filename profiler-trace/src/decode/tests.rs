@@ -520,3 +520,26 @@ fn what_a_region_and_a_mark_take_in_memory() {
     assert_eq!(size_of::<crate::Region>(), 72);
     assert_eq!(size_of::<crate::Mark>(), 48);
 }
+
+#[test]
+fn where_all_records_hold_the_timer_sms_agree_to_its_step() {
+    // The SM's clock was read 56 ns late and soon after 16 ns early.
+    let read = [[(0, 64_000), (20_000, 74_016)], [(2_000, 65_056), (4_000, 65_984)]];
+    let of = |clock| {
+        let mut module = SyntheticModule::new(Keep::First, 4);
+        let kernel = module.site(SiteKind::Kernel, "k");
+        for [(entry, entry_ns), (exit, exit_ns)] in read {
+            let mut warp = SyntheticWarp::new(kernel, entry, entry_ns);
+            warp.header.record_clock = clock;
+            warp.leave(exit, exit_ns);
+            module.warps.push(warp);
+        }
+        let mut capture = module.into_capture().expect("the sites are whole");
+        capture.device.clock_mhz = Some(2000.0);
+        let trace = crate::decode(&capture);
+        assert_eq!(trace.timer_step_ns, 32.0);
+        trace.alignment_ns
+    };
+    assert_eq!(of(Clock::GlobalTimer), 32.0);
+    assert!(of(Clock::Cycles) > 33.0);
+}
