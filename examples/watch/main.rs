@@ -17,7 +17,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// The time between two looks while there is nothing to see yet.
 const BEFORE_THE_FIRST: Duration = Duration::from_millis(1);
 /// The most that an unknown may differ from what its system says that it is: the last sweep changed it
-/// by no more than the tolerance, and the next one would by no more than that and its rounding.
+/// by no more than the tolerance, and the next one would by no more than that and the rounding of its sums,
+/// some thousandths where unknowns are some ten thousand.
 const ERROR_MAX: f64 = 1.5 * TOLERANCE as f64;
 
 /// How much there is to solve.
@@ -125,11 +126,12 @@ fn look(watch: &Watch, finished: &AtomicBool, in_real_time: bool) -> Result<(), 
         let at = Instant::now();
         let trace = watch.snapshot()?;
         let last = last_time(&trace);
-        let by_host = |(time, seen_at)| time + at.duration_since(seen_at).as_nanos() as f64;
-        let mut now = seen.map_or(last, by_host).max(last);
-        if is_last || !in_real_time {
-            now = last;
-        }
+        let now = match seen {
+            Some((time, seen_at)) if in_real_time && !is_last => {
+                last.max(time + at.duration_since(seen_at).as_nanos() as f64)
+            }
+            _ => last,
+        };
         if trace.warps.is_empty() && !is_last {
             std::thread::sleep(BEFORE_THE_FIRST);
             continue;

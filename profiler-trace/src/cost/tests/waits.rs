@@ -220,10 +220,20 @@ fn steps_of_the_timer_hide_no_more_than_a_step() {
     assert!(mean.abs() < 8.0, "{mean}");
 }
 
+/// Decodes a module where nothing costs but that begins wait for a record, which reaches 42 ns: a nanosecond
+/// is two cycles.
+fn where_begins_wait(module: SyntheticModule) -> Trace {
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.device.clock_mhz = Some(2000.0);
+    let mut cost = RecordCost::uniform(0.0, 0.0);
+    cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
+    capture.record_cost = Some(cost);
+    crate::decode(&capture)
+}
+
 #[test]
 fn of_all_that_waits_for_a_record_no_more_is_cut_than_its_reach() {
-    // By a timer that tells no better, both regions may have begun within the 42 ns of the reach. A
-    // nanosecond is two cycles.
+    // By a timer that tells no better, both regions may have begun within the reach.
     let mut module = SyntheticModule::new(Keep::First, 64);
     let kernel = module.site(SiteKind::Kernel, "k");
     let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
@@ -232,12 +242,7 @@ fn of_all_that_waits_for_a_record_no_more_is_cut_than_its_reach() {
     warp.mark(mark, None, 65_000).range(region, None, 65_064, 68_000);
     warp.range(region, None, 65_032, 69_000).leave(74_000, 74_000);
     module.warps.push(warp);
-    let mut capture = module.into_capture().expect("the sites are whole");
-    capture.device.clock_mhz = Some(2000.0);
-    let mut cost = RecordCost::uniform(0.0, 0.0);
-    cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
-    capture.record_cost = Some(cost);
-    let mut trace = crate::decode(&capture);
+    let mut trace = where_begins_wait(module);
     trace.timer_step_ns = 32.0;
     trace.subtract_record_cost();
     let starts = trace.warps[0].regions.iter().map(|region| region.start.ticks);
@@ -260,12 +265,7 @@ fn how_well_sms_agree_does_not_bear_on_what_one_of_them_waited() {
     wandering.header.sm = 1;
     wandering.anchor(2_000, 65_056).anchor(4_000, 65_984).leave(20_000, 74_016);
     module.warps.push(wandering);
-    let mut capture = module.into_capture().expect("the sites are whole");
-    capture.device.clock_mhz = Some(2000.0);
-    let mut cost = RecordCost::uniform(0.0, 0.0);
-    cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
-    capture.record_cost = Some(cost);
-    let mut trace = crate::decode(&capture);
+    let mut trace = where_begins_wait(module);
     assert_eq!(trace.timer_step_ns, 32.0);
     assert!(trace.alignment_ns > 33.0, "{}", trace.alignment_ns);
     trace.subtract_record_cost();
