@@ -165,6 +165,9 @@ impl<'a> Leader<'a> {
 
     #[inline(always)]
     pub fn anchor(self) {}
+
+    #[inline(always)]
+    pub fn anchor_every(self, _cycles: u32) {}
 }
 
 /// A region; with profiling off it is empty.

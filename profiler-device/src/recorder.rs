@@ -305,6 +305,14 @@ impl<'a> Leader<'a> {
             unsafe { self.state.append_anchor(self.part()) }
         }
     }
+
+    /// [`Leader::anchor`], where `cycles` or more have passed since this thread last did so by this method.
+    #[inline(always)]
+    pub fn anchor_every(self, cycles: u32) {
+        if self.is_enabled() && self.state.is_anchor_due(cycles) {
+            self.anchor();
+        }
+    }
 }
 
 /// A region that is being recorded; it ends when it is dropped.

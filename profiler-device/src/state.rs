@@ -47,6 +47,8 @@ pub struct State {
     attachments: Cell<u32>,
     /// The explicit descriptor of a kernel that has one.
     explicit: Option<DescriptorPtr>,
+    /// The lower half of `%clock64` at the last anchor of those that come now and then.
+    anchored: Cell<u32>,
 }
 
 impl State {
@@ -119,6 +121,7 @@ impl State {
             cursor: Cell::new(0),
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
+            anchored: Cell::new(0),
             explicit: None,
         }
     }
@@ -198,6 +201,7 @@ impl State {
             attachments: Cell::new(0),
             present: Cell::new(hardware::opaque(lanes_of(warp))),
             shared: Cell::new(0),
+            anchored: Cell::new(0),
             explicit,
         }
     }
@@ -363,6 +367,21 @@ impl State {
         unsafe {
             self.append_attachment(leader, globaltimer, tag(RecordKind::Anchor, 0), clock);
         }
+    }
+
+    /// Whether `cycles` or more have passed since this last said so. (Where no anchor can come, it never
+    /// does. Of a pause of more than 2^32 cycles, two seconds, it sees the lower half alone.)
+    #[inline(always)]
+    pub(crate) fn is_anchor_due(&self, cycles: u32) -> bool {
+        if self.config.clock == Clock::GlobalTimer {
+            return false;
+        }
+        let now = hardware::clock64() as u32;
+        let is_due = now.wrapping_sub(self.anchored.get()) >= cycles;
+        if is_due {
+            self.anchored.set(now);
+        }
+        is_due
     }
 
     /// Whether a region is shared: every lane of the warp ends it here, and began it together with all

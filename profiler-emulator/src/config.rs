@@ -106,7 +106,7 @@ pub struct LaunchConfig {
 
 impl LaunchConfig {
     /// A launch of `grid` blocks of `block` threads, with everything else at its default: no
-    /// dynamic shared memory, no constant memory, virtual clock, coroutines with stacks of 256 KiB,
+    /// dynamic shared memory, no constant memory, virtual clock, coroutines with stacks of 1 MiB,
     /// one block on an SM at once, 2^24 yields.
     #[must_use]
     pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
@@ -118,7 +118,7 @@ impl LaunchConfig {
             clock: ClockMode::default(),
             threads: Threads::default(),
             blocks_per_sm: 1,
-            stack_bytes: 256 * 1024,
+            stack_bytes: 1024 * 1024,
             yield_limit: 1 << 24,
             grid_id: None,
             stop: None,

@@ -3,16 +3,18 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::config::Threads;
 use crate::context::{self, ThreadContext};
+use crate::overflow;
 use crate::race::{self, Hidden, Order};
 
 /// How a kernel ended on one thread: with the payload of its panic, if it panicked.
@@ -144,7 +146,11 @@ impl<T> Carried<T> {
 }
 
 enum Body {
-    Coroutine(Coroutine<(), (), Ending>),
+    Coroutine {
+        coroutine: Coroutine<(), (), Ending>,
+        /// Where its stack lies, the guard page included.
+        stack: Range<usize>,
+    },
     Os {
         baton: Arc<Baton>,
         handle: Option<JoinHandle<()>>,
@@ -175,8 +181,12 @@ impl<'launch> Fiber<'launch> {
             Suspender::Coroutine(_) => {
                 let stack = match pool.pop() {
                     Some(stack) => stack,
-                    None => DefaultStack::new(stack_bytes)?,
+                    None => {
+                        overflow::watch();
+                        DefaultStack::new(stack_bytes)?
+                    }
                 };
+                let range = stack.limit().get()..stack.base().get();
                 let run = move |yielder: &Yielder<(), ()>, ()| {
                     // SAFETY: the context outlives the coroutine (fields of one `Fiber`; `Drop`
                     // unwinds the coroutine first) and does not move, being behind an `Rc`.
@@ -189,7 +199,8 @@ impl<'launch> Fiber<'launch> {
                 // SAFETY: `run` borrows the kernel for 'launch, which `Fiber` carries in its type,
                 // and the context, see above. `Drop` ends the coroutine before either goes; nothing
                 // in this crate forgets a `Fiber`.
-                Body::Coroutine(unsafe { Coroutine::with_stack_unchecked(stack, run) })
+                let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, run) };
+                Body::Coroutine { coroutine, stack: range }
             }
             Suspender::Os(baton) => {
                 let carried = Carried((address, kernel));
@@ -225,8 +236,9 @@ impl<'launch> Fiber<'launch> {
     /// Runs the thread until it suspends itself (`None`) or ends.
     pub(crate) fn resume(&mut self) -> Option<Ending> {
         let ending = match &mut self.body {
-            Body::Coroutine(coroutine) => {
+            Body::Coroutine { coroutine, stack } => {
                 let _entered = context::Entered::new(Rc::as_ptr(&self.context));
+                let _running = overflow::Running::on(stack);
                 match coroutine.resume(()) {
                     CoroutineResult::Yield(()) => None,
                     CoroutineResult::Return(ending) => Some(ending),
@@ -242,7 +254,7 @@ impl<'launch> Fiber<'launch> {
     /// Gives the stack of a thread that has ended back to the pool.
     pub(crate) fn recycle(mut self, pool: &mut Vec<DefaultStack>) {
         if self.ended
-            && let Body::Coroutine(coroutine) = std::mem::replace(&mut self.body, Body::Gone)
+            && let Body::Coroutine { coroutine, .. } = std::mem::replace(&mut self.body, Body::Gone)
         {
             pool.push(coroutine.into_stack());
         }
@@ -252,7 +264,8 @@ impl<'launch> Fiber<'launch> {
 impl Drop for Fiber<'_> {
     fn drop(&mut self) {
         match &mut self.body {
-            Body::Coroutine(coroutine) => {
+            Body::Coroutine { coroutine, stack } => {
+                let _running = overflow::Running::on(stack);
                 // What the thread holds is dropped on its own stack, and may call the kernel API.
                 let _entered = context::Entered::new(Rc::as_ptr(&self.context));
                 coroutine.force_unwind();

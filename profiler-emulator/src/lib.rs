@@ -31,7 +31,8 @@
 //! which threads only yield with [`LaunchError::Livelock`]. A panic in one thread ends the launch
 //! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped.
 //! Another thread of the host ends a launch by a [`Stop`]. A thread that overflows its stack hits a
-//! guard page, which ends the process: raise [`LaunchConfig::stack_bytes`].
+//! guard page, which ends the process; on Linux a sentence on standard error says so first. Code that is
+//! not optimised takes much more of it; [`LaunchConfig::stack_bytes`] says how much a thread has.
 //!
 //! # Virtual time
 //!
@@ -60,6 +61,7 @@ mod error;
 mod fiber;
 mod kernel;
 pub mod module;
+mod overflow;
 mod place;
 pub mod ptx;
 mod race;

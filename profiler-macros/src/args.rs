@@ -27,6 +27,7 @@ pub(crate) enum Key {
     Pin,
     Value,
     Unit,
+    Every,
     Crate,
 }
 
@@ -48,6 +49,7 @@ impl Key {
             Self::Pin => "pin",
             Self::Value => "value",
             Self::Unit => "unit",
+            Self::Every => "every",
             Self::Crate => "crate",
         }
     }
@@ -111,6 +113,7 @@ pub(crate) struct Arguments {
     pub(crate) pin: Option<Argument<Vec<Expr>>>,
     pub(crate) value: Option<Argument<Expr>>,
     pub(crate) unit: Option<Argument<LitStr>>,
+    pub(crate) every: Option<Argument<Expr>>,
     pub(crate) runtime: Option<Argument<Path>>,
     /// Every key seen so far, also those whose value was wrong.
     seen: Vec<Key>,
@@ -254,6 +257,7 @@ impl Arguments {
             Key::Recorder => self.recorder = argument(word, Some(input.parse()?)),
             Key::Enabled => self.enabled = argument(word, Some(input.parse()?)),
             Key::Value => self.value = argument(word, Some(input.parse()?)),
+            Key::Every => self.every = argument(word, parse_cycles(input, errors)?),
             // Flags: handled before a value is looked for.
             Key::Wait | Key::SingleBody => {}
         }
@@ -343,6 +347,27 @@ fn parse_bound(
         return Ok(None);
     }
     Ok(Some(value))
+}
+
+/// A number of cycles that fits the lower half of the clock.
+fn parse_cycles(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Expr>> {
+    let value: Expr = input.parse()?;
+    let Expr::Lit(ExprLit { lit, .. }) = &value else { return Ok(Some(value)) };
+    let number = match lit {
+        Lit::Int(number) => number.base10_parse::<u64>().ok(),
+        _ => None,
+    };
+    match number {
+        None => errors.on(&value, "`every` is a number of cycles: `every = 200_000`"),
+        Some(0) => errors.on(&value, "`every` is at least one cycle; leave it out for each time"),
+        Some(number) if number > u64::from(u32::MAX) => errors.on(
+            &value,
+            "`every` is at most 4294967295 cycles, about two seconds: the kernel compares 32 bits of its \
+             clock",
+        ),
+        Some(_) => return Ok(Some(value)),
+    }
+    Ok(None)
 }
 
 fn parse_pins(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Vec<Expr>>> {

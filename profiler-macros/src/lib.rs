@@ -181,7 +181,7 @@ mod tests;
 /// the bus is idle, and one that is full holds up stores for longer. Where one
 /// kernel of a module asks for it, the records of the module's other kernels lie in the memory of the
 /// host too, in their own form. A warp that has not left has read both clocks but once: give
-/// `clock = globaltimer` as well, or [`profile_anchor!`] now and then, so that nanoseconds are right.
+/// `clock = globaltimer` as well, or [`profile_anchor!`] with `every`, so that nanoseconds are right.
 ///
 /// ```
 /// # use profiler_device::profiled;
@@ -481,9 +481,14 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
 ///
 /// Every warp does so when it enters and leaves the kernel, and its records lie on straight lines
 /// between those readings. The clocks of SMs wander by up to a few tenths of a percent, so where one
-/// warp runs for many milliseconds, put this into its outermost loop: once a millisecond is enough.
-/// It costs about as much as two regions. Arguments are `by`, `recorder` and `crate`, as in
-/// [`profile_region!`].
+/// warp runs for many milliseconds, put this into a loop, with `every = CYCLES`: it then reads both clocks
+/// only where so many cycles have passed since it last did, in this thread, and otherwise compares a
+/// reading of the cycles with the last one. `every = 200_000` is every tenth of a millisecond, as close
+/// as matters. Without `every` it reads them each time, which costs about as much as two regions.
+///
+/// `every` is any expression of type `u32`. The further arguments are `by`, `recorder` and `crate`, as in
+/// [`profile_region!`]. Where the kernel's records hold `%globaltimer` (`clock = globaltimer`) there is
+/// nothing to record.
 ///
 /// ```
 /// use profiler_device::{profile_anchor, profile_region, profiled};
@@ -491,7 +496,7 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
 /// #[profiled]
 /// pub extern "ptx-kernel" fn persistent(tiles: u32) {
 ///     for _ in 0..tiles {
-///         profile_anchor!();
+///         profile_anchor!(every = 200_000);
 ///         profile_region!("tile", { /* the work */ });
 ///     }
 /// }

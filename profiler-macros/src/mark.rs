@@ -62,7 +62,7 @@ pub(crate) fn expand_wait(tokens: TokenStream) -> TokenStream {
 
 const ANCHOR: Grammar = Grammar {
     subject: "profile_anchor!",
-    keys: &[Key::By, Key::Recorder, Key::Crate],
+    keys: &[Key::Every, Key::By, Key::Recorder, Key::Crate],
     refused: &[
         (Key::Name, "it records the time, and has no name"),
         (Key::Value, "it records the time, and no value"),
@@ -83,11 +83,15 @@ pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
     let recorder = recorder(&arguments, &runtime);
     let local = Ident::new("__profiler_recorder", Span::mixed_site());
     let leader = By::leader(given(arguments.by.as_ref()), &runtime, &local);
+    let call = match given(arguments.every.as_ref()) {
+        None => emit!(#private::Leader::anchor(#leader)),
+        Some(cycles) => emit!(#private::Leader::anchor_every(#leader, #cycles)),
+    };
     with_mistakes(
         errors,
         emit!({
             let #local = #recorder;
-            #private::Leader::anchor(#leader)
+            #call
         }),
     )
 }

@@ -166,10 +166,11 @@ fn tokens_and_marks() {
     let signal = mark::expand_signal(quote!("full", key, by = elected));
     let wait = mark::expand_wait(quote!("full", key, recorder = prof));
     let anchor = mark::expand_anchor(quote!(by = block));
+    let now_and_then = mark::expand_anchor(quote!(every = 1 << 18, recorder = prof));
     check_statements(
         quote!(
             let token = #start; #end; #end_with; let prof = #recorder; #mark; #value; #signal; #wait;
-            #anchor;
+            #anchor; #now_and_then;
         ),
         expect_file!["tests/expected/tokens_and_marks.rs"],
     );

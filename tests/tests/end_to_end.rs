@@ -84,6 +84,7 @@ on_both_back_ends! {
     parameters_taken_apart
     a_barrier_ends_when_the_last_warp_comes
     stamps_by_the_global_timer
+    anchors_come_no_more_often_than_they_may
 }
 
 fn builder() -> ProfilerBuilder {
@@ -414,5 +415,43 @@ fn stamps_by_the_global_timer(bench: &Bench) {
     for (_, costs) in cost.elections() {
         let (inside, total) = (costs.inside_ticks(), costs.total_ticks());
         assert!(inside >= 0.0 && total > 0.0 && total >= inside, "{cost:?}");
+    }
+}
+
+fn anchors_come_no_more_often_than_they_may(bench: &Bench) {
+    const ROUNDS: u32 = 200;
+    const EVERY: u32 = 20_000;
+    // What an instruction that is not in the cache yet may take.
+    const LATE: u64 = 5_000;
+    let record = |every: u32| {
+        let trace = bench.record(
+            builder().words_per_warp(2 * ROUNDS + 16).words_per_lane(2 * ROUNDS + 16),
+            2 * 64,
+            |session, output| {
+                launched!(session, kernels::anchors_now_and_then<<<2, 64>>>(output, ROUNDS, every));
+            },
+            |_| ROUNDS,
+        );
+        nothing_lost(&trace);
+        trace
+    };
+    let trace = record(EVERY);
+    for warp in &trace.warps {
+        let ticks: Vec<u64> = warp.anchors.iter().map(|anchor| anchor.time.ticks).collect();
+        // One thread's count is for both, so that of two in a row only the first one comes.
+        assert!(warp.anchors.iter().all(|anchor| anchor.lane == 0), "{:?}", warp.anchors);
+        let all = warp.exit.expect("left").ticks - warp.entry.ticks;
+        let most = all / u64::from(EVERY) + 1;
+        let least = all / (u64::from(EVERY) + 2 * kernels::ROUND_CYCLES + LATE);
+        assert!((least..=most).contains(&(ticks.len() as u64)), "{ticks:?} in {all} cycles");
+        for pair in ticks.windows(2) {
+            assert!(pair[1] - pair[0] > u64::from(EVERY) - LATE, "{ticks:?}");
+        }
+    }
+    // Every time, by lane 0 of each warp and by the thread that is asked for.
+    for warp in &record(0).warps {
+        let of = |lane| warp.anchors.iter().filter(|anchor| anchor.lane == lane).count() as u32;
+        let asked = if warp.warp == 1 { ROUNDS } else { 0 };
+        assert_eq!((of(0), of(3)), (ROUNDS, asked));
     }
 }

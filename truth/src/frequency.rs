@@ -9,7 +9,7 @@ use profiler_host::{Backend, Profiler, Trace, launch};
 use serde_json::json;
 use truth_kernels::{
     LOADED_THREADS, Line, PRODUCT_FLOPS, READING_WORDS, ROUND_PRODUCTS, ROUND_READS, TIME_WORDS,
-    fill, loaded_cycles, loaded_timer,
+    fill, loaded_anchored, loaded_cycles, loaded_timer,
 };
 
 use crate::schedule::{Clock, Found, evaluate};
@@ -32,31 +32,49 @@ struct Variant {
     clock: Clock,
     /// Of so many regions, one has an anchor before it; 0 for none.
     anchor_every: u32,
+    /// Whether there are some within regions, every so many cycles.
+    anchors_within: bool,
     /// Whether lengths in nanoseconds have a limit: where a stamp by cycles is far from an anchor,
     /// they are what they are.
     has_limit: bool,
 }
 
-const VARIANTS: [Variant; 4] = [
+const VARIANTS: [Variant; 5] = [
     Variant {
         name: "cycles, an anchor before each region",
         clock: Clock::Cycles,
         anchor_every: 1,
+        anchors_within: false,
         has_limit: true,
     },
     Variant {
         name: "cycles, an anchor before every tenth region",
         clock: Clock::Cycles,
         anchor_every: 10,
+        anchors_within: false,
         has_limit: false,
     },
     Variant {
         name: "cycles, no anchors but entry and exit",
         clock: Clock::Cycles,
         anchor_every: 0,
+        anchors_within: false,
         has_limit: false,
     },
-    Variant { name: "globaltimer", clock: Clock::Timer, anchor_every: 0, has_limit: true },
+    Variant {
+        name: "cycles, anchors within regions",
+        clock: Clock::Cycles,
+        anchor_every: 0,
+        anchors_within: true,
+        has_limit: true,
+    },
+    Variant {
+        name: "globaltimer",
+        clock: Clock::Timer,
+        anchor_every: 0,
+        anchors_within: false,
+        has_limit: true,
+    },
 ];
 
 /// How much of it is run.
@@ -65,22 +83,32 @@ struct Amount {
     threads: u32,
     length_ns: u64,
     regions: u32,
+    /// Cycles from one anchor within a region to the next.
+    anchor_cycles: u32,
     /// When the load begins and when it ends.
     load_ns: [u64; 2],
     /// 16 bytes each; a power of two.
     lines: u32,
 }
 
-/// 100 ms alone, 400 ms under load, 200 ms alone; 512 MiB, more than an L2 cache holds.
+/// 100 ms alone, 400 ms under load, 200 ms alone; forty anchors or fewer within a region, as the clock falls
+/// within some of them; 512 MiB, more than an L2 cache holds.
 const FULL: Amount = Amount {
     threads: LOADED_THREADS,
     length_ns: 1_000_000,
     regions: 700,
+    anchor_cycles: 50_000,
     load_ns: [100_000_000, 500_000_000],
     lines: 1 << 25,
 };
-const SMALL: Amount =
-    Amount { threads: 96, length_ns: 8_000, regions: 14, load_ns: [2_000, 2_128], lines: 1 << 10 };
+const SMALL: Amount = Amount {
+    threads: 96,
+    length_ns: 8_000,
+    regions: 14,
+    anchor_cycles: 2_000,
+    load_ns: [2_000, 2_128],
+    lines: 1 << 10,
+};
 
 /// What a region is on all SMs.
 #[derive(Clone, Copy, Debug)]
@@ -256,6 +284,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 "error_part": worst.part,
                 "error_ticks": worst.ticks.json(),
                 "begin_error_ns": worst.begin_ns,
+                "anchors": trace.warps.iter().map(|warp| warp.anchors.len()).max(),
                 "load_flops": load.flops,
                 "load_bytes_per_second": load.bytes,
                 "trace_mhz": trace.clock_mhz,
@@ -302,6 +331,8 @@ fn measure(
 ) -> Result<(Trace, Vec<Vec<Found>>, Load), Failure> {
     let (grid, threads, count) = (run.sm_count(), amount.threads, amount.regions);
     let [load_begin_ns, load_end_ns] = amount.load_ns;
+    let anchor_every =
+        if variant.anchors_within { amount.anchor_cycles } else { variant.anchor_every };
     let times = [amount.length_ns, load_begin_ns, load_end_ns];
     const _: () = assert!(TIME_WORDS == 3);
     let backend: &Backend = &run.backend;
@@ -312,23 +343,24 @@ fn measure(
         (times.as_ptr(), readings.as_mut_ptr(), work.as_mut_ptr());
     let profiler = Profiler::builder()
         .warps(0..1)
-        .words_per_warp(12 * (count + 2))
+        // A region, an anchor before it, and up to forty within it, of two words each.
+        .words_per_warp(96 * (count + 2))
         .for_grid(grid, threads, 1)?
         .build()?;
     let mut session = backend.session(&profiler)?;
     // Behind the session, which runs a kernel of its own when it begins.
     std::thread::sleep(pause);
-    // SAFETY: three times are there, so many readings for each block, lines as the caller says, and
-    // a pair for each thread.
-    unsafe {
-        match variant.clock {
-            Clock::Cycles => {
+    macro_rules! launched {
+        ($kernel:ident) => {
+            // SAFETY: three times are there, so many readings for each block, lines as the caller says, and
+            // a pair for each thread.
+            unsafe {
                 launch!(
                     session,
-                    loaded_cycles<<<grid, threads>>>(
+                    $kernel<<<grid, threads>>>(
                         times,
                         count,
-                        variant.anchor_every,
+                        anchor_every,
                         readings_out,
                         lines,
                         amount.lines,
@@ -336,21 +368,12 @@ fn measure(
                     )
                 )
             }
-            Clock::Timer => {
-                launch!(
-                    session,
-                    loaded_timer<<<grid, threads>>>(
-                        times,
-                        count,
-                        variant.anchor_every,
-                        readings_out,
-                        lines,
-                        amount.lines,
-                        work_out
-                    )
-                )
-            }
-        }
+        };
+    }
+    match (variant.clock, variant.anchors_within) {
+        (Clock::Cycles, false) => launched!(loaded_cycles),
+        (Clock::Cycles, true) => launched!(loaded_anchored),
+        (Clock::Timer, _) => launched!(loaded_timer),
     }?;
     let trace = session.finish()?;
     let warps = evaluate(&trace, variant.clock, &readings.read()?, count as usize)?;

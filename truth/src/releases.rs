@@ -15,6 +15,26 @@ const STEP_NS: f64 = 32.0;
 /// Half a step for the reading, and a whole one for the map: two SMs then agree within two.
 const ERROR_NS_MAX: f64 = 1.5 * STEP_NS;
 
+/// When a warp reads both clocks, besides entry and exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anchors {
+    Never,
+    AtReleases,
+    /// Each time that so many cycles have passed.
+    Every(u32),
+}
+
+impl Anchors {
+    /// As tables and lines have it.
+    fn text(self) -> String {
+        match self {
+            Self::Never => "none".into(),
+            Self::AtReleases => "each release".into(),
+            Self::Every(cycles) => format!("every {cycles} cycles"),
+        }
+    }
+}
+
 /// What the marks of one release show, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Release {
@@ -33,10 +53,12 @@ struct Release {
 pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let lengths_ns = run.pick(&[20_000][..], &[1_000_000_u64, 10_000_000, 100_000_000][..]);
     let count = run.pick(3, 24_u32);
+    let every = Anchors::Every(run.pick(2_000, 200_000));
     let mut rows = Vec::new();
-    for (&length_ns, anchors) in
-        lengths_ns.iter().flat_map(|length| [(length, false), (length, true)])
-    {
+    let kernels = lengths_ns.iter().flat_map(|&length| {
+        [Anchors::Never, Anchors::AtReleases, every].map(|anchors| (length, anchors))
+    });
+    for (length_ns, anchors) in kernels {
         let found = measure(run, report, count, length_ns, anchors)?;
         for (index, release) in found.iter().enumerate() {
             let milliseconds = length_ns as f64 / 1e6;
@@ -45,7 +67,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 "release",
                 json!({
                     "kernel_ns": length_ns,
-                    "anchors": anchors,
+                    "anchors": anchors.text(),
                     "release": index + 1,
                     "since_entry_ns": release.since_entry,
                     "to_entry_or_exit_ns": release.to_anchor,
@@ -56,12 +78,12 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
             )?;
             // Between a warp's entry and exit the map can be no better than the SM's clock is
             // steady, so that what it shows there is told and not judged.
-            for broken in release.broken().into_iter().filter(|_| anchors) {
+            for broken in release.broken().into_iter().filter(|_| anchors != Anchors::Never) {
                 report.broken(format!("{place}: {broken}"));
             }
             rows.push(vec![
                 format!("{milliseconds} ms, {}", index + 1),
-                if anchors { "each release" } else { "none" }.to_owned(),
+                anchors.text(),
                 format!("{:.3}", release.since_entry / 1e6),
                 format!("{:.3}", release.to_anchor / 1e6),
                 format!("{:.0}", release.mapped_spread),
@@ -99,12 +121,15 @@ fn measure(
     report: &mut Report,
     count: u32,
     length_ns: u64,
-    anchors: bool,
+    anchors: Anchors,
 ) -> Result<Vec<Release>, Failure> {
     let grid = run.sm_count();
     let warps = (grid * BLOCK / 32) as usize;
+    let anchor_cycles = if let Anchors::Every(cycles) = anchors { cycles } else { 0 };
+    // The clock has fewer than four cycles in a nanosecond.
+    let now_and_then = (4 * length_ns).checked_div(u64::from(anchor_cycles)).unwrap_or(0);
     let profiler = Profiler::builder()
-        .words_per_warp(8 * (count + 1) + 4 * count)
+        .words_per_warp(8 * (count + 1) + 4 * count + 2 * u32::try_from(now_and_then)?)
         .for_grid(grid, BLOCK, 1)?
         .build()?;
     let mut timers = run.backend.zeroed::<u64>(count as usize * warps)?;
@@ -119,7 +144,13 @@ fn measure(
         launch!(
             session,
             releases<<<grid, BLOCK>>>(
-                timers_out, sync_out, count, interval_ns, limit_ns, u32::from(anchors)
+                timers_out,
+                sync_out,
+                count,
+                interval_ns,
+                limit_ns,
+                u32::from(anchors == Anchors::AtReleases),
+                anchor_cycles
             )
         )
     }?;

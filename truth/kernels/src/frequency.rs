@@ -133,12 +133,13 @@ unsafe fn read(
 }
 
 macro_rules! loaded {
-    ($($name:ident: $clock:ident;)*) => {
+    ($($name:ident: $clock:ident, anchors_within = $within:literal;)*) => {
         $(
             /// Warp 0 of each block has `count` regions "step", one behind the other. What that of
             /// block `b` reads in step `s` goes to `readings[(b * count + s) * READING_WORDS]` and
             /// behind. Where `anchor_every` is not 0, both clocks are recorded before each
-            /// `anchor_every`-th step, from the first on.
+            /// `anchor_every`-th step, from the first on; by the kernel with anchors within steps there,
+            /// each time that `anchor_every` cycles have passed.
             ///
             /// The other warps are the load. One half of them multiplies matrices on the tensor
             /// cores, the other one reads `lines`; thread `t` of the grid writes how many rounds it
@@ -170,14 +171,18 @@ macro_rules! loaded {
                     let mut step = 0;
                     let mut to_anchor = 0;
                     while step < count as usize {
-                        if anchor_every != 0 {
+                        if !$within && anchor_every != 0 {
                             if to_anchor == 0 {
                                 profile_anchor!(recorder = recorder);
                                 to_anchor = anchor_every;
                             }
                             to_anchor -= 1;
                         }
-                        let reading = step!(recorder, length_ns);
+                        let reading = step!(recorder, length_ns, {
+                            if $within {
+                                profile_anchor!(every = anchor_every, recorder = recorder);
+                            }
+                        });
                         if lane_id() == 0 {
                             // SAFETY: step < count, and each block has readings of its own.
                             unsafe {
@@ -212,6 +217,7 @@ macro_rules! loaded {
 }
 
 loaded! {
-    loaded_cycles: cycles;
-    loaded_timer: globaltimer;
+    loaded_cycles: cycles, anchors_within = false;
+    loaded_anchored: cycles, anchors_within = true;
+    loaded_timer: globaltimer, anchors_within = false;
 }

@@ -36,8 +36,8 @@ pub use density::DENSITY;
 pub use density::{PARTS, THREADS, density_all, density_half, density_off};
 #[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 pub use frequency::{
-    LOADED_THREADS, PRODUCT_FLOPS, ROUND_PRODUCTS, ROUND_READS, TIME_WORDS, fill, loaded_cycles,
-    loaded_timer,
+    LOADED_THREADS, PRODUCT_FLOPS, ROUND_PRODUCTS, ROUND_READS, TIME_WORDS, fill, loaded_anchored,
+    loaded_cycles, loaded_timer,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use known_work::{HOSTED_WORK, KNOWN_WORK, KnownWorkKernel};

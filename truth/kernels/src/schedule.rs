@@ -13,13 +13,13 @@ pub const STEP_WORDS: usize = 2;
 pub const READING_WORDS: usize = 4;
 
 /// A region "step" of so many nanoseconds, in which a warp reads the clocks, spins by
-/// `%globaltimer` and reads the clocks again; gives the readings.
+/// `%globaltimer` and reads the clocks again; gives the readings. While it spins it does `$meanwhile`.
 macro_rules! step {
-    ($recorder:ident, $length_ns:ident) => {
+    ($recorder:ident, $length_ns:ident, $meanwhile:block) => {
         profile_region!("step", recorder = $recorder, {
             let timer_begin = globaltimer();
             let clock_begin = clock64();
-            while globaltimer() - timer_begin < $length_ns {}
+            while globaltimer() - timer_begin < $length_ns $meanwhile
             let clock_end = clock64();
             let timer_end = globaltimer();
             [timer_begin, clock_begin, clock_end, timer_end]
@@ -62,7 +62,7 @@ macro_rules! scheduled {
                         if anchors != 0 {
                             profile_anchor!(recorder = recorder);
                         }
-                        let reading = step!(recorder, length_ns);
+                        let reading = step!(recorder, length_ns, {});
                         if anchors != 0 {
                             profile_anchor!(recorder = recorder);
                         }

@@ -15,8 +15,14 @@ pub(crate) const IDLE: Duration = Duration::from_secs(12);
 const VARIANT: Variant = VARIANTS[0];
 /// One warp on each SM for 0.4 s: a clock that may rise needs no load, and the regions begin with the
 /// kernel.
-const FULL: Amount =
-    Amount { threads: 32, length_ns: 100_000, regions: 4000, load_ns: NO_LOAD, lines: 1 };
+const FULL: Amount = Amount {
+    threads: 32,
+    length_ns: 100_000,
+    regions: 4000,
+    anchor_cycles: 0,
+    load_ns: NO_LOAD,
+    lines: 1,
+};
 const SMALL: Amount = Amount { length_ns: 8_000, regions: 14, ..FULL };
 /// There are no warps that could be the load.
 const NO_LOAD: [u64; 2] = [0, 1];

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Area, number, panels, range};
 use crate::Failure;
 
-/// How long a kernel ran, in nanoseconds, and whether it took anchors at its releases.
-type Kernel = (f64, bool);
+/// How long a kernel ran, in nanoseconds, and when it took anchors.
+type Kernel = (f64, String);
 
 /// A release: milliseconds since the entry; least, middle and largest error in nanoseconds.
 type Point = (f64, [f64; 3]);
@@ -17,8 +17,8 @@ type Point = (f64, [f64; 3]);
 pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
     let mut kernels: Vec<(Kernel, Vec<Point>)> = Vec::new();
     for line in lines {
-        let anchors = line["anchors"].as_bool().unwrap_or(false);
-        let kernel = (number(line, &["kernel_ns"])?, anchors);
+        let anchors = line["anchors"].as_str().unwrap_or("none");
+        let kernel = (number(line, &["kernel_ns"])?, anchors.to_owned());
         let at = number(line, &["since_entry_ns"])? / 1e6;
         let error = |name| number(line, &["error_ns", name]);
         let point = (at, [error("min")?, error("median")?, error("max")?]);
@@ -29,22 +29,21 @@ pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
     }
     panels(file, kernels.len(), |areas| {
         for (area, (kernel, points)) in areas.iter().zip(&kernels) {
-            panel(area, *kernel, points)?;
+            panel(area, kernel, points)?;
         }
         Ok(())
     })
 }
 
-fn panel(area: &Area<'_>, (length_ns, anchors): Kernel, points: &[Point]) -> Result<(), Failure> {
+fn panel(area: &Area<'_>, (length_ns, anchors): &Kernel, points: &[Point]) -> Result<(), Failure> {
     let colour = RGBColor(0, 114, 178);
     let errors = points.iter().flat_map(|(_, errors)| *errors).chain([-32.0, 32.0]);
     let times = range(points.iter().map(|&(at, _)| at).chain([0.0]));
     let mut chart = ChartBuilder::on(area)
         .caption(
             format!(
-                "Releases of the whole grid in a kernel of {} ms{}",
-                length_ns / 1e6,
-                if anchors { ", profile_anchor! at each" } else { "" }
+                "Releases of the whole grid in a kernel of {} ms, profile_anchor!: {anchors}",
+                length_ns / 1e6
             ),
             ("sans-serif", 18),
         )

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "compiled, not run")]
 
 use profiler_device::{
-    Recorder, profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
+    Recorder, profile_anchor, profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
     region_end, region_start,
 };
 
@@ -26,6 +26,8 @@ extern "ptx-kernel" fn marks(depth: u32, key: u64) {
     profile_mark!("no value", by = block);
     let unit = profile_mark!("expression");
     let () = unit;
+    profile_anchor!(every = 200_000);
+    profile_anchor!(every = depth << 10, by = elected);
     profile_signal!("full", key);
     profile_wait!("full", key, by = elected);
     match depth {

@@ -91,4 +91,13 @@ fn enclosing() {
             ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
         )
     };
+    {
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
+            &(prof),
+        );
+        ::profiler_device::__private::Leader::anchor_every(
+            ::profiler_device::__private::Recorder::leader(__profiler_recorder),
+            1 << 18,
+        )
+    };
 }

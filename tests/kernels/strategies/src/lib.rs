@@ -6,8 +6,8 @@ pub mod ways_out;
 
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{
-    DescriptorPtr, Recorder, profile_mark, profile_names, profile_region, profile_signal,
-    profile_wait, profiled, recorder, region_end, region_start,
+    DescriptorPtr, Recorder, profile_anchor, profile_mark, profile_names, profile_region,
+    profile_signal, profile_wait, profiled, recorder, region_end, region_start,
 };
 use profiler_kernel::{atomic, thread};
 
@@ -111,6 +111,28 @@ pub unsafe extern "ptx-kernel" fn by_each(output: *mut u32, rounds: u32) {
     // SAFETY: one number a thread.
     unsafe { *output.add(thread_of_grid()) = done };
 }
+
+/// Rounds of [`ROUND_CYCLES`], before each of which there may be an anchor: at most one in `every` cycles.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn anchors_now_and_then(output: *mut u32, rounds: u32, every: u32) {
+    let mut done = 0;
+    while done < rounds {
+        let begin = clock64();
+        profile_anchor!(every = every);
+        profile_anchor!(every = every, by = when(thread::thread_idx_x() == 35));
+        while clock64() - begin < ROUND_CYCLES {}
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Cycles of a round of [`anchors_now_and_then`].
+pub const ROUND_CYCLES: u64 = 1000;
 
 /// Device functions, tokens that cross, marks, names chosen at run time, arrows, early exit.
 ///
