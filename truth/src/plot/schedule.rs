@@ -8,8 +8,14 @@ use serde_json::Value;
 use super::{number, panels, range, text};
 use crate::Failure;
 
-const COLOURS: [RGBColor; 4] =
-    [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115), RGBColor(204, 121, 167)];
+/// One for each variant of the frequencies: colours that are told apart by everybody (Okabe and Ito).
+const COLOURS: [RGBColor; 5] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+];
 
 /// The frequency of the SMs, and below it by how much lengths are off, in one colour a variant.
 pub(super) fn draw_frequency(file: &Path, lines: &[Value]) -> Result<(), Failure> {
