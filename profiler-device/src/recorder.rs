@@ -306,7 +306,8 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// [`Leader::anchor`], where `cycles` or more have passed since this thread last did so by this method.
+    /// [`Leader::anchor`], where `cycles` or more have passed since this thread last came to where one was
+    /// due, whether it recorded it or not: all lanes of a warp that are here decide alike, and ptxas sees it.
     #[inline(always)]
     pub fn anchor_every(self, cycles: u32) {
         if self.is_enabled() && self.state.is_anchor_due(cycles) {

@@ -369,8 +369,11 @@ impl State {
         }
     }
 
-    /// Whether `cycles` or more have passed since this last said so. (Where no anchor can come, it never
-    /// does. Of a pause of more than 2^32 cycles, two seconds, it sees the lower half alone.)
+    /// Whether `cycles` or more have passed since this last said so. (Where the records' clock is the timer,
+    /// it never does. Of a pause of more than 2^32 cycles, two seconds, it sees the lower half alone.)
+    ///
+    /// It does not ask who records: were one lane alone to come to the anchor, ptxas would take what follows
+    /// for code in which a warp may be parted.
     #[inline(always)]
     pub(crate) fn is_anchor_due(&self, cycles: u32) -> bool {
         if self.config.clock == Clock::GlobalTimer {

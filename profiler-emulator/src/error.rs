@@ -126,8 +126,10 @@ impl fmt::Display for LaunchError {
             Self::NotFromHere(reason) => write!(f, "cannot launch here: {reason}"),
             Self::Resources(message) => write!(
                 f,
-                "cannot make a thread of the kernel: {message}; lower `stack_bytes`, \
-                 `blocks_per_sm` or the number of SMs"
+                "cannot make a thread of the kernel: {message}; lower `blocks_per_sm` or the number of \
+                 SMs, or run fewer launches at once (`cargo test -- --test-threads=1`): each thread has a \
+                 stack of its own, and Linux bounds a process's memory maps, of which one takes two \
+                 (vm.max_map_count)"
             ),
             Self::Panic { block, thread, message } => {
                 write!(f, "block {block:?} thread {thread:?} panicked: {message}")

@@ -263,6 +263,17 @@ impl<'launch> Fiber<'launch> {
 
 impl Drop for Fiber<'_> {
     fn drop(&mut self) {
+        if cfg!(panic = "abort") && !self.ended {
+            // To unwind is to abort the process there. What the thread holds is never dropped, and its stack
+            // never given back: nothing of it runs again.
+            match std::mem::replace(&mut self.body, Body::Gone) {
+                Body::Coroutine { coroutine, .. } => std::mem::forget(coroutine),
+                // It waits for its turn, which never comes.
+                Body::Os { handle, .. } => drop(handle),
+                Body::Gone => {}
+            }
+            return;
+        }
         match &mut self.body {
             Body::Coroutine { coroutine, stack } => {
                 let _running = overflow::Running::on(stack);

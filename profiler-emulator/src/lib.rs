@@ -29,7 +29,8 @@
 //! A loop that waits for another thread must call [`yield_now`] in every turn; one that does not
 //! never ends. A launch in which every thread waits ends with [`LaunchError::Deadlock`], one in
 //! which threads only yield with [`LaunchError::Livelock`]. A panic in one thread ends the launch
-//! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped.
+//! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped (with `panic = "abort"`
+//! they are left as they are, and a panic ends the process).
 //! Another thread of the host ends a launch by a [`Stop`]. A thread that overflows its stack hits a
 //! guard page, which ends the process; on Linux a sentence on standard error says so first. Code that is
 //! not optimised takes much more of it; [`LaunchConfig::stack_bytes`] says how much a thread has.

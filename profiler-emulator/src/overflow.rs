@@ -17,7 +17,7 @@ pub(crate) use elsewhere::{Running, watch};
 mod on_linux {
     use std::cell::Cell;
     use std::ffi::{c_int, c_void};
-    use std::mem::zeroed;
+    use std::mem::{MaybeUninit, transmute, zeroed};
     use std::ops::Range;
     use std::ptr::{null, null_mut};
     use std::sync::{Once, OnceLock};
@@ -25,6 +25,47 @@ mod on_linux {
     thread_local! {
         /// Lowest address, and the one behind the highest, of the stack of the running thread of a kernel.
         static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    }
+
+    thread_local! {
+        /// A stack for the handler, where this thread of the system has none: std gives one to those that it
+        /// begins, and other libraries often none to theirs.
+        static SIGNAL_STACK: Option<SignalStack> = SignalStack::where_there_is_none();
+    }
+
+    /// A signal stack of this thread, until the thread ends.
+    struct SignalStack {
+        // It is the handler's as long as it is set.
+        _bytes: Box<[MaybeUninit<u8>]>,
+    }
+
+    impl SignalStack {
+        fn where_there_is_none() -> Option<Self> {
+            // SAFETY: integers and a pointer: zeros are one.
+            let mut now: libc::stack_t = unsafe { zeroed() };
+            // SAFETY: it asks, and sets nothing.
+            let is_known = unsafe { libc::sigaltstack(null(), &raw mut now) } == 0;
+            if !is_known || now.ss_flags & libc::SS_DISABLE == 0 {
+                return None;
+            }
+            let mut bytes = Box::new_uninit_slice(libc::SIGSTKSZ.max(1 << 16));
+            let ours = libc::stack_t {
+                ss_sp: bytes.as_mut_ptr().cast(),
+                ss_flags: 0,
+                ss_size: bytes.len(),
+            };
+            // SAFETY: the memory is there until `drop` has taken it back.
+            unsafe { libc::sigaltstack(&raw const ours, null_mut()) };
+            Some(Self { _bytes: bytes })
+        }
+    }
+
+    impl Drop for SignalStack {
+        fn drop(&mut self) {
+            let none = libc::stack_t { ss_sp: null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+            // SAFETY: this thread has no signal stack from here on, as before.
+            unsafe { libc::sigaltstack(&raw const none, null_mut()) };
+        }
     }
 
     /// While it lives, a thread of a kernel runs on a stack.
@@ -35,6 +76,7 @@ mod on_linux {
     impl Running {
         /// On this stack, its guard page included.
         pub(crate) fn on(stack: &Range<usize>) -> Self {
+            SIGNAL_STACK.with(|_there_is_one| ());
             Self { before: STACK.replace((stack.start, stack.end)) }
         }
     }
@@ -44,6 +86,9 @@ mod on_linux {
             STACK.set(self.before);
         }
     }
+
+    /// A handler that is told what the kernel knows of the signal.
+    type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
     /// What was done with the signal before.
     static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
@@ -55,9 +100,8 @@ mod on_linux {
             // SAFETY: an action is integers, a set of bits and an optional function: zeros are one.
             let (mut ours, mut before): (libc::sigaction, libc::sigaction) =
                 unsafe { (zeroed(), zeroed()) };
-            ours.sa_sigaction =
-                explain as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
-            // On the signal stack that std gives each of its threads: the one that overflowed has no room.
+            ours.sa_sigaction = explain as Handler as usize;
+            // On the thread's signal stack: the stack that overflowed has no room.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             // SAFETY: both are valid, and the handler calls nothing that a handler may not.
             unsafe {
@@ -69,7 +113,7 @@ mod on_linux {
         });
     }
 
-    extern "C" fn explain(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
+    extern "C" fn explain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
         // SAFETY: a handler with `SA_SIGINFO` is given what the kernel says of the signal.
         let address = unsafe { (*info).si_addr() } as usize;
         let (lowest, end) = STACK.get();
@@ -82,10 +126,23 @@ mod on_linux {
                 libc::abort();
             }
         }
-        // None of ours: when the instruction faults again, it is dealt with as it was before.
-        let before = BEFORE.get().map_or(null(), std::ptr::from_ref);
-        // SAFETY: a handler may call it; the action is the one that was in place, or none is set.
-        unsafe { libc::sigaction(signal, before, null_mut()) };
+        // None of ours: it is dealt with as it was before, now or when the instruction faults again.
+        let Some(before) = BEFORE.get() else { return };
+        match before.sa_sigaction {
+            libc::SIG_DFL | libc::SIG_IGN => {
+                // SAFETY: a handler may call it, and the action is the one that was in place.
+                unsafe { libc::sigaction(signal, before, null_mut()) };
+            }
+            handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+                // SAFETY: by the flag it is the address of a function of three arguments, and these are
+                // what the kernel gave.
+                unsafe { transmute::<usize, Handler>(handler)(signal, info, context) };
+            }
+            handler => {
+                // SAFETY: without the flag it is that of a function of one argument.
+                unsafe { transmute::<usize, extern "C" fn(c_int)>(handler)(signal) };
+            }
+        }
     }
 }
 

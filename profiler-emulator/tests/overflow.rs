@@ -2,7 +2,9 @@
 //! thread of the operating system, std says it.)
 #![cfg(all(target_os = "linux", not(profiler_os_threads)))]
 
+use std::ffi::c_void;
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 
@@ -49,6 +51,36 @@ fn an_overflow_says_what_helps() {
     assert_eq!(output.status.signal(), Some(6), "aborted: {output:?}");
 }
 
+/// The same on a thread that std did not begin, and that has no stack for signals.
+#[test]
+fn an_overflow_on_a_foreign_thread_says_what_helps() {
+    extern "C" fn overflows(_: *mut c_void) -> *mut c_void {
+        launches(|| {
+            black_box(recurse(1 << 20));
+        });
+        std::ptr::null_mut()
+    }
+    if does("foreign") {
+        let mut thread = MaybeUninit::uninit();
+        // SAFETY: the place is there, no attributes are the default ones, and the function takes nothing.
+        unsafe {
+            let begun = libc::pthread_create(
+                thread.as_mut_ptr(),
+                std::ptr::null(),
+                overflows,
+                std::ptr::null_mut(),
+            );
+            assert_eq!(begun, 0);
+            libc::pthread_join(thread.assume_init(), std::ptr::null_mut());
+        }
+        return;
+    }
+    let output = process("an_overflow_on_a_foreign_thread_says_what_helps", "foreign");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("overflowed its stack"), "{said}");
+    assert_eq!(output.status.signal(), Some(6), "aborted: {output:?}");
+}
+
 #[test]
 fn another_fault_is_not_called_an_overflow() {
     if does("fault") {
@@ -69,5 +101,5 @@ fn another_fault_is_not_called_an_overflow() {
 fn deep_stacks_are_there() {
     let config = LaunchConfig { stack_bytes: 32 << 20, ..LaunchConfig::new([1; 3], [2, 1, 1]) };
     launch(&config, || assert!(recurse(1000) > 0))
-        .expect("16 MiB are enough for 1000 pages of 8 KiB");
+        .expect("32 MiB are enough for 1000 arrays of 8 KiB");
 }

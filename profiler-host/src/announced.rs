@@ -16,6 +16,8 @@ pub(crate) struct Announced {
     launches: Vec<Launch>,
     /// The first slot of the next launch; may lie behind the last.
     next_slot: u64,
+    /// The first slot of the last launch, and how many launches there were before it.
+    before: (u64, usize),
 }
 
 /// An announced launch.
@@ -36,6 +38,7 @@ impl Announced {
         block: Dim3,
     ) -> u32 {
         let start = self.slots_in_use(slot_count);
+        self.before = (self.next_slot, self.launches.len());
         self.next_slot = self.next_slot.saturating_add(options.selected_warps(grid, block));
         let slots = start..self.slots_in_use(slot_count);
         if !slots.is_empty() {
@@ -43,6 +46,13 @@ impl Announced {
         }
         // Behind the last slot all bases are alike: every warp of the launch finds no slot.
         start
+    }
+
+    /// Takes back the last launch, which was refused: nothing of it ran.
+    pub(crate) fn take_back(&mut self) {
+        let (next_slot, launches) = self.before;
+        self.next_slot = next_slot;
+        self.launches.truncate(launches);
     }
 
     /// How many of `slot_count` slots were taken, from the first on.

@@ -83,6 +83,13 @@ impl Arrays {
         self.announced.add(&self.options, self.layout.slot_count, grid, block)
     }
 
+    /// Takes back the last launch that was announced: it was refused, and nothing of it ran.
+    pub(crate) fn take_back(&mut self) {
+        if self.is_linear() {
+            self.announced.take_back();
+        }
+    }
+
     /// What `slot_base` must be, with linear slots, for a launch that was not announced to find no
     /// slot.
     pub(crate) fn closed_base(&self) -> u32 {
@@ -110,8 +117,8 @@ impl Arrays {
         let mut capture = ModuleCapture {
             sites,
             descriptor: self.descriptor,
-            headers: vec![0; slots * header::BYTES],
-            records: vec![0; slots << room.shift],
+            headers: self.layout.zeros(slots * header::BYTES)?,
+            records: self.layout.zeros(slots << room.shift)?,
             ..ModuleCapture::default()
         };
         for range in &in_use {
@@ -145,8 +152,8 @@ impl Arrays {
         }
         if let Some(room) = self.layout.lane_room {
             let bytes_of_slot = room.stride() as usize;
-            capture.lanes = vec![0; slots * bytes_of_slot];
-            capture.lane_counts = vec![0; slots * 32 * 8];
+            capture.lanes = self.layout.zeros(slots * bytes_of_slot)?;
+            capture.lane_counts = self.layout.zeros(slots * 32 * 8)?;
             for range in &in_use {
                 let (lanes, counts) = (&mut capture.lanes, &mut capture.lane_counts);
                 read_slots(memory, self.descriptor.lanes, bytes_of_slot, range, lanes)?;

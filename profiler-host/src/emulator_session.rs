@@ -202,8 +202,12 @@ impl<'b> EmulatorSession<'b> {
             host.launched(name, start.host_ns);
             host.read_both(end);
         }
+        match &result {
+            Err(error) if has_begun(error) => self.failed = true,
+            Err(_) => self.arrays.take_back(),
+            Ok(()) => {}
+        }
         self.close();
-        self.failed |= result.as_ref().is_err_and(has_begun);
         result
     }
 

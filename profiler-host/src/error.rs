@@ -244,13 +244,20 @@ pub enum Error {
     /// The cost of a record cannot be told from a trace.
     #[error(transparent)]
     Calibration(#[from] crate::calibration::CalibrationError),
-    /// A trace could not be written.
-    #[error("the trace could not be written to {}: {source}", path.display())]
+    /// A trace or a capture could not be written. What a session had recorded is not lost by it: see
+    /// [`Error::salvaged`].
+    #[error(
+        "the trace could not be written to {}: {source}; name a folder that is there and can be written to{}",
+        path.display(),
+        if salvaged.is_some() { ", and write what was recorded again: Error::salvaged has it" } else { "" }
+    )]
     Export {
         /// Where to.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+        /// What the session had recorded, if it ended by this.
+        salvaged: Option<Box<Capture>>,
     },
     /// A trace whose format does not follow from the file's name.
     #[error(
@@ -269,15 +276,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// What kernels with `#[profiled(buffer = host)]` had recorded when a kernel of the session failed
-    /// on the GPU: decode it by [`crate::trace::decode`], write it by [`Capture::write`]. Regions that
-    /// were open then have no end.
+    /// What was recorded, of errors that end a session: decode it by [`crate::trace::decode`], write it
+    /// by [`Capture::write`].
     ///
-    /// `None` where no such kernel is in the session's modules, for other errors, and on the emulator:
-    /// there a launch that fails says so itself, and the session goes on and can be finished.
+    /// - Where a kernel failed on the GPU: what kernels with `#[profiled(buffer = host)]` had recorded.
+    ///   Regions that were open then have no end. `None` where no such kernel is in the session's modules.
+    ///   On the emulator a launch that fails says so itself, and the session goes on and can be finished.
+    /// - Where the session's file could not be written ([`Error::Export`]): all of it.
     #[must_use]
     pub fn salvaged(&self) -> Option<&Capture> {
         match self {
+            Self::Export { salvaged, .. } => salvaged.as_deref(),
             #[cfg(feature = "cuda")]
             Self::KernelFailed { salvaged, .. } => salvaged.as_deref(),
             _ => None,

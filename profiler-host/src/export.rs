@@ -1,5 +1,7 @@
 //! Writing traces and captures to files, and the switches that turn it off.
 
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,7 +39,7 @@ pub fn write_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Error> {
         Format::Chrome => trace.write_chrome(path),
         Format::Capture => return Err(Error::NotFromTrace(path.to_owned())),
     };
-    written.map_err(|source| Error::Export { path: path.to_owned(), source })
+    written.map_err(|source| Error::Export { path: path.to_owned(), source, salvaged: None })
 }
 
 /// What a file's name asks for.
@@ -88,6 +90,15 @@ impl Output {
 
     pub(crate) fn set_path(&mut self, path: PathBuf) -> Result<(), Error> {
         Format::of(&path)?;
+        // Said before anything is recorded.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let is_there = folder.map_or(Ok(true), |folder| fs::metadata(folder).map(|is| is.is_dir()));
+        if let Err(source) = is_there.and_then(|is_folder| match is_folder {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }) {
+            return Err(Error::Export { path, source, salvaged: None });
+        }
         self.path = Some(path);
         Ok(())
     }
@@ -112,18 +123,24 @@ impl Output {
         if Format::of(&path)? != Format::Capture {
             return write_trace(&self.decode(capture), path);
         }
-        capture.write(&path).map_err(|source| Error::Export { path, source })
+        capture.write(&path).map_err(|source| Error::Export { path, source, salvaged: None })
     }
 
     /// Decodes a session's last capture, and exports where that was asked for.
-    pub(crate) fn finish(&mut self, capture: &Capture) -> Result<Trace, Error> {
-        let trace = self.decode(capture);
-        match self.take_path() {
-            Some(path) if Format::of(&path)? == Format::Capture => self.export(capture, path)?,
-            Some(path) => write_trace(&trace, path)?,
-            None => {}
+    pub(crate) fn finish(&mut self, capture: Capture) -> Result<Trace, Error> {
+        let trace = self.decode(&capture);
+        let exported = match self.take_path() {
+            Some(path) if Format::of(&path)? == Format::Capture => self.export(&capture, path),
+            Some(path) => write_trace(&trace, path),
+            None => Ok(()),
+        };
+        match exported {
+            Ok(()) => Ok(trace),
+            Err(Error::Export { path, source, .. }) => {
+                Err(Error::Export { path, source, salvaged: Some(Box::new(capture)) })
+            }
+            Err(error) => Err(error),
         }
-        Ok(trace)
     }
 
     /// What there is to do with the records that a failed kernel left, where its session ends: they
@@ -138,13 +155,11 @@ impl Output {
     }
 
     /// What a drop does with a failure, since it cannot return it.
-    #[allow(
-        clippy::print_stderr,
-        reason = "a drop has no other way to say that a trace is missing"
-    )]
     pub(crate) fn report(result: Result<(), Error>) {
         if let Err(error) = result {
-            eprintln!("profiler: the trace of a session was not exported: {error}");
+            let said = format!("profiler: the trace of a session was not exported: {error}\n");
+            // Not `eprintln!`, which panics where nobody reads: a drop must not.
+            let _nobody_reads = io::stderr().write_all(said.as_bytes());
         }
     }
 }

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
+use bytemuck::Zeroable;
+use bytemuck::allocation::try_zeroed_vec;
 use profiler_wire::descriptor::{
     CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, Lost, SHARES_PER_SM,
 };
 use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
 use profiler_wire::{WIRE_VERSION, header};
 
-use crate::error::OptionsError;
+use crate::error::{Error, OptionsError};
 use crate::options::{Keep, Options, WARPS_MAX};
 
 /// What sessions take when the number of warps was not given.
@@ -243,6 +245,15 @@ impl Layout {
             descriptor.lane_shift = room.shift;
         }
         descriptor
+    }
+
+    /// So many zeros in this process, for what is read back; their pages are there once they are written.
+    pub(crate) fn zeros<T: Zeroable>(&self, count: usize) -> Result<Vec<T>, Error> {
+        try_zeroed_vec(count).map_err(|()| Error::OutOfMemory {
+            bytes: (count as u64).saturating_mul(size_of::<T>() as u64),
+            free: None,
+            cure: self.cure(),
+        })
     }
 
     /// Says, after "n bytes of memory are not to be had", what to lower when there is not enough memory.

@@ -139,7 +139,8 @@ impl LiveArrays {
 
     /// Reads the slots in use: those with a header.
     fn read(&self) -> Result<ModuleCapture, Error> {
-        let mut headers = vec![[0; header::WORDS]; self.layout.slot_count as usize];
+        let mut headers: Vec<[u64; header::WORDS]> =
+            self.layout.zeros(self.layout.slot_count as usize)?;
         self.words(self.descriptor.headers, headers.as_flattened_mut());
         headers.iter_mut().for_each(take_whole);
         let slots = headers.iter().rposition(|header| header[2] != 0).map_or(0, |last| last + 1);
@@ -150,7 +151,7 @@ impl LiveArrays {
         let room_words = room.stride() as usize / WORD;
         let mut lane_counts = Vec::new();
         if self.layout.lane_room.is_some() {
-            lane_counts = vec![0; slots * COUNT_WORDS];
+            lane_counts = self.layout.zeros(slots * COUNT_WORDS)?;
             for slot in in_use() {
                 let counts = &mut lane_counts[slot * COUNT_WORDS..][..COUNT_WORDS];
                 self.words(
@@ -159,7 +160,7 @@ impl LiveArrays {
                 );
             }
         }
-        let mut records = vec![0; slots * room_words];
+        let mut records = self.layout.zeros(slots * room_words)?;
         for slot in in_use() {
             let exit = ExitHeader::unpack(&headers[slot]);
             let units = exit.map_or(room.capacity(), |exit| exit.units.min(room.capacity()));
@@ -170,7 +171,7 @@ impl LiveArrays {
         let mut lanes = Vec::new();
         if let Some(room) = self.layout.lane_room {
             let room_words = room.stride() as usize / WORD;
-            lanes = vec![0; slots * room_words];
+            lanes = self.layout.zeros(slots * room_words)?;
             for slot in in_use() {
                 let at = slot * room_words;
                 let room = &mut lanes[at..at + room_words];

@@ -182,7 +182,6 @@ impl Options {
 
     /// How many warps of a launch the selection takes; what linear slots of that launch need.
     pub(crate) fn selected_warps(&self, grid: Dim3, block: Dim3) -> u64 {
-        let product = |dims: Dim3| dims.iter().map(|&extent| u64::from(extent)).product::<u64>();
         let mut behind_first = product(grid).saturating_sub(u64::from(self.block_first));
         if self.block_stride > 1 {
             behind_first = behind_first.min(STRIDED_BLOCKS);
@@ -216,7 +215,7 @@ impl Options {
 
     /// The selected warps of a block of this shape; bit i for warp i.
     fn warps_of_block(&self, block: Dim3) -> u32 {
-        let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
+        let threads = product(block);
         self.warp_mask & ((1_u64 << threads.div_ceil(32).min(32)) - 1) as u32
     }
 
@@ -254,6 +253,11 @@ fn end_of(range: &impl RangeBounds<u32>) -> Option<u64> {
         Bound::Excluded(&end) => Some(u64::from(end)),
         Bound::Unbounded => None,
     }
+}
+
+/// How many there are of a shape. (One that is refused later may be of any size.)
+fn product(dims: Dim3) -> u64 {
+    dims.iter().fold(1, |product: u64, &extent| product.saturating_mul(extent.into()))
 }
 
 #[cfg(test)]

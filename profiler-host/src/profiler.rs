@@ -67,6 +67,10 @@ impl Profiler {
     /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
     /// profiler, and gives this profiler with exactly the room that the launches in it needed.
     ///
+    /// What depends on time a second run may record more often: marks of a loop that polls, and
+    /// `profile_anchor!(every = ..)`. Add to [`Capacity::words_per_warp`] what they may take, and give it
+    /// to [`with_capacity`](Self::with_capacity).
+    ///
     /// ```no_run
     /// # use profiler_host::{Backend, BackendChoice, Error, Profiler};
     /// # fn launch_all(session: &mut profiler_host::Session<'_>) -> Result<(), Error> { Ok(()) }

@@ -122,6 +122,9 @@ impl<'b> Session<'b> {
                 // SAFETY: the caller's.
                 let launched = unsafe { gpu.launch::<K>(name, shape, arguments) };
                 session.launched(name, start_ns);
+                if launched.is_err() {
+                    session.take_back();
+                }
                 if self.apart {
                     session.close(gpu.stream())?;
                 }
@@ -239,7 +242,7 @@ impl<'b> Session<'b> {
         match &mut self.on {
             #[cfg(feature = "cuda")]
             On::Gpu(session, _) => session.finish_capture(capture),
-            On::Emulator(session) => session.output.finish(&capture?),
+            On::Emulator(session) => session.output.finish(capture?),
         }
     }
 
@@ -249,7 +252,8 @@ impl<'b> Session<'b> {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`.
+    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`;
+    /// [`Error::Export`], where there is no such folder.
     pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
         match &mut self.on {
             #[cfg(feature = "cuda")]

@@ -482,11 +482,17 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
 /// Every warp does so when it enters and leaves the kernel, and its records lie on straight lines
 /// between those readings. The clocks of SMs wander by up to a few tenths of a percent, so where one
 /// warp runs for many milliseconds, put this into a loop, with `every = CYCLES`: it then reads both clocks
-/// only where so many cycles have passed since it last did, in this thread, and otherwise compares a
+/// only where so many cycles have passed since it last did, and otherwise compares a
 /// reading of the cycles with the last one. `every = 200_000` is every tenth of a millisecond, as close
 /// as matters. Without `every` it reads them each time, which costs about as much as two regions.
 ///
-/// `every` is any expression of type `u32`. The further arguments are `by`, `recorder` and `crate`, as in
+/// Each reading is a record of two words in the warp's room, of which the session has to have enough
+/// (`words_per_warp`): at `every = 200_000` the default room is full of them after 50 ms. The first one
+/// comes when the thread first passes, or up to `every` cycles later. Each thread counts the cycles since its
+/// last one over all `profile_anchor!` with `every` that it passes, whether it is the one that records there
+/// or not: give them one `by`. A loop that is away for 2^32 cycles (two seconds) may be that much late.
+///
+/// `every` is any expression of type `u32`; 0 is each time. The further arguments are `by`, `recorder` and `crate`, as in
 /// [`profile_region!`]. Where the kernel's records hold `%globaltimer` (`clock = globaltimer`) there is
 /// nothing to record.
 ///

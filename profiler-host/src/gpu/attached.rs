@@ -159,6 +159,11 @@ impl<'m> Attached<'m> {
         self.move_base(base, stream)
     }
 
+    /// Takes back the last launch that was announced.
+    pub(crate) fn take_back(&mut self) {
+        self.arrays.take_back();
+    }
+
     fn move_base(&mut self, base: u32, stream: CUstream) -> Result<(), Error> {
         if self.is_linear() && base != self.slot_base {
             driver::set_word(self.symbol + u64::from(offset::SLOT_BASE), base, stream)?;

@@ -204,6 +204,11 @@ impl<'m> ModuleSession<'m> {
         self.salvaging(announced)
     }
 
+    /// Takes back the launch that was announced last to all modules: CUDA refused it.
+    pub(crate) fn take_back(&mut self) {
+        self.attached.iter_mut().for_each(Attached::take_back);
+    }
+
     /// Announces a launch in those modules for which `of` holds.
     fn announce(
         &mut self,
@@ -415,7 +420,8 @@ impl<'m> ModuleSession<'m> {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`.
+    /// [`Error::UnknownFormat`], where the name ends in none of `.pftrace`, `.json` and `.capture`;
+    /// [`Error::Export`], where there is no such folder.
     pub fn export_on_drop(&mut self, path: impl Into<PathBuf>) -> Result<(), Error> {
         self.output.set_path(path.into())
     }
@@ -432,7 +438,7 @@ impl<'m> ModuleSession<'m> {
         capture: Result<Capture, Error>,
     ) -> Result<Trace, Error> {
         let capture = capture.inspect_err(|error| self.output.salvage(error))?;
-        self.output.finish(&capture)
+        self.output.finish(capture)
     }
 
     fn export_now(&mut self) -> Result<(), Error> {
