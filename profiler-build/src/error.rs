@@ -1,12 +1,14 @@
 //! What can go wrong, each with its cure.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use profiler_wire::record::SITE_MAX;
 use profiler_wire::site::SiteError;
 
-/// Why a device crate did not become PTX.
-#[derive(Debug, thiserror::Error)]
+/// Why a device crate did not become PTX. `Debug` is the same text as `Display`: a `main` that returns
+/// an error prints that.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No toolchain on this machine can compile for nvptx64.
@@ -208,4 +210,10 @@ pub enum ProcessError {
         /// What is wrong, and the cure.
         reason: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }

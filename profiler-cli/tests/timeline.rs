@@ -32,8 +32,8 @@ fn where_regions_cross_the_one_that_began_last_is_drawn() {
         active: at most 1 warp in the kernel at a time
 
         regions, and their share of the warps' time in the kernel:
-          b behind            200 µs   33.3 %
-          l lane              105 µs   17.5 %
+          b behind          197.5 µs   32.9 %
+          l lane            102.5 µs   17.1 %
           a ahead             100 µs   16.7 %
           · in no region      200 µs   33.3 %
         --- exit code 0
@@ -240,7 +240,7 @@ fn a_timeline_with_losses_says_so() {
             warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
             warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
             warning: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (first: module 0, slot 1, lane 0).
+            warning: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
             --- exit code 0
         "#]],
     );

@@ -99,15 +99,33 @@ impl fmt::Display for Wait {
     }
 }
 
-/// How many waiting threads a message names.
+/// How many different things that threads wait for a message names.
 const NAMED_WAITS: usize = 8;
 
+/// Threads of a block that wait for the same are one line, so that the one that waits for something else
+/// is seen.
 fn write_waits(f: &mut fmt::Formatter<'_>, waits: &[Wait], not_started: u64) -> fmt::Result {
-    for wait in waits.iter().take(NAMED_WAITS) {
-        write!(f, "\n  {wait}")?;
+    let mut alike: Vec<(&Wait, usize)> = Vec::new();
+    for wait in waits {
+        let is_like = |(first, _): &&mut (&Wait, usize)| {
+            first.block == wait.block && first.for_what == wait.for_what
+        };
+        match alike.iter_mut().rev().find(is_like) {
+            Some((_, count)) => *count += 1,
+            None => alike.push((wait, 1)),
+        }
     }
-    if waits.len() > NAMED_WAITS {
-        write!(f, "\n  and {} threads more", waits.len() - NAMED_WAITS)?;
+    for (first, count) in alike.iter().take(NAMED_WAITS) {
+        write!(f, "\n  {first}")?;
+        match count - 1 {
+            0 => {}
+            1 => f.write_str(", and so does another thread of the block")?,
+            others => write!(f, ", and so do {others} other threads of the block")?,
+        }
+    }
+    let more: usize = alike.iter().skip(NAMED_WAITS).map(|(_, count)| count).sum();
+    if more > 0 {
+        write!(f, "\n  and {more} threads more")?;
     }
     if not_started > 0 {
         write!(

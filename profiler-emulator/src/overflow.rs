@@ -4,8 +4,9 @@
 /// What is said on standard error before the process is aborted.
 #[cfg(target_os = "linux")]
 const SAID: &str = "\nerror: a thread of a kernel overflowed its stack in the emulator. Optimised code takes \
-                    less of it (cargo run --release); a thread has as many bytes as \
-                    `LaunchConfig::stack_bytes` says, of which `Backend::emulator` takes others.\n";
+                    less of it (cargo run --release). More of it has a thread with \
+                    Backend::emulator(Emulator::default(), LaunchConfig { stack_bytes: 8 << 20, \
+                    ..LaunchConfig::new([1; 3], [1; 3]) }) in place of Backend::choose.\n";
 
 #[cfg(target_os = "linux")]
 pub(crate) use on_linux::{Running, watch};

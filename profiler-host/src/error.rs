@@ -1,5 +1,6 @@
 //! What can go wrong, each with what to do about it.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use profiler_trace::{Capture, SiteTableError};
@@ -80,8 +81,9 @@ pub struct CudaFailure {
     pub reason: String,
 }
 
-/// What can go wrong in a session. `Display` says what to do.
-#[derive(Debug, thiserror::Error)]
+/// What can go wrong in a session. `Display` says what to do. `Debug` is the same text: a
+/// `main` that returns an error prints that.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Options that cannot work.
@@ -273,6 +275,12 @@ pub enum Error {
         .0.display()
     )]
     NotFromTrace(PathBuf),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -198,6 +198,21 @@ macro_rules! __launch {
     (@shared $target:tt $path:tt $last:ident $grid:tt $block:tt [$($s:tt)*] $n:tt $($rest:tt)*) => {
         $crate::__launch!(@shared $target $path $last $grid $block [$($s)* $n] $($rest)*)
     };
+    (@path $target:tt [$($path:tt)*]) => {
+        $crate::__launch!(@help)
+    };
+    (@block $target:tt $path:tt $last:ident $grid:tt [$($block:tt)*]) => {
+        $crate::__launch!(@help)
+    };
+    (@shared $target:tt $path:tt $last:ident $grid:tt $block:tt [$($shared:tt)*]) => {
+        $crate::__launch!(@help)
+    };
+    (@help) => {
+        ::core::compile_error!(
+            "a launch is `launch!(session, path::to::kernel<<<grid, block>>>(arguments, ..))`, or \
+             `<<<grid, block, bytes of shared memory>>>`"
+        )
+    };
     (@call [$target:expr] [$($path:tt)+] $last:ident [$grid:expr] [$block:expr] [$shared:expr]
         ($($argument:expr),* $(,)?)) => {
         $target.launch_kernel(

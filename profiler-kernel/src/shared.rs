@@ -72,6 +72,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     /// writes it at the same time.
     #[must_use]
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn read(self, index: usize) -> T {
         platform::check_index(index, N);
         // SAFETY: the element is in the array (`address` gives `N` of them) and, as the caller
@@ -86,6 +87,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
     /// `index` is less than `N` (checked on the twin), and no other thread reads or writes the
     /// element at the same time.
     #[inline(always)]
+    #[track_caller]
     pub unsafe fn write(self, index: usize, value: T) {
         platform::check_index(index, N);
         // SAFETY: the element is in the array, and nobody else accesses it, as the caller promises.

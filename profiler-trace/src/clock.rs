@@ -102,7 +102,12 @@ impl ClockMap {
         exact_mhz: Option<f64>,
         diagnostics: &mut Diagnostics,
     ) -> Self {
-        let seen_step = timer_step(anchors);
+        // A device that says its frequency is the emulator, whose step is known: its warps may move alike, so
+        // that the readings have a larger divisor.
+        let seen_step = timer_step(anchors).map(|step| match exact_mhz {
+            Some(_) if step % STEP_USUAL == 0.0 => STEP_USUAL,
+            _ => step,
+        });
         let step = seen_step.unwrap_or(STEP_USUAL);
         let mut points: Vec<Point> = anchors
             .iter()

@@ -78,6 +78,9 @@ kinds! {
     RoomTooSmall "room-too-small" Warning,
     /// Records that did not fit the rooms of other lanes. Number: units a room would need.
     LaneRoomTooSmall "lane-room-too-small" Warning,
+    /// Records of other lanes that were lost with those of lane 0, which holds what all lanes of a warp
+    /// recorded together. With the records that did not fit a room, these are what was lost.
+    SharedLost "shared-lost" Info,
     /// Lanes that filled a room for the first records and left no count, so that what did not fit is
     /// not known. Number: units of a room of twice the size.
     RoomFull "room-full" Warning,

@@ -129,6 +129,9 @@ proptest! {
         prop_assert_eq!(trace.recorded() + trace.lost(), emitted(&steps));
         prop_assert_eq!(trace.recorded(), trace.warps[0].regions.len() as u64);
         prop_assert!(is_counted(&trace));
+        let said = [Kind::RoomTooSmall, Kind::LaneRoomTooSmall, Kind::SharedLost];
+        let said: u64 = said.into_iter().map(|kind| trace.diagnostics.count(kind)).sum();
+        prop_assert_eq!(trace.lost(), said, "what is said adds up");
         let mut all: Vec<_> = whole.warps[0].regions.iter().map(plain).collect();
         for region in trace.warps[0].regions.iter().map(plain) {
             let there = all.iter().position(|other| {

@@ -82,6 +82,7 @@ pub(crate) unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
     emulator::ballot(mask, predicate)
 }
 
+#[track_caller]
 pub(crate) fn check_index(index: usize, length: usize) {
     assert!(index < length, "index {index} of a shared array of {length} elements");
 }

@@ -6,7 +6,7 @@ use profiler_wire::SlotHeader;
 
 use super::lane::Decoder;
 use super::regions::Raw;
-use crate::diagnostic::{DiagnosticKind as Kind, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Place};
 
 /// How many lanes the warp of a slot has: all 32, but for the last one of a block whose size is no
 /// multiple of 32. A damaged header may say that there are none.
@@ -31,7 +31,14 @@ impl Decoder<'_> {
         if self.shared > counted && !self.stopped {
             self.diagnostics.note(Kind::CountMismatch, Some(place));
         }
-        self.lost += counted.saturating_sub(self.shared) * u64::from(lanes.saturating_sub(1));
+        let of_others = counted.saturating_sub(self.shared) * u64::from(lanes.saturating_sub(1));
+        self.lost += of_others;
+        self.diagnostics.add(Diagnostic {
+            kind: Kind::SharedLost,
+            count: of_others,
+            number: 0,
+            place: Some(place),
+        });
     }
 
     /// Gives a lane, whose own regions stand from `first` on, those that it shares.

@@ -35,6 +35,11 @@ impl fmt::Display for Diagnostic {
                 p("its lane", "their lane"),
                 words(number)
             ),
+            Kind::SharedLost => write!(
+                f,
+                "{count} more {} lost with these: lane 0 holds what all lanes of its warp record together",
+                p("record of another lane was", "records of other lanes were")
+            ),
             Kind::RoomFull => write!(
                 f,
                 "{count} {} and never left the kernel, so that more was lost \
@@ -122,7 +127,8 @@ impl fmt::Display for Diagnostic {
             Kind::OpenRegion => write!(
                 f,
                 "{count} {} was lost; end \
-                 every region_start! on every path, or give the session more room",
+                 every region_start! on every path, or give the session more room (where warps never left the \
+                 kernel, it is what they were in)",
                 p(
                     "region has no end: it was never ended, or its end",
                     "regions have no end: they were never ended, or their end"

@@ -17,7 +17,7 @@ use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
-use crate::stats::collect::may_record;
+use crate::stats::collect::{may_record, site_strategy};
 
 pub(super) fn write(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
     let profile = Profile::new(source);
@@ -124,7 +124,7 @@ struct Recorders<'t> {
 
 impl Recorders<'_> {
     fn of(&mut self, site: SiteIndex) -> u64 {
-        let strategy = self.trace.sites.get(site.0 as usize).and_then(|site| site.strategy);
+        let strategy = site_strategy(self.trace, site);
         *self.known.entry(strategy).or_insert_with(|| {
             let could = |warp: &&Warp| may_record(strategy.unwrap_or(warp.strategy), warp.warp);
             self.warps.iter().filter(could).count() as u64

@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
-use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
+use profiler_wire::{SiteKind, Strategy};
 
 use super::paths::Paths;
 use super::query::last_ns;
@@ -476,8 +476,10 @@ fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {
     }
 }
 
-fn site_strategy(trace: &Trace, site: SiteIndex) -> Option<Strategy> {
-    trace.sites.get(site.0 as usize).and_then(|site| site.strategy)
+/// Who records at a site. In a kernel are all of its warps, whoever records the regions in it.
+pub(crate) fn site_strategy(trace: &Trace, site: SiteIndex) -> Option<Strategy> {
+    let site = trace.sites.get(site.0 as usize)?;
+    if site.kind == SiteKind::Kernel { Some(Strategy::Warp) } else { site.strategy }
 }
 
 /// A number for a strategy; for "as the kernel", the one that site entries use for that.

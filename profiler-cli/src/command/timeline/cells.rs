@@ -36,7 +36,8 @@ pub(super) struct Filled {
     pub(super) kernel_ns: Vec<f64>,
     /// Time in the kernel and in no region, in nanoseconds.
     pub(super) no_region_ns: f64,
-    /// Time for which each region was the innermost, in nanoseconds.
+    /// Time for which each region was the innermost, in nanoseconds; where lanes of a warp were in regions
+    /// at the same time, each has its part of it, so that no time of a warp is counted twice.
     pub(super) regions_ns: HashMap<SiteIndex, f64>,
 }
 
@@ -77,8 +78,8 @@ impl View {
         }
     }
 
-    /// Adds the stretches in which each region of a warp is the innermost of its lane and track, and
-    /// those in which any lane is in any region.
+    /// Adds the stretches in which each region of a warp is the innermost of its lane and track, divided
+    /// among those that are so at the same time, and the stretches in which any lane is in any region.
     fn add_regions(
         &self,
         warp: &Warp,
@@ -87,6 +88,7 @@ impl View {
         by_site: &mut HashMap<SiteIndex, Vec<f64>>,
     ) {
         let mut stacks: HashMap<(u8, Option<u32>), Stack<SiteIndex>> = HashMap::new();
+        let mut pieces = Vec::new();
         // Regions are in order of their start: those that touch make one stretch.
         let mut stretch: Option<(f64, f64)> = None;
         for region in warp.regions.iter().filter(|region| region.depth < self.depth) {
@@ -102,29 +104,61 @@ impl View {
             };
             let stack = stacks.entry((region.lane, region.track)).or_default();
             stack.begin(region.site, start, end, &mut |site, from, to| {
-                self.add_to_site(by_site, site, from, to);
+                pieces.push((site, from, to));
             });
+            // Those of one lane do not overlap, and need not be kept.
+            if stacks.len() == 1 {
+                for (site, from, to) in pieces.drain(..) {
+                    self.add_to_site(by_site, site, (from, to), 1.0);
+                }
+            }
         }
         if let Some((from, to)) = stretch {
             self.add(in_region, from, to);
         }
         for stack in stacks.values_mut() {
-            stack.leave_until(f64::INFINITY, &mut |site, from, to| {
-                self.add_to_site(by_site, site, from, to);
-            });
+            stack.leave_until(f64::INFINITY, &mut |site, from, to| pieces.push((site, from, to)));
+        }
+        self.divide(pieces, by_site);
+    }
+
+    /// Adds pieces of time of which several may be at the same time: each moment is divided evenly.
+    fn divide(
+        &self,
+        mut pieces: Vec<(SiteIndex, f64, f64)>,
+        by_site: &mut HashMap<SiteIndex, Vec<f64>>,
+    ) {
+        pieces.sort_by(|(_, left, _), (_, right, _)| left.total_cmp(right));
+        let mut edges: Vec<f64> = pieces.iter().flat_map(|&(_, from, to)| [from, to]).collect();
+        edges.sort_by(f64::total_cmp);
+        edges.dedup();
+        let mut coming = pieces.into_iter().peekable();
+        let mut now: Vec<(SiteIndex, f64)> = Vec::new();
+        for pair in edges.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            now.retain(|&(_, end)| end > from);
+            while let Some((site, _, end)) = coming.next_if(|&(_, start, _)| start <= from) {
+                if end > from {
+                    now.push((site, end));
+                }
+            }
+            for &(site, _) in &now {
+                self.add_to_site(by_site, site, (from, to), 1.0 / now.len() as f64);
+            }
         }
     }
 
+    /// Adds a part of a stretch of time.
     fn add_to_site(
         &self,
         by_site: &mut HashMap<SiteIndex, Vec<f64>>,
         site: SiteIndex,
-        from: f64,
-        to: f64,
+        (from, to): (f64, f64),
+        part: f64,
     ) {
         if from < self.end_ns && to > self.start_ns {
             let columns = by_site.entry(site).or_insert_with(|| vec![0.0; self.columns]);
-            self.add(columns, from, to);
+            self.each_column(from, to, |column, ns| columns[column] += ns * part);
         }
     }
 
