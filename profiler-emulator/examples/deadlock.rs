@@ -1,15 +1,19 @@
 //! A launch that ends before its threads do: 63 of 64 threads wait for the last one, which is gone.
 
+use std::io::Write;
+
 use profiler_emulator::{LaunchConfig, LaunchError, barrier, launch, thread_index};
 
-fn main() {
+fn main() -> std::io::Result<()> {
     let ended = launch(&LaunchConfig::new([2, 1, 1], [64, 1, 1]), || {
         if thread_index()[0] != 63 {
             barrier(1, Some(64));
         }
     });
     match ended {
-        Err(LaunchError::Deadlock { waits, .. }) => println!("{} waits", waits.len()),
+        Err(LaunchError::Deadlock { waits, .. }) => {
+            writeln!(std::io::stdout(), "{} waits", waits.len())
+        }
         other => panic!("a launch of which threads wait for ever gave {other:?}"),
     }
 }

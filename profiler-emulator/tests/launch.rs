@@ -132,8 +132,19 @@ fn a_deadlock_is_reported_with_what_each_thread_waits_for() {
         assert_eq!(waits[0].for_what, WaitFor::Barrier { id: 3, arrived: 32, needed: 64 });
         assert_eq!(waits[32].for_what, WaitFor::Lanes { mask: 3, arrived: 1 });
         assert_eq!(waits[96].block, [1, 0, 0]);
-        assert!(text.contains("barrier 3 (32 of 64 threads arrived)"), "{text}");
-        assert!(text.contains("and 120 threads more"), "{text}");
+        assert_eq!(
+            text.lines().count(),
+            1 + 2 * 3,
+            "what 31 others wait for too is not said again: {text}"
+        );
+        assert!(
+            text.contains("barrier 3 (32 of 64 threads arrived), and so do 31 other"),
+            "{text}"
+        );
+        assert!(
+            text.contains("barrier 4 (31 of 32 threads arrived), and so do 30 other"),
+            "{text}"
+        );
     }
 }
 

@@ -514,3 +514,43 @@ fn what_a_kernel_takes_of_an_sm_is_asked_of_a_gpu() {
     let text = error.to_string();
     assert!(text.contains("BackendChoice::Gpu") && text.contains("backend.is_gpu()"), "{text}");
 }
+
+/// What was recorded is not lost with the folder that it was to go to.
+#[test]
+fn an_export_that_fails_gives_the_records_back() {
+    let backend = emulator();
+    let profiler = Profiler::builder().max_warps(8).build().expect("options");
+    for name in ["work.capture", "work.pftrace", "work.json"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut session = backend.session(&profiler).expect("a session");
+        let nowhere = folder.path().join("none").join(name);
+        let error = session.export_on_drop(&nowhere).expect_err("there is no such folder");
+        assert!(matches!(&error, Error::Export { path, .. } if *path == nowhere), "{error:?}");
+        assert!(error.salvaged().is_none());
+        session.export_on_drop(folder.path().join(name)).expect("there is one");
+        add_one(&mut session, 4, 1);
+        folder.close().expect("it is empty");
+        let error = session.finish().expect_err("the folder is gone");
+        let text = error.to_string();
+        assert!(text.contains("Error::salvaged has it"), "{text}");
+        assert_eq!(format!("{error:?}"), text, "a `main` that returns it prints this");
+        let trace = profiler_host::trace::decode(error.salvaged().expect("all of it"));
+        assert_eq!((trace.warps.len(), regions(&trace, "work")), (8, 8), "{name}");
+    }
+}
+
+#[test]
+fn a_launch_that_is_refused_takes_no_slots() {
+    let backend = emulator();
+    let profiler = Profiler::builder().slots(Slots::Linear).max_warps(8).build().expect("options");
+    let mut session = backend.session(&profiler).expect("a session");
+    add_one(&mut session, 2, 1);
+    for threads in [(2048, 1, 1), (1 << 22, 1 << 22, 1 << 22)] {
+        // SAFETY: no thread of it runs.
+        unsafe { launch!(session, kernels::add_one<<<4, threads>>>(std::ptr::null_mut(), 1)) }
+            .expect_err("no block is that large");
+    }
+    add_one(&mut session, 2, 1);
+    let trace = session.finish().expect("a trace");
+    assert_eq!((trace.launches.len(), trace.warps.len(), lost(&trace)), (2, 8, 0));
+}

@@ -82,6 +82,16 @@ fn share_counts_only_warps_that_could_record() {
         let load = stats.get("load").expect("a row");
         assert_eq!(load.warps, warps, "{strategy:?}");
         assert_near(load.share, 55.0 / (warps as f64 * 1000.0));
+        // Whoever records in it, all warps are in the kernel.
+        let (mut trace, _) = ten_loads();
+        trace.sites[0].strategy = Some(strategy);
+        for warp in &mut trace.warps {
+            warp.strategy = strategy;
+        }
+        let stats = trace.stats();
+        let kernel = stats.get("gemm").expect("a row");
+        assert_eq!((kernel.warps, kernel.ns.mean_per_warp), (4, 1000.0), "{strategy:?}");
+        assert_near(kernel.share, 1.0);
     }
     // Two lanes of one warp: each could have spent the whole kernel in the region.
     let (mut trace, _) = ten_loads();

@@ -480,3 +480,17 @@ fn a_million_anchors_take_no_quadratic_work() {
     let (worst, _) = gpu.errors(&map, 1_000.0, 9.9e8);
     assert!(worst <= 40.0, "{worst}");
 }
+
+/// Warps of the emulator may move alike, by the same multiple of its timer's step.
+#[test]
+fn the_emulators_step_is_known() {
+    let anchors: Vec<Anchor> = (0..40)
+        .map(|index| Anchor {
+            sm: index % 4,
+            clock: u64::from(832 * index),
+            globaltimer: u64::from(416 * index),
+        })
+        .collect();
+    let step = |exact| ClockMap::fit(&anchors, 0, exact, &mut Diagnostics::default()).step;
+    assert_eq!((step(Some(2000.0)), step(None)), (32.0, 416.0));
+}
