@@ -32,7 +32,8 @@
 //! with [`LaunchError::Panic`]; the other threads are unwound, so that what they hold is dropped (with `panic = "abort"`
 //! they are left as they are, and a panic ends the process).
 //! Another thread of the host ends a launch by a [`Stop`]. A thread that overflows its stack hits a
-//! guard page, which ends the process; on Linux a sentence on standard error says so first. Code that is
+//! guard page, which ends the process, as does one that reaches for memory that is not there; on Linux a
+//! sentence on standard error says so first. Code that is
 //! not optimised takes much more of it; [`LaunchConfig::stack_bytes`] says how much a thread has.
 //!
 //! # Virtual time

@@ -1,12 +1,18 @@
-//! Says of a thread that overflows its stack what happened and what helps: without it the process ends by a
-//! bare signal.
+//! Says of a thread of a kernel that overflows its stack, or reaches for memory that is not there, what
+//! happened and what helps: without it the process ends by a bare signal.
 
-/// What is said on standard error before the process is aborted.
+/// What is said on standard error of an overflow, before the process is aborted.
 #[cfg(target_os = "linux")]
 const SAID: &str = "\nerror: a thread of a kernel overflowed its stack in the emulator. Optimised code takes \
                     less of it (cargo run --release). More of it has a thread with \
                     Backend::emulator(Emulator::default(), LaunchConfig { stack_bytes: 8 << 20, \
                     ..LaunchConfig::new([1; 3], [1; 3]) }) in place of Backend::choose.\n";
+
+/// What is said of another fault, before the process ends as it does without a word.
+#[cfg(target_os = "linux")]
+const SAID_OF_FAULT: &str = "\nerror: a thread of a kernel reached for memory that is not there, in the emulator; on a \
+                             GPU that is an illegal address. Compare the kernel's indices with the lengths \
+                             of its buffers.\n";
 
 #[cfg(target_os = "linux")]
 pub(crate) use on_linux::{Running, watch};
@@ -118,16 +124,20 @@ mod on_linux {
         // SAFETY: a handler with `SA_SIGINFO` is given what the kernel says of the signal.
         let address = unsafe { (*info).si_addr() } as usize;
         let (lowest, end) = STACK.get();
+        let say = |said: &str| {
+            // SAFETY: a handler may call it, and the text is whole.
+            unsafe { libc::write(libc::STDERR_FILENO, said.as_ptr().cast(), said.len()) };
+        };
         // All of a stack but its guard page can be read and written.
         if (lowest..end).contains(&address) {
-            let said = super::SAID.as_bytes();
-            // SAFETY: a handler may call both, and the text is whole.
-            unsafe {
-                libc::write(libc::STDERR_FILENO, said.as_ptr().cast(), said.len());
-                libc::abort();
-            }
+            say(super::SAID);
+            // SAFETY: a handler may call it.
+            unsafe { libc::abort() };
         }
-        // None of ours: it is dealt with as it was before, now or when the instruction faults again.
+        if end != 0 {
+            say(super::SAID_OF_FAULT);
+        }
+        // It is dealt with as it was before, now or when the instruction faults again.
         let Some(before) = BEFORE.get() else { return };
         match before.sa_sigaction {
             libc::SIG_DFL | libc::SIG_IGN => {
