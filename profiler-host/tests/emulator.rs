@@ -554,3 +554,23 @@ fn a_launch_that_is_refused_takes_no_slots() {
     let trace = session.finish().expect("a trace");
     assert_eq!((trace.launches.len(), trace.warps.len(), lost(&trace)), (2, 8, 0));
 }
+
+#[test]
+fn a_selection_that_takes_nothing_says_so() {
+    let backend = emulator();
+    let selections = [
+        (Profiler::builder().blocks(10..), 1),
+        (Profiler::builder().warps(8..), 1),
+        (Profiler::builder().blocks(..2), 0),
+        (Profiler::builder(), 0),
+    ];
+    for (builder, said) in selections {
+        let profiler = builder.max_warps(8).build().expect("options");
+        let mut session = backend.session(&profiler).expect("a session");
+        add_one(&mut session, 4, 1);
+        let trace = session.finish().expect("a trace");
+        assert_eq!(trace.warps.is_empty(), said == 1);
+        let kind = profiler_host::trace::DiagnosticKind::NothingSelected;
+        assert_eq!(trace.diagnostics.count(kind), said, "{}", trace.diagnostics);
+    }
+}

@@ -92,6 +92,8 @@ kinds! {
     LanesWithoutRoom "lanes-without-room" Warning,
     /// Values and readings of both clocks that did not fit, though the record before them may have.
     ValuesLost "values-lost" Warning,
+    /// Modules in which nothing was recorded, of whose blocks and warps the session took only some.
+    NothingSelected "nothing-selected" Info,
     /// Lanes whose count of units stopped at its largest value.
     CountSaturated "count-saturated" Error,
     /// Lanes that kept more records than their count says they emitted.

@@ -19,7 +19,7 @@ mod threads;
 mod ticks;
 mod units;
 
-use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP};
+use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::{UNIT_BYTES, track_number};
 use profiler_wire::{Descriptor, ExitHeader, READABLE_VERSIONS, SiteKind, SlotHeader, Strategy};
@@ -247,6 +247,18 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
     });
     let kind = if lost.warps == 0 { Kind::LanesWithoutRoom } else { Kind::RecordsWithoutRoom };
     trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
+}
+
+/// Reports where the selection of a session took nothing of a module.
+fn note_nothing_selected(index: usize, module: &ModuleCapture, trace: &mut Trace) {
+    let Descriptor { warp_mask, block_first, block_count, block_stride, .. } = module.descriptor;
+    let takes_all =
+        (warp_mask, block_first, block_count) == (u32::MAX, 0, u32::MAX) && block_stride <= 1;
+    let is_empty = module.lost == Lost::default() && module.headers.iter().all(|byte| *byte == 0);
+    if !takes_all && is_empty {
+        let place = Place { module: index, ..Place::default() };
+        trace.diagnostics.note(Kind::NothingSelected, Some(place));
+    }
 }
 
 fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace) -> ClockMap {

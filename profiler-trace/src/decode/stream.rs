@@ -6,7 +6,7 @@ use super::launches::{self, Arranged};
 use super::regions::Raw;
 use super::{
     Scratch, SiteKinds, Slot, SlotSource, blank_warp, entry_and_exit, fit_clocks, note_lost,
-    read_slots, threads, to_ns,
+    note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
@@ -90,6 +90,9 @@ impl<'c> Decoder<'c> {
             let running = capture.end == CaptureEnd::Running;
             read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
+            if capture.end == CaptureEnd::Finished && capture.damage.is_empty() {
+                note_nothing_selected(index, module, &mut head);
+            }
         }
         // Where no warp recorded, the host is all that has times.
         let first_pair = capture.host.clock.first().map(|pair| pair.device_ns);

@@ -76,6 +76,12 @@ impl fmt::Display for Diagnostic {
                     "values of regions, or readings of both clocks,"
                 )
             ),
+            Kind::NothingSelected => write!(
+                f,
+                "no warp of {count} {} was recorded: the session takes only some blocks or warps (.blocks, \
+                 .block_stride, .warps), and no annotated kernel that it saw had one of them",
+                p("module", "modules")
+            ),
             Kind::CountSaturated => write!(
                 f,
                 "{count} {} emitted so many units that counting stopped (at {COUNT_MAX} for lane 0, \
