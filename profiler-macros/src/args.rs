@@ -326,6 +326,13 @@ fn parse_buffer(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<B
     })
 }
 
+fn whole_number(literal: &Lit) -> Option<u64> {
+    match literal {
+        Lit::Int(number) => number.base10_parse().ok(),
+        _ => None,
+    }
+}
+
 fn parse_bound(
     input: ParseStream,
     errors: &mut Errors,
@@ -334,11 +341,7 @@ fn parse_bound(
 ) -> syn::Result<Option<Expr>> {
     let value: Expr = input.parse()?;
     if let Expr::Lit(ExprLit { lit, .. }) = &value {
-        let number = match lit {
-            Lit::Int(number) => number.base10_parse::<u64>().ok(),
-            _ => None,
-        };
-        match number {
+        match whole_number(lit) {
             None => errors.on(&value, "a launch bound is a constant of type u32"),
             Some(0) => errors.on(&value, "a launch bound is at least 1"),
             Some(number) if number > u64::from(max) => errors.on(&value, limit),
@@ -353,11 +356,7 @@ fn parse_bound(
 fn parse_cycles(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Expr>> {
     let value: Expr = input.parse()?;
     let Expr::Lit(ExprLit { lit, .. }) = &value else { return Ok(Some(value)) };
-    let number = match lit {
-        Lit::Int(number) => number.base10_parse::<u64>().ok(),
-        _ => None,
-    };
-    match number {
+    match whole_number(lit) {
         None => errors.on(&value, "`every` is a number of cycles: `every = 200_000`"),
         Some(0) => errors.on(&value, "`every` is at least one cycle; leave it out for each time"),
         Some(number) if number > u64::from(u32::MAX) => errors.on(

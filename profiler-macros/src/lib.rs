@@ -483,8 +483,8 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
 /// between those readings. The clocks of SMs wander by up to a few tenths of a percent, so where one
 /// warp runs for many milliseconds, put this into a loop, with `every = CYCLES`: it then reads both clocks
 /// only where so many cycles have passed since it last did, and otherwise compares a
-/// reading of the cycles with the last one. `every = 200_000` is every tenth of a millisecond, as close
-/// as matters. Without `every` it reads them each time, which costs about as much as two regions.
+/// reading of the cycles with the last one. `every = 200_000` is every tenth of a millisecond; where load
+/// changes the GPU's clock meanwhile, 50 000 is better. Without `every` it reads them each time, which costs about as much as two regions.
 ///
 /// Each reading is a record of two words in the warp's room, of which the session has to have enough
 /// (`words_per_warp`): at `every = 200_000` the default room is full of them after 50 ms. The first one
@@ -492,8 +492,8 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
 /// last one over all `profile_anchor!` with `every` that it passes, whether it is the one that records there
 /// or not: give them one `by`. A loop that is away for 2^32 cycles (two seconds) may be that much late.
 ///
-/// `every` is any expression of type `u32`; 0 is each time. The further arguments are `by`, `recorder` and `crate`, as in
-/// [`profile_region!`]. Where the kernel's records hold `%globaltimer` (`clock = globaltimer`) there is
+/// `every` is any expression of type `u32`; one that is 0 at run time is each time. The further arguments
+/// are `by`, `recorder` and `crate`, as in [`profile_region!`]. Where the kernel's records hold `%globaltimer` (`clock = globaltimer`) there is
 /// nothing to record.
 ///
 /// ```
