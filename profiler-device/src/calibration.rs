@@ -11,6 +11,7 @@ use profiler_wire::symbol::CALIBRATION;
 use profiler_wire::symbol::CALIBRATION_OF_HOST;
 
 use crate::config::{BufferChoice, Config};
+use crate::hardware;
 use crate::recorder::{Recorder, State};
 use crate::value::Payload;
 
@@ -121,79 +122,21 @@ macro_rules! patterns {
     };
 }
 
-/// Nothing recorded, for longer than a record holds up what is recorded behind it: arithmetic in
-/// which each step needs the one before, as in a kernel, so that what a record has to compute finds
-/// free issue slots in it. In the middle is a loop, for it to be long and small. It is not to be
-/// unrolled, and as ptxas takes away what nobody sees the result of, regions with a value carry it.
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-#[allow(named_asm_labels, reason = "PTX has no others; within braces they are local")]
-fn pause_to_its_end(value: &Cell<u32>) {
-    let mut worked = value.get();
-    // SAFETY: changes registers of its own. Volatile, so that it keeps its place among clock reads
-    // and stores.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .b32 %r_left; .reg .pred %p_more;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            "mov.u32 %r_left, 4;",
-            "profiler_pause:",
-            ".pragma \"nounroll\";",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            "sub.u32 %r_left, %r_left, 1;",
-            "setp.ne.u32 %p_more, %r_left, 0;",
-            "@%p_more bra profiler_pause; }}",
-            worked = inlateout(reg32) worked,
-            options(nostack, preserves_flags),
-        );
-    }
-    value.set(worked);
-}
-
-/// What stands behind the loop of a pause, or before it.
-#[cfg(target_arch = "nvptx64")]
-#[inline(always)]
-fn work(value: &Cell<u32>) {
-    let mut worked = value.get();
-    // SAFETY: arithmetic alone. Volatile as above.
-    unsafe {
-        core::arch::asm!(
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
-            worked = inlateout(reg32) worked,
-            options(nostack, preserves_flags),
-        );
-    }
-    value.set(worked);
-}
-
-/// Nothing recorded, with work at its end behind which a record may begin.
-#[cfg(target_arch = "nvptx64")]
+/// Nothing recorded, for longer than a record holds up what is recorded behind it, with work at its end
+/// behind which a record may begin. As ptxas takes away what nobody sees the result of, regions with a value
+/// carry what is worked out.
 #[inline(always)]
 fn pause(value: &Cell<u32>) {
-    pause_to_its_end(value);
-    work(value);
+    value.set(hardware::work(hardware::pause(value.get())));
 }
 
 /// As long, and nothing at its end: the vote at the end of a region that lanes share has nothing of it to hide
 /// behind, as where a region ends with what the hardware keeps in its order. Where it can hide, such a region
 /// is some cycles shorter than this says.
-#[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn abrupt_pause(value: &Cell<u32>) {
-    work(value);
-    pause_to_its_end(value);
+    value.set(hardware::pause(hardware::work(value.get())));
 }
-
-/// The emulator's records hold up nothing.
-#[cfg(not(target_arch = "nvptx64"))]
-fn pause(_value: &Cell<u32>) {}
-
-/// Nor do those that it shares.
-#[cfg(not(target_arch = "nvptx64"))]
-fn abrupt_pause(_value: &Cell<u32>) {}
 
 /// What a calibration kernel does: rounds of the patterns of some elections, recorded into a buffer.
 ///
@@ -279,30 +222,19 @@ fn calibrate_host(rounds: u32) {
     );
 }
 
-/// See [`CALIBRATION`].
-#[cfg(target_arch = "nvptx64")]
-#[unsafe(no_mangle)]
-pub extern "ptx-kernel" fn __profiler_calibrate_v4(rounds: u32) {
-    calibrate(rounds);
+hardware::kernel! {
+    /// See [`CALIBRATION`].
+    fn __profiler_calibrate_v4(rounds) {
+        calibrate(rounds);
+    }
 }
 
-/// See [`CALIBRATION`].
-#[cfg(not(target_arch = "nvptx64"))]
-pub fn __profiler_calibrate_v4(rounds: u32) {
-    calibrate(rounds);
-}
-
-/// See [`CALIBRATION_OF_HOST`].
-#[cfg(all(target_arch = "nvptx64", feature = "host-buffer"))]
-#[unsafe(no_mangle)]
-pub extern "ptx-kernel" fn __profiler_calibrate_host_v4(rounds: u32) {
-    calibrate_host(rounds);
-}
-
-/// See [`CALIBRATION_OF_HOST`].
-#[cfg(all(not(target_arch = "nvptx64"), feature = "host-buffer"))]
-fn __profiler_calibrate_host_v4(rounds: u32) {
-    calibrate_host(rounds);
+#[cfg(feature = "host-buffer")]
+hardware::kernel! {
+    /// See [`CALIBRATION_OF_HOST`].
+    fn __profiler_calibrate_host_v4(rounds) {
+        calibrate_host(rounds);
+    }
 }
 
 /// The calibration kernels that this build has, for each buffer that its kernels may have.

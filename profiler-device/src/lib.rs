@@ -5,7 +5,7 @@
 //!
 //! The same source serves two targets: compiled for `nvptx64` it becomes PTX, compiled for the host
 //! it is the kernel's CPU twin, which `profiler-emulator` runs. The instructions that it needs are PTX
-//! in both ([`hardware`]): the emulator runs their text, so that what differs is what one instruction does.
+//! in both ([`hardware`]): the emulator runs their text.
 //!
 //! # What is recorded, and by whom
 //!
@@ -87,8 +87,6 @@ pub use profiler_macros::{
 };
 pub use recorder::{Leader, Recorder, Region, RegionToken};
 pub use site::SiteId;
-#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
-pub use site::registered_sites;
 pub use value::{Attachment, Payload, Pin, Value, Wait};
 
 /// What the macros expand into. Not part of the public interface.
@@ -98,7 +96,7 @@ pub mod __private {
     pub use core::primitive;
     pub use profiler_wire as wire;
 
-    #[cfg(all(feature = "enabled", target_arch = "nvptx64", feature = "host-buffer"))]
+    #[cfg(all(feature = "enabled", feature = "host-buffer"))]
     pub use crate::calibration::__profiler_calibrate_host_v4;
     #[cfg(feature = "enabled")]
     pub use crate::calibration::__profiler_calibrate_v4;

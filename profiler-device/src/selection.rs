@@ -52,7 +52,7 @@ pub const fn is_selected(only: Option<&str>, kind: SiteKind, name: &str, module:
 
 /// The list of names that are compiled in. It is read where an annotation expands, in the crate that
 /// holds it, which cargo then compiles anew when the list changes.
-#[cfg(all(feature = "only", target_arch = "nvptx64"))]
+#[cfg(feature = "only")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __only {
@@ -61,8 +61,8 @@ macro_rules! __only {
     };
 }
 
-/// There is no such list. In the twin neither: on the emulator nothing is saved by it.
-#[cfg(not(all(feature = "only", target_arch = "nvptx64")))]
+/// There is no such list.
+#[cfg(not(feature = "only"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __only {

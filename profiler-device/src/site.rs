@@ -2,6 +2,8 @@
 
 use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteEntry, SiteKind};
 
+#[cfg(feature = "enabled")]
+use crate::hardware;
 use crate::selection::Selected;
 
 /// The number of a site, 20 bits; a constant in the machine code. Made by [`site!`](crate::site!).
@@ -257,48 +259,8 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
     entry: &'static [u8],
 ) -> SiteId {
     let selected = Selected::new(SELECTED);
-    let number = if selected.get() { number::<KEY, HASHED>(entry) } else { HASHED };
+    let number = if selected.get() { hardware::number_of::<KEY, HASHED>(entry) } else { HASHED };
     SiteId { number, selected, is_listed: false }
-}
-
-#[cfg(all(target_arch = "nvptx64", feature = "enabled"))]
-#[inline(always)]
-fn number<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> u32 {
-    let number: u32;
-    // SAFETY: moves a constant into a register; no memory, no other effect.
-    unsafe {
-        core::arch::asm!(
-            concat!("mov.u32 {number}, {hashed}; // ", profiler_wire::site_marker!(), " {key}"),
-            number = out(reg32) number,
-            hashed = const HASHED,
-            key = const KEY,
-            options(pure, nomem, nostack, preserves_flags),
-        );
-    }
-    number
-}
-
-/// The twin has no PTX to be numbered in, so the emulator numbers what is executed.
-#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
-fn number<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> u32 {
-    let count = || SiteEntry::parse(entry).map_or(1, |entry| entry.ids);
-    profiler_emulator::module::number_of(entry, count)
-}
-
-/// The entries of all sites that were executed in this process, with dense ids, as the site
-/// table of a PTX module would hold them.
-#[cfg(all(not(target_arch = "nvptx64"), feature = "enabled"))]
-#[must_use]
-pub fn registered_sites() -> Vec<Vec<u8>> {
-    use profiler_wire::site::ID_OFFSET;
-
-    let entries = profiler_emulator::module::numbered_entries().into_iter();
-    let numbered = entries.map(|(number, entry)| {
-        let mut entry = entry.to_vec();
-        entry[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&number.to_le_bytes());
-        entry
-    });
-    numbered.collect()
 }
 
 #[cfg(not(feature = "enabled"))]

@@ -2,6 +2,8 @@
 
 use profiler_wire::RecordKind;
 
+use crate::hardware;
+
 /// A value that a region or a mark can carry: any integer, `f32`, `f64` or `bool`.
 #[diagnostic::on_unimplemented(
     message = "a region or mark cannot carry a `{Self}`",
@@ -172,85 +174,50 @@ pub trait Pin {
 }
 
 macro_rules! pins {
-    ($($register:ident: $($type:ty),*;)*) => {
+    ($($hold:ident { $($type:ty: |$value:ident| $in:expr, $out:expr;)+ })*) => {
         $($(impl Pin for $type {
             #[inline(always)]
             fn pin(&mut self) {
-                #[cfg(target_arch = "nvptx64")]
-                // SAFETY: an empty template: the register keeps its value.
-                unsafe {
-                    core::arch::asm!(
-                        "// {value}",
-                        value = inlateout($register) *self,
-                        options(nomem, nostack, preserves_flags),
-                    );
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                {
-                    *self = core::hint::black_box(*self);
-                }
+                let $value = *self;
+                let $value = hardware::$hold($in);
+                *self = $out;
             }
-        })*)*
+        })+)*
     };
 }
 
 pins! {
-    reg16: i16, u16;
-    reg32: i32, u32, f32;
-    reg64: i64, u64, f64;
-}
-
-macro_rules! pin_through {
-    ($($type:ty as $other:ty),*) => {
-        $(impl Pin for $type {
-            #[inline(always)]
-            fn pin(&mut self) {
-                let mut value = *self as $other;
-                value.pin();
-                *self = value as $type;
-            }
-        })*
-    };
-}
-
-pin_through!(usize as u64, isize as i64, u8 as u32, i8 as i32);
-
-/// An offset of zero that the compiler does not know to be one, and that it has only once it has
-/// the address. Added to a pointer, it pins it and leaves the compiler what it knows of the pointer:
-/// its provenance and its address space.
-#[inline(always)]
-fn hidden_zero_behind(address: usize) -> usize {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let mut offset = 0_u64;
-        // SAFETY: an empty template: the register keeps its value.
-        unsafe {
-            core::arch::asm!(
-                "// {offset} {address}",
-                offset = inlateout(reg64) offset,
-                address = in(reg64) address as u64,
-                options(nomem, nostack, preserves_flags),
-            );
-        }
-        offset as usize
+    hold_16 {
+        u16: |value| value, value;
+        i16: |value| value as u16, value as i16;
     }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        core::hint::black_box((address, 0)).1
+    hold {
+        u32: |value| value, value;
+        i32: |value| value as u32, value as i32;
+        u8: |value| value.into(), value as u8;
+        i8: |value| value as u32, value as i8;
+        f32: |value| value.to_bits(), f32::from_bits(value);
+    }
+    hold_64 {
+        u64: |value| value, value;
+        i64: |value| value as u64, value as i64;
+        usize: |value| value as u64, value as usize;
+        isize: |value| value as u64, value as isize;
+        f64: |value| value.to_bits(), f64::from_bits(value);
     }
 }
 
 impl<T> Pin for *const T {
     #[inline(always)]
     fn pin(&mut self) {
-        *self = self.wrapping_byte_add(hidden_zero_behind(self.addr()));
+        *self = self.wrapping_byte_add(hardware::zero_behind(self.addr()));
     }
 }
 
 impl<T> Pin for *mut T {
     #[inline(always)]
     fn pin(&mut self) {
-        *self = self.wrapping_byte_add(hidden_zero_behind(self.addr()));
+        *self = self.wrapping_byte_add(hardware::zero_behind(self.addr()));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs straight-line PTX: the inline assembly of a device runtime, in the runtime's CPU twin.
+//! Runs PTX: the inline assembly of a device runtime, in the runtime's CPU twin.
 //!
 //! A runtime whose assembly is written once, for `asm!` and for a [`Program`], is one source for both: what
 //! its twin does is what its text says, and not what another function says that was meant to do the same.
@@ -18,6 +18,7 @@
 //! assert_eq!(run([4, 0]), [4, 0]);
 //! ```
 
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -66,6 +67,8 @@ enum Operand {
 struct Thread {
     registers: [u64; REGISTERS],
     asked: Asked,
+    /// The instruction that it runs next.
+    next: usize,
 }
 
 impl Thread {
@@ -173,7 +176,7 @@ type Does = fn(&mut Thread, &[Operand]);
 
 /// The instructions, with `$` for each operand, and what they do. What a predicate stands before is left
 /// out where that does not hold, but for `activemask`, which is here with and without one.
-const INSTRUCTIONS: [(&str, Does); 29] = [
+const INSTRUCTIONS: [(&str, Does); 32] = [
     ("@$ activemask.b32 $", |t, o| t.ask_if(o[0], o[1])),
     ("abs.f32 $, $", |t, o| t.put(o[0], t.float(o[1]).abs().to_bits())),
     ("activemask.b32 $", |t, o| t.put(o[0], t.asked.active_mask())),
@@ -181,11 +184,15 @@ const INSTRUCTIONS: [(&str, Does); 29] = [
     ("atom.relaxed.gpu.global.add.u64 $, [$], $", |t, o| t.put(o[0], t.count(o[1], o[2]))),
     // Lanes meet here, and nothing is left for them to wait for.
     ("bar.warp.sync $", |_, _| ()),
+    ("bra $", |t, o| t.next = t.low(o[0]) as usize),
     // Stores are in order.
     ("fence.acq_rel.sys", |_, _| ()),
     ("ld.const.u32 $, [$]", |t, o| t.put(o[0], kernel::constant_u32(t.get(o[1]) as usize))),
     ("ld.const.u64 $, [$]", |t, o| t.put(o[0], kernel::constant_u64(t.get(o[1]) as usize))),
     ("lop3.b32 $, $, $, $, $", |t, o| t.put(o[0], t.lop3([o[1], o[2], o[3]], o[4]))),
+    ("mad.lo.u32 $, $, $, $", |t, o| {
+        t.put(o[0], t.low(o[1]).wrapping_mul(t.low(o[2])).wrapping_add(t.low(o[3])))
+    }),
     ("match.all.sync.b64 $|$, $, $", |t, o| t.match_all([o[0], o[1]], o[2], o[3])),
     ("mov.b32 $, $", |t, o| t.put(o[0], t.low(o[1]))),
     ("mov.b64 $, {$, $}", |t, o| t.put(o[0], t.pair(o[1], o[2]))),
@@ -207,6 +214,7 @@ const INSTRUCTIONS: [(&str, Does); 29] = [
     }),
     ("st.relaxed.sys.global.b64 [$], $", |t, o| t.store(o[0], [t.get(o[1])])),
     ("st.relaxed.sys.global.v2.b64 [$], {$, $}", |t, o| t.store(o[0], [t.get(o[1]), t.get(o[2])])),
+    ("sub.u32 $, $, $", |t, o| t.put(o[0], t.low(o[1]).wrapping_sub(t.low(o[2])))),
 ];
 
 /// Reads a special register.
@@ -244,7 +252,7 @@ struct Instruction {
     operands: Vec<Operand>,
 }
 
-/// Straight-line PTX.
+/// A piece of PTX.
 #[derive(Clone, Debug)]
 pub struct Program {
     instructions: Vec<Instruction>,
@@ -261,9 +269,10 @@ impl Program {
     /// is part of a program, so that this is a mistake in its source.
     #[must_use]
     pub fn new(operands: &[&str], text: &str) -> Self {
-        let mut reader = Reader { registers: operands.to_vec(), rest: text };
+        let mut reader =
+            Reader { registers: operands.to_vec(), labels: HashMap::new(), rest: text };
         let mut instructions = Vec::new();
-        while let Some(statement) = reader.statement() {
+        while let Some(statement) = reader.statement(instructions.len()) {
             instructions.extend(statement.instruction());
         }
         let count = reader.registers.len();
@@ -302,9 +311,12 @@ impl Program {
     /// As for [`Program::run`].
     unsafe fn execute(&self, values: &mut [u64], asked: Asked) {
         assert_eq!(values.len(), self.operands, "operands, where the program names others");
-        let mut thread = Thread { registers: [UNWRITTEN; REGISTERS], asked };
+        let mut thread = Thread { registers: [UNWRITTEN; REGISTERS], asked, next: 0 };
         thread.registers[..values.len()].copy_from_slice(values);
-        for Instruction { predicate, does, operands } in &self.instructions {
+        while let Some(Instruction { predicate, does, operands }) =
+            self.instructions.get(thread.next)
+        {
+            thread.next += 1;
             if predicate.is_none_or(|predicate| thread.holds(predicate)) {
                 does(&mut thread, operands);
             }
@@ -326,11 +338,12 @@ impl Statement {
         self.operands.push(operand);
     }
 
-    /// Nothing where it declares registers, or only ends a scope.
+    /// Nothing where it declares registers, tells ptxas something, or only ends a scope.
     fn instruction(mut self) -> Option<Instruction> {
         let pattern = self.pattern.trim();
         let pattern = pattern.strip_prefix("{ ").unwrap_or(pattern);
-        if pattern.starts_with(".reg ") || pattern == "}" || pattern.is_empty() {
+        let is_directive = pattern.starts_with(".reg ") || pattern.starts_with(".pragma ");
+        if is_directive || pattern == "}" || pattern.is_empty() {
             return None;
         }
         let find = |pattern| INSTRUCTIONS.iter().find(|(known, _)| *known == pattern);
@@ -346,18 +359,22 @@ impl Statement {
 /// Reads statements, and numbers the registers by the order in which they come.
 struct Reader<'t> {
     registers: Vec<&'t str>,
+    /// The instructions that labels stand before. A branch comes behind its label: there is no other loop.
+    labels: HashMap<&'t str, usize>,
     rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    /// The next statement, with what stands behind its last one as one.
-    fn statement(&mut self) -> Option<Statement> {
+    /// The next statement, with what stands behind its last one as one; `at` is the number of the
+    /// instruction that it will be.
+    fn statement(&mut self, at: usize) -> Option<Statement> {
         if self.rest.trim().is_empty() {
             return None;
         }
         let mut statement = Statement::default();
         while let Some(next) = self.rest.chars().next() {
             let begins_operand = statement.pattern.ends_with([' ', '[', '+', '{', '|']);
+            let is_name = next.is_ascii_alphabetic() || next == '_';
             if self.takes(";") {
                 break;
             } else if self.takes("//") {
@@ -377,9 +394,15 @@ impl<'t> Reader<'t> {
                 statement.push(self.percent());
             } else if begins_operand && next.is_ascii_digit() {
                 statement.push(Operand::Immediate(immediate(self.word())));
-            } else if statement.pattern.ends_with('[')
-                && (next.is_ascii_alphabetic() || next == '_')
-            {
+            } else if statement.pattern.ends_with("bra ") && is_name {
+                let label = self.word();
+                let at = self.labels.get(label);
+                let at =
+                    at.unwrap_or_else(|| panic!("no label `{label}` stands before its branch"));
+                statement.push(Operand::Immediate(*at as u64));
+            } else if statement.pattern.trim().is_empty() && self.label(at) {
+                statement.pattern.clear();
+            } else if statement.pattern.ends_with('[') && is_name {
                 // The emulator has one symbol, its constant memory, which begins at 0.
                 self.word();
                 assert!(self.takes("+"), "an address in constant memory has no offset");
@@ -397,6 +420,19 @@ impl<'t> Reader<'t> {
         let behind = self.rest.strip_prefix(text);
         self.rest = behind.unwrap_or(self.rest);
         behind.is_some()
+    }
+
+    /// Goes on behind a label, if one is next, which stands before the instruction of a number.
+    fn label(&mut self, at: usize) -> bool {
+        let from = self.rest;
+        let label = self.word();
+        let is_label = !label.is_empty() && self.takes(":");
+        if is_label {
+            self.labels.insert(label, at);
+        } else {
+            self.rest = from;
+        }
+        is_label
     }
 
     /// Goes on behind a name or a number.

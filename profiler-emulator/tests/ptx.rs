@@ -32,11 +32,23 @@ fn registers_are_moved_split_and_joined() {
 #[test]
 fn sums_and_shifts_are_those_of_32_bits() {
     assert_eq!(result("add.u32 {d}, {a}, {b};", [u32::MAX.into(), 3, 0]), 2);
+    assert_eq!(result("sub.u32 {d}, {a}, {b};", [1, 3, 0]), (u32::MAX - 1).into());
+    assert_eq!(result("mad.lo.u32 {d}, {a}, {b}, {c};", [0x8000_0001, 6, 7]), 13);
+    assert_eq!(result("mad.lo.u32 {d}, {a}, {b}, {c};", [3, 5, u32::MAX.into()]), 14);
     assert_eq!(result("shl.b32 {d}, {a}, 24;", [0x1ff, 0, 0]), 0xff00_0000);
     assert_eq!(result("shl.b32 {d}, {a}, {b};", [1, 31, 0]), 1 << 31);
     // "Shift amounts greater than the register width N are clamped to N."
     assert_eq!(result("shl.b32 {d}, {a}, {b};", [1, 32, 0]), 0);
     assert_eq!(result("shl.b32 {d}, {a}, {b};", [1, 33, 0]), 0);
+}
+
+#[test]
+fn a_branch_goes_back_to_its_label() {
+    let factorial = "{{ .reg .pred %p_more;\nmov.u32 {d}, 1;\nfactors:\n.pragma \"nounroll\";\n\
+                     mad.lo.u32 {d}, {d}, {a}, 0;\nsub.u32 {a}, {a}, 1;\n\
+                     setp.ne.u32 %p_more, {a}, 0;\n@%p_more bra factors; }}";
+    assert_eq!(result(factorial, [1, 0, 0]), 1);
+    assert_eq!(result(factorial, [10, 0, 0]), 3_628_800);
 }
 
 #[test]
@@ -211,7 +223,8 @@ fn lanes_vote_and_exchange() {
 #[test]
 fn mistakes_in_a_text_are_named() {
     let mistakes = [
-        ("sub.u32 {d}, {d}, 1;", "the emulator has no `sub.u32 $, $, $`"),
+        ("div.u32 {d}, {d}, 1;", "the emulator has no `div.u32 $, $, $`"),
+        ("bra ahead; ahead: mov.u32 {d}, 1;", "no label `ahead` stands before its branch"),
         ("mov.u32 {x}, 1;", "no operand is named `x`"),
         ("mov.u32 {d, 1;", "`d` is not closed by a brace"),
         ("mov.u32 {d}, 1f;", "`1f` is no number"),

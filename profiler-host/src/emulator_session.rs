@@ -8,6 +8,7 @@ use profiler_device::DescriptorPtr;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError};
 use profiler_trace::{Capture, CaptureEnd, ClockPair, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::descriptor;
+use profiler_wire::site::ID_OFFSET;
 
 use crate::arrays::Arrays;
 use crate::calibration;
@@ -112,6 +113,18 @@ impl EmulatedDevice {
         }
         Ok(calibration::record_cost(&profiler_trace::decode(&session.capture()?))?)
     }
+}
+
+/// The sites that were executed in this process, as the site table of a PTX module would hold them.
+pub(crate) fn executed_sites() -> Result<SiteTable, Error> {
+    let numbered = profiler_emulator::module::numbered_entries().into_iter();
+    let entries = numbered.map(|(number, entry)| {
+        let mut entry = entry.to_vec();
+        entry[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&number.to_le_bytes());
+        entry
+    });
+    let entries: Vec<Vec<u8>> = entries.collect();
+    Ok(SiteTable::from_entries(entries.iter().map(Vec::as_slice))?)
 }
 
 /// The options of a calibration run.
@@ -232,8 +245,7 @@ impl<'b> EmulatorSession<'b> {
     }
 
     pub(crate) fn capture(&self) -> Result<Capture, Error> {
-        let entries = profiler_device::registered_sites();
-        let sites = SiteTable::from_entries(entries.iter().map(Vec::as_slice))?;
+        let sites = executed_sites()?;
         Ok(Capture {
             device: self.device.info(),
             modules: vec![self.arrays.read_back(&*self.memory, sites)?],

@@ -21,6 +21,7 @@ use profiler_wire::descriptor::{Descriptor, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader};
 use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
 
+use crate::emulator_session::executed_sites;
 use crate::error::Error;
 use crate::export::Output;
 use crate::host_memory::HostMemory;
@@ -184,10 +185,7 @@ impl LiveArrays {
         let sites = match &self.sites {
             Some(sites) => sites.clone(),
             // Read last, when every site of the records has been registered.
-            None => {
-                let entries = profiler_device::registered_sites();
-                SiteTable::from_entries(entries.iter().map(Vec::as_slice))?
-            }
+            None => executed_sites()?,
         };
         Ok(ModuleCapture {
             sites,

@@ -26,6 +26,7 @@ on_both_back_ends! {
     blocks_meet_and_share
     threads_count_and_hand_over
     arithmetic_is_exact_enough
+    what_is_pinned_keeps_its_value
     copies_arrive
     records_of_every_form_hold_what_was_done
     the_rank_in_the_cluster_is_recorded
@@ -191,6 +192,43 @@ fn arithmetic_is_exact_enough(choice: BackendChoice) {
         // All inputs have a bfloat16 of their own: a float without its low half.
         assert_eq!(packed, x.to_bits() >> 16 | (-x).to_bits() & 0xffff_0000, "{x}");
     }
+}
+
+fn what_is_pinned_keeps_its_value(choice: BackendChoice) {
+    let backend = backend(choice);
+    let profiler = Profiler::builder().build().expect("the options");
+    let mut session = backend.session(&profiler).expect("a session");
+    let inputs: Vec<f32> = (0..64).map(|n| n as f32 * 1.75).collect();
+    let input = backend.upload(&inputs).expect("memory");
+    let mut output = backend.zeroed::<u64>(64 * kernels::PINS).expect("memory");
+    // SAFETY: a number for each thread, and room for that many.
+    unsafe { launch!(session, kernels::pins<<<2, 32>>>(input.as_ptr(), output.as_mut_ptr())) }
+        .expect("the launch");
+    let numbers = output.read().expect("the numbers");
+    let rows = numbers.as_chunks::<{ kernels::PINS }>().0;
+    for (number, (x, row)) in (0..).zip(inputs.into_iter().zip(rows)) {
+        let expected = [
+            (x as u8).wrapping_mul(200).into(),
+            (-x as i8).wrapping_mul(100) as u64,
+            (x as u16).wrapping_mul(60_000).into(),
+            (-x as i16).wrapping_mul(30_000) as u64,
+            (x as u32).wrapping_mul(4_000_000_000).into(),
+            (-x as i32).wrapping_mul(2_000_000_000) as u64,
+            (x * 0.1).to_bits().into(),
+            (x as u64).wrapping_mul(u64::MAX - 5),
+            (-x as i64).wrapping_mul(i64::MAX - 5) as u64,
+            (f64::from(x) * 0.1).to_bits(),
+            (x as u64).wrapping_mul(u64::MAX - 7),
+            (-x as i64).wrapping_mul(i64::MAX - 7) as u64,
+            (-x as i64) as u64,
+            1,
+            number,
+        ];
+        assert_eq!(*row, expected, "{x}");
+    }
+    let trace = session.finish().expect("a trace");
+    assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+    assert!(trace.warps.iter().all(|warp| warp.regions.len() == 1), "a region a warp");
 }
 
 fn copies_arrive(choice: BackendChoice) {

@@ -1,5 +1,6 @@
-//! What [`ptx!`](super::ptx) makes on the GPU of what it is given: `asm!`. With `reg32` and `reg64` operands
-//! only, so that rustc's own nvptx64 target and Rust-CUDA's code generator both take it.
+//! What [`ptx!`](super::ptx) makes on the GPU of what it is given: `asm!`. With operands of
+//! the classes `reg16`, `reg32` and `reg64` only, so that rustc's own nvptx64 target and Rust-CUDA's code generator
+//! both take it; and the few things beside that a GPU has in another way than its twin.
 
 // SAFETY: LLVM's intrinsic has this signature.
 unsafe extern "C" {
@@ -62,32 +63,29 @@ macro_rules! guard {
 }
 pub(super) use guard;
 
-/// Where lanes ask which of them are together: here, as they do.
-#[derive(Clone, Copy)]
-pub(crate) struct Place;
+// The descriptor's memory. `.const` and not `.global`: its loads are then uniform loads that hit
+// the constant cache, one for the whole warp.
+core::arch::global_asm!(
+    concat!(".visible .const .align 16 .b8 ", profiler_wire::descriptor_symbol!(), "[{bytes}];"),
+    bytes = const profiler_wire::descriptor::BYTES,
+);
 
-impl Place {
-    /// Of what asks nothing.
-    pub(super) const NOWHERE: Self = Self;
-
-    #[inline(always)]
-    pub(super) const fn here() -> Self {
-        Self
+/// The number of a site: an immediate operand that the build step replaces.
+#[cfg(feature = "enabled")]
+#[inline(always)]
+pub(crate) fn number_of<const KEY: u64, const HASHED: u32>(_entry: &'static [u8]) -> u32 {
+    let number: u32;
+    // SAFETY: moves a constant into a register; no memory, no other effect.
+    unsafe {
+        core::arch::asm!(
+            concat!("mov.u32 {number}, {hashed}; // ", profiler_wire::site_marker!(), " {key}"),
+            number = out(reg32) number,
+            hashed = const HASHED,
+            key = const KEY,
+            options(pure, nomem, nostack, preserves_flags),
+        );
     }
-
-    /// Where a region of a site begins.
-    #[cfg(feature = "enabled")]
-    #[inline(always)]
-    pub(crate) const fn of(_site: u32) -> Self {
-        Self
-    }
-
-    /// Where it ends, for one of the questions that are asked there.
-    #[cfg(feature = "enabled")]
-    #[inline(always)]
-    pub(crate) const fn at_end(self, _question: u8) -> Self {
-        self
-    }
+    number
 }
 
 /// Whether the thread is being ended from outside: never while it runs here.
@@ -96,3 +94,15 @@ impl Place {
 pub(crate) const fn is_unwinding() -> bool {
     false
 }
+
+/// A kernel of the runtime's own.
+#[cfg(feature = "enabled")]
+macro_rules! kernel {
+    ($(#[$meta:meta])* fn $name:ident($rounds:ident) $body:block) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub extern "ptx-kernel" fn $name($rounds: u32) $body
+    };
+}
+#[cfg(feature = "enabled")]
+pub(crate) use kernel;

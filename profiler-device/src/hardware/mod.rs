@@ -11,13 +11,15 @@ mod side;
 #[path = "twin.rs"]
 mod side;
 
+mod place;
 mod ptx;
 
 use profiler_wire::header::Dim3;
 
-pub(crate) use side::Place;
+pub(crate) use place::Place;
+pub(crate) use ptx::{hold, hold_16, hold_64};
 #[cfg(feature = "enabled")]
-pub(crate) use side::is_unwinding;
+pub(crate) use side::{is_unwinding, kernel, number_of};
 
 /// The SM's cycle counter, `%clock64` ("Special Registers: %clock64"). Not synchronised between
 /// SMs.
@@ -122,6 +124,12 @@ pub fn elect() -> bool {
     active_mask() & ptx::lane_mask_lt() == 0
 }
 
+/// An offset of zero that the compilers do not know to be one: see [`ptx::offset_behind`].
+#[inline(always)]
+pub(crate) fn zero_behind(address: usize) -> usize {
+    ptx::offset_behind(address as u64, 0) as usize
+}
+
 /// Where a kernel finds its launch descriptor.
 #[cfg(feature = "enabled")]
 pub(crate) trait Descriptor: Copy {
@@ -186,15 +194,6 @@ impl Descriptor for DescriptorPtr {
     }
 }
 
-#[cfg(feature = "enabled")]
-impl Place {
-    /// Which lanes are together where a region begins.
-    #[inline(always)]
-    pub(crate) fn active_mask(self) -> u32 {
-        ptx::active_mask(self)
-    }
-}
-
 /// The rank of the block in its cluster, where the target has clusters.
 #[cfg(feature = "enabled")]
 #[inline(always)]
@@ -208,7 +207,7 @@ pub(crate) fn cluster_rank() -> Option<u32> {
 #[cfg(feature = "enabled")]
 pub(crate) use ptx::{
     WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE, all_together, are_alike, atomic_add_u64, broadcast,
-    clock64_after, converge, count_if, ending_together, globaltimer_after, hold, opaque,
-    order_before_host, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
-    store_unit_if, store_word, unit_address, unit_low,
+    clock64_after, converge, count_if, ending_together, globaltimer_after, opaque,
+    order_before_host, pause, publish_unit, publish_unit_if, publish_word, store_range_if,
+    store_unit, store_unit_if, store_word, unit_address, unit_low, work,
 };

@@ -1,4 +1,4 @@
-//! The instructions of the runtime: functions of straight-line PTX, one instruction each, or a few that LLVM
+//! The instructions of the runtime: functions of PTX, one instruction each, or a few that LLVM
 //! and ptxas would not leave together or in this form.
 //!
 //! The text is written once. [`ptx!`] gives it to `asm!` on the GPU (`gpu.rs`) and to the emulator, which runs
@@ -95,16 +95,21 @@ macro_rules! ptx {
 }
 
 #[cfg(feature = "enabled")]
+mod pause;
+#[cfg(feature = "enabled")]
 mod record;
 #[cfg(feature = "enabled")]
 mod together;
 
-use super::side::{self, Place};
+use super::place::Place;
+use super::side;
 
 #[cfg(feature = "enabled")]
-pub(crate) use {record::*, together::*};
+pub(crate) use {pause::*, record::*, together::*};
 
 /// The classes of registers, as the types of what is in them.
+#[allow(non_camel_case_types, reason = "as `asm!` has them")]
+type reg16 = u16;
 #[allow(non_camel_case_types, reason = "as `asm!` has them")]
 type reg32 = u32;
 #[allow(non_camel_case_types, reason = "as `asm!` has them")]
@@ -156,5 +161,27 @@ ptx! {
     /// Which lanes execute this together.
     vote fn active_mask() out (mask as reg32) -> u32 {
         "activemask.b32 {mask};" => mask
+    }
+
+    /// Keeps the computation of a value before what is written behind this call, at no instruction.
+    placed fn hold() through (value as reg32) -> u32 {
+        "// {value}" => value
+    }
+
+    /// [`hold`] of 16 bits.
+    placed fn hold_16() through (value as reg16) -> u16 {
+        "// {value}" => value
+    }
+
+    /// [`hold`] of 64 bits.
+    placed fn hold_64() through (value as reg64) -> u64 {
+        "// {value}" => value
+    }
+
+    /// An offset that is given as zero, of which the compilers do not know that it still is, and that they
+    /// have only once they have an address. Added to a pointer, it holds the pointer and leaves the compiler
+    /// what it knows of it: its provenance and its address space.
+    placed fn offset_behind(address: u64 as reg64) through (offset as reg64) -> u64 {
+        "// {offset} {address}" => offset
     }
 }

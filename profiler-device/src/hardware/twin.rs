@@ -1,8 +1,11 @@
-//! What [`ptx!`](super::ptx) makes in the CPU twin of what it is given: a program that the emulator runs.
-
-use std::panic::Location;
+//! What [`ptx!`](super::ptx) makes in the CPU twin of what it is given: a program that the emulator runs; and the
+//! few things beside that a GPU has in another way.
 
 use profiler_emulator::ptx::Asked;
+#[cfg(feature = "enabled")]
+use profiler_wire::site::SiteEntry;
+
+use super::place::{Moment, Place};
 
 /// The body of a function of [`ptx!`](super::ptx).
 macro_rules! body {
@@ -32,7 +35,7 @@ macro_rules! body {
             $(<$late_class>::MIN.into(),)* $($value.into(),)*
         ];
         // SAFETY: only the functions that are unsafe touch memory, and their callers answer for it.
-        let operands = unsafe { PROGRAM.run(operands, $place.asked()) };
+        let operands = unsafe { PROGRAM.run(operands, side::asked($place)) };
         #[allow(unused_variables, reason = "most operands are only read")]
         let [$($in,)* $($through,)* $($out,)* $($late,)* $($constant,)*] = operands;
         $(let $through = $through as $through_class;)*
@@ -43,63 +46,24 @@ macro_rules! body {
 }
 pub(super) use body;
 
-/// Where lanes ask which of them are together: a place in the source. (Small, as each region holds one and
-/// the unoptimised twin of a kernel has many.)
-#[derive(Clone, Copy)]
-pub(crate) struct Place {
-    location: Option<&'static Location<'static>>,
-    #[cfg(feature = "enabled")]
-    site: u32,
-    moment: Moment,
-}
-
-/// When it is asked there.
-#[derive(Clone, Copy)]
-enum Moment {
-    Whenever,
-    #[cfg(feature = "enabled")]
-    Begin,
-    #[cfg(feature = "enabled")]
-    End(u8),
-}
-
-impl Place {
-    /// Of what asks nothing.
-    pub(super) const NOWHERE: Self = Self {
-        location: None,
+/// Where lanes meet on the emulator.
+pub(super) fn asked(place: Place) -> Asked {
+    let Some(location) = place.location else { return Asked::Nowhere };
+    match place.moment {
+        Moment::Whenever => Asked::At(location),
         #[cfg(feature = "enabled")]
-        site: 0,
-        moment: Moment::Whenever,
-    };
-
-    #[track_caller]
-    pub(super) fn here() -> Self {
-        Self { location: Some(Location::caller()), ..Self::NOWHERE }
+        Moment::Begin => Asked::Begin(location, place.site.into()),
+        #[cfg(feature = "enabled")]
+        Moment::End(question) => Asked::End(location, place.site.into(), question.into()),
     }
+}
 
-    /// Where a region begins: its site tells it from others that a macro made of one place in the source.
-    #[cfg(feature = "enabled")]
-    #[track_caller]
-    pub(crate) fn of(site: u32) -> Self {
-        Self { location: Some(Location::caller()), site, moment: Moment::Begin }
-    }
-
-    /// Where it ends, which has no place in the source, for one of the questions that are asked there.
-    #[cfg(feature = "enabled")]
-    pub(crate) fn at_end(self, question: u8) -> Self {
-        Self { moment: Moment::End(question), ..self }
-    }
-
-    pub(super) fn asked(self) -> Asked {
-        let Some(location) = self.location else { return Asked::Nowhere };
-        match self.moment {
-            Moment::Whenever => Asked::At(location),
-            #[cfg(feature = "enabled")]
-            Moment::Begin => Asked::Begin(location, self.site.into()),
-            #[cfg(feature = "enabled")]
-            Moment::End(question) => Asked::End(location, self.site.into(), question.into()),
-        }
-    }
+/// The number of a site. There is no PTX to be numbered in, so the emulator numbers what is executed.
+#[cfg(feature = "enabled")]
+pub(crate) fn number_of<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> u32 {
+    profiler_emulator::module::number_of(entry, || {
+        SiteEntry::parse(entry).map_or(1, |site| site.ids)
+    })
 }
 
 /// A kernel that fails on the GPU ends where it is; its twin unwinds, and must record nothing more.
@@ -107,3 +71,14 @@ impl Place {
 pub(crate) fn is_unwinding() -> bool {
     std::thread::panicking()
 }
+
+/// A kernel of the runtime's own.
+#[cfg(feature = "enabled")]
+macro_rules! kernel {
+    ($(#[$meta:meta])* fn $name:ident($rounds:ident) $body:block) => {
+        $(#[$meta])*
+        pub fn $name($rounds: u32) $body
+    };
+}
+#[cfg(feature = "enabled")]
+pub(crate) use kernel;

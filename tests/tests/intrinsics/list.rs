@@ -17,11 +17,9 @@ enum By {
     Apart(&'static str, &'static str),
     /// An example, which compares its result with that of the CPU, and a word of its kernels.
     Example(&'static str, &'static str),
-    /// Nothing, as no result would tell; and why.
-    Nothing(&'static str),
 }
 
-use By::{Apart, Example, Nothing, Test};
+use By::{Apart, Example, Test};
 
 const REGISTERS: By = Test("intrinsics", "registers_say_where_a_thread_is");
 const CLOCKS: By = Test("intrinsics", "clocks_go_on");
@@ -31,6 +29,8 @@ const COUNTERS: By = Test("intrinsics", "threads_count_and_hand_over");
 const ARITHMETIC: By = Test("intrinsics", "arithmetic_is_exact_enough");
 const COPIES: By = Test("intrinsics", "copies_arrive");
 const RECORDS: By = Test("intrinsics", "records_of_every_form_hold_what_was_done");
+const COSTS: By = Test("end_to_end", "stamps_by_the_global_timer");
+const PINS: By = Test("intrinsics", "what_is_pinned_keeps_its_value");
 const CLUSTER: By = Test("intrinsics", "the_rank_in_the_cluster_is_recorded");
 const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
 const ROOMS: By = Test("rooms", "guard_words_stay");
@@ -44,16 +44,14 @@ const fn hopper(word: &'static str) -> By {
 /// The functions of a file.
 type Functions = &'static [(&'static str, By)];
 
-const LIST: [(&str, Functions); 6] = [
+const LIST: [(&str, Functions); 7] = [
     (
         "profiler-device/src/hardware/gpu.rs",
         &[
-            ("at_end", Nothing("on a GPU a place is nothing")),
             ("convergence_guard", WARPS),
             ("convergent_active_mask", WARPS),
-            ("here", Nothing("on a GPU a place is nothing")),
-            ("is_unwinding", Nothing("on a GPU nothing unwinds, and it says so")),
-            ("of", Nothing("on a GPU a place is nothing")),
+            ("is_unwinding", RECORDS),
+            ("number_of", RECORDS),
         ],
     ),
     (
@@ -67,6 +65,9 @@ const LIST: [(&str, Functions); 6] = [
             ("ctaid_z", REGISTERS),
             ("globaltimer", CLOCKS),
             ("grid_id", CLOCKS),
+            ("hold", RECORDS),
+            ("hold_16", PINS),
+            ("hold_64", PINS),
             ("lane_id", REGISTERS),
             ("lane_mask_lt", WARPS),
             ("nctaid_x", REGISTERS),
@@ -75,6 +76,7 @@ const LIST: [(&str, Functions); 6] = [
             ("ntid_x", REGISTERS),
             ("ntid_y", REGISTERS),
             ("ntid_z", REGISTERS),
+            ("offset_behind", PINS),
             ("sm_id", CLOCKS),
             ("tid_x", REGISTERS),
             ("tid_y", REGISTERS),
@@ -82,6 +84,7 @@ const LIST: [(&str, Functions); 6] = [
             ("warp_id", CLAIMS),
         ],
     ),
+    ("profiler-device/src/hardware/ptx/pause.rs", &[("pause", COSTS), ("work", COSTS)]),
     (
         "profiler-device/src/hardware/ptx/record.rs",
         &[
@@ -92,7 +95,6 @@ const LIST: [(&str, Functions); 6] = [
             ("constant_u64", RECORDS),
             ("converge", ROOMS),
             ("globaltimer_after", RECORDS),
-            ("hold", RECORDS),
             ("opaque", ROOMS),
             ("order_before_host", WATCHED),
             ("publish_unit", WATCHED),
@@ -197,48 +199,10 @@ const LIST: [(&str, Functions); 6] = [
     ),
 ];
 
-const PINS: By = Test("end_to_end", "parameters_taken_apart");
-const COSTS_OF_HOST: By = Test("watched", "what_recording_costs_is_measured_and_subtracted");
-const COSTS: By = Test("end_to_end", "stamps_by_the_global_timer");
 const KERNELS: By = Test("end_to_end", "all_that_there_is");
 
 /// What differs outside of these modules: functions with a part for each side or for one, and macros.
-const ELSEWHERE: [(&str, Functions); 7] = [
-    (
-        "profiler-device/src/calibration.rs",
-        &[
-            ("__profiler_calibrate_host_v4", COSTS_OF_HOST),
-            ("__profiler_calibrate_v4", COSTS),
-            ("abrupt_pause", COSTS),
-            ("pause", COSTS),
-            ("pause_to_its_end", COSTS),
-            ("work", COSTS),
-        ],
-    ),
-    (
-        "profiler-device/src/selection.rs",
-        &[("__only", Nothing("it is a constant; `ptx.rs` sees which instructions it leaves out"))],
-    ),
-    (
-        "profiler-device/src/site.rs",
-        &[
-            ("number", RECORDS),
-            (
-                "registered_sites",
-                Nothing("a GPU's sites are in its PTX, where the host finds them"),
-            ),
-        ],
-    ),
-    (
-        "profiler-device/src/value.rs",
-        &[
-            (
-                "hidden_zero_behind",
-                Nothing("it is no instruction; `pointer_pinned` of `stamps.rs` sees what it does"),
-            ),
-            ("pin", PINS),
-        ],
-    ),
+const ELSEWHERE: [(&str, Functions); 3] = [
     ("profiler-kernel/src/lib.rs", &[("panic", WATCHED)]),
     ("profiler-kernel/src/shared.rs", &[("address", BLOCKS), ("shared_array", BLOCKS)]),
     // What a macro writes into the user's crate: each kernel once for each side, with one body.
@@ -385,7 +349,7 @@ fn the_emulator_knows_no_instruction_that_no_gpu_runs() {
     let device: Vec<&str> = (LIST.iter().map(|(file, _)| *file))
         .filter(|file| file.starts_with("profiler-device/src/hardware/ptx"))
         .collect();
-    assert_eq!(device.len(), 3);
+    assert_eq!(device.len(), 4);
     let device: String = device.into_iter().map(read).collect();
     // Registers are named for a macro, and some instructions made for the type of one.
     let moves = ["u32", "u64"].map(|class| format!("\"mov.{class} {{value}}, %\"\n"));
@@ -428,7 +392,6 @@ fn what_runs_them_is_there() {
                 let marked = format!("#[ignore = \"needs an NVIDIA GPU\"]\nfn {test}()");
                 assert!(source.contains(&marked), "{file} has no test {test} for {name}");
             }
-            Nothing(reason) => assert!(!reason.is_empty(), "{name}"),
             Example(example, word) => {
                 let kernels = read(&format!("examples/{example}/kernels/src/lib.rs"));
                 assert!(kernels.contains(word), "{example} has no {word} for {name}");

@@ -1,15 +1,8 @@
 //! What a record takes: a stamp, an address, a store.
 
-use super::super::side::{self, Place};
+use super::super::place::Place;
+use super::super::side;
 use super::{reg32, reg64};
-
-// The descriptor's memory. `.const` and not `.global`: its loads are then uniform loads that hit
-// the constant cache, one for the whole warp.
-#[cfg(target_arch = "nvptx64")]
-core::arch::global_asm!(
-    concat!(".visible .const .align 16 .b8 ", profiler_wire::descriptor_symbol!(), "[{bytes}];"),
-    bytes = const profiler_wire::descriptor::BYTES,
-);
 
 /// Functions that read a clock once a value is there.
 ///
@@ -62,12 +55,7 @@ ptx! {
         concat!("ld.const.u64 {value}, [", profiler_wire::descriptor_symbol!(), "+{offset}];") => value
     }
 
-    /// Keeps the computation of a value before what is written behind this call, at no instruction.
-    placed fn hold() through (value as reg32) -> u32 {
-        "// {value}" => value
-    }
-
-    /// The same value, of which the compilers know nothing; unlike [`hold`] nothing is left of it where it
+    /// The same value, of which the compilers know nothing; unlike [`hold`](super::hold) nothing is left of it where it
     /// is not used.
     pure fn opaque() through (value as reg32) -> u32 {
         "// {value}" => value

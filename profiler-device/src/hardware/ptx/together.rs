@@ -1,6 +1,7 @@
 //! What lanes ask to find out whether they do the same together, and the record that they then share.
 
-use super::super::side::{self, Place};
+use super::super::place::Place;
+use super::super::side;
 use super::{reg32, reg64};
 
 /// What is asked at a region's end: who is there, and then, where it has a value, whose is the same.

@@ -30,6 +30,8 @@ pub const WARPS: usize = 10;
 pub const BLOCKS: usize = 12;
 /// Numbers that a thread of [`arithmetic`] writes.
 pub const ARITHMETIC: usize = 4;
+/// Numbers that a thread of [`pins`] writes.
+pub const PINS: usize = 15;
 
 /// Where a thread writes.
 ///
@@ -242,6 +244,58 @@ pub unsafe extern "ptx-kernel" fn arithmetic(input: *const f32, output: *mut u32
             math::rsqrt(x).to_bits(),
             math::fma(x, x, -1.0).to_bits(),
             mma::pack_bf16(x, -x),
+        ];
+        write(output, thread_of_grid(), numbers);
+    }
+}
+
+/// Values of every type that can be pinned, which become others within a region.
+///
+/// # Safety
+///
+/// `input` must be valid for one number a thread, and `output` for [`PINS`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn pins(input: *const f32, output: *mut u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        let x = *input.add(thread_of_grid());
+        let (mut from, mut to) = (input, output);
+        let (mut a, mut b) = (x as u8, -x as i8);
+        let (mut c, mut d) = (x as u16, -x as i16);
+        let (mut e, mut f, mut g) = (x as u32, -x as i32, x);
+        let (mut h, mut i, mut j) = (x as u64, -x as i64, f64::from(x));
+        let (mut k, mut l) = (x as usize, [-x as isize; 2]);
+        profile_region!("all", pin = (from, to, a, b, c, d, e, f, g, h, i, j, k, l), {
+            a = a.wrapping_mul(200);
+            b = b.wrapping_mul(100);
+            c = c.wrapping_mul(60_000);
+            d = d.wrapping_mul(30_000);
+            e = e.wrapping_mul(4_000_000_000);
+            f = f.wrapping_mul(2_000_000_000);
+            g *= 0.1;
+            h = h.wrapping_mul(u64::MAX - 5);
+            i = i.wrapping_mul(i64::MAX - 5);
+            j *= 0.1;
+            k = k.wrapping_mul(usize::MAX - 7);
+            l = [l[1].wrapping_mul(isize::MAX - 7), l[0]];
+            (from, to) = (from.wrapping_add(1), to.wrapping_add(thread_of_grid()));
+        });
+        let numbers = [
+            a.into(),
+            b as u64,
+            c.into(),
+            d as u64,
+            e.into(),
+            f as u64,
+            g.to_bits().into(),
+            h,
+            i as u64,
+            j.to_bits(),
+            k as u64,
+            l[0] as u64,
+            l[1] as u64,
+            from.offset_from(input) as u64,
+            to.offset_from(output) as u64,
         ];
         write(output, thread_of_grid(), numbers);
     }

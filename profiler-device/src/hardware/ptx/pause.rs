@@ -1,0 +1,34 @@
+//! What the calibration kernels do between records.
+
+use super::super::place::Place;
+use super::super::side;
+use super::reg32;
+
+ptx! {
+    /// Nothing recorded, for longer than a record holds up what is recorded behind it: arithmetic in which
+    /// each step needs the one before, as in a kernel, so that what a record has to compute finds free issue
+    /// slots in it. In the middle is a loop, for it to be long and small, which is not to be unrolled.
+    /// `ordered`, so that it keeps its place among clock reads and stores.
+    #[allow(named_asm_labels, reason = "PTX has no others; within braces they are local")]
+    ordered fn pause() through (worked as reg32) -> u32 {
+        "{{ .reg .b32 %r_left; .reg .pred %p_more;",
+        "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+        "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+        "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+        "mov.u32 %r_left, 4;",
+        "profiler_pause:",
+        ".pragma \"nounroll\";",
+        "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+        "sub.u32 %r_left, %r_left, 1;",
+        "setp.ne.u32 %p_more, %r_left, 0;",
+        "@%p_more bra profiler_pause; }}"
+        => worked
+    }
+
+    /// What stands behind a pause, or before it.
+    ordered fn work() through (worked as reg32) -> u32 {
+        "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
+        "mad.lo.u32 {worked}, {worked}, {worked}, 1;"
+        => worked
+    }
+}
