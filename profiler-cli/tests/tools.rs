@@ -40,7 +40,10 @@ fn main() -> ExitCode {
         }
         Trial::test(name, test).with_ignored_flag(!is_there)
     });
-    libtest_mimic::run(&arguments, tests.collect()).exit_code()
+    // Takes half a minute and a gibibyte: `-- --ignored large`.
+    let large = Trial::test("large::progress_at_ten_million_regions", progress_of_ten_million);
+    let tests = tests.chain([large.with_ignored_flag(true)]).collect();
+    libtest_mimic::run(&arguments, tests).exit_code()
 }
 
 /// Runs a program to its end; what it says goes to standard output.
@@ -225,5 +228,22 @@ fn progress_of_writing() -> Result<(), Failed> {
         let output = output.trim_start_matches("\x1b[2K");
         assert!(output.starts_with(begin) && !output.contains(" left"), "{words}: {output:?}");
     }
+    Ok(())
+}
+
+/// Ten million regions are written with a bar that goes on: a part, a rate and what is left, in many frames.
+fn progress_of_ten_million() -> Result<(), Failed> {
+    let folder = Folder::new();
+    folder.save("it.capture", &sized(10_000_000, Content::Regions)?);
+    let shown = on_terminal(&folder, "$PROFILER export it.capture -o it.pftrace.gz", &[])?;
+    let frames: Vec<&str> = (shown.split(['\r', '\n']))
+        .filter(|line| line.contains("writing it.pftrace.gz") && line.ends_with(" left"))
+        .collect();
+    assert!(frames.len() > 4, "{shown:?}");
+    assert!(frames.iter().all(|frame| frame.contains("/s, ")), "{frames:?}");
+    let mut distinct = frames.clone();
+    distinct.dedup();
+    assert!(distinct.len() > 4, "{frames:?}");
+    assert!(shown.contains("wrote it.pftrace.gz"), "{shown:?}");
     Ok(())
 }

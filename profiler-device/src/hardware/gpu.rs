@@ -65,6 +65,7 @@ pub(super) use guard;
 
 // The descriptor's memory. `.const` and not `.global`: its loads are then uniform loads that hit
 // the constant cache, one for the whole warp.
+#[cfg(feature = "enabled")]
 core::arch::global_asm!(
     concat!(".visible .const .align 16 .b8 ", profiler_wire::descriptor_symbol!(), "[{bytes}];"),
     bytes = const profiler_wire::descriptor::BYTES,
