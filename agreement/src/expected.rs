@@ -261,6 +261,11 @@ impl LaneRun {
                     places.insert(unit.instance, regions.len());
                     regions.push(region(ticks(begin), Some(now)));
                 }
+                What::RangeWith(begin, value) => {
+                    let mut region = region(ticks(begin), Some(now));
+                    region.item.value = Some(bits(value));
+                    regions.push(region);
+                }
                 What::Begin => {
                     places.insert(unit.instance, regions.len());
                     regions.push(region(now, None));

@@ -27,6 +27,8 @@ pub(crate) const TIMER_STEP: u64 = 32;
 pub(crate) enum What {
     /// A whole region, which began at that time.
     Range(u64),
+    /// The same and its value.
+    RangeWith(u64, Value),
     /// A region that began at that time and whose token was dropped.
     Open(u64),
     /// Begin and end of a region, each by itself.
@@ -233,9 +235,18 @@ impl Runner {
                 Step::Begin(region) => self.begins[region] = self.stamp(),
                 Step::Finish(region, value) => {
                     let end = self.stamp();
-                    self.emit(region, What::Range(self.begins[region]), end);
-                    if let Some(value) = value {
-                        self.emit(region, What::Attached(value), end);
+                    let begin = self.begins[region];
+                    let holds_value = self.script.instances[region].holds_value;
+                    match value {
+                        Some(value) if holds_value => {
+                            self.emit(region, What::RangeWith(begin, value), end);
+                        }
+                        value => {
+                            self.emit(region, What::Range(begin), end);
+                            if let Some(value) = value {
+                                self.emit(region, What::Attached(value), end);
+                            }
+                        }
                     }
                 }
                 Step::Open(region) => {

@@ -63,6 +63,8 @@ pub(crate) struct Instance {
     pub lead: Lead,
     /// Whether lane 0 records it for all lanes where they begin and end it together.
     pub may_share: bool,
+    /// Whether its value is in the region's own record.
+    pub holds_value: bool,
     pub place: Place,
 }
 
@@ -190,7 +192,7 @@ impl Machine {
                 return self.region(node, "statement", Some(kernels::track(argument)), None);
             }
             Op::StatementValue => {
-                let value = Value::Signed(kernels::negative(argument));
+                let value = Value::Signed(kernels::negative(argument).into());
                 return self.region(node, "statement with value", None, Some(value));
             }
             Op::Named => {
@@ -198,7 +200,8 @@ impl Machine {
                 return self.region(node, name, None, unsigned);
             }
             Op::NamedLanes => {
-                return self.region(node, TASKS[usize::from(!in_lanes)], None, None);
+                let value = Some(Value::Unsigned(in_lanes.into()));
+                return self.region(node, TASKS[usize::from(!in_lanes)], None, value);
             }
             Op::ByBlock => return self.region_by(node, "by block", Strategy::Block),
             Op::ByWarp => return self.region_by(node, "by warp", Strategy::Warp),
@@ -216,6 +219,8 @@ impl Machine {
             Op::Start => {
                 let (name, track) = TOKEN_SITES[token];
                 let opened = self.instance((operation, argument), name, track, None, None);
+                self.script.instances[opened].holds_value =
+                    self.has_room_for_value(track) && kernels::ends_with_short_value(token);
                 self.begin(opened);
                 let held = self.tokens[token].replace(opened);
                 self.drop_tokens(held);
@@ -284,8 +289,16 @@ impl Machine {
             | Operation::MarkThread => SiteKind::Mark,
             _ => SiteKind::Region,
         };
-        let may_share = false;
-        self.script.instances.push(Instance { kind, name, track, value, lead, may_share, place });
+        self.script.instances.push(Instance {
+            kind,
+            name,
+            track,
+            value,
+            lead,
+            may_share: false,
+            holds_value: false,
+            place,
+        });
         number
     }
 
@@ -336,6 +349,12 @@ impl Machine {
             && !matches!(node.operation, Operation::Named | Operation::NamedLanes)
             && track.is_none();
         self.script.instances[region].may_share = may_share;
+        let is_short = matches!(
+            node.operation,
+            Operation::RegionLanes | Operation::StatementValue | Operation::NamedLanes
+        );
+        self.script.instances[region].holds_value =
+            is_short && !may_share && self.has_room_for_value(track);
         if may_share {
             self.ask(Question::Begin, region);
         }
@@ -346,6 +365,12 @@ impl Machine {
         }
         self.end(region, value);
         flow
+    }
+
+    /// Whether a region's record has room for a value: no track takes its place, and a begin is no record of
+    /// its own.
+    fn has_room_for_value(&self, track: Option<u32>) -> bool {
+        self.lane.buffer == Buffer::Global && track.is_none()
     }
 
     fn begin(&mut self, region: usize) {

@@ -107,6 +107,7 @@ fn small() -> Case {
         around(Operation::RegionValue, vec![leaf(Operation::MarkValue, 7)]),
         around(Operation::Statement, vec![leaf(Operation::Signal, 1), leaf(Operation::Wait, 1)]),
         leaf(Operation::EndValue, 0),
+        around(Operation::StatementValue, vec![]),
         leaf(Operation::Mark, 0),
     ];
     Case {
@@ -147,7 +148,7 @@ fn no_bit_of_a_record_can_change_unseen() {
     let case = small();
     let mut outcome = case.run(&emulator(&case)).expect("the launch");
     let compared = check(&case, &outcome, Times::Virtual).expect("nothing has changed");
-    assert_eq!((compared.warps, compared.recorded, compared.lost), (1, 8, 0));
+    assert_eq!((compared.warps, compared.recorded, compared.lost), (1, 9, 0));
     every_bit_is_seen(&case, &mut outcome, 10, &NO_TIMES);
     outcome.results[31] ^= 1;
     let difference = check(&case, &outcome, Times::Hardware).expect_err("a thread went astray");

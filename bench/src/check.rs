@@ -354,7 +354,11 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
                 (region.start.ticks, region.end.map(|end| end.ticks), Reverse(region.depth))
             });
             for region in regions {
-                if (plan.recorded == Recorded::RegionWithValue) != region.value.is_some() {
+                let has_value = matches!(
+                    plan.recorded,
+                    Recorded::RegionWithValue | Recorded::RegionWithShortValue
+                );
+                if has_value != region.value.is_some() {
                     return Err(format!("{place}: a region's value is {:?}", region.value));
                 }
                 let end = region.end.map(|end| end.ticks);

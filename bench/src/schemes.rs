@@ -172,6 +172,8 @@ pub enum Recorded {
     Region,
     /// A region with a value.
     RegionWithValue,
+    /// A region with a value of 16 bits, in the same record where one lane records it to the GPU's memory.
+    RegionWithShortValue,
     /// A region begun and ended by a token.
     Token,
     /// A mark behind the body.
@@ -203,7 +205,12 @@ impl Plan {
     /// Words of a room that a body takes.
     #[must_use]
     pub fn words_of_body(&self) -> u32 {
-        2 * (self.records() as u32 + u32::from(self.recorded == Recorded::RegionWithValue))
+        let has_value_apart = match self.recorded {
+            Recorded::RegionWithValue => true,
+            Recorded::RegionWithShortValue => self.hosted || self.recorders == Recorders::Thread,
+            _ => false,
+        };
+        2 * (self.records() as u32 + u32::from(has_value_apart))
     }
 
     /// Which lanes need rooms.
@@ -289,6 +296,7 @@ pub const SCHEMES: &[Scheme] = &[
     last("when-keep-last", "when", Recorders::Warp),
     first("wait", "wait", Recorders::Warp),
     recorded("value", "value", Recorders::Warp, Recorded::RegionWithValue),
+    recorded("short-value", "short-value", Recorders::Warp, Recorded::RegionWithShortValue),
     recorded("token", "token", Recorders::Warp, Recorded::Token),
     recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
     hosted("host-keep-last", "hosted", Recorders::Warp),
@@ -406,10 +414,12 @@ mod tests {
         };
         assert_eq!(words(Recorded::Region, false), (1, 2));
         assert_eq!(words(Recorded::RegionWithValue, false), (1, 4));
+        assert_eq!(words(Recorded::RegionWithShortValue, false), (1, 2));
         assert_eq!(words(Recorded::Token, false), (1, 2));
         assert_eq!(words(Recorded::Mark, false), (1, 2));
         assert_eq!(words(Recorded::Region, true), (2, 4));
         assert_eq!(words(Recorded::RegionWithValue, true), (2, 6));
+        assert_eq!(words(Recorded::RegionWithShortValue, true), (2, 6));
         assert_eq!(words(Recorded::Token, true), (2, 4));
         assert_eq!(words(Recorded::Mark, true), (1, 2));
     }

@@ -29,7 +29,7 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
     let mut block_sums = backend.zeroed::<f32>(grid as usize)?;
     let (sum_out, block_sums_out) = (sum.as_mut_ptr(), block_sums.as_mut_ptr());
 
-    // In each turn a warp writes three records (a region with a value takes two), and about twenty
+    // In each turn a warp writes three records (a region with a value of 32 bits takes two), and about twenty
     // at the end; a record takes two words.
     let turns = n.div_ceil(grid * CHUNK);
     let profiler = Profiler::builder()

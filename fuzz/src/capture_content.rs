@@ -1,6 +1,7 @@
 //! Captures of any content, in whole files and in damaged ones.
 
 mod build;
+mod edit;
 
 use arbitrary::Arbitrary;
 use profiler_trace::{
@@ -8,7 +9,8 @@ use profiler_trace::{
 };
 
 use crate::check;
-pub use build::{Content, Edit, sample};
+pub use build::{Content, sample};
+pub use edit::Edit;
 
 /// A capture, and what happens to its file.
 #[derive(Arbitrary, Clone, Debug)]
@@ -118,7 +120,7 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
 
 /// Whether a lane has records of its own, or regions that lane 0 recorded for all lanes.
 fn has(warp: &Warp, lane: u8, shared: bool) -> bool {
-    warp.regions.iter().any(|region| region.lane == lane && region.shared == shared)
+    warp.regions.iter().any(|region| region.lane == lane && region.is_shared() == shared)
         || !shared && warp.marks.iter().any(|mark| mark.lane == lane)
 }
 
@@ -129,7 +131,7 @@ fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
 
 /// What a lane recorded itself, or what lane 0 recorded for all lanes, but for nanoseconds.
 fn records(warp: &Warp, lane: u8, shared: bool, with_depth: bool) -> Vec<String> {
-    let is_meant = |region: &&Region| region.lane == lane && region.shared == shared;
+    let is_meant = |region: &&Region| region.lane == lane && region.is_shared() == shared;
     let regions = warp.regions.iter().filter(is_meant).map(|region| {
         let end = region.end.map(|end| end.ticks);
         let of = (region.site, region.track, with_depth.then_some(region.depth));

@@ -381,7 +381,7 @@ impl Ptx {
     ///   that a site marker follows;
     /// * `.maxntid`, `.minnctapersm` and `.maxnreg` behind the parameter lists of the kernels whose
     ///   site entries give these bounds;
-    /// * a first line that says so: `// profiler-build: wire=4 sites=12 enabled=true`. `enabled` is
+    /// * a first line that says so: `// profiler-build: wire=5 sites=12 enabled=true`. `enabled` is
     ///   whether the module has any site or a launch descriptor.
     ///
     /// Everything else stays as it is.

@@ -356,6 +356,28 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     fn record(&self, stores: bool, end: u64) {
         let state = self.leader.state;
+        // All three are known when the kernel is compiled, but for the track of a token that one of several
+        // places began: its end has both stores, and branches.
+        if let Some(kind) = P::WITH_RANGE
+            && state.config.buffer() == Buffer::Global
+            && self.track == 0
+        {
+            let value = self.payload.bits() as u32 & record::FIELD_MASK;
+            let tag = tag(kind, self.site.number);
+            let address = state.address();
+            // SAFETY: as below; the buffer is not the host's.
+            unsafe {
+                state.append_with_value(
+                    self.leader.part(),
+                    stores,
+                    address,
+                    (self.start, value),
+                    tag,
+                    end,
+                );
+            }
+            return;
+        }
         let kind = match state.config.buffer() {
             Buffer::Global => range_kind(self.track),
             Buffer::Host => RecordKind::End,

@@ -300,6 +300,28 @@ impl State {
         self.count(stamp, share.step_if(leads));
     }
 
+    /// Appends the record of a region that began at a time and has a value of no more bits than
+    /// [`record::FIELD_MASK`](profiler_wire::record::FIELD_MASK), and stores it where `stores` holds.
+    ///
+    /// # Safety
+    ///
+    /// As for [`State::append`], and the config's buffer must not be the host's.
+    #[inline(always)]
+    pub(crate) unsafe fn append_with_value(
+        &self,
+        (leads, share): (bool, Share),
+        stores: bool,
+        address: u64,
+        (start, value): (u64, u32),
+        tag: u32,
+        ticks: u64,
+    ) {
+        // SAFETY: as in `append`.
+        let stamp =
+            unsafe { hardware::store_with_value_if(stores, address, start, value, tag, ticks) };
+        self.count(stamp, share.step_if(leads));
+    }
+
     /// Appends the record of a region of which every lane has one: where it is `shared`, lane 0 alone
     /// stores.
     ///

@@ -14,12 +14,16 @@ pub trait Value: Copy {
     const KIND: RecordKind;
     /// Its 64 bits: integers widened, `f32` as `f64`.
     fn bits(self) -> u64;
+    /// The kind of record that holds it beside its region, of which there is one only where no value of the
+    /// type has more bits than [`FIELD_MASK`](profiler_wire::record::FIELD_MASK): others would be cut.
+    const WITH_RANGE: Option<RecordKind> = None;
 }
 
 macro_rules! values {
-    ($($type:ty => $kind:ident, |$value:ident| $bits:expr;)*) => {
+    ($($type:ty => $kind:ident $(or $with_range:ident)?, |$value:ident| $bits:expr;)*) => {
         $(impl Value for $type {
             const KIND: RecordKind = RecordKind::$kind;
+            $(const WITH_RANGE: Option<RecordKind> = Some(RecordKind::$with_range);)?
             #[inline(always)]
             fn bits(self) -> u64 {
                 let $value = self;
@@ -30,14 +34,14 @@ macro_rules! values {
 }
 
 values! {
-    u8 => ValueUnsigned, |value| u64::from(value);
-    u16 => ValueUnsigned, |value| u64::from(value);
+    u8 => ValueUnsigned or RangeUnsigned, |value| u64::from(value);
+    u16 => ValueUnsigned or RangeUnsigned, |value| u64::from(value);
     u32 => ValueUnsigned, |value| u64::from(value);
     u64 => ValueUnsigned, |value| value;
     usize => ValueUnsigned, |value| value as u64;
-    bool => ValueUnsigned, |value| u64::from(value);
-    i8 => ValueSigned, |value| i64::from(value) as u64;
-    i16 => ValueSigned, |value| i64::from(value) as u64;
+    bool => ValueUnsigned or RangeUnsigned, |value| u64::from(value);
+    i8 => ValueSigned or RangeSigned, |value| i64::from(value) as u64;
+    i16 => ValueSigned or RangeSigned, |value| i64::from(value) as u64;
     i32 => ValueSigned, |value| i64::from(value) as u64;
     i64 => ValueSigned, |value| value as u64;
     isize => ValueSigned, |value| value as i64 as u64;
@@ -51,10 +55,13 @@ pub trait Attachment: Copy {
     const KIND: Option<RecordKind>;
     /// That record's value.
     fn bits(self) -> u64;
+    /// The kind of a record that holds the region and what it carries, if there is one.
+    const WITH_RANGE: Option<RecordKind>;
 }
 
 impl Attachment for () {
     const KIND: Option<RecordKind> = None;
+    const WITH_RANGE: Option<RecordKind> = None;
     #[inline(always)]
     fn bits(self) -> u64 {
         0
@@ -67,6 +74,7 @@ pub struct Payload<V>(pub V);
 
 impl<V: Value> Attachment for Payload<V> {
     const KIND: Option<RecordKind> = Some(V::KIND);
+    const WITH_RANGE: Option<RecordKind> = V::WITH_RANGE;
     #[inline(always)]
     fn bits(self) -> u64 {
         self.0.bits()
@@ -230,9 +238,11 @@ impl<T: Pin, const N: usize> Pin for [T; N] {
     }
 }
 
-/// Keeps the computation of a value on its side of the stamp.
+/// Keeps the computation of a value on its side of the stamp; nothing where there are no stamps.
 #[doc(hidden)]
 #[inline(always)]
 pub fn pin<T: Pin + ?Sized>(value: &mut T) {
-    value.pin();
+    if cfg!(feature = "enabled") {
+        value.pin();
+    }
 }

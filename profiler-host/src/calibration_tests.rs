@@ -1,4 +1,6 @@
-use profiler_trace::{ClockReading, Launch, Mark, Region, Site, SiteIndex, Time, Value, Warp};
+use profiler_trace::{
+    ClockReading, Launch, Mark, Region, RegionRecord, Site, SiteIndex, Time, Value, Warp,
+};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
@@ -128,7 +130,11 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
                     site,
                     track: None,
                     lane,
-                    shared: self.election == ALL_LANES,
+                    record: if self.election == ALL_LANES {
+                        RegionRecord::Shared
+                    } else {
+                        RegionRecord::Own
+                    },
                     depth: u16::from(form != OUTER),
                     start,
                     end,

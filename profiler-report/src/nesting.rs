@@ -130,7 +130,7 @@ mod tests {
             site: SiteIndex(site),
             track: None,
             lane: 0,
-            shared: false,
+            record: profiler_trace::RegionRecord::Own,
             depth,
             start: time(start),
             end: end.map(time),

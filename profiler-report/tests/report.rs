@@ -295,6 +295,33 @@ fn own_time_is_self_time_but_where_regions_cross() {
     assert_eq!(stacks, named(&expected));
 }
 
+/// While both last the time is in both frames, one above the other, and each is as wide in sum as its region
+/// lasted.
+#[test]
+fn crossing_regions_are_both_in_the_flame_graph() {
+    let svg = flamegraph(&kernel_with(&[("a", 10.0, 40.0, 0), ("b", 30.0, 80.0, 0)]));
+    let frames = svg.split("<svg class=\"frame ").skip(1).map(|frame| {
+        let number = |of: &str| {
+            let value = frame.split(&format!(" data-{of}=\"")).nth(1).expect("a number");
+            value.split('"').next().and_then(|value| value.parse::<u64>().ok()).expect("a number")
+        };
+        let title = frame.split("<title>").nth(1).expect("a title");
+        let (name, said) = title.split_once('\n').expect("a name and its time");
+        assert!(said.contains(&format!("({} ns)", number("ns"))), "{title}");
+        (name, number("depth"), number("from"), number("ns"))
+    });
+    let frames: Vec<_> = frames.collect();
+    // In sum 30 ns of the one and 50 of the other.
+    let wanted = [
+        ("all", 0, 0, 100),
+        ("gemm", 1, 0, 100),
+        ("a", 2, 0, 30),
+        ("b", 3, 0, 10),
+        ("b", 2, 30, 40),
+    ];
+    assert_eq!(frames, wanted);
+}
+
 /// The spans of the host that a page holds, and what it says of them.
 fn host_spans(trace: &Trace) -> (Vec<serde_json::Value>, String) {
     let text = page(trace, &ReportOptions::default());

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use profiler_wire::header::Clock;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Buffer, Region, Site, SiteIndex, Time, Trace, Warp};
+use crate::model::{Buffer, RegionRecord, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{Election, FormCosts, RecordCost, StampCost, StampWait};
 
 /// Lanes of a warp.
@@ -28,7 +28,7 @@ impl Trace {
     /// launches keep their extent.
     ///
     /// What lanes stamp at one time at one place they stamp by one instruction, whose cost is subtracted
-    /// once for all of them. Of a [shared](Region::shared) region, of which lane 0 stores one record, that
+    /// once for all of them. Of a [shared](crate::RegionRecord::Shared) region, of which lane 0 stores one record, that
     /// is all. Where each lane stores a record of its own, the instructions cost what they cost one lane;
     /// how long the stores follow each other in the memory is not known, and stays in the times.
     /// [`DiagnosticKind::CostOfLanes`] counts the warps.
@@ -136,7 +136,7 @@ enum What {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stamped {
     Start(SiteIndex),
-    /// Whether with a value, too.
+    /// Whether with a value in a record of its own, too.
     End(SiteIndex, bool),
     Mark(SiteIndex),
     Anchor,
@@ -389,13 +389,17 @@ fn compress(
         for &Moment { ticks, what, lane, .. } in moments {
             let (stamped, election, time) = match what {
                 What::Start(index) => {
-                    let Region { site, shared, start, .. } = &mut warp.regions[index];
-                    (Stamped::Start(*site), election_at(*site, *shared), start)
+                    let region = &mut warp.regions[index];
+                    let election = election_at(region.site, region.is_shared());
+                    (Stamped::Start(region.site), election, &mut region.start)
                 }
                 What::End(index) => {
-                    let Region { site, shared, value, end, .. } = &mut warp.regions[index];
-                    let Some(end) = end else { continue };
-                    (Stamped::End(*site, value.is_some()), election_at(*site, *shared), end)
+                    let region = &mut warp.regions[index];
+                    let election = election_at(region.site, region.is_shared());
+                    let has_value_apart =
+                        region.value.is_some() && region.record != RegionRecord::WithValue;
+                    let Some(end) = &mut region.end else { continue };
+                    (Stamped::End(region.site, has_value_apart), election, end)
                 }
                 What::Mark(index) => {
                     let mark = &mut warp.marks[index];

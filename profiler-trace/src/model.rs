@@ -86,9 +86,8 @@ pub struct Region {
     pub track: Option<u32>,
     /// The lane that recorded it.
     pub lane: u8,
-    /// Whether lane 0 recorded it for all lanes of the warp, each of which has it. Only regions by
-    /// `thread` are.
-    pub shared: bool,
+    /// The record that told of it.
+    pub record: RegionRecord,
     /// How many regions of the same lane and track enclose it.
     pub depth: u16,
     /// Its begin.
@@ -97,6 +96,28 @@ pub struct Region {
     pub end: Option<Time>,
     /// Its value.
     pub value: Option<Value>,
+}
+
+impl Region {
+    /// Whether lane 0 recorded it for all lanes of the warp, each of which has it. Only regions by
+    /// `thread` are.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.record == RegionRecord::Shared
+    }
+}
+
+/// The record that told of a region.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RegionRecord {
+    /// One of its lane, or one for its begin and one for its end; its value, if it has one, is one more, which
+    /// takes time of its own.
+    #[default]
+    Own,
+    /// One of its lane, which holds its value as well.
+    WithValue,
+    /// One that lane 0 stored for all lanes; its value, if it has one, is one more.
+    Shared,
 }
 
 /// An instant as one lane recorded it: a mark, a signal or a wait (see the site's kind).

@@ -106,7 +106,7 @@ fn leave<What>(running: &mut Vec<Running<What>>, ticks: u64) {
 #[cfg(test)]
 mod tests {
     use super::Nesting;
-    use crate::model::{Mark, Region, SiteIndex, Time};
+    use crate::model::{Mark, Region, RegionRecord, SiteIndex, Time};
 
     fn time(ticks: u64) -> Time {
         Time { ticks, ns: ticks as f64 }
@@ -117,7 +117,7 @@ mod tests {
             site: SiteIndex(0),
             track,
             lane,
-            shared: false,
+            record: RegionRecord::Own,
             depth,
             start: time(start),
             end: end.map(time),

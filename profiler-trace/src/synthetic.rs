@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
 use profiler_wire::header::{self, Clock, pack_counts};
-use profiler_wire::record::{UNIT_BYTES, range_data, range_kind, stamp, tag, track_field};
+use profiler_wire::record::{
+    FIELD_MASK, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
+};
 use profiler_wire::site::{
     FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, KIND_BITS, MAGIC, fnv1a,
 };
@@ -325,6 +327,17 @@ impl SyntheticWarp {
     pub fn range(&mut self, site: u32, track: Option<u32>, start: u64, end: u64) -> &mut Self {
         let track = track.map_or(0, track_field);
         self.unit([range_data(track, start), stamp(tag(range_kind(track), site), end)])
+    }
+
+    /// A whole region and its value, which is not negative, in one unit.
+    pub fn range_unsigned(&mut self, site: u32, start: u64, end: u64, value: u16) -> &mut Self {
+        self.unit([stamp(value.into(), start), stamp(tag(RecordKind::RangeUnsigned, site), end)])
+    }
+
+    /// A whole region and its signed value in one unit.
+    pub fn range_signed(&mut self, site: u32, start: u64, end: u64, value: i16) -> &mut Self {
+        let field = i32::from(value).cast_unsigned() & FIELD_MASK;
+        self.unit([stamp(field, start), stamp(tag(RecordKind::RangeSigned, site), end)])
     }
 
     /// A whole region of every lane, which lane 0 records for all of them.

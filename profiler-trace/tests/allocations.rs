@@ -51,8 +51,10 @@ const SITES: u64 = 2;
 enum Content {
     /// Regions of one record.
     Regions,
-    /// The same with a value, which is a record more.
+    /// The same with a value in a record of its own.
     Values,
+    /// The same with a value in the region's record.
+    HeldValues,
     /// Regions of two records, as those by tokens are.
     Pairs,
     /// Marks.
@@ -69,9 +71,10 @@ enum Content {
     Signals,
 }
 
-const CONTENTS: [Content; 9] = [
+const CONTENTS: [Content; 10] = [
     Content::Regions,
     Content::Values,
+    Content::HeldValues,
     Content::Pairs,
     Content::Marks,
     Content::MarkValues,
@@ -114,6 +117,10 @@ fn capture(content: Content, warps: u32, parts: u64) -> Capture {
                 Content::Values => {
                     warp.range(part, None, start, end).attach(part, end, Value::Unsigned(index))
                 }
+                Content::HeldValues if index % 2 == 0 => {
+                    warp.range_unsigned(part, start, end, index as u16)
+                }
+                Content::HeldValues => warp.range_signed(part, start, end, -(index as i16)),
                 Content::Pairs => warp.begin(part, None, start).end(part, None, end),
                 Content::Marks => warp.mark(mark, None, start),
                 Content::MarkValues => warp.value(mark, start, Value::Unsigned(index)),
@@ -252,7 +259,7 @@ fn regions_are_paired_and_visited_without_an_allocation_for_any() {
     for (name, step) in VISITS {
         check(name, &CONTENTS, step, (1, 0), 5);
         // Nor for a warp, where regions are one record and lane 0 alone has a room.
-        for content in [Content::Regions, Content::Values] {
+        for content in [Content::Regions, Content::Values, Content::HeldValues] {
             let [few, _, more_warps] = measured(content, step);
             assert_eq!(few, more_warps, "{name} of {content:?}");
         }
@@ -405,12 +412,14 @@ fn what_allocates_for_a_record_does_so_a_few_times() {
     for (name, content, step, most) in [
         // The list of its arguments, the list of their messages, and the text of a unit.
         ("perfetto", Content::Values, perfetto, 3.0),
+        ("perfetto", Content::HeldValues, perfetto, 3.0),
         ("perfetto, gzip", Content::Values, gzip, 3.0),
         ("perfetto", Content::MarkValues, perfetto, 2.0),
         // A list for each region that lies in no other, where a track is shared by warps.
         ("perfetto", Content::Tracks, perfetto, 1.0),
         // An object, its members and their text.
         ("chrome", Content::Values, chrome, 15.0),
+        ("chrome", Content::HeldValues, chrome, 15.0),
         ("chrome", Content::MarkValues, chrome, 13.0),
         ("chrome", Content::Tracks, chrome, 1.0),
         // Of each key a table of blocks, the signals of one, and those of all; every other part is a

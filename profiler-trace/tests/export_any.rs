@@ -36,7 +36,7 @@ fn region() -> impl Strategy<Value = Region> {
             site,
             track: is_tracked.then_some(lane.into()),
             lane,
-            shared: false,
+            record: profiler_trace::RegionRecord::Own,
             depth,
             start,
             end,

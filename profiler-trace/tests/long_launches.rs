@@ -1,7 +1,7 @@
 //! Launches of more than 2^40 ticks: what the 40 bits of a record leave open is said.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Diagnostic, DiagnosticKind as Kind, Trace, decode};
+use profiler_trace::{Diagnostic, DiagnosticKind as Kind, Trace, Value, decode};
 use profiler_wire::SiteKind;
 
 const SECOND: u64 = 2_000_000_000;
@@ -76,32 +76,59 @@ fn a_long_region_whose_end_is_not_known_is_said() {
     assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
 }
 
+/// Records of which 40 bits are all that is there of the begin: of a region with a track, and of one whose
+/// value is in its record.
+const SHORT_BEGINS: [fn(&mut SyntheticWarp, u64, u64) -> &mut SyntheticWarp; 3] = [
+    |warp, start, end| warp.range(REGION, Some(3), start, end),
+    |warp, start, end| warp.range_unsigned(REGION, start, end, 3),
+    |warp, start, end| warp.range_signed(REGION, start, end, -3),
+];
+
 #[test]
-fn of_a_region_with_a_track_the_begin_may_not_be_known() {
-    let tracked = |start: u64| {
-        one(Keep::First, 700, |warp| {
-            warp.mark(MARK, None, at(300)).range(REGION, Some(3), at(start), at(695));
-        })
-    };
-    let trace = tracked(5);
-    assert_eq!(ranges(&trace), [(at(5) + (1 << 40), at(695))]);
-    let said = ambiguous(&trace).expect("the begin is not certain");
-    assert_eq!(said.place.and_then(|place| place.unit), Some(1));
-    let sentence = said.to_string();
-    assert!(sentence.contains("region_start!"), "{sentence}");
-    let trace = tracked(500);
-    assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(500), at(695))], None));
+fn of_a_region_with_a_track_or_its_value_in_its_record_the_begin_may_not_be_known() {
+    for record in SHORT_BEGINS {
+        let recorded = |start: u64| {
+            one(Keep::First, 700, |warp| {
+                record(warp.mark(MARK, None, at(300)), at(start), at(695));
+                // Of the first such region the place is named.
+                record(warp, at(start), at(695));
+            })
+        };
+        let trace = recorded(5);
+        assert_eq!(ranges(&trace), [(at(5) + (1 << 40), at(695)); 2]);
+        let said = ambiguous(&trace).expect("the begin is not certain");
+        assert_eq!(said.place.and_then(|place| place.unit), Some(1));
+        let sentence = said.to_string();
+        for cure in ["no track of their own", "a value of 32 bits in place of a shorter one"] {
+            assert!(sentence.contains(cure), "{sentence}");
+        }
+        let trace = recorded(500);
+        assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(500), at(695)); 2], None));
+    }
+}
+
+/// What is said to cure it does.
+#[test]
+fn of_a_region_without_a_track_and_with_a_value_of_its_own_the_begin_is_known() {
+    let trace = one(Keep::First, 700, |warp| {
+        warp.mark(MARK, None, at(300)).range(REGION, None, at(5), at(695));
+        warp.attach(REGION, at(695), Value::Unsigned(3));
+    });
+    assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(5), at(695))], None));
+    assert_eq!(trace.warps[0].regions[0].value, Some(Value::Unsigned(3)));
 }
 
 #[test]
-fn the_begin_of_a_region_with_a_track_is_certain_up_to_2_40_ticks_after_the_entry() {
-    for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
-        let start = ENTRY + after_entry;
-        let trace = one(Keep::First, 700, |warp| {
-            warp.mark(MARK, None, at(300)).range(REGION, Some(3), start, start + 10);
-        });
-        assert_eq!(ranges(&trace), [(start, start + 10)]);
-        assert_eq!(ambiguous(&trace).is_none(), is_certain, "{}", trace.diagnostics);
+fn the_begin_of_a_region_with_a_track_or_its_value_is_certain_up_to_2_40_ticks_after_the_entry() {
+    for record in SHORT_BEGINS {
+        for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
+            let start = ENTRY + after_entry;
+            let trace = one(Keep::First, 700, |warp| {
+                record(warp.mark(MARK, None, at(300)), start, start + 10);
+            });
+            assert_eq!(ranges(&trace), [(start, start + 10)]);
+            assert_eq!(ambiguous(&trace).is_none(), is_certain, "{}", trace.diagnostics);
+        }
     }
 }
 
@@ -117,6 +144,25 @@ fn a_region_anchors_the_survivors_of_a_ring() {
     assert_eq!((ranges(&trace), marks(&trace)), (vec![(at(40), at(50))], vec![at(60)]));
     // That the mark was not written 2^40 ticks later, nothing tells.
     assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
+}
+
+/// It says of its own end no more than a mark does: what survives is taken to lie near the exit.
+#[test]
+fn a_region_with_a_track_or_its_value_in_its_record_anchors_nothing() {
+    for record in SHORT_BEGINS {
+        let trace = one(Keep::Last, 700, |warp| {
+            for second in [10, 30] {
+                warp.mark(MARK, None, at(second));
+            }
+            record(warp, at(40), at(50)).mark(MARK, None, at(60));
+        });
+        let later = |second| at(second) + (1 << 40);
+        assert_eq!(
+            (ranges(&trace), marks(&trace)),
+            (vec![(later(40), later(50))], vec![later(60)])
+        );
+        assert_eq!(ambiguous(&trace).map(|said| said.count), Some(1));
+    }
 }
 
 #[test]

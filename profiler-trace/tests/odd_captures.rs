@@ -1,10 +1,12 @@
 //! Captures in which something is odd: what is counted, and the place that is named.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, DiagnosticKind as Kind, Place, Trace, Value, decode};
+use profiler_trace::{
+    Capture, CaptureDamage, CaptureEnd, DiagnosticKind as Kind, Place, Trace, Value, decode,
+};
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
 use profiler_wire::record::{stamp, tag};
-use profiler_wire::{RecordKind, SiteKind};
+use profiler_wire::{Descriptor, RecordKind, SiteKind};
 
 const REGION: u32 = 1;
 const KERNEL: u32 = 2;
@@ -94,6 +96,29 @@ fn a_count_that_has_stopped_is_no_mismatch() {
     let diagnostics = with_counts(0, LANE_COUNT_MAX, LANE_COUNT_MAX).diagnostics;
     assert_eq!(diagnostics.count(Kind::CountSaturated), 0);
     assert_eq!(diagnostics.count(Kind::CountMismatch), 1);
+}
+
+/// Nor need that of records of all lanes and that of units.
+#[test]
+fn a_count_that_has_stopped_is_no_mismatch_of_what_all_lanes_share() {
+    for (units, has_stopped) in [(COUNT_MAX, true), (COUNT_MAX - 1, false)] {
+        let mut module = module();
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        for start in [1_010, 1_020] {
+            warp.range_of_all(REGION, start, start + 5);
+        }
+        warp.leave(2_000, 64_500);
+        module.warps.push(warp);
+        let mut capture = capture(module);
+        let headers = &mut capture.modules[0].headers;
+        let counts = pack_counts(units, 0).to_le_bytes();
+        headers[8 * (header::EXIT_START + 2)..][..8].copy_from_slice(&counts);
+        headers[8 * header::SHARED_START] = 1;
+        let trace = decode(&capture);
+        assert_eq!(trace.recorded(), 2 * 32);
+        assert_eq!(trace.diagnostics.count(Kind::CountSaturated), u64::from(has_stopped));
+        assert_eq!(trace.diagnostics.count(Kind::CountMismatch), u64::from(!has_stopped));
+    }
 }
 
 #[test]
@@ -264,4 +289,86 @@ fn the_frequency_is_told() {
     assert!(mhz(Clock::Cycles, after_a_second).is_some_and(|mhz| (mhz - 1500.0).abs() < 0.1));
     assert_eq!(mhz(Clock::Cycles, None), Some(2000.0));
     assert_eq!(mhz(Clock::GlobalTimer, None), None);
+}
+
+/// Whether a module of no warp, in which this was changed, is said to be one that a session took nothing of.
+fn selects_nothing(change: impl Fn(&mut Capture)) -> bool {
+    // Beside a module that a session took all of, and in which nothing ran.
+    let mut capture = capture(module());
+    capture.modules.push(module().capture().expect("the sites are whole"));
+    let module = &mut capture.modules[1];
+    module.descriptor.slot_count = 2;
+    module.headers = vec![0; 2 * header::BYTES];
+    change(&mut capture);
+    let trace = decode(&capture);
+    let said = trace.diagnostics.get(Kind::NothingSelected).copied();
+    if let Some(said) = said {
+        assert_eq!(said.count, 1);
+        assert_eq!(said.place, Some(Place { module: 1, ..Place::default() }));
+    }
+    said.is_some()
+}
+
+#[test]
+fn a_selection_that_took_nothing_is_said_of_its_module() {
+    let select = |change: fn(&mut Descriptor)| {
+        selects_nothing(|capture| change(&mut capture.modules[1].descriptor))
+    };
+    assert!(select(|descriptor| descriptor.warp_mask = 1));
+    assert!(select(|descriptor| descriptor.warp_mask = !(1 << 31)));
+    assert!(select(|descriptor| descriptor.block_first = 1));
+    assert!(select(|descriptor| descriptor.block_count = u32::MAX - 1));
+    assert!(select(|descriptor| descriptor.block_stride = 2));
+    // What takes all tells nothing of why there is none.
+    assert!(!select(|_| ()));
+    assert!(!select(|descriptor| descriptor.block_stride = 0));
+    assert!(!select(|descriptor| descriptor.block_stride = 1));
+}
+
+#[test]
+fn nothing_is_said_of_a_selection_where_something_else_may_be_why_there_is_no_warp() {
+    let with = |change: fn(&mut Capture)| {
+        selects_nothing(|capture| {
+            capture.modules[1].descriptor.warp_mask = 1;
+            change(capture);
+        })
+    };
+    assert!(with(|_| ()));
+    // It took a warp, for which there was no slot, or whose slot says something.
+    assert!(!with(|capture| capture.modules[1].lost.warps = 1));
+    assert!(!with(|capture| capture.modules[1].lost.units = 1));
+    assert!(!with(|capture| capture.modules[1].headers[2 * header::BYTES - 1] = 1));
+    // A warp may still come, or may have been lost with the kernel or the file.
+    assert!(!with(|capture| capture.end = CaptureEnd::Running));
+    assert!(!with(|capture| capture.end = CaptureEnd::Failed { code: 700 }));
+    assert!(!with(|capture| capture.damage.push(CaptureDamage::Truncated { bytes: 9 })));
+}
+
+/// What all lanes recorded together and lane 0 had no room for.
+#[test]
+fn what_the_other_lanes_lost_of_records_of_all_lanes_is_said_of_their_warp() {
+    for (threads, others) in [(64, 31), (40, 7), (33, 0)] {
+        let mut module = module();
+        module.warps.push(warp(0));
+        let mut sharing = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        // The second warp of its block.
+        (sharing.header.warp, sharing.header.block_dim) = (1, [threads, 1, 1]);
+        for start in (1_010..1_080).step_by(10) {
+            sharing.range_of_all(REGION, start, start + 5);
+        }
+        sharing.leave(2_000, 64_500);
+        module.warps.push(sharing);
+        let trace = decode(&capture(module));
+        // Four of the seven are there.
+        let said = trace.diagnostics.get(Kind::SharedLost);
+        let place = Place { slot: Some(1), lane: Some(0), ..Place::default() };
+        assert_eq!(
+            said.map(|said| (said.count, said.number, said.place)),
+            (others > 0).then_some((3 * others, 0, Some(place))),
+        );
+        let lost_and_kept = (trace.warps[1].lost, trace.warps[1].recorded);
+        assert_eq!(lost_and_kept, (3 * (others + 1), 4 * (others + 1)));
+        assert_eq!(trace.warps[0].lost, 0);
+        assert!(trace.diagnostics.get(Kind::CountMismatch).is_none(), "{}", trace.diagnostics);
+    }
 }

@@ -2,7 +2,7 @@
 //! and decoded is what a plain model says.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, DiagnosticKind as Kind, Trace, Value, decode};
+use profiler_trace::{Capture, DiagnosticKind as Kind, RegionRecord, Trace, Value, decode};
 use profiler_wire::header::Clock;
 use profiler_wire::record::{RecordKind, TRACK_MAX, track_field};
 use profiler_wire::{SiteKind, Strategy as Recorder};
@@ -32,6 +32,9 @@ fn module(keep: Keep, capacity: u32) -> SyntheticModule {
 enum Step {
     /// A region that began so many ticks before, but not before the kernel.
     Range(u32, Option<u32>, u64, Option<Value>),
+    /// A region and its value in one unit.
+    RangeUnsigned(u32, u64, u16),
+    RangeSigned(u32, u64, i16),
     /// The same of all lanes at once, which lane 0 records for them.
     Shared(u32, u64, Option<Value>),
     /// A region that was never ended.
@@ -53,6 +56,7 @@ struct Unit {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Range(u32, Option<u32>, u64),
+    WithValue(u32, u64, Value),
     Shared(u32, u64),
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
@@ -73,8 +77,8 @@ fn number(value: Option<Value>) -> Number {
     })
 }
 
-/// Site, track, start, end, value, and whether it is one of all lanes.
-type Region = (u32, Option<u32>, u64, Option<u64>, Number, bool);
+/// Site, track, start, end, value, and the record that told of it.
+type Region = (u32, Option<u32>, u64, Option<u64>, Number, RegionRecord);
 
 /// What is known of a lane, in some order.
 #[derive(Debug, Default, PartialEq)]
@@ -96,7 +100,8 @@ impl Lane {
     /// The plain model of what a lane's units say, and lane 0's of all lanes.
     fn expected(units: &[Unit], of_leader: &[Unit]) -> Self {
         let mut lane = Self::said_by(units);
-        let of_all = Self::said_by(of_leader).regions.into_iter().filter(|region| region.5);
+        let of_all = Self::said_by(of_leader).regions.into_iter();
+        let of_all = of_all.filter(|region| region.5 == RegionRecord::Shared);
         lane.regions.extend(of_all);
         lane.sorted()
     }
@@ -113,18 +118,23 @@ impl Lane {
             match unit.what {
                 What::Range(site, track, start) => {
                     ended = Some(lane.regions.len());
-                    lane.regions.push((site, track, start, Some(unit.at), None, false));
+                    lane.regions.push((site, track, start, Some(unit.at), None, RegionRecord::Own));
+                }
+                What::WithValue(site, start, value) => {
+                    let (value, record) = (number(Some(value)), RegionRecord::WithValue);
+                    lane.regions.push((site, None, start, Some(unit.at), value, record));
                 }
                 What::Shared(site, start) => {
                     ended = Some(lane.regions.len());
-                    lane.regions.push((site, None, start, Some(unit.at), None, true));
+                    let record = RegionRecord::Shared;
+                    lane.regions.push((site, None, start, Some(unit.at), None, record));
                 }
                 What::Open(site, track, start) => {
-                    lane.regions.push((site, track, start, None, None, false));
+                    lane.regions.push((site, track, start, None, None, RegionRecord::Own));
                 }
                 What::Begin(site, track) => {
                     begun.push(lane.regions.len());
-                    lane.regions.push((site, track, unit.at, None, None, false));
+                    lane.regions.push((site, track, unit.at, None, None, RegionRecord::Own));
                 }
                 What::End(site, track) => {
                     let of_end = |index: &usize| {
@@ -156,7 +166,7 @@ impl Lane {
         let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
             let end = region.end.map(|end| end.ticks);
             let value = number(region.value);
-            (id(region.site), region.track, region.start.ticks, end, value, region.shared)
+            (id(region.site), region.track, region.start.ticks, end, value, region.record)
         });
         let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
         let marks =
@@ -208,6 +218,16 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 let start = at.saturating_sub(length).max(entry.ticks());
                 warp.range(site, track, start, at);
                 (What::Range(site, track, start), value.map(|value| (site, value)))
+            }
+            Step::RangeUnsigned(site, length, value) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.range_unsigned(site, start, at, value);
+                (What::WithValue(site, start, Value::Unsigned(value.into())), None)
+            }
+            Step::RangeSigned(site, length, value) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.range_signed(site, start, at, value);
+                (What::WithValue(site, start, Value::Signed(value.into())), None)
             }
             Step::Shared(site, length, value) => {
                 let start = at.saturating_sub(length).max(entry.ticks());
@@ -266,6 +286,10 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
     let step = prop_oneof![
         4 => (region(), track.clone(), length.clone(), maybe.clone())
             .prop_map(|(site, track, length, value)| Step::Range(site, track, length, value)),
+        2 => (region(), length.clone(), any::<u16>())
+            .prop_map(|(site, length, value)| Step::RangeUnsigned(site, length, value)),
+        2 => (region(), length.clone(), any::<i16>())
+            .prop_map(|(site, length, value)| Step::RangeSigned(site, length, value)),
         u32::from(is_leader) * 3 => (region(), length.clone(), maybe.clone())
             .prop_map(|(site, length, value)| Step::Shared(site, length, value)),
         1 => (region(), track.clone(), length)

@@ -1,7 +1,7 @@
 //! A record of all lanes says the same as a record of each of them.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, DiagnosticKind as Kind, Region, Trace, Value, decode};
+use profiler_trace::{Capture, DiagnosticKind as Kind, Region, RegionRecord, Trace, Value, decode};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 use proptest::prelude::*;
@@ -90,9 +90,9 @@ proptest! {
             ends.filter(|(lane, _)| lane.is_none()).map(|(_, end)| end).collect();
         for region in &mut shared.warps[0].regions {
             let is_of_all = region.end.is_some_and(|end| of_all.contains(&end.ticks));
-            prop_assert_eq!(region.shared, is_of_all, "{:?}", region);
+            prop_assert_eq!(region.is_shared(), is_of_all, "{:?}", region);
             // But for that, they are alike.
-            region.shared = false;
+            region.record = RegionRecord::Own;
         }
         prop_assert_eq!(&shared.warps, &apart.warps);
         prop_assert_eq!(&shared.diagnostics, &apart.diagnostics);
@@ -237,7 +237,7 @@ fn depths(own: &[(u64, u64)], shared: &[(u64, u64)]) -> Vec<(u64, bool, u16)> {
     module.warps.push(warp);
     let trace = decode(&module.into_capture().expect("the sites are whole"));
     let regions = trace.warps[0].regions.iter().filter(|region| region.lane == 5);
-    regions.map(|region| (region.start.ticks - ENTRY, region.shared, region.depth)).collect()
+    regions.map(|region| (region.start.ticks - ENTRY, region.is_shared(), region.depth)).collect()
 }
 
 /// Of two that end in one step the one lies within the other that began later, and where they began in one too

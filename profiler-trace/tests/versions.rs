@@ -1,8 +1,7 @@
 //! Captures of each version of the format stay readable, and code of other wire versions is refused.
 //!
 //! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock of format version
-//! 1 and wire version 2, `kinds-v1-wire3.capture` and `kinds-v1-wire4.capture` those of wire versions 3
-//! and 4. They are never written again: a new version gets a file beside them.
+//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 5. They are never written again: a new version gets a file beside them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,8 +19,8 @@ use profiler_wire::{READABLE_VERSIONS, SiteEntry, SiteKind, Strategy, WIRE_VERSI
 
 /// Modules with all that a wire version knows. One keeps the first records of lane 0, stamped by
 /// `%globaltimer`, and lost some; another one keeps the last of all lanes, stamped by cycles; from
-/// version 3 on two more hold regions that were never ended, and from version 4 on another two regions
-/// of all lanes.
+/// version 3 on two more hold regions that were never ended, from version 4 on another two regions
+/// of all lanes, and from version 5 on yet another two regions with their values.
 fn kinds(version: u32) -> Capture {
     let mut modules = vec![module(Keep::First, None), module(Keep::Last, Some(4))];
     if version >= RecordKind::Open.since() {
@@ -29,6 +28,9 @@ fn kinds(version: u32) -> Capture {
     }
     if version >= RecordKind::RangeShared.since() {
         modules.extend([Keep::First, Keep::Last].map(shared));
+    }
+    if version >= RecordKind::RangeSigned.since() {
+        modules.extend([Keep::First, Keep::Last].map(with_values));
     }
     Capture {
         device: DeviceInfo {
@@ -171,6 +173,22 @@ fn shared(keep: Keep) -> SyntheticModule {
         .range_of_all(region, 100_005, 100_050)
         .lane(2)
         .range(region, None, 100_026, 100_033)
+        .leave(100_060, 50_030);
+    module.warps.push(warp);
+    module
+}
+
+/// Regions that hold their values, beside such that do not, of which the first, or the last, finds no room.
+fn with_values(keep: Keep) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 4);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
+    warp.range_unsigned(region, 100_015, 100_020, u16::MAX)
+        .range_signed(region, 100_012, 100_020, i16::MIN)
+        .range(region, None, 100_030, 100_040)
+        .range_signed(region, 100_010, 100_045, 7)
+        .range_unsigned(region, 100_005, 100_050, 0)
         .leave(100_060, 50_030);
     module.warps.push(warp);
     module
@@ -335,8 +353,11 @@ fn a_kind_that_came_later_is_damage_in_an_older_capture() {
     assert_eq!((open(&before), damaged(&before), regions(&before)), (0, 2, 2));
     // The two damaged ones, and the one that found no room.
     assert_eq!((before.recorded(), before.lost()), (2, 3));
-    // Two of all three lanes, and one each of two lanes; one of all lanes found no room.
+    let [now, before] = both(with_values, RecordKind::RangeUnsigned);
+    assert_eq!((damaged(&now), regions(&now), now.lost()), (0, 4, 1));
+    assert_eq!((damaged(&before), regions(&before), before.lost()), (3, 1, 4));
     let [now, before] = both(shared, RecordKind::RangeShared);
+    // Two of all three lanes, and one each of two lanes; one of all lanes found no room.
     assert_eq!((damaged(&now), regions(&now), now.lost()), (0, 8, 3));
     // Their value follows no region then, and nothing counts what the other lanes share.
     assert_eq!((damaged(&before), regions(&before)), (2, 2));

@@ -36,8 +36,9 @@ pub use site::{SiteEntry, SiteKind, Strategy};
 /// The version of everything in this crate: of what kernels write, and of what a session asks of them.
 ///
 /// Version 3 is version 2 and [`RecordKind::Open`]; version 4 is version 3, [`RecordKind::RangeShared`]
-/// and the count of such records in the [`ExitHeader`].
-pub const WIRE_VERSION: u32 = 4;
+/// and the count of such records in the [`ExitHeader`]; version 5 is version 4, [`RecordKind::RangeUnsigned`] and
+/// [`RecordKind::RangeSigned`].
+pub const WIRE_VERSION: u32 = 5;
 
 /// The versions of records, headers and descriptors that a reader of captures understands. What a
 /// kernel of any of them wrote means what this crate says, but for records of kinds that came later

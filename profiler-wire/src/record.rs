@@ -17,6 +17,7 @@
 //! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
 //! | `Open` (since version 3) | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
 //! | `RangeShared` (since version 4) | as of `Range` | the same region of every lane of the warp, in lane 0's room alone; an attachment behind it is shared as well |
+//! | `RangeUnsigned`, `RangeSigned` (since version 5) | the begin's stamp, with 24 bits of a value in place of the tag | a whole region with a value, which is not negative, or in two's complement |
 //! | `Begin` | the track | a region begins, for a reader who watches |
 //! | `End` | the track | that region's end |
 //! | `Mark` | the track | an instant |
@@ -33,7 +34,8 @@
 //! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
 //! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as
 //! long as none exceeds 2^40 ticks (555 s at 1.98 GHz). A `Range` says both its times whole, as long
-//! as the region lasted less than that.
+//! as the region lasted less than that; where a track or a value takes its place, the begin has 40 bits,
+//! which are exact as long as it came less than 2^40 ticks behind the kernel's entry.
 
 use crate::READABLE_VERSIONS;
 
@@ -53,7 +55,7 @@ pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
 /// The largest track number that a user may choose.
 pub const TRACK_MAX: u32 = TAG_MAX - 1;
 
-/// Width of a tag: kind and site, or a track.
+/// Width of a tag: kind and site, or a track, or a value.
 const TAG_BITS: u32 = 24;
 const TAG_MAX: u32 = (1 << TAG_BITS) - 1;
 const _: () = assert!(SITE_BITS + 4 == TAG_BITS && TICK_BITS + TAG_BITS == u64::BITS);
@@ -84,6 +86,10 @@ pub enum RecordKind {
     Open = 10,
     /// A region that every lane of the warp recorded with the same times, written by lane 0.
     RangeShared = 11,
+    /// A region with a value of 24 bits that is not negative.
+    RangeUnsigned = 12,
+    /// A region with a value of 24 bits in two's complement.
+    RangeSigned = 13,
 }
 
 impl RecordKind {
@@ -103,6 +109,8 @@ impl RecordKind {
             9 => Self::Anchor,
             10 => Self::Open,
             11 => Self::RangeShared,
+            12 => Self::RangeUnsigned,
+            13 => Self::RangeSigned,
             _ => return None,
         })
     }
@@ -114,8 +122,16 @@ impl RecordKind {
         match self {
             Self::Open => 3,
             Self::RangeShared => 4,
+            Self::RangeUnsigned | Self::RangeSigned => 5,
             _ => *READABLE_VERSIONS.start(),
         }
+    }
+
+    /// Whether the unit is a region and its value.
+    #[must_use]
+    #[inline]
+    pub const fn is_range_with_value(self) -> bool {
+        matches!(self, Self::RangeUnsigned | Self::RangeSigned)
     }
 
     /// Whether word 0 of the unit is a value.
@@ -201,6 +217,17 @@ pub const fn range_data(track_field: u32, begin: u64) -> u64 {
     if track_field == 0 { begin } else { stamp(track_field, begin) }
 }
 
+/// The bits of a value that a record of a region has room for: an unsigned one stands in the field of a
+/// [`RecordKind::RangeUnsigned`] as it is.
+pub const FIELD_MASK: u32 = TAG_MAX;
+
+/// The signed value in the field of a [`RecordKind::RangeSigned`].
+#[must_use]
+#[inline]
+pub const fn signed_field(field: u32) -> i32 {
+    (field << (u32::BITS - TAG_BITS)).cast_signed() >> (u32::BITS - TAG_BITS)
+}
+
 /// The kind of a region on the track of `track_field`.
 #[must_use]
 #[inline(always)]
@@ -231,7 +258,7 @@ mod tests {
 
     #[test]
     fn stamps_come_apart_as_they_were_put_together() {
-        for kind in 1..=11 {
+        for kind in 1..=13 {
             let kind = RecordKind::from_bits(kind).expect("a kind");
             for site in [0, 1, 77, SITE_MAX] {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
@@ -243,8 +270,26 @@ mod tests {
             }
         }
         assert_eq!((Stamp::unpack(0), unpack_range(0)), (None, None));
-        assert_eq!(Stamp::unpack(stamp(12 << SITE_BITS, 5)), None);
+        assert_eq!(Stamp::unpack(stamp(14 << SITE_BITS, 5)), None);
         assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
+    }
+
+    #[test]
+    fn values_come_out_of_their_field() {
+        for value in [
+            0,
+            1,
+            -1,
+            127,
+            -128,
+            i32::from(i16::MAX),
+            i32::from(i16::MIN),
+            -(1 << 23),
+            (1 << 23) - 1,
+        ] {
+            let (field, ticks) = unpack(stamp(value.cast_unsigned() & FIELD_MASK, TICK_MASK));
+            assert_eq!((signed_field(field), ticks), (value, TICK_MASK));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v4"
+        "__profiler_descriptor_v5"
     };
 }
 
@@ -31,7 +31,7 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=4 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=5 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
@@ -51,14 +51,14 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   where nothing can be in it), and one behind the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
-pub const CALIBRATION: &str = "__profiler_calibrate_v4";
+pub const CALIBRATION: &str = "__profiler_calibrate_v5";
 
 /// The same for records that go to memory of the host: the kernel that a module carries besides, where
 /// its device crate asks for `buffer = host` (modules of earlier versions of the profiler do not). It does
 /// the same under the same names, but for what all lanes record, who share nothing there: it has the first
 /// [`CALIBRATION_ELECTIONS_OF_HOST`] of [`CALIBRATION_ELECTIONS`]. A region is two records, one at its
 /// begin and one at its end.
-pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v4";
+pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v5";
 
 /// Whether a kernel of this name is the profiler's own.
 #[must_use]
@@ -80,8 +80,8 @@ pub const CALIBRATION_ELECTIONS_OF_HOST: usize = 2;
 /// lanes record regions alone, with a value or without, as marks and anchors are not shared.
 pub const CALIBRATION_FORMS_OF: [usize; 3] = [4, 4, 2];
 
-/// What the calibration kernel records: a region, a region with a value, a mark, a reading of
-/// both clocks (which has no name).
+/// What the calibration kernel records: a region, a region with a value in a record of its own, a mark, a
+/// reading of both clocks (which has no name).
 pub const CALIBRATION_FORMS: [&str; 4] = ["region", "value", "mark", "anchor"];
 
 /// Those of [`CALIBRATION_FORMS`] that kernels record back to back; the first ones.

@@ -20,12 +20,15 @@ fn kinds_have_their_numbers() {
         RecordKind::Anchor,
         RecordKind::Open,
         RecordKind::RangeShared,
+        RecordKind::RangeUnsigned,
+        RecordKind::RangeSigned,
     ];
     for (number, kind) in (1..).zip(kinds) {
         assert_eq!((RecordKind::from_bits(number), kind as u8), (Some(kind), number));
         assert_eq!(kind.is_value(), (6..=8).contains(&number), "{kind:?}");
+        assert_eq!(kind.is_range_with_value(), (12..=13).contains(&number), "{kind:?}");
     }
-    for number in [0].into_iter().chain(12..=255) {
+    for number in [0].into_iter().chain(14..=255) {
         assert_eq!(RecordKind::from_bits(number), None, "{number}");
     }
 }
@@ -57,6 +60,17 @@ fn a_range_says_its_begin() {
     assert_eq!((record::track_field(0), record::track_field(41)), (1, 42));
     assert_eq!((record::track_number(1), record::track_number(42)), (Some(0), Some(41)));
     assert_eq!(record::track_field(TRACK_MAX - 1), TRACK_MAX);
+}
+
+#[test]
+fn a_range_with_a_value_says_its_begin_and_the_value() {
+    let begin = 0x1234_5678_9abc_def0;
+    assert_eq!(record::FIELD_MASK, 0xff_ffff);
+    assert_eq!(record::stamp(0xff_fffe, begin), 0x78ff_fffe_9abc_def0);
+    assert_eq!(record::unpack(0x78ff_fffe_9abc_def0), (0xff_fffe, 0x78_9abc_def0));
+    assert_eq!(record::signed_field(0xff_fffe), -2);
+    assert_eq!(record::signed_field(0x7f_ffff), 0x7f_ffff);
+    assert_eq!(record::signed_field(0x80_0000), -0x80_0000);
 }
 
 fn slot_header() -> SlotHeader {
@@ -296,6 +310,7 @@ fn records_of_older_versions_are_read() {
     assert_eq!(profiler_wire::READABLE_VERSIONS, 2..=profiler_wire::WIRE_VERSION);
     for kind in (0..=u8::MAX).filter_map(RecordKind::from_bits) {
         let since = match kind {
+            RecordKind::RangeUnsigned | RecordKind::RangeSigned => 5,
             RecordKind::RangeShared => 4,
             RecordKind::Open => 3,
             _ => 2,

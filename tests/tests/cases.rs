@@ -20,10 +20,11 @@ const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
 
 /// A kernel of each older wire version, as it was compiled then; `versions.rs` sees to it that there is one
 /// of each.
-const OLDER: [&str; 3] = [
+const OLDER: [&str; profiler_wire::WIRE_VERSION as usize - 1] = [
     include_str!("../fixtures/versions/wire1.ptx"),
     include_str!("../fixtures/versions/wire2.ptx"),
     include_str!("../fixtures/versions/wire3.ptx"),
+    include_str!("../fixtures/versions/wire4.ptx"),
 ];
 
 on_both_back_ends! {

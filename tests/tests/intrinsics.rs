@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
-use profiler_trace::{DiagnosticKind, Trace, Value};
+use profiler_trace::{DiagnosticKind, RegionRecord, Trace, Value};
 use test_kernels_intrinsics as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("intrinsics");
@@ -29,6 +29,7 @@ on_both_back_ends! {
     what_is_pinned_keeps_its_value
     copies_arrive
     records_of_every_form_hold_what_was_done
+    short_values_of_every_form_are_what_they_were
     the_rank_in_the_cluster_is_recorded
 }
 
@@ -228,7 +229,16 @@ fn what_is_pinned_keeps_its_value(choice: BackendChoice) {
     }
     let trace = session.finish().expect("a trace");
     assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
-    assert!(trace.warps.iter().all(|warp| warp.regions.len() == 1), "a region a warp");
+    // Of lane 0, and its value is in its record.
+    let recorded = trace.warps.iter().map(|warp| warp.regions.as_slice());
+    let recorded: Vec<_> = recorded
+        .map(|regions| match regions {
+            [region] => (region.value, region.record),
+            _ => panic!("{regions:?}"),
+        })
+        .collect();
+    let held = |value| (Some(Value::Signed(value)), RegionRecord::WithValue);
+    assert_eq!(recorded, [held(0), held(-56)]);
 }
 
 fn copies_arrive(choice: BackendChoice) {
@@ -294,6 +304,66 @@ fn records_of_every_form_hold_what_was_done(choice: BackendChoice) {
                 assert!(of_lane.clone().all(|region| region.end.is_some()));
             }
         }
+    }
+}
+
+fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
+    use RegionRecord::{Own, Shared, WithValue};
+    let backend = backend(choice);
+    // Each type cuts some of them.
+    let inputs: Vec<i32> = (0..128).map(|n| -70_001 + 1_103 * n).collect();
+    let input = backend.upload(&inputs).expect("memory");
+    let profiler = Profiler::builder().words_per_lane(64).build().expect("the options");
+    let mut session = backend.session(&profiler).expect("a session");
+    // SAFETY: a number for each thread, and blocks of a warp.
+    unsafe { launch!(session, kernels::values<<<4, 32>>>(input.as_ptr())) }.expect("the launch");
+    let trace = session.finish().expect("a trace");
+    assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+    assert_eq!(trace.warps.len(), 4);
+    for warp in &trace.warps {
+        let of_lane = |lane: u32| inputs[(32 * warp.block[0] + lane) as usize];
+        let first = of_lane(0);
+        let signed = |number: i64| Some(Value::Signed(number));
+        let unsigned = |number: u64| Some(Value::Unsigned(number));
+        let mut expected = vec![
+            ("u8", None, unsigned((first as u8).into()), WithValue),
+            ("i8", None, signed((first as i8).into()), WithValue),
+            ("u16", None, unsigned((first as u16).into()), WithValue),
+            ("i16", None, signed((first as i16).into()), WithValue),
+            ("bool", None, unsigned((first < 0).into()), WithValue),
+            ("ended", None, signed((first as i8).into()), WithValue),
+            match first < 0 {
+                true => ("moved", None, unsigned((first as u16).into()), WithValue),
+                false => ("moved", Some(7), unsigned((first as u16).into()), Own),
+            },
+            ("waits", None, signed((first as i16).into()), WithValue),
+            ("tracked", Some(3), unsigned((first as u16).into()), Own),
+            (
+                if first & 1 == 0 { "listed" } else { "listed too" },
+                None,
+                unsigned((first as u8).into()),
+                WithValue,
+            ),
+            ("elected", None, signed((first as i16).into()), WithValue),
+        ];
+        for lane in 0..32 {
+            // Values that differ are each lane's own, also where the region is one of all lanes.
+            expected.push(("each", None, signed((of_lane(lane) as i16).into()), Own));
+            expected.push(("alike", None, signed((first as i16).into()), Shared));
+        }
+        let mut found: Vec<_> = (warp.regions.iter())
+            .map(|region| {
+                let name = trace.site(region.site).name.as_str();
+                (name, region.track, region.value, region.record)
+            })
+            .collect();
+        let order = |a: &(&str, Option<u32>, Option<Value>, RegionRecord),
+                     b: &(&str, Option<u32>, Option<Value>, RegionRecord)| {
+            (a.0, format!("{:?}", a.2)).cmp(&(b.0, format!("{:?}", b.2)))
+        };
+        found.sort_by(order);
+        expected.sort_by(order);
+        assert_eq!(found, expected, "block {}", warp.block[0]);
     }
 }
 

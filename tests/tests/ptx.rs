@@ -9,6 +9,7 @@ const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain_off.ptx"));
 const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated_off.ptx"));
 const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
+const INTRINSICS: &str = include_str!(concat!(env!("OUT_DIR"), "/intrinsics.ptx"));
 const SELECTED_ALL: &str = include_str!(concat!(env!("OUT_DIR"), "/selected_all.ptx"));
 const SELECTED: &str = include_str!(concat!(env!("OUT_DIR"), "/selected.ptx"));
 const SELECTED_ALONE: &str = include_str!(concat!(env!("OUT_DIR"), "/selected_alone.ptx"));
@@ -143,6 +144,14 @@ ptx_test! {
         let (five, same_anchors) = records_and_anchors("by_each");
         assert!(one >= 1 && five >= 5, "{one} and {five} records");
         assert_eq!(anchors, same_anchors, "a record reads the clock twice, no more");
+    }
+}
+
+ptx_test! {
+    fn a_short_value_is_in_the_record_of_its_region() {
+        // One region with an `i16`; no loop.
+        let kernel = entry(INTRINSICS, "pins");
+        assert_eq!(count(&kernel, &[RECORD]), 1);
     }
 }
 

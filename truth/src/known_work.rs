@@ -7,8 +7,8 @@ use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits, Warp};
 use profiler_host::{Backend, Profiler, Shape, Trace};
 use serde_json::json;
 use truth_kernels::{
-    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, TOKEN, VALUE, WAIT, WARPS_APART,
-    WHEN_THREAD,
+    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT,
+    WARPS_APART, WHEN_THREAD,
 };
 
 use crate::{Failure, Report, Run, Summary};
@@ -18,8 +18,8 @@ const BLOCK: u32 = 128;
 const THREADS: usize = (GRID * BLOCK) as usize;
 const _: () = assert!(GRID * BLOCK / 32 <= WARPS_APART, "the repeats of two warps may be in step");
 const DEPTHS: [u32; 4] = [1, 2, 4, 8];
-const FORMS: [(&str, u32); 4] =
-    [("range", RANGE), ("token", TOKEN), ("value", VALUE), ("wait", WAIT)];
+const FORMS: [(&str, u32); 5] =
+    [("range", RANGE), ("token", TOKEN), ("value", VALUE), ("short value", SHORT), ("wait", WAIT)];
 /// Requested lengths of the spins in cycles, and how often each is repeated.
 const SMALL: [(u64, u32); 2] = [(64, 3), (1000, 3)];
 const FULL: [(u64, u32); 8] = [
@@ -334,7 +334,10 @@ fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
         ("thread", form, false) if form != "token" => cost.all_lanes,
         _ => cost.one_lane,
     };
-    let value = if subject.form == "value" { costs.value.total_ticks() } else { 0.0 };
+    // A short value is in the record of the region, but for what lanes may share and for the host.
+    let is_apart = subject.kernel.strategy == "thread" || subject.is_hosted();
+    let has_value = subject.form == "value" || subject.form == "short value" && is_apart;
+    let value = if has_value { costs.value.total_ticks() } else { 0.0 };
     let per_tick = match (subject.kernel.clock, trace.clock_mhz) {
         ("globaltimer", Some(mhz)) => 1000.0 / mhz,
         _ => 1.0,

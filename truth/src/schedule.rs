@@ -11,9 +11,10 @@ use crate::{Failure, Report, Run, Summary};
 const BLOCK: u32 = 32;
 /// The step of `%globaltimer`.
 const STEP_NS: f64 = 32.0;
-/// A length in ticks may be wrong by this part, or by so many ticks.
-const PART_MAX: f64 = 0.01;
-const CYCLES_MAX: f64 = 8.0;
+/// By how much a length may be wrong, whatever it is: what two readings and their stamps take in cycles, and
+/// a step of the timer at either end.
+const CYCLES_MAX: f64 = 32.0;
+const TIMER_NS_MAX: f64 = 2.0 * STEP_NS;
 /// How far a begin or an end may lie from where `%globaltimer` says.
 const POSITION_NS_MAX: f64 = 64.0;
 
@@ -25,7 +26,6 @@ type Step = (u64, u64);
 pub(crate) struct Found {
     /// Recorded length less the length by the clock of the records, in its ticks.
     pub(crate) error_ticks: f64,
-    truth_ticks: f64,
     /// Recorded length less the length by `%globaltimer`, in nanoseconds.
     pub(crate) error_ns: f64,
     pub(crate) truth_ns: f64,
@@ -76,9 +76,7 @@ pub(crate) fn long(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 }),
             )?;
             let place = format!("{clock_name}, region at {:.1} ms", begin_ns as f64 / 1e6);
-            let ticks_max = if clock == Clock::Cycles { CYCLES_MAX } else { STEP_NS };
-            let shortest = found().map(|step| step.truth_ticks).fold(f64::INFINITY, f64::min);
-            let limit = (PART_MAX * shortest).max(ticks_max);
+            let limit = if clock == Clock::Cycles { CYCLES_MAX } else { TIMER_NS_MAX };
             report.require(ticks.worst() <= limit, || {
                 format!("{place}: its length is {:.0} ticks off (limit {limit:.0})", ticks.worst())
             });
@@ -230,7 +228,6 @@ impl Found {
         let shown = |timer: u64| timer.wrapping_sub(origin_ns).cast_signed() as f64 + within_step;
         Self {
             error_ticks: end.ticks.saturating_sub(begin.ticks) as f64 - truth_ticks,
-            truth_ticks,
             error_ns: end.ns - begin.ns - truth_ns,
             truth_ns,
             begin_error_ns: begin.ns - shown(timer_begin),
@@ -251,7 +248,7 @@ mod tests {
         let times = [Time { ticks: 990, ns: 180.0 }, Time { ticks: 3010, ns: 1210.0 }];
         let readings = [ORIGIN + 160, 1000, 3000, ORIGIN + 1184];
         let found = Found::of(Clock::Cycles, times, readings, ORIGIN);
-        assert_eq!((found.truth_ticks, found.error_ticks), (2000.0, 20.0));
+        assert_eq!(found.error_ticks, 20.0);
         assert_eq!((found.truth_ns, found.error_ns), (1024.0, 6.0));
         assert_eq!((found.begin_error_ns, found.end_error_ns), (4.0, 10.0));
         assert_eq!(found.gigahertz, 2000.0 / 1024.0);
@@ -263,7 +260,7 @@ mod tests {
         let times = [Time { ticks: begin, ns: 128.0 }, Time { ticks: end, ns: 1184.0 }];
         let readings = [ORIGIN + 160, 5, 1905, ORIGIN + 1184];
         let found = Found::of(Clock::Timer, times, readings, ORIGIN);
-        assert_eq!((found.truth_ticks, found.error_ticks), (1024.0, 32.0));
+        assert_eq!(found.error_ticks, 32.0);
         assert_eq!((found.begin_error_ns, found.end_error_ns), (-32.0, 0.0));
     }
 

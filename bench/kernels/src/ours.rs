@@ -42,6 +42,12 @@ macro_rules! region_with_value {
     };
 }
 
+macro_rules! region_with_short_value {
+    ($name:literal, $recorder:expr, $body:ident) => {
+        profile_region!($name, recorder = $recorder, value = 7_u16, { $body() })
+    };
+}
+
 macro_rules! region_with_wait {
     ($name:literal, $recorder:expr, $body:ident) => {
         profile_region!($name, recorder = $recorder, wait, { $body() })
@@ -72,6 +78,10 @@ scheme! {
 scheme! {
     /// A region with a value.
     RegionWithValue, region_with_value
+}
+scheme! {
+    /// A region with a value of 16 bits.
+    RegionWithShortValue, region_with_short_value
 }
 scheme! {
     /// A region whose end waits for its block's value.
@@ -150,6 +160,7 @@ kernels! {
     warp_group => [by = warp_group] Region;
     when => [by = when(lane() == 0)] Region;
     value => [] RegionWithValue;
+    short_value => [] RegionWithShortValue;
     wait => [] RegionWithWait;
     token => [] Token;
     mark => [] Mark;

@@ -74,11 +74,14 @@ enum Site {
     Beyond,
 }
 
+/// A value of one of a kernel's types: those of up to 16 bits go into the record of a region.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Number {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
+    ShortUnsigned(u16),
+    ShortSigned(i16),
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -136,77 +139,6 @@ enum Spoil {
     Cut { array: u8, at: u32 },
     /// A word of the descriptor is another one.
     Descriptor { at: u8, word: u32 },
-}
-
-/// Something that happens to a file.
-#[derive(Arbitrary, Clone, Copy, Debug)]
-pub enum Edit {
-    /// A bit is the other one.
-    Flip {
-        /// Which.
-        bit: u32,
-    },
-    /// Bytes are all the same.
-    Fill {
-        /// From where on.
-        at: u32,
-        /// How many.
-        length: u16,
-        /// What they are.
-        byte: u8,
-    },
-    /// Bytes are missing.
-    Remove {
-        /// From where on.
-        at: u32,
-        /// How many.
-        length: u16,
-    },
-    /// Bytes are there a second time.
-    Copy {
-        /// From where on.
-        from: u32,
-        /// How many.
-        length: u16,
-        /// In front of which.
-        to: u32,
-    },
-    /// The file ends.
-    Cut {
-        /// Where.
-        at: u32,
-    },
-}
-
-impl Edit {
-    /// Alters the file.
-    pub fn apply(self, file: &mut Vec<u8>) {
-        if file.is_empty() {
-            return;
-        }
-        let place = |number: u32, count: usize| number as usize % count;
-        let range = |at: u32, length: u16| {
-            let start = place(at, file.len());
-            start..(start + usize::from(length)).min(file.len())
-        };
-        match self {
-            Self::Flip { bit } => {
-                let bit = place(bit, 8 * file.len());
-                file[bit / 8] ^= 1 << (bit % 8);
-            }
-            Self::Fill { at, length, byte } => {
-                let range = range(at, length);
-                file[range].fill(byte);
-            }
-            Self::Remove { at, length } => drop(file.drain(range(at, length))),
-            Self::Copy { from, length, to } => {
-                let bytes = file[range(from, length)].to_vec();
-                let to = place(to, file.len());
-                file.splice(to..to, bytes);
-            }
-            Self::Cut { at } => file.truncate(place(at, file.len())),
-        }
-    }
 }
 
 /// How far the ids of sites are moved to be the largest that there are.
@@ -417,8 +349,19 @@ impl Warp {
                 }
                 Step::Range { site, track, length, value } => {
                     let begin = now.saturating_sub(length.into()).max(start);
-                    warp.range(sites.id(site), track, begin, *now);
-                    attach(&mut warp, sites.id(site), *now, value);
+                    let site = sites.id(site);
+                    match (track, value) {
+                        (None, Some(Number::ShortUnsigned(short))) => {
+                            warp.range_unsigned(site, begin, *now, short);
+                        }
+                        (None, Some(Number::ShortSigned(short))) => {
+                            warp.range_signed(site, begin, *now, short);
+                        }
+                        _ => {
+                            warp.range(site, track, begin, *now);
+                            attach(&mut warp, site, *now, value);
+                        }
+                    }
                 }
                 Step::RangeOfAll { site, length, value } => {
                     let begin = now.saturating_sub(length.into()).max(start);
@@ -496,6 +439,8 @@ impl Number {
             Self::Unsigned(number) => Value::Unsigned(number),
             Self::Signed(number) => Value::Signed(number),
             Self::Float(number) => Value::Float(number),
+            Self::ShortUnsigned(number) => Value::Unsigned(number.into()),
+            Self::ShortSigned(number) => Value::Signed(number.into()),
         }
     }
 }
@@ -543,6 +488,12 @@ pub fn sample() -> Capture {
         Step::Wait(10),
         Step::Begin { site: Site::Outer, track },
         Step::Wait(20),
+        Step::Range {
+            site: Site::Inner,
+            track: None,
+            length: 2,
+            value: Some(Number::ShortSigned(-3)),
+        },
         Step::Range { site: Site::Inner, track: None, length: 15, value: number },
         Step::Range { site: Site::First, track: Some(3), length: 5, value: None },
         Step::Anchor { nanoseconds: 17 },
@@ -554,7 +505,14 @@ pub fn sample() -> Capture {
         Step::End { site: Site::Outer, track, value: Some(Number::Unsigned(9)) },
         Step::Lane(5),
         Step::Range { site: Site::Outer, track: None, length: 3, value: None },
+        Step::Range { site: Site::First, track: None, length: 1, value: Some(Number::Signed(-3)) },
         Step::Wait(50),
+        Step::Range {
+            site: Site::Inner,
+            track: None,
+            length: 9,
+            value: Some(Number::ShortUnsigned(3)),
+        },
         Step::Await(7),
     ];
     let warp = |number: u8| Warp {

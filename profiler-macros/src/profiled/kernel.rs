@@ -54,7 +54,7 @@ pub(super) fn expand(
 ) -> TokenStream {
     let Function { attributes, visibility, signature, body } = function;
     let private = runtime.private();
-    check(signature, arguments, errors);
+    check(function, arguments, errors);
     let entry = enter(function, kind, arguments, runtime, errors);
     let apart = match arguments.single_body {
         Some(_) => None,
@@ -137,8 +137,8 @@ pub(super) fn expand(
     }
 }
 
-fn check(signature: &Signature, arguments: &Arguments, errors: &mut Errors) {
-    if let Some(output) = returns(signature) {
+fn check(function: &Function, arguments: &Arguments, errors: &mut Errors) {
+    if let Some(output) = returns(&function.signature) {
         errors.on(output, "a kernel returns nothing: write results through a pointer parameter");
     }
     if let (Some(blocks), None) = (&arguments.min_blocks, &arguments.max_threads) {
@@ -146,6 +146,32 @@ fn check(signature: &Signature, arguments: &Arguments, errors: &mut Errors) {
             &blocks.key,
             "`min_blocks` needs `max_threads`: without the size of a block the compiler ignores it",
         );
+    }
+    if let Some(Clock::GlobalTimer) = given(arguments.clock.as_ref()) {
+        refuse_anchors(function.body.statements.clone(), errors);
+    }
+}
+
+/// Each record of a kernel by `%globaltimer` lies on the axis of all SMs by itself: an anchor of its own
+/// recorder is nothing. One of a recorder that is named may be another kernel's too.
+fn refuse_anchors(tokens: TokenStream, errors: &mut Errors) {
+    let mut called = None;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) if ident == "profile_anchor" => called = Some(ident),
+            TokenTree::Punct(_) => {}
+            TokenTree::Group(group) => {
+                match called.take() {
+                    Some(ident) if !mentions(group.stream(), "recorder") => errors.on(
+                        ident,
+                        "the records of this kernel hold `%globaltimer`, which is one axis for all SMs: \
+                         leave `profile_anchor!` out, which would record nothing",
+                    ),
+                    _ => refuse_anchors(group.stream(), errors),
+                }
+            }
+            _ => called = None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use libtest_mimic::Failed;
 use profiler_parquet::{ArrowOptions, Compression, ParquetOptions, schema};
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     HostSpan, HostSpanKind, HostThread, Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value,
     Warp,
@@ -13,7 +14,7 @@ use profiler_wire::header::Clock;
 use serde_json::{Map, Value as Json, json};
 
 use crate::Test;
-use crate::reader::{Reader, Table, exact};
+use crate::reader::{Reader, Table, exact, number};
 use crate::support::{many_regions, zoo};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
@@ -23,6 +24,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("metadata_says_what_the_trace_says", metadata_says_what_the_trace_says),
     ("tables_of_nothing_are_read", tables_of_nothing_are_read),
     ("tables_of_many_groups_are_read", tables_of_many_groups_are_read),
+    ("crossing_regions_are_both_there", crossing_regions_are_both_there),
 ];
 
 /// Small, so that there are many groups.
@@ -276,5 +278,50 @@ fn tables_of_many_groups_are_read(reader: &Reader) -> Result<(), Failed> {
     assert_same(&reader.parquet(&trace, &parquet)?, &trace);
     let arrow = ArrowOptions { rows_per_batch: group, ..ArrowOptions::default() };
     assert_same(&reader.arrow(&trace, &arrow)?, &trace);
+    Ok(())
+}
+
+/// By tokens, on the warp's own track and on one of the user's: A, B, and the end of A before that of B.
+fn crossing_regions_are_both_there(reader: &Reader) -> Result<(), Failed> {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernel = module.site(SiteKind::Kernel, "gemm");
+    let [a, b] = ["a", "b"].map(|name| module.site(SiteKind::Region, name));
+    let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
+    let spans = [(None, 1_000), (Some(9), 2_000)];
+    for (track, at) in spans {
+        warp.begin(a, track, at).begin(b, track, at + 100);
+        warp.end(a, track, at + 400).end(b, track, at + 700);
+    }
+    warp.leave(20_000, 74_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture()?;
+    // Two cycles a nanosecond.
+    capture.device.clock_mhz = Some(2000.0);
+    let trace = profiler_trace::decode(&capture);
+    let parquet = reader.parquet(&trace, &ParquetOptions::default())?;
+    let arrow = reader.arrow(&trace, &ArrowOptions::default())?;
+    for table in [parquet, arrow] {
+        assert_same(&table, &trace);
+        let rows = (0..table.rows.len()).filter(|row| *table.get(*row, "kind") == "region");
+        let found: Vec<Json> = rows
+            .map(|row| {
+                let columns =
+                    ["track", "name", "path", "depth", "parent", "start_ticks", "end_ticks"];
+                let mut cells = columns.map(|column| table.get(row, column).clone()).to_vec();
+                let [start, end] =
+                    ["start_ns", "end_ns"].map(|column| number(table.get(row, column)));
+                cells.push(json!((end - start).round()));
+                Json::Array(cells)
+            })
+            .collect();
+        // Neither lies in the other.
+        let wanted = spans.into_iter().flat_map(|(track, at)| {
+            [
+                json!([track, "a", "gemm/a", 0, 0, at, at + 400, 200.0]),
+                json!([track, "b", "gemm/b", 0, 0, at + 100, at + 700, 300.0]),
+            ]
+        });
+        assert_eq!(found, wanted.collect::<Vec<_>>());
+    }
     Ok(())
 }

@@ -158,8 +158,11 @@ enum Step {
     Work(u64),
     /// A region that is recorded as the kernel records or by an elected lane.
     Open(bool),
-    /// Ends the innermost region, with a value or without.
+    /// Ends the innermost region, with a value in a record of its own or without.
     Close(bool),
+    /// Ends it with a value in the region's record. Where records have no room for one, as those of all
+    /// lanes and those in memory of the host, it is a record of its own after all.
+    CloseHolding,
     Mark(bool),
     Anchor,
 }
@@ -227,8 +230,12 @@ impl Machine {
                 }
                 self.open.push((elected, now, real));
             }
-            Step::Close(with_value) => {
+            Step::Close(_) | Step::CloseHolding => {
                 let Some((elected, start, real_start)) = self.open.pop() else { return };
+                let lanes = self.storing(elected);
+                let is_holding = matches!(step, Step::CloseHolding);
+                let in_record = is_holding && !self.holds.hosted && lanes.len() == 1;
+                let with_value = matches!(step, Step::Close(true)) || is_holding && !in_record;
                 let costs = self.costs_of_region(elected);
                 let mut end = costs.region_end;
                 if with_value {
@@ -236,8 +243,9 @@ impl Machine {
                 }
                 let (now, real) = self.stamp(end, false);
                 let site = self.sites[usize::from(elected)][0];
-                let lanes = self.storing(elected);
-                if self.holds.hosted {
+                if in_record {
+                    self.warp.lane(lanes.start).range_signed(site, start as u64, now as u64, -7);
+                } else if self.holds.hosted {
                     self.warp.lane(lanes.start).end(site, None, now as u64);
                 } else if lanes.len() > 1 {
                     self.warp.range_of_all(site, start as u64, now as u64);
@@ -344,6 +352,7 @@ fn step() -> impl proptest::strategy::Strategy<Value = Step> {
         3 => (0_u64..500).prop_map(Step::Work),
         3 => any::<bool>().prop_map(Step::Open),
         3 => any::<bool>().prop_map(Step::Close),
+        1 => proptest::prelude::Just(Step::CloseHolding),
         1 => any::<bool>().prop_map(Step::Mark),
     ]
 }
@@ -351,10 +360,16 @@ fn step() -> impl proptest::strategy::Strategy<Value = Step> {
 #[test]
 fn regions_are_right_at_each_depth() {
     for elected in [false, true] {
-        for (depth, with_value) in [(1, false), (2, true), (4, false), (8, true)] {
+        for (depth, close) in [
+            (1, Step::Close(false)),
+            (2, Step::Close(true)),
+            (4, Step::Close(false)),
+            (8, Step::Close(true)),
+            (8, Step::CloseHolding),
+        ] {
             let mut steps = vec![Step::Open(elected); depth];
             steps.push(Step::Work(1_000));
-            steps.extend(vec![Step::Close(with_value); depth]);
+            steps.extend(vec![close; depth]);
             let (trace, _) = simulate(&steps, Clock::Cycles);
             for region in &trace.warps[0].regions {
                 assert_eq!(length(region), 1_000, "{elected}, depth {depth}");
@@ -363,6 +378,29 @@ fn regions_are_right_at_each_depth() {
             }
             assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
         }
+    }
+}
+
+#[test]
+fn a_value_in_the_regions_record_costs_nothing() {
+    for elected in [false, true] {
+        let lengths = |close| {
+            let mut steps = vec![Step::Open(elected), Step::Work(300)];
+            // Behind each end there is more than its value would cost.
+            let inner = [Step::Open(elected), Step::Work(200), close, Step::Work(100)];
+            steps.extend(inner.repeat(4));
+            steps.push(close);
+            let (trace, machine) = simulate(&steps, Clock::Cycles);
+            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+            let regions = &trace.warps[0].regions;
+            assert_eq!(regions.iter().map(length).collect::<Vec<_>>(), [1_500, 200, 200, 200, 200]);
+            (regions.iter().filter(|region| region.value.is_some()).count(), machine.now)
+        };
+        let (values, took) = lengths(Step::Close(false));
+        assert_eq!(values, 0);
+        assert_eq!(lengths(Step::CloseHolding), (5, took));
+        let (values, took_longer) = lengths(Step::Close(true));
+        assert!(values == 5 && took_longer > took);
     }
 }
 

@@ -13,7 +13,7 @@ use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
 use super::ticks::{Bounds, SLACK};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
-use crate::model::Value;
+use crate::model::{RegionRecord, Value};
 use crate::site_table::SiteTable;
 
 /// What stands at each site id of a module: the site's index, with [`SiteKinds::NO_REGION`] where it
@@ -150,7 +150,7 @@ impl Open {
 }
 
 /// What the pass over a lane counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     pub units: u64,
     pub attachments: u64,
@@ -162,6 +162,33 @@ pub(super) struct Counted {
     pub is_plain: bool,
 }
 
+/// The sizes of a lane's regions, while a pass goes over them.
+#[derive(Clone, Copy)]
+struct LaneSizes {
+    /// See [`Sizes::next`]; of regions that are not plain it says nothing.
+    sizes: Sizes,
+    last_end: u64,
+    is_plain: bool,
+    /// How many regions there were before the lane.
+    first: usize,
+}
+
+impl LaneSizes {
+    /// The size of the next region, as long as all are plain. `regions` are those before it.
+    #[inline]
+    fn next(&mut self, regions: &[Raw], start: u64, end: u64) -> u32 {
+        let mut size = 0;
+        if self.is_plain {
+            match self.sizes.next(&regions[self.first..], self.last_end, start) {
+                Some(found) => size = found,
+                None => self.is_plain = false,
+            }
+            self.last_end = end;
+        }
+        size
+    }
+}
+
 /// A pass over a lane between two of its units.
 #[derive(Clone, Copy)]
 struct Ranges {
@@ -169,12 +196,7 @@ struct Ranges {
     last: u64,
     /// How many units were read.
     number: u32,
-    /// See [`Sizes::next`]; of regions that are not plain it says nothing.
-    sizes: Sizes,
-    last_end: u64,
-    is_plain: bool,
-    /// How many regions there were before the lane.
-    first: usize,
+    sizes: LaneSizes,
 }
 
 impl Ranges {
@@ -203,14 +225,7 @@ impl Ranges {
                 return None;
             }
             self.last = end;
-            let mut size = 0;
-            if self.is_plain {
-                match self.sizes.next(&regions[self.first..], self.last_end, data) {
-                    Some(found) => size = found,
-                    None => self.is_plain = false,
-                }
-                self.last_end = end;
-            }
+            let size = self.sizes.next(regions, data, end);
             regions.push(Raw {
                 start: data,
                 end,
@@ -221,7 +236,7 @@ impl Ranges {
                 size,
                 depth: 0,
                 lane: number,
-                is_shared: false,
+                record: RegionRecord::Own,
             });
             self.number += 1;
         }
@@ -317,23 +332,22 @@ impl DirectLane<'_> {
         let limit = self.bounds.limit();
         let lane = self.place.lane.unwrap_or_default();
         let mut last = self.first_time()?;
-        let mut counted = Counted { units: 0, attachments: 0, open: 0, shared: 0, is_plain: true };
+        let mut counted = Counted::default();
         let first = recorded.regions.len();
-        let (mut sizes, mut last_end) = (Sizes::default(), 0);
+        let mut sizes = LaneSizes { sizes: Sizes::default(), last_end: 0, is_plain: true, first };
         let mut number: u32 = 0;
         // Site and region of the record that an attachment may follow.
         let (mut owner_site, mut owner) = (NONE, NONE);
         for mut part in parts {
             loop {
-                let is_plain = counted.is_plain;
-                let run = Ranges { last, number, sizes, last_end, is_plain, first };
+                let run = Ranges { last, number, sizes };
                 let (run, unit) = run.append(self, &mut part, &mut recorded.regions)?;
                 if run.number > number
                     && let Some(region) = recorded.regions.last()
                 {
                     (owner_site, owner) = (region.site, recorded.regions.len() as u32 - 1);
                 }
-                Ranges { last, number, sizes, last_end, is_plain: counted.is_plain, .. } = run;
+                Ranges { last, number, sizes } = run;
                 let Some([data, stamp]) = unit else { break };
                 let Stamp { kind, site: id, ticks } = self.room.stamp(stamp)?;
                 if kind == RecordKind::RangeShared {
@@ -346,7 +360,7 @@ impl DirectLane<'_> {
                     }
                     last = end;
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
-                    counted.is_plain = false;
+                    sizes.is_plain = false;
                     counted.shared += 1;
                     recorded.regions.push(Raw {
                         start: data,
@@ -358,7 +372,7 @@ impl DirectLane<'_> {
                         size: 0,
                         depth: 0,
                         lane,
-                        is_shared: true,
+                        record: RegionRecord::Shared,
                     });
                     number += 1;
                     continue;
@@ -391,19 +405,24 @@ impl DirectLane<'_> {
                         let track = data as u32;
                         recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
                     }
-                    RecordKind::RangeTracked | RecordKind::Open if is_region => {
-                        let (track, begin) = record::unpack(data);
+                    RecordKind::RangeTracked
+                    | RecordKind::RangeUnsigned
+                    | RecordKind::RangeSigned
+                    | RecordKind::Open
+                        if is_region =>
+                    {
+                        let (field, begin) = record::unpack(data);
                         let length = ticks.wrapping_sub(begin) & TICK_MASK;
                         let start = now.checked_sub(length).filter(|start| *start >= entry)?;
                         if start - entry > TICK_MASK {
                             return None;
                         }
-                        counted.is_plain = false;
+                        let has_value = kind.is_range_with_value();
                         let mut region = Raw {
                             start,
                             end: now,
                             site,
-                            track,
+                            track: if has_value { 0 } else { field },
                             end_unit: number,
                             value: NONE,
                             lane,
@@ -415,6 +434,15 @@ impl DirectLane<'_> {
                             owner_site = NONE;
                             counted.open += 1;
                         }
+                        if has_value {
+                            region.size = sizes.next(&recorded.regions, start, now);
+                            region.value = recorded.values.len() as u32;
+                            region.record = RegionRecord::WithValue;
+                            recorded.values.push(super::units::value(kind, data)?);
+                            owner_site = NONE;
+                        } else {
+                            sizes.is_plain = false;
+                        }
                         recorded.regions.push(region);
                     }
                     RecordKind::Begin if is_region => {
@@ -424,7 +452,7 @@ impl DirectLane<'_> {
                         *latest = recorded.regions.len() as u32;
                         owner_site = NONE;
                         counted.open += 1;
-                        counted.is_plain = false;
+                        sizes.is_plain = false;
                         recorded.regions.push(Raw {
                             start: now,
                             end: u64::MAX,
@@ -490,8 +518,7 @@ impl DirectLane<'_> {
                 close_chain(recorded, *latest);
             }
         }
-        counted.units = number.into();
-        Some(counted)
+        Some(Counted { units: number.into(), is_plain: sizes.is_plain, ..counted })
     }
 
     /// Where the unit of this number lies.

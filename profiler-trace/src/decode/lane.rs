@@ -11,6 +11,7 @@ use super::rooms::{Room, Survivors};
 use super::ticks::{self, Bounds, Implausible, Written};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::model::RegionRecord;
 use crate::site_table::SiteTable;
 
 /// Memory that is used again for each warp.
@@ -80,8 +81,8 @@ struct Paired {
     open: u64,
     /// Regions of all lanes.
     shared: u64,
-    /// The first region with a track, by its place in the room, of which it is not certain when it
-    /// began.
+    /// The first region with a track or a value in its record, by its place in the room, of which it is not
+    /// certain when it began.
     ambiguous: Option<u32>,
 }
 
@@ -233,9 +234,12 @@ impl Decoder<'_> {
                 RecordKind::Range
                 | RecordKind::RangeShared
                 | RecordKind::RangeTracked
+                | RecordKind::RangeUnsigned
+                | RecordKind::RangeSigned
                 | RecordKind::Open => {
+                    let has_value = unit.kind.is_range_with_value();
                     let tracked = matches!(unit.kind, RecordKind::RangeTracked | RecordKind::Open);
-                    let (track, start) = if tracked {
+                    let (track, start) = if tracked || has_value {
                         let (field, begin) = record::unpack(unit.data);
                         let length = ticks.wrapping_sub(begin) & TICK_MASK;
                         let start =
@@ -243,7 +247,8 @@ impl Decoder<'_> {
                         if start.is_some_and(|start| start - bounds.entry > TICK_MASK) {
                             paired.ambiguous = paired.ambiguous.or(Some(unit.index));
                         }
-                        (field, start.ok_or(Implausible::BeforeEntry))
+                        let track = if has_value { 0 } else { field };
+                        (track, start.ok_or(Implausible::BeforeEntry))
                     } else {
                         let end = bounds.end_of_range(unit.data, ticks);
                         (0, end.map(|_| unit.data))
@@ -264,13 +269,22 @@ impl Decoder<'_> {
                         end_unit: number,
                         value: NONE,
                         lane,
-                        is_shared: unit.kind == RecordKind::RangeShared,
+                        record: match unit.kind {
+                            RecordKind::RangeShared => RegionRecord::Shared,
+                            _ if has_value => RegionRecord::WithValue,
+                            _ => RegionRecord::Own,
+                        },
                         ..Raw::default()
                     };
-                    paired.shared += u64::from(region.is_shared);
+                    paired.shared += u64::from(region.is_shared());
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     if unit.kind == RecordKind::Open {
                         region.open();
+                        owner = None;
+                    }
+                    if has_value {
+                        region.value = values.len() as u32;
+                        values.extend(units::value(unit.kind, unit.data));
                         owner = None;
                     }
                     regions.push(region);

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{Region, SiteIndex, Time, Value};
+use crate::model::{Region, RegionRecord, SiteIndex, Time, Value};
 use profiler_wire::record::track_number;
 
 /// What stands for "none" in the columns of a [`Raw`].
@@ -28,11 +28,14 @@ pub(super) struct Raw {
     pub size: u32,
     pub depth: u16,
     pub lane: u8,
-    /// Whether lane 0 recorded it for all lanes.
-    pub is_shared: bool,
+    pub record: RegionRecord,
 }
 
 impl Raw {
+    pub(super) fn is_shared(&self) -> bool {
+        self.record == RegionRecord::Shared
+    }
+
     pub(super) fn is_open(&self) -> bool {
         self.end_unit == NONE
     }
@@ -59,7 +62,7 @@ impl Raw {
             site: SiteIndex(first_site + self.site),
             track: track_number(self.track),
             lane: self.lane,
-            shared: self.is_shared,
+            record: self.record,
             depth: self.depth,
             start,
             end,

@@ -24,7 +24,7 @@ impl Decoder<'_> {
         shared.clear();
         if self.shared > 0 {
             let regions = &self.scratch.recorded.regions;
-            shared.extend(regions.iter().filter(|region| region.is_shared));
+            shared.extend(regions.iter().filter(|region| region.is_shared()));
         }
         self.leader_has_own = shared.len() < self.scratch.recorded.regions.len();
         let Some(counted) = counted.map(u64::from) else { return };
@@ -69,8 +69,8 @@ impl Decoder<'_> {
 /// later is taken to, as one within the other does (one of no length may as well have come behind the other),
 /// and of two that began at once the shared one.
 fn merge(regions: &mut [Raw]) {
-    regions.sort_by_key(|region| (region.is_shared, region.end, region.end_unit));
-    let own_count = regions.partition_point(|region| !region.is_shared);
+    regions.sort_by_key(|region| (region.is_shared(), region.end, region.end_unit));
+    let own_count = regions.partition_point(|region| !region.is_shared());
     let (own, shared) = regions.split_at(own_count);
     let (mut own, mut shared) = (own.iter().peekable(), shared.iter().peekable());
     let mut merged = Vec::with_capacity(regions.len());

@@ -7,12 +7,14 @@ use profiler_wire::record::{TRACK_FIELD_MAX, stamp, tag};
 use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 
-use super::direct::{DirectLane, Open, Recorded, SiteKinds};
+use super::direct::{Counted, DirectLane, Open, Recorded, SiteKinds};
 use super::{Decoder, read_slots};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{Trace, Value};
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use crate::{Capture, ModuleCapture};
+
+mod values;
 
 /// A unit of a program: what, at which site, how many ticks after the one before it, a number.
 type Unit = (u8, u32, u64, u64);
@@ -41,7 +43,9 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
             let before = now.saturating_sub(number % 100);
             let track = (number % 5 == 0).then_some((number % 3) as u32);
             match what {
-                0..=4 => warp.range(site, None, before, now),
+                0..=2 => warp.range(site, None, before, now),
+                3 => warp.range_unsigned(site, before, now, number as u16),
+                4 => warp.range_signed(site, before, now, number as i16),
                 5 | 6 if lane == 0 => warp.range_of_all(site, before, now),
                 5 | 6 => warp.range(site, None, before, now),
                 7 => warp.range(site, track, before, now),
@@ -129,7 +133,7 @@ fn set_version(capture: &mut Capture, version: u8) {
 }
 
 /// Decodes lane 0 of the only warp on the direct way.
-fn direct_lane(capture: &Capture) -> Option<(Recorded, Diagnostics)> {
+fn direct_lane(capture: &Capture) -> Option<Counted> {
     let module: &ModuleCapture = &capture.modules[0];
     let mut slots = Vec::new();
     read_slots(
@@ -152,8 +156,7 @@ fn direct_lane(capture: &Capture) -> Option<(Recorded, Diagnostics)> {
         place: Place { lane: Some(0), ..Place::default() },
     };
     let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());
-    direct.decode(&mut Open::default(), &mut recorded, &mut notes)?;
-    Some((recorded, notes))
+    direct.decode(&mut Open::default(), &mut recorded, &mut notes)
 }
 
 /// One warp with two regions' sites, 2 and 3, and a mark's, 4.
@@ -393,22 +396,30 @@ fn another_lane_may_record_behind_the_exit_of_lane_0() {
 }
 
 #[test]
-fn both_ways_take_a_begin_with_a_track_for_certain_up_to_2_40_ticks_after_the_entry() {
+fn both_ways_take_a_begin_of_40_bits_for_certain_up_to_2_40_ticks_after_the_entry() {
+    let records: [fn(&mut SyntheticWarp, u32, u64) -> &mut SyntheticWarp; 3] = [
+        |warp, region, start| warp.range(region, Some(3), start, start + 10),
+        |warp, region, start| warp.range_unsigned(region, start, start + 10, 3),
+        |warp, region, start| warp.range_signed(region, start, start + 10, -3),
+    ];
     for (after_entry, is_certain) in [((1 << 40) - 1, true), (1 << 40, false)] {
-        let mut module = SyntheticModule::new(Keep::First, 4);
-        let kernel = module.site(SiteKind::Kernel, "kernel");
-        let region = module.site(SiteKind::Region, "a");
-        let mark = module.site(SiteKind::Mark, "mark");
-        let start = ENTRY + after_entry;
-        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-        warp.mark(mark, None, ENTRY + (1 << 39)).range(region, Some(3), start, start + 10);
-        warp.leave(start + 20, 64_000 + after_entry / 2);
-        module.warps.push(warp);
-        let capture = module.into_capture().expect("the sites are whole");
-        assert_eq!(direct_lane(&capture).is_some(), is_certain);
-        let trace = carefully(&capture);
-        assert_eq!(trace.diagnostics.get(Kind::AmbiguousWrap).is_none(), is_certain);
-        assert_eq!(trace, Decoder::new(&capture).trace());
+        for record in records {
+            let mut module = SyntheticModule::new(Keep::First, 4);
+            let kernel = module.site(SiteKind::Kernel, "kernel");
+            let region = module.site(SiteKind::Region, "a");
+            let mark = module.site(SiteKind::Mark, "mark");
+            let start = ENTRY + after_entry;
+            let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+            record(warp.mark(mark, None, ENTRY + (1 << 39)), region, start);
+            warp.leave(start + 20, 64_000 + after_entry / 2);
+            module.warps.push(warp);
+            let capture = module.into_capture().expect("the sites are whole");
+            assert_eq!(direct_lane(&capture).is_some(), is_certain);
+            let trace = carefully(&capture);
+            assert_eq!(spans(&trace), [(start, Some(start + 10), 0)]);
+            assert_eq!(trace.diagnostics.get(Kind::AmbiguousWrap).is_none(), is_certain);
+            assert_eq!(trace, Decoder::new(&capture).trace());
+        }
     }
 }
 

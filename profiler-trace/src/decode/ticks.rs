@@ -1,11 +1,11 @@
 //! Widens the 40-bit stamps of one lane to the 64 bits of its warp's clock.
 //!
 //! Units lie in the order of writing, so each time follows from its neighbour's by a difference
-//! modulo 2^40. A range holds the whole clock of its begin, and so says itself when it was written:
-//! it is *whole*. From the first whole time on, or from the entry where nothing was overwritten, the
-//! walk goes forwards and takes the earliest time that fits; before the first whole time of a ring
-//! whose oldest units are gone it goes backwards, and without one it begins at the exit, so that a
-//! gap of any length may lie before the oldest survivor.
+//! modulo 2^40. A range holds the whole clock of its begin (one with a track or a value in its record only
+//! 40 bits of it), and so says itself when it was written: it is *whole*. From the first whole time on, or from
+//! the entry where nothing was overwritten, the walk goes forwards and takes the earliest time that
+//! fits; before the first whole time of a ring whose oldest units are gone it goes backwards, and
+//! without one it begins at the exit, so that a gap of any length may lie before the oldest survivor.
 //!
 //! A whole time is right if its region lasted less than 2^40 ticks. Where it would lie before the
 //! unit before it, the region was longer. A time beyond entry or exit cannot be right and is taken

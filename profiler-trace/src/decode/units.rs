@@ -2,7 +2,7 @@
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
-use profiler_wire::record::{RecordKind, TRACK_FIELD_MAX};
+use profiler_wire::record::{self, RecordKind, TRACK_FIELD_MAX};
 
 use super::rooms::{Room, Survivors};
 use super::ticks::{Bounds, Written};
@@ -27,6 +27,10 @@ pub(super) fn value(kind: RecordKind, data: u64) -> Option<Value> {
         RecordKind::ValueUnsigned => Value::Unsigned(data),
         RecordKind::ValueSigned => Value::Signed(data.cast_signed()),
         RecordKind::ValueFloat => Value::Float(f64::from_bits(data)),
+        RecordKind::RangeUnsigned => Value::Unsigned(record::unpack(data).0.into()),
+        RecordKind::RangeSigned => {
+            Value::Signed(record::signed_field(record::unpack(data).0).into())
+        }
         _ => return None,
     })
 }

@@ -204,8 +204,9 @@ impl fmt::Display for Diagnostic {
                 "in {count} {} 2^40 ticks or more may lie between two records, or between the \
                  begin and the end of a region, so that times may be off by a multiple of 2^40 \
                  ticks; let no launch last that long (549 s at 2 GHz), or give the session more \
-                 room, put marks into long stretches, and record regions on tracks of their own \
-                 with region_start! and region_end!",
+                 room, put marks into long stretches, and let regions have no track of their own, \
+                 and a value of 32 bits in place of a shorter one: then their records hold all of \
+                 their begin's clock",
                 p("lane", "lanes")
             ),
             Kind::StartBeforeEntry => write!(

@@ -181,7 +181,7 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
 
 /// A lane's regions that it recorded itself, or those that lane 0 recorded for all lanes.
 fn regions(warp: &Warp, lane: u8, shared: bool) -> Vec<&Region> {
-    let of = |region: &&Region| region.lane == lane && region.shared == shared;
+    let of = |region: &&Region| region.lane == lane && region.is_shared() == shared;
     warp.regions.iter().filter(of).collect()
 }
 

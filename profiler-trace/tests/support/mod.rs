@@ -105,7 +105,7 @@ pub(crate) fn region(
         site,
         track: None,
         lane: 0,
-        shared: false,
+        record: profiler_trace::RegionRecord::Own,
         depth,
         start: time(start),
         end: Some(time(end)),

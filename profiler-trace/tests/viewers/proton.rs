@@ -21,6 +21,7 @@ const HATCHET: Tool = Tool::Python(&["hatchet"]);
 pub(crate) const TESTS: &[Test] = &[
     Test { name: "proton::figures_are_those_of_the_statistics", needs: NEEDS, run: figures },
     Test { name: "proton::one_launch", needs: NEEDS, run: one_launch },
+    Test { name: "proton::crossing_regions_both_survive", needs: NEEDS, run: crossing_regions },
     Test { name: "proton::lists_metrics", needs: NEEDS, run: lists_metrics },
     Test { name: "proton::without_cycles", needs: NEEDS, run: without_cycles },
     Test { name: "proton::an_empty_trace", needs: NEEDS, run: an_empty_trace },
@@ -108,6 +109,49 @@ fn one_launch() -> Result<(), Failed> {
     // Two ticks a nanosecond: nothing is added to a region for what lies in it.
     assert_eq!(shown(&tree, "load"), [200.0]);
     assert_eq!(shown(&tree, "ROOT"), shown(&tree, "gemm"));
+    Ok(())
+}
+
+/// Name and time of each frame of a file by itself, and those that it lies in.
+fn own_times(frame: &serde_json::Value, outer: &str, found: &mut Vec<(String, f64)>) {
+    let name = frame["frame"]["name"].as_str().expect("a frame has a name");
+    let stack = format!("{outer}/{name}");
+    if let Some(time) = frame["metrics"]["time (ns)"].as_f64() {
+        found.push((stack.clone(), time));
+    }
+    for inner in frame["children"].as_array().into_iter().flatten() {
+        own_times(inner, &stack, found);
+    }
+}
+
+/// While both last the time is in both, one above the other, and each has its own time in sum.
+fn crossing_regions() -> Result<(), Failed> {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let [first, second] = ["first", "second"].map(|name| site(&mut trace, SiteKind::Region, name));
+    launch(&mut trace, kernel, [1, 1, 1], 0.0, 100.0);
+    let warp = warp(&mut trace, [0, 0, 0], 0, 0.0, 100.0);
+    region(&mut trace, warp, first, 0, 10.0, 40.0);
+    region(&mut trace, warp, second, 0, 30.0, 80.0);
+    let mut bytes = Vec::new();
+    trace.write_hatchet_to(&mut bytes)?;
+    let mut found = Vec::new();
+    own_times(&serde_json::from_slice::<serde_json::Value>(&bytes)?[0], "", &mut found);
+    let wanted = [
+        ("/ROOT", 0.0),
+        ("/ROOT/gemm", 30.0),
+        ("/ROOT/gemm/first", 20.0),
+        ("/ROOT/gemm/first/second", 10.0),
+        ("/ROOT/gemm/second", 40.0),
+    ];
+    let found: Vec<(&str, f64)> = found.iter().map(|(stack, time)| (&**stack, *time)).collect();
+    assert_eq!(found, wanted);
+    for (metric, scale) in [("time/ns", 1.0), ("cycles", 2.0)] {
+        let tree = view(&trace, "crossing.hatchet", &["-m", metric])?;
+        for (name, ns) in [("gemm", 100.0), ("first", 30.0), ("second", 50.0)] {
+            assert_sum(&shown(&tree, name), scale * ns, name);
+        }
+    }
     Ok(())
 }
 

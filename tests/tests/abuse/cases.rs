@@ -40,7 +40,7 @@ const fn refused_by(call: &'static [&'static str]) -> Provoked {
 const AFTER_A_FAILURE: &[&str] = &["on CUDA API call to", "trap", "Trap", "xception"];
 
 /// All cases, those that need the GPU for themselves last.
-pub(crate) static CASES: [Case; 26] = [
+pub(crate) static CASES: [Case; 27] = [
     case(
         "too_many_events",
         "ten times too many records: 7 strategies, 2 clocks, rooms of 0 to 8 units, both ends kept",
@@ -111,6 +111,16 @@ pub(crate) static CASES: [Case; 26] = [
         provokes: refused_by(AFTER_A_FAILURE),
         alone: true,
         ..case("trap", "a trap in the middle of a region", failures::trap)
+    },
+    Case {
+        tools: MEMCHECK,
+        provokes: refused_by(AFTER_A_FAILURE),
+        alone: true,
+        ..case(
+            "trap_in_memory_of_the_host",
+            "`buffer = host`: a trap in the middle of regions, which are in the trace",
+            failures::trap_in_memory_of_the_host,
+        )
     },
     Case {
         tools: MEMCHECK,

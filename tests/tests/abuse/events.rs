@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use profiler_host::{Keep, Slots};
 
-use crate::kernels::{KERNELS, Rounds, Shape, kernel};
+use crate::kernels::{KERNELS, Rounds, Shape, Values, kernel};
 use crate::setting::{Setting, builder, record};
 
 /// Units of a room: nothing, less than a record with a value, odd numbers, and rings of no power of
@@ -25,8 +25,9 @@ pub(crate) fn too_many_events(setting: Setting) {
                 (Keep::First, Slots::Claimed),
                 (Keep::Last, Slots::Linear),
             ] {
-                // Half of all combinations, or those with values and without by turns.
-                let values = (index + number) % 2 == usize::from(slots == Slots::Linear);
+                // A third of all combinations: those without values, with short and with long ones by turns.
+                let turn = index + number + 2 * usize::from(slots == Slots::Linear);
+                let values = [Values::None, Values::Short, Values::Long][turn % 3];
                 let ring = if units == 0 { 0 } else { units.next_power_of_two() };
                 let rounds = Rounds {
                     rounds: 10 * units.max(1),

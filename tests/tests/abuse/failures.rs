@@ -2,8 +2,10 @@
 
 use std::ptr;
 
+use profiler_host::trace::decode;
 use profiler_host::{Backend, BackendChoice, Error, launch};
 use test_kernels_abuse as kernels;
+use test_kernels_watched as watched;
 
 use crate::kernels::{Rounds, Shape, kernel};
 use crate::process;
@@ -35,6 +37,37 @@ pub(crate) fn trap(setting: Setting) {
         crate::kernels::check_identity(&trace, first, SHAPE, |_, _| true);
         assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
     }
+    goes_on();
+}
+
+/// A kernel that traps in the middle of regions, with its records in memory of the host: they are there.
+pub(crate) fn trap_in_memory_of_the_host(setting: Setting) {
+    const ROUNDS: u32 = 3;
+    let backend = setting.hosted_backend();
+    let never = backend.zeroed::<u32>(1).expect("memory");
+    let mut session = session(&backend, builder());
+    // SAFETY: the number lives until the session has ended.
+    let launched =
+        unsafe { launch!(session, watched::fails<<<2, 64>>>(never.as_ptr(), ROUNDS, 1, 1)) };
+    let trace = if setting.is_gpu() {
+        launched.expect("a launch does not wait");
+        let error = session.finish().expect_err("the kernel failed");
+        assert!(matches!(error, Error::KernelFailed { .. }), "{error}");
+        decode(error.salvaged().expect("records in the memory of the host"))
+    } else {
+        let error = launched.expect_err("the kernel failed");
+        assert!(matches!(error, Error::Emulator(_)), "{error}");
+        session.finish().expect("a trace")
+    };
+    let warp = trace.warps.iter().find(|warp| (warp.block[0], warp.warp) == (1, 1));
+    let mut found: Vec<_> = (warp.expect("the warp that failed").regions.iter())
+        .map(|region| (trace.site(region.site).name.as_str(), region.end.is_none()))
+        .collect();
+    found.sort_unstable();
+    let mut expected = vec![("all rounds", true), ("round", true), ("the one that fails", true)];
+    expected.extend([("round", false); ROUNDS as usize]);
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{}", trace.diagnostics);
     goes_on();
 }
 

@@ -51,8 +51,18 @@ impl Shape {
     }
 }
 
-/// Launches a kernel with its output, rounds, and whether they have values.
-type Launch = fn(&mut Session<'_>, Shape, *mut u32, u32, bool) -> Result<(), Error>;
+/// What values the rounds of a kernel have, as the kernels take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Values {
+    None,
+    /// Of 16 bits, which are in the record of their region, but for those of all lanes.
+    Short,
+    /// Of 32 bits, which are a record more.
+    Long,
+}
+
+/// Launches a kernel with its output, rounds, and which values they have.
+type Launch = fn(&mut Session<'_>, Shape, *mut u32, u32, Values) -> Result<(), Error>;
 
 /// A kernel that records `rounds` regions in each thread that its strategy takes.
 pub(crate) struct Kernel {
@@ -62,40 +72,46 @@ pub(crate) struct Kernel {
     lanes: fn(u32, u32) -> u32,
     /// Whether hardware that splits a warp makes more lanes record.
     is_least: bool,
+    /// Units of a record with a short value.
+    short_units: u32,
 }
 
 macro_rules! kernel {
-    ($name:ident, $lanes:expr, $is_least:expr) => {
+    ($name:ident, $lanes:expr, $is_least:expr, $short_units:expr) => {
         Kernel {
             name: stringify!($name),
             launch: |session, Shape { grid, block }, output, rounds, values| {
-                let values = u32::from(values);
+                let values = values as u32;
                 // SAFETY: the callers of `Kernel::launch` give one number a thread, or null.
                 unsafe { launch!(session, kernels::$name<<<grid, block>>>(output, rounds, values)) }
             },
             lanes: $lanes,
             is_least: $is_least,
+            short_units: $short_units,
         }
     };
 }
 
 macro_rules! kernels_of_both_clocks {
-    ($($cycles:ident $globaltimer:ident $lanes:expr, $is_least:expr;)*) => {
-        [$(kernel!($cycles, $lanes, $is_least), kernel!($globaltimer, $lanes, $is_least),)*]
+    ($($cycles:ident $globaltimer:ident $lanes:expr, $is_least:expr, $short_units:expr;)*) => {
+        [$(
+            kernel!($cycles, $lanes, $is_least, $short_units),
+            kernel!($globaltimer, $lanes, $is_least, $short_units),
+        )*]
     };
 }
 
 /// Every strategy with both clocks.
 pub(crate) const KERNELS: [Kernel; 14] = kernels_of_both_clocks! {
-    block_cycles block_globaltimer |warp, _| u32::from(warp == 0), false;
-    warp_cycles warp_globaltimer |_, _| 1, false;
-    warp_1_cycles warp_1_globaltimer |warp, _| u32::from(warp == 1), false;
-    warp_group_cycles warp_group_globaltimer |warp, _| u32::from(warp % 4 == 0), false;
-    elected_cycles elected_globaltimer |_, _| 1, true;
-    thread_cycles thread_globaltimer |_, lanes| lanes, false;
+    block_cycles block_globaltimer |warp, _| u32::from(warp == 0), false, 1;
+    warp_cycles warp_globaltimer |_, _| 1, false, 1;
+    warp_1_cycles warp_1_globaltimer |warp, _| u32::from(warp == 1), false, 1;
+    warp_group_cycles warp_group_globaltimer |warp, _| u32::from(warp % 4 == 0), false, 1;
+    elected_cycles elected_globaltimer |_, _| 1, true, 1;
+    thread_cycles thread_globaltimer |_, lanes| lanes, false, 2;
     when_cycles when_globaltimer |warp, lanes| {
         (32 * warp..32 * warp + lanes).filter(|rank| rank % kernels::WHEN_STEP == 0).count() as u32
-    }, false;
+    }, false, 1;
 };
 
 /// The kernel of this name.
@@ -107,8 +123,8 @@ pub(crate) fn kernel(name: &str) -> &'static Kernel {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounds {
     pub(crate) rounds: u32,
-    /// Whether each region has its round as its value, which takes a second unit.
-    pub(crate) values: bool,
+    /// Whether each region has its round as its value.
+    pub(crate) values: Values,
     /// Units that a lane keeps.
     pub(crate) capacity: u32,
     /// Whether those are the last.
@@ -118,12 +134,16 @@ pub(crate) struct Rounds {
 impl Rounds {
     /// Regions without values, of which all fit.
     pub(crate) fn all(rounds: u32) -> Self {
-        Self { rounds, values: false, capacity: u32::MAX, last: false }
+        Self { rounds, values: Values::None, capacity: u32::MAX, last: false }
     }
 
     /// Regions that a lane keeps; `None` where a room ends in the middle of a record.
-    fn kept(self) -> Option<u32> {
-        let units = if self.values { 2 } else { 1 };
+    fn kept(self, kernel: &Kernel) -> Option<u32> {
+        let units = match self.values {
+            Values::None => 1,
+            Values::Short => kernel.short_units,
+            Values::Long => 2,
+        };
         let whole = self.capacity.is_multiple_of(units) || self.capacity >= units * self.rounds;
         whole.then(|| self.rounds.min(self.capacity / units))
     }
@@ -153,14 +173,14 @@ impl Kernel {
         let sum = warp.recorded + warp.lost;
         let right = if self.is_least { sum >= emitted } else { sum == emitted };
         assert!(right, "{name}: {sum} of {emitted} records in {warp:?} {}", trace.diagnostics);
-        let Some(kept) = rounds.kept() else { return };
+        let Some(kept) = rounds.kept(self) else { return };
         let expected = u64::from(lanes * kept);
         let right =
             if self.is_least { warp.recorded >= expected } else { warp.recorded == expected };
         assert!(right, "{name}: {rounds:?}, {expected} of {warp:?} {}", trace.diagnostics);
         assert_eq!(warp.regions.len() as u64, warp.recorded, "{name}: {}", trace.diagnostics);
         assert!(warp.exit.is_some(), "{name}: a warp that left is not known to have left");
-        if rounds.values && !self.is_least {
+        if rounds.values != Values::None && !self.is_least {
             self.check_values(warp, kept, rounds);
         }
     }

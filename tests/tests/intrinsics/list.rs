@@ -31,6 +31,7 @@ const COPIES: By = Test("intrinsics", "copies_arrive");
 const RECORDS: By = Test("intrinsics", "records_of_every_form_hold_what_was_done");
 const COSTS: By = Test("end_to_end", "stamps_by_the_global_timer");
 const PINS: By = Test("intrinsics", "what_is_pinned_keeps_its_value");
+const VALUES: By = Test("intrinsics", "short_values_of_every_form_are_what_they_were");
 const CLUSTER: By = Test("intrinsics", "the_rank_in_the_cluster_is_recorded");
 const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
 const ROOMS: By = Test("rooms", "guard_words_stay");
@@ -44,13 +45,20 @@ const fn hopper(word: &'static str) -> By {
 /// The functions of a file.
 type Functions = &'static [(&'static str, By)];
 
+/// What the device runtime has on the GPU in another way than in its twin.
+const GPU_SIDE: &str = "profiler-device/src/hardware/gpu.rs";
+
 const LIST: [(&str, Functions); 7] = [
     (
-        "profiler-device/src/hardware/gpu.rs",
+        GPU_SIDE,
         &[
+            ("body", RECORDS),
             ("convergence_guard", WARPS),
             ("convergent_active_mask", WARPS),
+            ("global_asm", RECORDS),
+            ("guard", WARPS),
             ("is_unwinding", RECORDS),
+            ("kernel", COSTS),
             ("number_of", RECORDS),
         ],
     ),
@@ -102,6 +110,7 @@ const LIST: [(&str, Functions); 7] = [
             ("publish_word", WATCHED),
             ("store_unit", ROOMS),
             ("store_unit_if", ROOMS),
+            ("store_with_value_if", VALUES),
             ("store_word", ROOMS),
             ("unit_address", ROOMS),
             ("unit_low", ROOMS),
@@ -202,7 +211,9 @@ const LIST: [(&str, Functions); 7] = [
 const KERNELS: By = Test("end_to_end", "all_that_there_is");
 
 /// What differs outside of these modules: functions with a part for each side or for one, and macros.
-const ELSEWHERE: [(&str, Functions); 3] = [
+const ELSEWHERE: [(&str, Functions); 4] = [
+    // The list of kernels that the host looks up by their names on the GPU.
+    ("profiler-device/src/calibration.rs", &[("CALIBRATIONS", COSTS)]),
     ("profiler-kernel/src/lib.rs", &[("panic", WATCHED)]),
     ("profiler-kernel/src/shared.rs", &[("address", BLOCKS), ("shared_array", BLOCKS)]),
     // What a macro writes into the user's crate: each kernel once for each side, with one body.
@@ -245,16 +256,28 @@ fn functions<'s>(source: &'s str) -> BTreeSet<&'s str> {
     names
 }
 
-/// The function or macro that a line begins.
+/// The macros that a source file defines, and `global_asm` where it has some.
+fn macros(source: &str) -> BTreeSet<&str> {
+    let names = source.lines().filter_map(|line| match line.strip_prefix("macro_rules! ") {
+        Some(defined) => defined.strip_suffix(" {"),
+        None => line.ends_with("global_asm!(").then_some("global_asm"),
+    });
+    names.collect()
+}
+
+/// The function, macro, constant or static that a line begins.
 fn item(line: &str) -> Option<&str> {
-    let (_, behind) = line.split_once("fn ").or_else(|| line.split_once("macro_rules! "))?;
+    let (_, behind) = ["fn ", "macro_rules! ", "const ", "static "]
+        .into_iter()
+        .find_map(|word| line.split_once(word))?;
     let length = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    Some(&behind[..length.unwrap_or(behind.len())])
+    Some(&behind[..length.unwrap_or(behind.len())]).filter(|name| !name.is_empty())
 }
 
 /// The names of what a source file has for the GPU alone or for its twin alone: functions behind a
-/// `cfg`, those that have one within, those of a module behind one, and macros likewise. Modules that
-/// are files, and what is only named, are elsewhere.
+/// `cfg`, those that have one within, those of a module behind one, and macros, constants and statics
+/// likewise. Modules that are files, and what is only named, are elsewhere. An attribute behind a `cfg_attr`
+/// is no other code: it says whether there is a standard library, what is inlined, and what is not read.
 fn sided(source: &str) -> BTreeSet<&str> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let lines: Vec<&str> =
@@ -327,7 +350,11 @@ fn every_intrinsic_is_run_on_a_gpu() {
         let source = read(file);
         let listed: BTreeSet<&str> = list.iter().map(|(name, _)| *name).collect();
         assert_eq!(listed.len(), list.len(), "{file} has names twice");
-        let found = functions(&source);
+        let mut found = functions(&source);
+        // What this file's macros make is what the other side has in another way.
+        if file == GPU_SIDE {
+            found.extend(macros(&source));
+        }
         let missing: Vec<_> = found.difference(&listed).collect();
         assert!(missing.is_empty(), "{file}: name what runs {missing:?} on a GPU");
         let gone: Vec<_> = listed.difference(&found).collect();
@@ -406,6 +433,8 @@ fn functions_of_macros_are_found() {
                   special {\n    (a: b) => {}\n}\nspecial! {\n    two, three: \"x\";\n    four: \
                   \"y\";\n}\nconst FIVE: u32 = 5;\n";
     assert_eq!(functions(source), BTreeSet::from(["one", "two", "three", "four"]));
+    let source = "macro_rules! five {\n    () => {};\n}\n#[cfg(six)]\ncore::arch::global_asm!(\n    \"\"\n);\n";
+    assert_eq!(macros(source), BTreeSet::from(["five", "global_asm"]));
 }
 
 #[test]
@@ -416,6 +445,8 @@ fn what_has_two_sides_is_found() {
                   fn three() {}\n}\nfn nor_this() {}\n#[cfg(target_arch = \"nvptx64\")]\n\
                   #[path = \"x.rs\"]\nmod file;\nmacro_rules! four {\n    () => {\n        \
                   #[cfg(target_arch = \"nvptx64\")]\n        asm!();\n    }\n}\n\
-                  #[cfg(target_arch = \"nvptx64\")]\npub use inner::three;\n";
-    assert_eq!(sided(source), BTreeSet::from(["one", "two", "three", "four"]));
+                  #[cfg(target_arch = \"nvptx64\")]\npub use inner::three;\n\
+                  #[cfg(not(target_arch = \"nvptx64\"))]\npub const FIVE: &[u32] = &[];\n\
+                  #[cfg(target_arch = \"nvptx64\")]\npub(crate) static SIX: u32 = 6;\n";
+    assert_eq!(sided(source), BTreeSet::from(["one", "two", "three", "four", "FIVE", "SIX"]));
 }

@@ -18,6 +18,8 @@ pub const VALUE: u32 = 2;
 /// has already waited, so that the region lasts no longer for it. (The spin's last reading would not do:
 /// its true length ends when that is issued, and it is there some cycles later.)
 pub const WAIT: u32 = 3;
+/// Form: `profile_region!` with a block and a value of 16 bits.
+pub const SHORT: u32 = 4;
 
 /// Names of the regions, from the outermost in.
 pub const LEVELS: [&str; 8] =
@@ -50,6 +52,11 @@ macro_rules! nest {
     (value, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
         profile_region!($name, recorder = $recorder, value = $value, {
             nest!(value, $recorder, $value, $work, [$($inner)*])
+        })
+    };
+    (short, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
+        profile_region!($name, recorder = $recorder, value = $value as u16, {
+            nest!(short, $recorder, $value, $work, [$($inner)*])
         })
     };
     (wait, $recorder:ident, $value:ident, $work:expr, $names:tt) => {{
@@ -140,9 +147,10 @@ macro_rules! known_work {
     ) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
-            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`] or [`WAIT`], `depth` 1,
-            /// 2, 4 or 8. Thread `t` of the grid writes what the clock of the records showed at the
-            /// begin and at the end of the spin of repeat `r` to `truth[r * threads + t]`.
+            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`], [`WAIT`] or
+            /// [`SHORT`], `depth` 1, 2, 4 or 8. Thread `t` of the grid writes what the clock of
+            /// the records showed at the begin and at the end of the spin of repeat `r` to
+            /// `truth[r * threads + t]`.
             ///
             /// # Safety
             ///
@@ -162,7 +170,8 @@ macro_rules! known_work {
                     RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
                     TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
                     VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
-                    _ => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
+                    WAIT => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
+                    _ => at_depth!(depth, truth, cycles, repeats, short, recorder, $now),
                 }
             }
         )+

@@ -41,7 +41,9 @@ pub use frequency::{
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use known_work::{HOSTED_WORK, KNOWN_WORK, KnownWorkKernel};
-pub use known_work::{LEVELS, RANGE, TOKEN, VALUE, WAIT, WARM_UP_CYCLES, WARPS_APART, WHEN_THREAD};
+pub use known_work::{
+    LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT, WARM_UP_CYCLES, WARPS_APART, WHEN_THREAD,
+};
 #[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
 pub use known_work::{
     hosted_elected_cycles, hosted_elected_timer, hosted_thread_cycles, hosted_thread_timer,

@@ -10,10 +10,11 @@ use super::{Area, number, panels, range, text};
 use crate::Failure;
 
 /// Panels: the buffer, the clock, the form (of all forms where none is named), and what ticks are.
-const PANELS: [(&str, &str, Option<&str>, &str); 7] = [
+const PANELS: [(&str, &str, Option<&str>, &str); 8] = [
     ("global", "cycles", Some("range"), "cycles"),
     ("global", "cycles", Some("token"), "cycles"),
     ("global", "cycles", Some("value"), "cycles"),
+    ("global", "cycles", Some("short value"), "cycles"),
     ("global", "cycles", Some("wait"), "cycles"),
     ("global", "globaltimer", None, "ns"),
     ("host", "cycles", None, "cycles"),

@@ -85,6 +85,29 @@ ptx! {
         => stamp
     }
 
+    /// As [`store_unit_if`], of a region and its value: the data is the begin's stamp with the value in place of
+    /// a tag.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    memory fn store_with_value_if(
+        condition: bool as reg32, address: u64 as reg64, begin: u64 as reg64, value: u32 as reg32,
+        tag: u32 as reg32, ticks: u64 as reg64
+    ) lateout (stamp as reg32) -> u32 {
+        "{{ .reg .pred %p_store; .reg .b32 %r_stamp<6>;",
+        "setp.ne.u32 %p_store, {condition}, 0;",
+        "mov.b64 {{%r_stamp0, %r_stamp1}}, {begin};",
+        "mov.b64 {{%r_stamp2, %r_stamp3}}, {ticks};",
+        "shl.b32 %r_stamp1, %r_stamp1, 24;",
+        "add.u32 %r_stamp5, %r_stamp1, {value};",
+        "shl.b32 %r_stamp3, %r_stamp3, 24;",
+        "add.u32 %r_stamp4, %r_stamp3, {tag};",
+        "@%p_store st.global.v4.b32 [{address}], {{%r_stamp0, %r_stamp5, %r_stamp2, %r_stamp4}};",
+        "mov.b32 {stamp}, %r_stamp4; }}"
+        => stamp
+    }
+
     /// The lower half of a unit's address, `room | (cursor & mask)`: the byte in a ring that is aligned to
     /// its size. 0xf8 is the truth table of a | (b & c).
     ///

@@ -183,6 +183,32 @@ fn lanes_of_a_strategy_for_one_lane_share_their_stamps_too() {
     assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
 }
 
+/// As tokens by `thread` do.
+#[test]
+fn what_each_lane_stores_with_a_value_in_its_record_costs_what_it_does_without() {
+    let trace_of_lanes = |has_value: bool| {
+        trace_of(table(), false, |warp, region, other| {
+            warp.header.strategy = u32::from(Strategy::Thread.code());
+            for lane in 0..32 {
+                warp.lane(lane);
+                if has_value {
+                    warp.range_unsigned(region, 2_100, 2_900, u16::from(lane));
+                } else {
+                    warp.range(region, None, 2_100, 2_900);
+                }
+                warp.range(other, None, 2_000, 3_000);
+            }
+        })
+    };
+    let (with, without) = (trace_of_lanes(true), trace_of_lanes(false));
+    assert_eq!(lengths(&with), [[1_000 - 2 - 40; 32], [800 - 2; 32]].concat());
+    assert_eq!(lengths(&with), lengths(&without));
+    assert_eq!(with.diagnostics, without.diagnostics);
+    assert_eq!(with.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    let values: Vec<_> = with.warps[0].regions[32..].iter().map(|region| region.value).collect();
+    assert_eq!(values, (0..32).map(|lane| Some(Value::Unsigned(lane))).collect::<Vec<_>>());
+}
+
 #[test]
 fn lanes_that_take_turns_cost_each_for_itself() {
     let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp, region, other| {

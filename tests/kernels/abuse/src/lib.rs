@@ -12,8 +12,8 @@ pub const LEAVING_LANES: u32 = 7;
 
 macro_rules! kernels {
     ($($name:ident by $strategy:ident $(($argument:expr))? on $clock:ident;)*) => {$(
-        /// One region a round, with the round as its value where `values` is not 0. Writes each
-        /// thread's number of rounds, unless `output` is null.
+        /// One region a round, without a value where `values` is 0, with the round as one of 16 bits where
+        /// it is 1, and of 32 bits otherwise. Writes each thread's number of rounds, unless `output` is null.
         ///
         /// # Safety
         ///
@@ -24,6 +24,8 @@ macro_rules! kernels {
             while done < rounds {
                 if values == 0 {
                     profile_region!("round");
+                } else if values == 1 {
+                    profile_region!("round with a short value", value = done as u16);
                 } else {
                     profile_region!("round with a value", value = done);
                 }

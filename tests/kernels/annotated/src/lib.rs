@@ -3,8 +3,8 @@
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use profiler_device::{
-    profile_mark, profile_names, profile_region, profile_signal, profile_wait, profiled,
-    region_end, region_start,
+    Recorder, profile_anchor, profile_mark, profile_names, profile_region, profile_signal,
+    profile_wait, profiled, recorder, region_end, region_start,
 };
 use profiler_kernel::thread;
 
@@ -21,26 +21,38 @@ pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: 
     if index >= n {
         return;
     }
+    let (mut input, mut output) = (input, output);
     let whole = region_start!("whole", by = thread);
     // SAFETY: index < n.
-    let mut value = profile_region!("load", wait, { unsafe { *input.add(index as usize) } });
+    let mut value =
+        profile_region!("load", wait, pin = input, { unsafe { *input.add(index as usize) } });
     profile_mark!("loaded", value);
     let mut round = 0;
     while round < rounds {
         profile_region!(ROUND[round & 1], value = 8);
-        value = helper(value, round);
+        value = helper(recorder!(), value, round);
         round += 1;
     }
     profile_signal!("done", round);
     profile_wait!("done", round, by = warp(1));
-    profile_region!("store", by = when(index == 3), {
+    profile_region!("store", by = when(index == 3), value = index as u16, pin = output, {
         // SAFETY: index < n.
         unsafe { *output.add(index as usize) = value };
     });
     region_end!(whole);
 }
 
+#[profiled]
 #[inline(always)]
-fn helper(value: f32, round: u32) -> f32 {
-    value * 1.5 + round as f32
+fn helper(prof: Recorder<'_>, value: f32, round: u32) -> f32 {
+    profile_anchor!(every = 100_000);
+    by_hand(prof, value, round)
+}
+
+#[inline(always)]
+fn by_hand(prof: Recorder<'_>, mut value: f32, mut round: u32) -> f32 {
+    profile_anchor!(recorder = prof);
+    profile_region!("by hand", pin = (value, round), recorder = prof, {
+        value * 1.5 + round as f32
+    })
 }

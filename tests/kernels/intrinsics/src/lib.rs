@@ -4,7 +4,9 @@
 //! Each kernel writes some numbers a thread, those of thread 0 of the grid first.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-use profiler_device::{hardware, profile_anchor, profile_region, profiled};
+use profiler_device::{
+    hardware, profile_anchor, profile_names, profile_region, profiled, region_end, region_start,
+};
 use profiler_kernel::shared::{dynamic_shared, dynamic_shared_bytes};
 use profiler_kernel::{atomic, copy, math, mbarrier, mma, shared_array, thread, warp};
 
@@ -265,21 +267,26 @@ pub unsafe extern "ptx-kernel" fn pins(input: *const f32, output: *mut u64) {
         let (mut e, mut f, mut g) = (x as u32, -x as i32, x);
         let (mut h, mut i, mut j) = (x as u64, -x as i64, f64::from(x));
         let (mut k, mut l) = (x as usize, [-x as isize; 2]);
-        profile_region!("all", pin = (from, to, a, b, c, d, e, f, g, h, i, j, k, l), {
-            a = a.wrapping_mul(200);
-            b = b.wrapping_mul(100);
-            c = c.wrapping_mul(60_000);
-            d = d.wrapping_mul(30_000);
-            e = e.wrapping_mul(4_000_000_000);
-            f = f.wrapping_mul(2_000_000_000);
-            g *= 0.1;
-            h = h.wrapping_mul(u64::MAX - 5);
-            i = i.wrapping_mul(i64::MAX - 5);
-            j *= 0.1;
-            k = k.wrapping_mul(usize::MAX - 7);
-            l = [l[1].wrapping_mul(isize::MAX - 7), l[0]];
-            (from, to) = (from.wrapping_add(1), to.wrapping_add(thread_of_grid()));
-        });
+        profile_region!(
+            "all",
+            value = -x as i16,
+            pin = (from, to, a, b, c, d, e, f, g, h, i, j, k, l),
+            {
+                a = a.wrapping_mul(200);
+                b = b.wrapping_mul(100);
+                c = c.wrapping_mul(60_000);
+                d = d.wrapping_mul(30_000);
+                e = e.wrapping_mul(4_000_000_000);
+                f = f.wrapping_mul(2_000_000_000);
+                g *= 0.1;
+                h = h.wrapping_mul(u64::MAX - 5);
+                i = i.wrapping_mul(i64::MAX - 5);
+                j *= 0.1;
+                k = k.wrapping_mul(usize::MAX - 7);
+                l = [l[1].wrapping_mul(isize::MAX - 7), l[0]];
+                (from, to) = (from.wrapping_add(1), to.wrapping_add(thread_of_grid()));
+            }
+        );
         let numbers = [
             a.into(),
             b as u64,
@@ -384,4 +391,35 @@ pub unsafe extern "ptx-kernel" fn timed_records(input: *const f32, output: *mut 
             output.add(thread_of_grid()).write_volatile(x.to_bits());
         });
     }
+}
+
+profile_names!(LISTED = ["listed", "listed too"]);
+
+/// Regions with values of types of up to 16 bits, in every form that a record of one has.
+///
+/// # Safety
+///
+/// `input` must be valid for one number a thread; blocks have a warp.
+#[profiled]
+pub unsafe extern "ptx-kernel" fn values(input: *const i32) {
+    // SAFETY: the caller's; the whole warp is here.
+    let (x, of_lane_0) = unsafe {
+        let x = input.add(thread_of_grid()).read_volatile();
+        (x, warp::shuffle(u32::MAX, x, 0))
+    };
+    profile_region!("u8", value = x as u8, {});
+    profile_region!("i8", value = x as i8, {});
+    profile_region!("u16", value = x as u16, {});
+    profile_region!("i16", value = x as i16, {});
+    profile_region!("bool", value = x < 0, {});
+    let ended = region_start!("ended");
+    region_end!(ended, value = x as i8);
+    let moved = if x < 0 { region_start!("moved") } else { region_start!("moved", track = 7) };
+    region_end!(moved, value = x as u16);
+    let _ = profile_region!("waits", wait, value = x as i16, { x.wrapping_mul(3) });
+    profile_region!("tracked", track = 3, value = x as u16, {});
+    profile_region!(LISTED[x & 1], value = x as u8, {});
+    profile_region!("elected", by = elected, value = of_lane_0 as i16, {});
+    profile_region!("each", by = thread, value = x as i16, {});
+    profile_region!("alike", by = thread, value = of_lane_0 as i16, {});
 }

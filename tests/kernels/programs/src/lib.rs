@@ -127,8 +127,15 @@ operations! {
 /// The value of a region by [`Operation::StatementValue`].
 #[inline(always)]
 #[must_use]
-pub const fn negative(argument: u32) -> i64 {
-    -(argument as i64) - 1
+pub const fn negative(argument: u32) -> i16 {
+    -((argument & 0x7fff) as i16) - 1
+}
+
+/// Whether the value of a region that [`Operation::EndValue`] ends has a type of 16 bits.
+#[inline(always)]
+#[must_use]
+pub const fn ends_with_short_value(token: usize) -> bool {
+    token < 2
 }
 
 /// The value of a mark by [`Operation::MarkElected`].
@@ -230,7 +237,7 @@ fn step(machine: &mut Machine<'_>, from: u32, [code, body, other, argument]: Ins
             });
         }
         Operation::RegionLanes => {
-            profile_region!("region of lanes", value = u32::from(in_lanes), recorder = prof, {
+            profile_region!("region of lanes", value = in_lanes, recorder = prof, {
                 run!(machine, from, to)
             });
         }
@@ -256,7 +263,7 @@ fn step(machine: &mut Machine<'_>, from: u32, [code, body, other, argument]: Ins
             });
         }
         Operation::NamedLanes => {
-            profile_region!(TASK[u32::from(!in_lanes)], recorder = prof, {
+            profile_region!(TASK[u32::from(!in_lanes)], value = in_lanes, recorder = prof, {
                 run!(machine, from, to)
             });
         }
@@ -304,8 +311,12 @@ fn step(machine: &mut Machine<'_>, from: u32, [code, body, other, argument]: Ins
             }
         }
         Operation::EndValue => {
-            if let Some(token) = machine.tokens[token].take() {
-                region_end!(token, value = argument);
+            if let Some(taken) = machine.tokens[token].take() {
+                if ends_with_short_value(token) {
+                    region_end!(taken, value = argument as u16);
+                } else {
+                    region_end!(taken, value = argument);
+                }
             }
         }
         Operation::Mark => profile_mark!("mark", recorder = prof),
