@@ -23,9 +23,10 @@ pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: 
     }
     let (mut input, mut output) = (input, output);
     let whole = region_start!("whole", by = thread);
-    // SAFETY: index < n.
-    let mut value =
-        profile_region!("load", wait, pin = input, { unsafe { *input.add(index as usize) } });
+    let mut value = profile_region!("load", wait, pin = input, {
+        // SAFETY: index < n.
+        unsafe { *input.add(index as usize) }
+    });
     profile_mark!("loaded", value);
     let mut round = 0;
     while round < rounds {
