@@ -236,17 +236,11 @@ impl Runner {
                 Step::Finish(region, value) => {
                     let end = self.stamp();
                     let begin = self.begins[region];
-                    let holds_value = self.script.instances[region].holds_value;
-                    match value {
-                        Some(value) if holds_value => {
-                            self.emit(region, What::RangeWith(begin, value), end);
-                        }
-                        value => {
-                            self.emit(region, What::Range(begin), end);
-                            if let Some(value) = value {
-                                self.emit(region, What::Attached(value), end);
-                            }
-                        }
+                    let held = value.filter(|_| self.script.instances[region].holds_value);
+                    let range = |value| What::RangeWith(begin, value);
+                    self.emit(region, held.map_or(What::Range(begin), range), end);
+                    if let (None, Some(value)) = (held, value) {
+                        self.emit(region, What::Attached(value), end);
                     }
                 }
                 Step::Open(region) => {

@@ -357,12 +357,9 @@ fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
                 (name, region.track, region.value, region.record)
             })
             .collect();
-        let order = |a: &(&str, Option<u32>, Option<Value>, RegionRecord),
-                     b: &(&str, Option<u32>, Option<Value>, RegionRecord)| {
-            (a.0, format!("{:?}", a.2)).cmp(&(b.0, format!("{:?}", b.2)))
-        };
-        found.sort_by(order);
-        expected.sort_by(order);
+        for regions in [&mut found, &mut expected] {
+            regions.sort_by_cached_key(|&(name, _, value, _)| (name, format!("{value:?}")));
+        }
         assert_eq!(found, expected, "block {}", warp.block[0]);
     }
 }
