@@ -44,12 +44,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_host::BackendChoice;
 use serde_json::{Value, json};
 
 use cases::CASES;
 use process::End;
-use setting::{Case, PTX, Setting, Size};
+use setting::{Case, EMULATOR, GPU, PTX};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -98,7 +97,7 @@ fn missing() -> Option<String> {
 
 /// The GPU, and what this program was built from where a file beside it says that.
 fn machine() -> Result<Value, profiler_host::Error> {
-    let info = Setting { choice: BackendChoice::Gpu, size: Size::Full }.backend().device_info();
+    let info = GPU.backend().device_info();
     let version = std::env::current_exe()
         .ok()
         .and_then(|program| Some(program.parent()?.parent()?.join("VERSION")))
@@ -125,8 +124,7 @@ fn trials() -> Vec<Trial> {
     let gpu = Arc::new(RwLock::new(()));
     for case in &CASES {
         if case.emulator {
-            let setting = Setting { choice: BackendChoice::Emulator, size: Size::Small };
-            trials.push(trial(format!("emulator::{}", case.name), move || (case.run)(setting)));
+            trials.push(trial(format!("emulator::{}", case.name), move || (case.run)(EMULATOR)));
         }
         let gpu = Arc::clone(&gpu);
         let on_gpu = Trial::test(format!("gpu::{}", case.name), move || run_on_gpu(case, &gpu));
@@ -149,8 +147,7 @@ fn run_on_gpu(case: &'static Case, gpu: &RwLock<()>) -> Result<(), Failed> {
     } else {
         (None, Some(gpu.read().unwrap_or_else(PoisonError::into_inner)))
     };
-    let setting = Setting { choice: BackendChoice::Gpu, size: Size::Full };
-    let finished = process::case(case.name, setting, case.limit)?;
+    let finished = process::case(case.name, GPU, case.limit)?;
     match finished.end {
         End::Success => Ok(()),
         end => Err(format!("{end:?}\n{}", finished.output).into()),
@@ -168,18 +165,15 @@ fn a_process_that_hangs_is_ended() {
 
 /// Runs a case on the emulator as it is run on a GPU: in a process of its own.
 fn a_case_is_run_and_summed_up() {
-    let setting = Setting { choice: BackendChoice::Emulator, size: Size::Small };
     let limit = Duration::from_secs(600);
-    let finished = process::case("read_several_times", setting, limit).expect("started");
+    let finished = process::case("read_several_times", EMULATOR, limit).expect("started");
     assert!(finished.passed(), "{}", finished.output);
-    let unknown = process::case("no_such_case", setting, limit).expect("started");
+    let unknown = process::case("no_such_case", EMULATOR, limit).expect("started");
     assert_eq!(unknown.end, End::Failure(Some(2)), "{}", unknown.output);
     assert!(unknown.output.contains("there is no case `no_such_case`"), "{}", unknown.output);
     // A case that panics is a process that fails: this one finds no GPU, or no stream of it here.
-    let size = Size::Small;
-    let no_gpu = Setting { choice: BackendChoice::Gpu, size };
     if missing().is_some() {
-        let failed = process::case("read_several_times", no_gpu, limit).expect("started");
+        let failed = process::case("read_several_times", GPU, limit).expect("started");
         assert_eq!(failed.end, End::Failure(Some(101)), "{}", failed.output);
     }
 }

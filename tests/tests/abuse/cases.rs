@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use crate::setting::{Case, Provoked, Setting, Tool};
+use crate::setting::{Case, Provoked, Setting};
 use crate::{events, failures, hosted, modules, sessions, shapes};
 
 /// What one case may take on a GPU without a sanitizer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 /// What it may take under a sanitizer.
-pub(crate) const SANITIZER_LIMIT: Duration = Duration::from_secs(150);
-
-const MEMCHECK: &[Tool] = &[Tool::Memcheck];
+pub(crate) const SANITIZER_LIMIT: Duration = Duration::from_secs(300);
 
 /// A case that runs on the emulator too.
 const fn case(name: &'static str, what: &'static str, run: fn(Setting)) -> Case {
@@ -20,7 +18,6 @@ const fn case(name: &'static str, what: &'static str, run: fn(Setting)) -> Case 
         run,
         emulator: true,
         limit: LIMIT,
-        tools: Tool::ALL,
         provokes: Provoked::NOTHING,
         alone: false,
     }
@@ -36,7 +33,7 @@ const fn refused_by(call: &'static [&'static str]) -> Provoked {
     Provoked { always: &[], perhaps: call }
 }
 
-/// What memcheck may say behind a kernel that failed: that calls to the driver fail.
+/// What a tool may say behind a kernel that failed: that calls to the driver fail.
 const AFTER_A_FAILURE: &[&str] = &["on CUDA API call to", "trap", "Trap", "xception"];
 
 /// All cases, those that need the GPU for themselves last.
@@ -107,13 +104,11 @@ pub(crate) static CASES: [Case; 27] = [
         )
     },
     Case {
-        tools: MEMCHECK,
         provokes: refused_by(AFTER_A_FAILURE),
         alone: true,
         ..case("trap", "a trap in the middle of a region", failures::trap)
     },
     Case {
-        tools: MEMCHECK,
         provokes: refused_by(AFTER_A_FAILURE),
         alone: true,
         ..case(
@@ -123,14 +118,11 @@ pub(crate) static CASES: [Case; 27] = [
         )
     },
     Case {
-        tools: MEMCHECK,
         provokes: Provoked { always: &["Invalid __global__ write"], perhaps: AFTER_A_FAILURE },
         alone: true,
         ..gpu_case("illegal_address", "a write to nobody's memory", failures::illegal_address)
     },
     Case {
-        // What this process does is what others do under the tools.
-        tools: &[],
         alone: true,
         ..gpu_case(
             "trap_in_another_process",

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use profiler_host::BackendChoice;
 
-use crate::setting::{Setting, Size};
+use crate::setting::Setting;
 
 /// The first argument of a process that runs one case.
 pub(crate) const CASE: &str = "case";
@@ -63,27 +63,18 @@ pub(crate) fn run(
 }
 
 /// The arguments of a process of this program that runs one case.
-pub(crate) fn arguments(name: &str, setting: Setting) -> [&str; 4] {
-    let back_end = if setting.choice == BackendChoice::Gpu { "gpu" } else { "emulator" };
-    let size = match setting.size {
-        Size::Small => "small",
-        Size::Full => "full",
-    };
-    [CASE, name, back_end, size]
+pub(crate) fn arguments(name: &str, setting: Setting) -> [&str; 3] {
+    let back_end = if setting.is_gpu() { "gpu" } else { "emulator" };
+    [CASE, name, back_end]
 }
 
 /// Reads what [`arguments`] gives, but its first.
 pub(crate) fn parse(arguments: &[String]) -> Result<(&str, Setting), String> {
-    let [name, back_end, size] = arguments else {
-        return Err(format!("usage: {CASE} NAME gpu|emulator small|full"));
+    let [name, back_end] = arguments else {
+        return Err(format!("usage: {CASE} NAME gpu|emulator"));
     };
     let choice = back_end.parse::<BackendChoice>().map_err(|error| error.to_string())?;
-    let size = match size.as_str() {
-        "small" => Size::Small,
-        "full" => Size::Full,
-        other => return Err(format!("unknown size `{other}`; expected `small` or `full`")),
-    };
-    Ok((name, Setting { choice, size }))
+    Ok((name, Setting { choice }))
 }
 
 /// Runs a case in a process of its own.

@@ -7,13 +7,12 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use profiler_host::BackendChoice;
 use serde_json::{Value, json};
 
 use crate::cases::{CASES, SANITIZER_LIMIT};
 use crate::process::{self, End, Finished};
 use crate::sanitizer::Findings;
-use crate::setting::{Case, Setting, Size, Tool};
+use crate::setting::{Case, GPU, Tool};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -35,7 +34,7 @@ impl Job {
     /// All jobs, or those without a tool.
     fn all(sanitize: bool) -> Vec<Self> {
         let tools = |case: &'static Case| {
-            let tools = if sanitize { case.tools } else { &[] };
+            let tools = if sanitize { Tool::ALL } else { &[] };
             std::iter::once(None).chain(tools.iter().copied().map(Some))
         };
         CASES.iter().flat_map(|case| tools(case).map(move |tool| Self { case, tool })).collect()
@@ -45,22 +44,11 @@ impl Job {
         self.tool.map_or("none", Tool::name)
     }
 
-    /// memcheck is fast enough for all of a case; the others are not.
-    fn setting(self) -> Setting {
-        let size = match self.tool {
-            None | Some(Tool::Memcheck) => Size::Full,
-            Some(_) => Size::Small,
-        };
-        Setting { choice: BackendChoice::Gpu, size }
-    }
-
     fn run(self, sanitizer: &Path) -> std::io::Result<Finished> {
-        let (name, setting) = (self.case.name, self.setting());
+        let name = self.case.name;
         match self.tool {
-            None => process::case(name, setting, self.case.limit),
-            Some(tool) => {
-                process::sanitized(sanitizer, tool.name(), name, setting, SANITIZER_LIMIT)
-            }
+            None => process::case(name, GPU, self.case.limit),
+            Some(tool) => process::sanitized(sanitizer, tool.name(), name, GPU, SANITIZER_LIMIT),
         }
     }
 
@@ -73,10 +61,10 @@ impl Job {
             End::Failure(None) => return failed("ended by a signal".to_owned()),
             End::Success => {}
         }
-        if self.tool.is_none() {
+        let Some(tool) = self.tool else {
             return Outcome { failure: None, provoked: 0 };
-        }
-        match Findings::read(&finished.output, self.case.provokes) {
+        };
+        match Findings::read(&finished.output, self.case.provokes.under(tool)) {
             Err(error) => failed(error),
             Ok(findings) if findings.is_clean() => {
                 Outcome { failure: None, provoked: findings.provoked }
@@ -201,6 +189,8 @@ pub(crate) fn outcomes_are_told_apart() {
     let found =
         "========= Invalid __global__ write of size 4 bytes\n========= ERROR SUMMARY: 1 error\n";
     assert_eq!(failure(illegal, &finished(End::Success, found)), None);
+    let elsewhere = job("illegal_address", Some(Tool::Racecheck));
+    assert_eq!(failure(elsewhere, &finished(End::Success, clean)), None, "memcheck alone finds it");
     assert_eq!(
         failure(checked, &finished(End::Success, found)).as_deref(),
         Some("Invalid __global__ write of size 4 bytes")

@@ -1,4 +1,4 @@
-//! Where and how large a case runs, and what cases share.
+//! Where a case runs, and what cases share.
 
 use std::time::Duration;
 
@@ -12,19 +12,14 @@ pub(crate) const PTX: Option<&str> = profiler_host::include_ptx!("abuse");
 /// of them lie in memory of the host.
 const HOSTED_PTX: Option<&str> = profiler_host::include_ptx!("watched");
 
-/// How much of a case runs: where each access is checked, or on the emulator, all would take long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Size {
-    Small,
-    Full,
-}
-
-/// Where and how large a case runs.
+/// Where a case runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     pub(crate) choice: BackendChoice,
-    pub(crate) size: Size,
 }
+
+pub(crate) const GPU: Setting = Setting { choice: BackendChoice::Gpu };
+pub(crate) const EMULATOR: Setting = Setting { choice: BackendChoice::Emulator };
 
 /// One case. It panics where it fails.
 pub(crate) struct Case {
@@ -36,8 +31,6 @@ pub(crate) struct Case {
     pub(crate) emulator: bool,
     /// What its process may take on a GPU, without a sanitizer.
     pub(crate) limit: Duration,
-    /// Which of compute-sanitizer's tools it runs under.
-    pub(crate) tools: &'static [Tool],
     /// Findings of the sanitizer that it provokes.
     pub(crate) provokes: Provoked,
     /// Whether no other case may run on the GPU beside it.
@@ -47,7 +40,7 @@ pub(crate) struct Case {
 /// Findings that a case provokes, each by words that it has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Provoked {
-    /// There must be one of each.
+    /// Memcheck must find one of each. The other tools do not look for it.
     pub(crate) always: &'static [&'static str],
     /// Of these there may be any number.
     pub(crate) perhaps: &'static [&'static str],
@@ -55,6 +48,11 @@ pub(crate) struct Provoked {
 
 impl Provoked {
     pub(crate) const NOTHING: Self = Self { always: &[], perhaps: &[] };
+
+    /// What a tool is to find and may find.
+    pub(crate) fn under(self, tool: Tool) -> Self {
+        if tool == Tool::Memcheck { self } else { Self { always: &[], ..self } }
+    }
 }
 
 /// A tool of compute-sanitizer.
@@ -86,12 +84,9 @@ impl Setting {
         self.choice == BackendChoice::Gpu
     }
 
-    /// One of two, by the size.
+    /// One of two sizes: on the emulator all of a case would take long.
     pub(crate) fn either<T>(self, small: T, full: T) -> T {
-        match self.size {
-            Size::Small => small,
-            Size::Full => full,
-        }
+        if self.is_gpu() { full } else { small }
     }
 
     #[track_caller]

@@ -74,7 +74,7 @@ pub(crate) fn blocks(setting: Setting) {
                     assert_eq!(trace.lost(), 0, "{shape:?}: {}", trace.diagnostics);
                 }
             }
-            if setting.size == crate::setting::Size::Small {
+            if !setting.is_gpu() {
                 break;
             }
         }
