@@ -5,6 +5,8 @@
 #[path = "support/back_ends.rs"]
 mod back_ends;
 
+use std::io::Write as _;
+
 use back_ends::on_both_back_ends;
 use cust::event::{Event, EventFlags};
 use cust::launch;
@@ -216,10 +218,13 @@ fn by_warp_records_the_arm_of_lane_0_and_nothing_else(choice: BackendChoice) {
     }
 }
 
-/// Cycles that a warp waits: 0.3, 1 and 10 ms at 2 GHz.
-const WAITS: [u32; 3] = [600_000, 2_000_000, 20_000_000];
-/// Launches of each.
-const LAUNCHES: usize = 5;
+/// Launches between two events, and the cycles that a warp waits in each: 0.3, 1 and 10 ms at 2 GHz. Of
+/// 0.2 ms several at once, as what events enclose besides, the begin and the end of work on the GPU, is
+/// 4 µs of an H200, all of the two percent that are allowed.
+const BETWEEN_EVENTS: [(usize, u32); 4] =
+    [(8, 400_000), (1, 600_000), (1, 2_000_000), (1, 20_000_000)];
+/// How often each is measured.
+const TIMES: usize = 5;
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -229,11 +234,11 @@ fn a_kernel_lasts_as_long_as_events_say() {
     let module = Module::from_ptx(ptx, &[]).expect("the module loads");
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream");
     let output = DeviceBuffer::from_slice(&[0_u32; 132 * 64]).expect("memory");
-    for wait in WAITS {
+    for (launches, wait) in BETWEEN_EVENTS {
         let profiler = Profiler::builder().build().expect("the options");
         let session = profiler.attach(&module, ptx).expect("a session");
         let mut events_ns = Vec::new();
-        for _ in 0..LAUNCHES {
+        for _ in 0..TIMES {
             let event = || Event::new(EventFlags::DEFAULT).expect("an event");
             let (begin, end) = (event(), event());
             // The stream is held up until all of it is queued, as a slow host would be in what the events
@@ -244,25 +249,37 @@ fn a_kernel_lasts_as_long_as_events_say() {
             };
             stream.add_callback(Box::new(hold)).expect("a callback");
             begin.record(&stream).expect("recorded");
-            let output = output.as_device_ptr();
-            // SAFETY: one number a thread.
-            unsafe { launch!(module.barrier_wait<<<132, 64, 0, stream>>>(output, wait)) }
-                .expect("the launch");
+            for _ in 0..launches {
+                let output = output.as_device_ptr();
+                // SAFETY: one number a thread.
+                unsafe { launch!(module.barrier_wait<<<132, 64, 0, stream>>>(output, wait)) }
+                    .expect("the launch");
+            }
             end.record(&stream).expect("recorded");
             drop(queued);
             end.synchronize().expect("the kernel ran");
             events_ns.push(f64::from(end.elapsed_time_f32(&begin).expect("two events")) * 1e6);
         }
         let trace = session.finish(&stream).expect("a trace");
-        assert_eq!((trace.launches.len(), trace.lost()), (LAUNCHES, 0), "{}", trace.diagnostics);
-        let launches = trace.launches.iter().map(|launch| launch.end_ns - launch.start_ns);
-        let both: Vec<_> = launches.zip(events_ns).collect();
-        let mut longer: Vec<f64> = both.iter().map(|(own, events)| events - own).collect();
+        assert_eq!(
+            (trace.launches.len(), trace.lost()),
+            (launches * TIMES, 0),
+            "{}",
+            trace.diagnostics
+        );
+        let own = trace.launches.chunks(launches).map(|together| {
+            together.iter().map(|launch| launch.end_ns - launch.start_ns).sum::<f64>()
+        });
+        // In percent of what the events say.
+        let mut longer: Vec<f64> =
+            own.zip(&events_ns).map(|(own, events)| (events - own) / events * 100.0).collect();
         longer.sort_by(f64::total_cmp);
-        let median = longer[LAUNCHES / 2];
-        let percent = both[LAUNCHES / 2].1 / 100.0;
-        // Events enclose the launch's own begin and end on the GPU, 4 µs of an H200.
-        assert!((-percent..=2.0 * percent).contains(&median), "{wait} cycles: {both:?}");
+        // Figures are to be seen; where nobody reads them is no reason to fail.
+        let _ = writeln!(
+            std::io::stdout(),
+            "{launches} of {wait} cycles: by events {longer:.2?} percent longer"
+        );
+        assert!((-1.0..=2.0).contains(&longer[TIMES / 2]), "{launches} of {wait}: {longer:?}");
     }
 }
 
