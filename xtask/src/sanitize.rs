@@ -1,6 +1,7 @@
 //! Runs tests under a sanitizer: what is `unsafe` and needs no GPU, with every GPU thread of the
 //! emulator a thread of the operating system, as no sanitizer follows a coroutine's switch of stacks
-//! by itself. `docs/sanitizers.md` says what that finds and what not.
+//! by itself; and with coroutines what there is for them alone. `docs/sanitizers.md` says what that
+//! finds and what not.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ struct Sanitizer {
     name: &'static str,
     /// As its library is called.
     library: &'static str,
-    /// More for the compiler.
+    /// More for the compiler where GPU threads are the system's.
     flags: &'static str,
     /// Tests that it must fail.
     planted: &'static [&'static str],
@@ -30,6 +31,13 @@ const SANITIZERS: [Sanitizer; 2] = [
         planted: &["planted_race_between_warps", "planted_race_between_blocks"],
     },
 ];
+
+/// What a GPU thread of the emulator is.
+#[derive(Clone, Copy)]
+enum Threads {
+    OfTheSystem,
+    Coroutines,
+}
 
 /// What has `unsafe`, runs on the host, and has tests.
 const PACKAGES: [&str; 4] =
@@ -92,7 +100,7 @@ pub(crate) fn gpu_bundle() -> Result<(), Error> {
         std::fs::create_dir_all(&programs)?;
         let built = |arguments: &[&str]| {
             let messages = compiler
-                .cargo(&sanitizer, &runtime, arguments)
+                .cargo(&sanitizer, &runtime, Threads::OfTheSystem, arguments)
                 .args(GPU_PROFILE)
                 .args(["--message-format", "json-render-diagnostics"])
                 .envs(tools.variables())
@@ -179,13 +187,18 @@ impl Compiler {
 
     fn test(&self, sanitizer: &Sanitizer, runtime: &Path) -> Result<(), Error> {
         let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
-        self.cargo(sanitizer, runtime, &["test"])
+        let tests = |threads| self.cargo(sanitizer, runtime, threads, &["test"]);
+        tests(Threads::OfTheSystem)
             .args(["--lib", "--tests", "--no-fail-fast"])
             .args(packages)
             .run()?;
+        // All that this repository's own commands have.
+        tests(Threads::OfTheSystem).args(["--package", "xtask", "host_bench::process"]).run()?;
+        tests(Threads::Coroutines)
+            .args(["--package", "profiler-emulator", "--test", "overflow"])
+            .run()?;
         for planted in sanitizer.planted {
-            let finds_nothing = self
-                .cargo(sanitizer, runtime, &["test"])
+            let finds_nothing = tests(Threads::OfTheSystem)
                 .args(["--package", "profiler-emulator", "--test", "races", "--"])
                 .args(["--ignored", "--exact", planted])
                 .succeeds();
@@ -197,14 +210,29 @@ impl Compiler {
     }
 
     /// Cargo with these arguments, and all that makes it build with the sanitizer.
-    fn cargo(&self, sanitizer: &Sanitizer, runtime: &Path, arguments: &[&str]) -> Run {
+    fn cargo(
+        &self,
+        sanitizer: &Sanitizer,
+        runtime: &Path,
+        threads: Threads,
+        arguments: &[&str],
+    ) -> Run {
+        let more = match threads {
+            Threads::OfTheSystem => format!(" --cfg=profiler_os_threads{}", sanitizer.flags),
+            Threads::Coroutines => String::new(),
+        };
         let flags = format!(
-            "-Zsanitizer={} -Zexternal-clangrt --cfg=profiler_os_threads \
-             -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive{}",
+            "-Zsanitizer={} -Zexternal-clangrt \
+             -Zpre-link-args=-Wl,--whole-archive,{},--no-whole-archive{more}",
             sanitizer.name,
             runtime.display(),
-            sanitizer.flags
         );
+        // Tests ask for more memory than there is, and expect an error. What coroutines are tested for is
+        // what this repository's own handler says of a fault, behind which a fault ends the process.
+        let options = match threads {
+            Threads::OfTheSystem => "allocator_may_return_null=1",
+            Threads::Coroutines => "allocator_may_return_null=1:handle_segv=0",
+        };
         let variable = |name: &str, value: OsString| (name.to_owned(), value);
         Run::new(&self.cargo)
             .args(arguments)
@@ -216,9 +244,8 @@ impl Compiler {
                 variable("RUSTC", self.rustc.clone().into()),
                 variable("RUSTFLAGS", flags.into()),
                 variable("RUST_TEST_THREADS", "2".into()),
-                // Tests ask for more memory than there is, and expect an error.
-                variable("ASAN_OPTIONS", "allocator_may_return_null=1".into()),
-                variable("TSAN_OPTIONS", "allocator_may_return_null=1".into()),
+                variable("ASAN_OPTIONS", options.into()),
+                variable("TSAN_OPTIONS", options.into()),
             ])
     }
 }
