@@ -13,7 +13,8 @@ use crate::codes;
 /// The name under which the driver's installer registers the library.
 const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
-/// Why the CUDA driver cannot be used.
+/// Why the CUDA driver cannot be used. Either there is none to use, or no device, or there is and it
+/// fails: [`is_absence`](Self::is_absence) tells the two apart.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -28,18 +29,47 @@ pub enum DriverError {
         /// What the dynamic loader said.
         reason: String,
     },
+    /// The library is the one that the CUDA toolkit has to link programs with where there is no
+    /// driver: it starts nothing. Images for containers have it under the driver's name.
+    #[error(
+        "no CUDA driver: {library} is the CUDA toolkit's stub, which stands in for the driver while \
+         a program is linked; install the NVIDIA driver, or in a container start it with GPU \
+         support, and take the toolkit's folder `stubs` out of LD_LIBRARY_PATH"
+    )]
+    StubLibrary {
+        /// The library's name.
+        library: &'static str,
+    },
     /// The driver is there but refused to start.
     #[error(
         "the CUDA driver did not start: {0}; `nvidia-smi` says whether the kernel module is loaded \
          and fits the library"
     )]
     Init(&'static str),
+    /// The driver started but does not say how many devices there are.
+    #[error(
+        "the CUDA driver started, but counting its devices failed: {0}; `nvidia-smi` says whether it \
+         works"
+    )]
+    Count(&'static str),
     /// The driver runs but shows no device.
     #[error(
         "the CUDA driver shows no device; check `nvidia-smi -L` and the environment variable \
          CUDA_VISIBLE_DEVICES"
     )]
     NoDevice,
+}
+
+impl DriverError {
+    /// Whether there is no driver or no device, so that a program may go on without; not where a
+    /// driver is there and fails.
+    #[must_use]
+    pub const fn is_absence(&self) -> bool {
+        match self {
+            Self::NoLibrary { .. } | Self::StubLibrary { .. } | Self::NoDevice => true,
+            Self::Init(_) | Self::Count(_) => false,
+        }
+    }
 }
 
 /// Says whether the CUDA driver can be used: it is installed, starts, and shows a device.
@@ -50,16 +80,26 @@ pub enum DriverError {
 pub fn driver_available() -> Result<(), DriverError> {
     library()?;
     // SAFETY: cuInit takes no pointer; 0 is the only value its documentation allows.
-    let code = unsafe { cust_raw::cuInit(0) };
-    match code {
-        CUresult::CUDA_SUCCESS => {}
-        CUresult::CUDA_ERROR_NO_DEVICE => return Err(DriverError::NoDevice),
-        other => return Err(DriverError::Init(codes::name(other).to_str().unwrap_or("unknown"))),
-    }
+    succeeded(unsafe { cust_raw::cuInit(0) }, DriverError::Init)?;
     let mut count: c_int = 0;
     // SAFETY: the pointer is to a live c_int, which the driver writes before it returns.
     let code = unsafe { cust_raw::cuDeviceGetCount(&raw mut count) };
-    if code == CUresult::CUDA_SUCCESS && count > 0 { Ok(()) } else { Err(DriverError::NoDevice) }
+    succeeded(code, DriverError::Count)?;
+    if count > 0 { Ok(()) } else { Err(DriverError::NoDevice) }
+}
+
+/// Makes an error of a code that is not success: of one that says that there is nothing, that; of any
+/// other `failed`.
+fn succeeded(
+    code: CUresult,
+    failed: impl FnOnce(&'static str) -> DriverError,
+) -> Result<(), DriverError> {
+    match code {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        CUresult::CUDA_ERROR_NO_DEVICE => Err(DriverError::NoDevice),
+        CUresult::CUDA_ERROR_STUB_LIBRARY => Err(DriverError::StubLibrary { library: LIBRARY }),
+        other => Err(failed(codes::name(other).to_str().unwrap_or("unknown"))),
+    }
 }
 
 /// The driver's library, loaded once and never unloaded.
@@ -148,3 +188,48 @@ macro_rules! driver_functions {
     )* };
 }
 pub(crate) use driver_functions;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Why a driver cannot be used that answers so to `cuInit`.
+    fn refused(code: CUresult) -> DriverError {
+        succeeded(code, DriverError::Init).expect_err("it is no success")
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_from_what_fails() {
+        assert_eq!(succeeded(CUresult::CUDA_SUCCESS, DriverError::Init), Ok(()));
+        let nothing = [CUresult::CUDA_ERROR_NO_DEVICE, CUresult::CUDA_ERROR_STUB_LIBRARY];
+        for code in nothing {
+            assert!(refused(code).is_absence(), "{code:?}");
+        }
+        assert_eq!(refused(CUresult::CUDA_ERROR_NO_DEVICE), DriverError::NoDevice);
+        let no_library = DriverError::NoLibrary { library: LIBRARY, reason: String::new() };
+        assert!(no_library.is_absence());
+        let failing = [
+            CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+            CUresult::CUDA_ERROR_SYSTEM_NOT_READY,
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+            CUresult::CUDA_ERROR_INVALID_DEVICE,
+            CUresult::CUDA_ERROR_UNKNOWN,
+        ];
+        for code in failing {
+            assert!(!refused(code).is_absence(), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn what_failed_is_said_by_its_name() {
+        let name = "CUDA_ERROR_NOT_INITIALIZED";
+        for failed in [DriverError::Init, DriverError::Count] {
+            let error = succeeded(CUresult::CUDA_ERROR_NOT_INITIALIZED, failed);
+            let error = error.expect_err("it is no success");
+            assert_eq!(error, failed(name));
+            assert!(error.to_string().contains(name) && !error.is_absence(), "{error}");
+        }
+        let stub = refused(CUresult::CUDA_ERROR_STUB_LIBRARY).to_string();
+        assert!(stub.contains(LIBRARY) && stub.contains("`stubs`"), "{stub}");
+    }
+}

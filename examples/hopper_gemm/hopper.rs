@@ -13,6 +13,8 @@ pub(crate) fn why_not(choice: BackendChoice, has_ptx: bool) -> Option<String> {
         return Some("the emulator has none of what it uses".to_owned());
     }
     let absent = match profiler_cuda_driver::driver_available() {
+        // What fails says so where the back end is made.
+        Err(error) if !error.is_absence() => return None,
         Err(error) => error.to_string(),
         Ok(()) if !has_ptx => Error::NoPtx.to_string(),
         Ok(()) => return other_capability(capability()),

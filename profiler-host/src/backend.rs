@@ -74,8 +74,9 @@ impl Backend {
     /// PTX, or `None` where no compiler for the GPU was found when the program was built.
     ///
     /// With [`BackendChoice::Auto`], where the emulator is taken for want of something,
-    /// [`Backend::reason`] says of what; it is for the caller to print. A GPU that is there but
-    /// fails, or refuses the PTX, is an error in any case.
+    /// [`Backend::reason`] says of what; it is for the caller to print. A driver's library that is but
+    /// the CUDA toolkit's stub is no driver. A GPU that is there but fails, or refuses the PTX, is an
+    /// error in any case, and so is a driver that does not start.
     ///
     /// # Errors
     ///
@@ -311,7 +312,7 @@ impl fmt::Display for Backend {
 fn is_absence(error: &Error) -> bool {
     match error {
         #[cfg(feature = "cuda")]
-        Error::Driver(_) => true,
+        Error::Driver(error) => error.is_absence(),
         Error::NoPtx | Error::NoCudaFeature => true,
         _ => false,
     }
@@ -326,4 +327,25 @@ fn gpu_or_why_not(ptx: Option<&'static str>) -> Result<Device, Error> {
 #[cfg(not(feature = "cuda"))]
 fn gpu_or_why_not(_ptx: Option<&'static str>) -> Result<Device, Error> {
     Err(Error::NoCudaFeature)
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use profiler_cuda_driver::DriverError;
+
+    use super::*;
+
+    #[test]
+    fn the_emulator_is_taken_for_what_is_missing_and_not_for_what_fails() {
+        let no_library = DriverError::NoLibrary { library: "libcuda", reason: "none".to_owned() };
+        let stub = DriverError::StubLibrary { library: "libcuda" };
+        for missing in [no_library, stub, DriverError::NoDevice] {
+            assert!(is_absence(&missing.clone().into()), "{missing}");
+        }
+        assert!(is_absence(&Error::NoPtx));
+        let failing = [DriverError::Init, DriverError::Count];
+        for failing in failing.map(|failed| failed("CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")) {
+            assert!(!is_absence(&failing.clone().into()), "{failing}");
+        }
+    }
 }

@@ -18,7 +18,7 @@ use crate::host_memory::HostMemory;
 use crate::host_spans::HostLog;
 use crate::launch::{Kernel, Shape};
 use crate::layout::Layout;
-use crate::live::{LiveArrays, Watch};
+use crate::live::{LiveArrays, Watch, WatchedHost, WatchedModule};
 use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
 
 /// Runs kernels and records what they emit.
@@ -196,6 +196,9 @@ impl<'b> EmulatorSession<'b> {
         arguments: K::Arguments,
     ) -> Result<(), Error> {
         let start = self.read_both();
+        if let (Some(host), Some(start)) = (&self.host, start) {
+            host.read_both(start);
+        }
         let mut descriptor = self.arrays.descriptor;
         descriptor.slot_base = self.arrays.announce(shape.grid.0, shape.block.0);
         let bytes = descriptor.to_bytes();
@@ -210,15 +213,15 @@ impl<'b> EmulatorSession<'b> {
         // as long as the session.
         let result = unsafe { self.device.launch(shape, kernel, arguments, constant) };
         let end = self.read_both();
-        if let (Some(host), Some(start), Some(end)) = (&mut self.host, start, end) {
-            host.read_both(start);
-            host.launched(name, start.host_ns);
-            host.read_both(end);
-        }
-        match &result {
-            Err(error) if has_begun(error) => self.failed = true,
-            Err(_) => self.arrays.take_back(),
-            Ok(()) => {}
+        let is_refused = result.as_ref().is_err_and(|error| !has_begun(error));
+        if is_refused {
+            self.arrays.take_back();
+        } else {
+            self.failed |= result.is_err();
+            if let (Some(host), Some(start), Some(end)) = (&self.host, start, end) {
+                host.launched(name, start.host_ns);
+                host.read_both(end);
+            }
         }
         self.close();
         result
@@ -241,7 +244,9 @@ impl<'b> EmulatorSession<'b> {
         let Arrays { layout, descriptor, .. } = &self.arrays;
         let address = self.memory.address();
         let live = LiveArrays::new(Arc::clone(&self.memory), address, layout, *descriptor, None);
-        Watch::new(self.device.info(), vec![live], &self.output)
+        let modules = vec![WatchedModule::Live(live)];
+        let host = self.host.clone().map(|log| WatchedHost { log, clock: self.read_both() });
+        Watch::new(self.device.info(), modules, &self.output, host)
     }
 
     pub(crate) fn capture(&self) -> Result<Capture, Error> {
@@ -270,7 +275,7 @@ impl<'b> EmulatorSession<'b> {
         self.arrays.reset_at(base);
         self.arrays.prepare(&*self.memory)?;
         self.failed = false;
-        self.host.iter_mut().for_each(HostLog::reset);
+        self.host.iter().for_each(HostLog::reset);
         self.close();
         Ok(())
     }

@@ -113,7 +113,7 @@ pub enum Error {
         reason: String,
         /// CUDA's number for it (`CUresult`).
         code: u32,
-        /// What kernels with `buffer = host` had recorded in the session that reports the failure.
+        /// What is left in the session that reports the failure; see [`Error::salvaged`].
         salvaged: Option<Box<Capture>>,
     },
     /// No kernel of the session can be watched.
@@ -287,8 +287,10 @@ impl Error {
     /// What was recorded, of errors that end a session: decode it by [`crate::trace::decode`], write it
     /// by [`Capture::write`].
     ///
-    /// - Where a kernel failed on the GPU: what kernels with `#[profiled(buffer = host)]` had recorded.
-    ///   Regions that were open then have no end. `None` where no such kernel is in the session's modules.
+    /// - Where a kernel failed on the GPU: what kernels with `#[profiled(buffer = host)]` had recorded, the
+    ///   sites of all modules, and what the host did, where that was recorded. Regions that were open then
+    ///   have no end. The records of modules without such a kernel are gone, as the error says. `None`
+    ///   where no module has one.
     ///   On the emulator a launch that fails says so itself, and the session goes on and can be finished.
     /// - Where the session's file could not be written ([`Error::Export`]): all of it.
     #[must_use]
@@ -303,14 +305,20 @@ impl Error {
 }
 
 #[cfg(feature = "cuda")]
-fn kept(salvaged: Option<&Capture>) -> &'static str {
-    match salvaged {
-        None => {
-            "the records there too; where the kernel is annotated with #[profiled(buffer = host)] they \
-             lie elsewhere, and the end of its session gives them back with the error"
-        }
-        Some(_) => "but not the records of kernels with buffer = host: Error::salvaged has them",
-    }
+fn kept(salvaged: Option<&Capture>) -> String {
+    let Some(capture) = salvaged else {
+        return "the records there too; where the kernel is annotated with #[profiled(buffer = host)] they \
+                lie elsewhere, and the end of its session gives them back with the error"
+            .to_owned();
+    };
+    let lost = capture.modules.iter().filter(|module| !module.sites.needs_host_memory()).count();
+    let modules = match lost {
+        0 => String::new(),
+        1 => " (of 1 module, which has no such kernel, the sites alone)".to_owned(),
+        _ => format!(" (of {lost} modules, which have no such kernel, the sites alone)"),
+    };
+    "but not the records of kernels with buffer = host: Error::salvaged has them".to_owned()
+        + &modules
 }
 
 fn free_bytes(free: Option<u64>) -> String {

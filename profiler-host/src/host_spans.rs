@@ -148,17 +148,28 @@ impl Drop for HostSpan<'_> {
     }
 }
 
-/// What a session keeps for a recorder: its launches, and readings of both clocks.
-#[derive(Debug)]
+/// What a session keeps for a recorder: its launches, and readings of both clocks. Clones are of one
+/// session, so that who watches it has them too.
+#[derive(Clone, Debug)]
 pub(crate) struct HostLog {
     recorder: HostRecorder,
+    kept: Arc<Mutex<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
     launches: Vec<HostRecord>,
     clock: Vec<ClockPair>,
 }
 
 impl HostLog {
     pub(crate) fn new(recorder: HostRecorder) -> Self {
-        Self { recorder, launches: Vec::new(), clock: Vec::new() }
+        Self { recorder, kept: Arc::default() }
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Kept) -> T) -> T {
+        // Nothing panics that holds this.
+        change(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Nanoseconds of the host's clock.
@@ -167,20 +178,23 @@ impl HostLog {
     }
 
     /// Notes a launch whose call began then and ends now.
-    pub(crate) fn launched(&mut self, kernel: &str, start_ns: u64) {
-        self.launches.push(self.recorder.ended(kernel.to_owned(), true, start_ns));
+    pub(crate) fn launched(&self, kernel: &str, start_ns: u64) {
+        let call = self.recorder.ended(kernel.to_owned(), true, start_ns);
+        self.with(|kept| kept.launches.push(call));
     }
 
     /// Notes what both clocks said. Readings of one moment of the host are one.
-    pub(crate) fn read_both(&mut self, pair: ClockPair) {
-        if self.clock.last().is_none_or(|last| last.host_ns < pair.host_ns) {
-            self.clock.push(pair);
-        }
+    pub(crate) fn read_both(&self, pair: ClockPair) {
+        self.with(|Kept { clock, .. }| {
+            if clock.last().is_none_or(|last| last.host_ns < pair.host_ns) {
+                clock.push(pair);
+            }
+        });
     }
 
     /// Forgets the launches.
-    pub(crate) fn reset(&mut self) {
-        self.launches.clear();
+    pub(crate) fn reset(&self) {
+        self.with(|kept| kept.launches.clear());
     }
 
     /// All that was recorded so far. `now` is taken where the clocks were not read before.
@@ -189,14 +203,16 @@ impl HostLog {
             let threads = state.threads.iter().map(|(_, name)| name.clone()).collect();
             (threads, state.spans.clone())
         });
-        spans.extend_from_slice(&self.launches);
+        let mut clock = self.with(|kept| {
+            spans.extend_from_slice(&kept.launches);
+            kept.clock.clone()
+        });
         if spans.is_empty() {
             return HostCapture::default();
         }
-        let clock = match self.clock.as_slice() {
-            [] => now.into_iter().collect(),
-            read => read.to_vec(),
-        };
+        if clock.is_empty() {
+            clock.extend(now);
+        }
         HostCapture { clock, threads, spans }
     }
 }
@@ -216,7 +232,7 @@ mod tests {
         let loader = named.spawn(move || other.in_span("load", || ())).expect("a thread");
         loader.join().expect("it does not panic");
         drop(outer);
-        let mut log = HostLog::new(host.clone());
+        let log = HostLog::new(host.clone());
         log.launched("kernel", log.now_ns());
         let pair = ClockPair { host_ns: 0, device_ns: 7, uncertainty_ns: 1.0 };
         assert_eq!(log.capture(Some(pair)).clock, [pair]);

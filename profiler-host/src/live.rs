@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use profiler_trace::{
-    Capture, CaptureEnd, DeviceInfo, ModuleCapture, RecordCost, SiteTable, Trace,
+    Capture, CaptureEnd, ClockPair, DeviceInfo, ModuleCapture, RecordCost, SiteTable, Trace,
 };
 use profiler_wire::descriptor::{Descriptor, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader};
@@ -25,6 +25,7 @@ use crate::emulator_session::executed_sites;
 use crate::error::Error;
 use crate::export::Output;
 use crate::host_memory::HostMemory;
+use crate::host_spans::HostLog;
 use crate::layout::Layout;
 
 /// Bytes of a word.
@@ -34,6 +35,10 @@ const COUNT_WORDS: usize = 32;
 
 /// A view of a running session, from any thread: made by [`Session::watch`](crate::Session::watch) or
 /// `ModuleSession::watch`. It stays valid after the session, and then shows how that ended.
+///
+/// It has all modules of the session, those without a kernel with `buffer = host` with their sites and
+/// no records, and what the host did, where the session records that. The clocks are not read for it:
+/// behind the session's last reading of them, they are taken to run alike.
 ///
 /// ```
 /// use profiler_device::{profile_region, profiled};
@@ -70,15 +75,39 @@ const COUNT_WORDS: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Watch {
     device: DeviceInfo,
-    modules: Vec<LiveArrays>,
+    modules: Vec<WatchedModule>,
     cost: Option<RecordCost>,
     subtract: bool,
+    host: Option<WatchedHost>,
+}
+
+/// A module of a session that is watched.
+#[derive(Clone, Debug)]
+pub(crate) enum WatchedModule {
+    /// Its arrays lie in memory of the host.
+    Live(LiveArrays),
+    /// They lie where they cannot be read: what is known without.
+    #[cfg(feature = "cuda")]
+    Unreadable(ModuleCapture),
+}
+
+/// What is recorded of the host in a session that is watched.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchedHost {
+    pub(crate) log: HostLog,
+    /// What both clocks said when the view was made, for as long as the session has not read them.
+    pub(crate) clock: Option<ClockPair>,
 }
 
 impl Watch {
-    /// A view of these arrays, which are not none.
-    pub(crate) fn new(device: DeviceInfo, modules: Vec<LiveArrays>, output: &Output) -> Self {
-        Self { device, modules, cost: output.cost, subtract: output.subtracts() }
+    /// A view of a session's modules.
+    pub(crate) fn new(
+        device: DeviceInfo,
+        modules: Vec<WatchedModule>,
+        output: &Output,
+        host: Option<WatchedHost>,
+    ) -> Self {
+        Self { device, modules, cost: output.cost, subtract: output.subtracts(), host }
     }
 
     /// What is there by now, decoded. Warps that have not left their kernel have no exit, and regions
@@ -107,11 +136,22 @@ impl Watch {
     pub(crate) fn capture_at(&self, end: CaptureEnd) -> Result<Capture, Error> {
         Ok(Capture {
             device: self.device.clone(),
-            modules: self.modules.iter().map(LiveArrays::read).collect::<Result<_, _>>()?,
+            modules: self.modules.iter().map(WatchedModule::read).collect::<Result<_, _>>()?,
             record_cost: self.cost,
             end,
+            host: self.host.as_ref().map(|host| host.log.capture(host.clock)).unwrap_or_default(),
             ..Capture::default()
         })
+    }
+}
+
+impl WatchedModule {
+    fn read(&self) -> Result<ModuleCapture, Error> {
+        match self {
+            Self::Live(arrays) => arrays.read(),
+            #[cfg(feature = "cuda")]
+            Self::Unreadable(known) => Ok(known.clone()),
+        }
     }
 }
 
@@ -233,32 +273,5 @@ fn bytes(words: &[u64]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod tests {
-    use profiler_wire::header::EXIT_MARK;
-
-    use super::*;
-
-    #[test]
-    fn a_header_is_taken_by_its_whole_halves() {
-        let whole: [u64; header::WORDS] = std::array::from_fn(|word| match word {
-            0..8 => word as u64 + 1,
-            11 => EXIT_MARK,
-            8..12 => word as u64,
-            _ => 0,
-        });
-        // A unit of two words has arrived, or it has not.
-        for there in 0..1_u32 << 6 {
-            let mut words = whole;
-            for unit in (0..6).filter(|unit| there & (1 << unit) == 0) {
-                words[2 * unit..2 * unit + 2].fill(0);
-            }
-            take_whole(&mut words);
-            let has_entry = there & 0xf == 0xf;
-            let has_exit = has_entry && there >> 4 == 0b11;
-            assert_eq!(words[..8] == whole[..8], has_entry, "{there:b}");
-            assert_eq!(words[8..12] == whole[8..12], has_exit, "{there:b}");
-            assert!(has_entry || words == [0; header::WORDS]);
-            assert!(has_exit || words[8..] == [0; 8]);
-        }
-    }
-}
+#[path = "live_tests.rs"]
+mod tests;

@@ -121,9 +121,9 @@ impl<'b> Session<'b> {
                 session.prepare(gpu.stream(), shape.grid, shape.block)?;
                 // SAFETY: the caller's.
                 let launched = unsafe { gpu.launch::<K>(name, shape, arguments) };
-                session.launched(name, start_ns);
-                if launched.is_err() {
-                    session.take_back();
+                match launched {
+                    Ok(()) => session.launched(name, start_ns),
+                    Err(_) => session.take_back(|_| true),
                 }
                 if self.apart {
                     session.close(gpu.stream())?;

@@ -1,5 +1,8 @@
 //! Sessions on the emulator, from the launch to the trace.
 
+#[path = "emulator/host.rs"]
+mod host;
+
 use std::sync::Mutex;
 
 use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};

@@ -5,6 +5,8 @@
 
 #[path = "gpu/resources.rs"]
 mod resources;
+#[path = "gpu/streams.rs"]
+mod streams;
 mod support;
 
 use std::collections::BTreeSet;

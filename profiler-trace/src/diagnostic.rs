@@ -101,6 +101,8 @@ kinds! {
     /// A kernel failed, and what it recorded until then is here. Number: what the CUDA driver called
     /// the failure; 0 where that is not known.
     KernelFailed "kernel-failed" Warning,
+    /// Modules whose records were in device memory, which a kernel that failed took with it.
+    RecordsGone "records-gone" Warning,
     /// The records were read while kernels ran.
     KernelRunning "kernel-running" Info,
     /// Warps that entered the kernel and never left it.

@@ -1,9 +1,10 @@
 //! What threads of the host did, and when that was on the axis of the GPU's timer.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::export::text::counted;
-use crate::model::Launch;
+use crate::model::{Launch, Site};
 use crate::stats::table::duration;
 
 /// What a session recorded of its host, as it was recorded: the times are of the host's clock.
@@ -33,9 +34,9 @@ pub struct ClockPair {
 pub struct HostRecord {
     /// Index into [`HostCapture::threads`].
     pub thread: u32,
-    /// Its name; of a launch, the kernel's.
+    /// Its name; of a launch, the kernel's, as its module has it.
     pub name: String,
-    /// Whether it is the call that launched a kernel.
+    /// Whether it is the call that launched a kernel. A call that was refused is none.
     pub is_launch: bool,
     /// When it began, in nanoseconds of [`ClockPair::host_ns`].
     pub start_ns: u64,
@@ -81,8 +82,12 @@ pub enum HostSpanKind {
     /// What the program named.
     Span,
     /// The call that launched a kernel. With it the index into
-    /// [`Trace::launches`](crate::Trace::launches), where as many launches were recorded as called:
-    /// those of a session follow each other in the order of the calls.
+    /// [`Trace::launches`](crate::Trace::launches), where it is certain which launch that was: as
+    /// many launches of the kernel were recorded as called, and each has a
+    /// [number](Launch::grid_id) of its own, by which they follow each other in the order of the
+    /// calls, whatever their streams. It is not where the kernel was also launched past the session
+    /// or replayed by a CUDA graph, where no warp of a launch was recorded, or where the compiler
+    /// chose the kernel's name in the module, as it does for a generic kernel.
     Launch(Option<usize>),
 }
 
@@ -99,10 +104,15 @@ impl HostTrace {
     }
 
     /// Puts what was recorded onto the axis that begins at `origin`, a reading of the timer.
-    pub(crate) fn new(capture: &HostCapture, origin: u64, launches: &[Launch]) -> Self {
+    pub(crate) fn new(
+        capture: &HostCapture,
+        origin: u64,
+        launches: &[Launch],
+        sites: &[Site],
+    ) -> Self {
         let mut calls: Vec<&HostRecord> = capture.spans.iter().filter(|it| it.is_launch).collect();
         calls.sort_by_key(|call| call.start_ns);
-        let is_matched = calls.len() == launches.len();
+        let launched = launched_by(&calls, launches, sites);
         let mut threads: Vec<HostThread> = (capture.threads.iter())
             .map(|name| HostThread { name: name.clone(), spans: Vec::new() })
             .collect();
@@ -117,8 +127,8 @@ impl HostTrace {
         for record in capture.spans.iter().filter(|record| !record.is_launch) {
             add(record, HostSpanKind::Span);
         }
-        for (index, call) in calls.into_iter().enumerate() {
-            add(call, HostSpanKind::Launch(is_matched.then_some(index)));
+        for (call, launch) in calls.into_iter().zip(launched) {
+            add(call, HostSpanKind::Launch(launch));
         }
         threads.retain(|thread| !thread.spans.is_empty());
         threads.iter_mut().for_each(HostThread::sort);
@@ -168,18 +178,23 @@ impl HostTrace {
 }
 
 impl fmt::Display for HostTrace {
-    /// How much there is of it, and how far its times may be off.
+    /// How much there is of it, of how many calls it is not certain what they launched, and how far
+    /// its times may be off.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_call = |span: &&HostSpan| matches!(span.kind, HostSpanKind::Launch(_));
         let calls = self.spans().filter(is_call).count();
         let spans = self.spans().count() - calls;
         write!(
             f,
-            "{}, {}, {}, ",
+            "{}, {}, {}",
             counted(self.threads.len() as u64, "thread"),
             counted(spans as u64, "span"),
             counted(calls as u64, "launch call"),
         )?;
+        match self.spans().filter(|span| span.kind == HostSpanKind::Launch(None)).count() {
+            0 => f.write_str(", ")?,
+            uncertain => write!(f, " ({uncertain} not matched with a launch), ")?,
+        }
         match self.uncertainty_ns {
             0.0 => f.write_str("on the clock of the device itself"),
             ns => write!(f, "within {} of the device's clock where both were read", duration(ns)),
@@ -194,6 +209,41 @@ impl HostThread {
             starts.then(right.end_ns.total_cmp(&left.end_ns))
         });
     }
+}
+
+/// Which launch each of the calls made, which are in order of their begin; `None` where that is not
+/// certain.
+///
+/// In several streams launches may begin in another order than they were called in. `%gridid` keeps
+/// that order: it is the launch's number in its context (PTX ISA, "Special Registers: %gridid"), and
+/// a part of what the host queues, as a replayed graph shows, which repeats it.
+fn launched_by(calls: &[&HostRecord], launches: &[Launch], sites: &[Site]) -> Vec<Option<usize>> {
+    let mut kernels: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
+    for (index, call) in calls.iter().enumerate() {
+        kernels.entry(&call.name).or_default().0.push(index);
+    }
+    for (index, launch) in launches.iter().enumerate() {
+        let site = sites.get(launch.kernel.0 as usize);
+        let name = site.map(|site| site.symbol.as_deref().unwrap_or(&site.name));
+        if let Some((_, of_kernel)) = name.and_then(|name| kernels.get_mut(name)) {
+            of_kernel.push(index);
+        }
+    }
+    let mut launched = vec![None; calls.len()];
+    for (callers, mut of_kernel) in kernels.into_values() {
+        of_kernel.sort_by_key(|&launch| launches[launch].grid_id);
+        let number = |launch: usize| launches[launch].grid_id;
+        let are_in_order = callers.len() == of_kernel.len()
+            && of_kernel.windows(2).all(|pair| number(pair[0]) < number(pair[1]))
+            // Of calls at the same time it is not known which came first.
+            && callers.windows(2).all(|pair| calls[pair[0]].end_ns <= calls[pair[1]].start_ns);
+        if are_in_order {
+            for (caller, launch) in callers.into_iter().zip(of_kernel) {
+                launched[caller] = Some(launch);
+            }
+        }
+    }
+    launched
 }
 
 /// A time of the host on the axis that begins at `origin`. Before the first pair and behind the last

@@ -1,6 +1,6 @@
 //! What is left where a replay of a CUDA graph fails, in a session of several modules: the replays
-//! before it, the other module with `buffer = host`, and nothing of the one without. It takes the
-//! process's context with it; see `failed.rs`.
+//! before it, the other module with `buffer = host`, of the one without its sites alone, and what the
+//! host did. It takes the process's context with it; see `failed.rs`.
 
 #[path = "support/flag.rs"]
 mod flag;
@@ -16,8 +16,8 @@ use graph::Graph;
 use modules::State::Left;
 use modules::{Gpu, WARPS, builder, launches};
 use profiler_emulator::{Emulator, LaunchConfig};
-use profiler_host::trace::{CaptureEnd, DiagnosticKind as Kind, decode};
-use profiler_host::{Backend, BackendChoice, Capture, Error, launch};
+use profiler_host::trace::{CaptureEnd, DiagnosticKind as Kind, HostSpanKind, decode};
+use profiler_host::{Backend, BackendChoice, Capture, Error, HostRecorder, launch};
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
@@ -27,7 +27,9 @@ fn the_gpu_keeps_what_a_graph_recorded_before_a_replay_failed() {
     let gpu = Gpu::new();
     let ([first, second], stream) = (&gpu.watched, &gpu.stream);
     let flag = Flag::new(BackendChoice::Gpu);
-    let mut session = gpu.attach(builder().words_per_warp(64).max_warps(6 * WARPS));
+    let host = HostRecorder::new();
+    let options = builder().words_per_warp(64).max_warps(6 * WARPS).host(&host);
+    let mut session = gpu.attach(options);
     session.export_on_drop(&path).expect("a format");
     let watch = session.watch().expect("the kernels can be watched");
     let graph = Graph::of(stream, || {
@@ -43,17 +45,25 @@ fn the_gpu_keeps_what_a_graph_recorded_before_a_replay_failed() {
     stream.synchronize().expect("two replays end");
     flag.lower();
     graph.launch(stream);
-    stream.synchronize().expect_err("the third one fails");
+    host.in_span("wait", || stream.synchronize()).expect_err("the third one fails");
 
     // Whatever the session is asked for next, it says so, and has the records.
     let error = session.reset(stream).expect_err("the kernel failed");
     assert!(error.salvaged().is_some(), "{error}");
     let error = session.finish(stream).expect_err("the kernel failed");
     let Error::KernelFailed { code, .. } = &error else { panic!("{error}") };
-    assert!(error.to_string().contains("Error::salvaged"), "{error}");
+    let said = error.to_string();
+    assert!(said.contains("Error::salvaged has them (of 1 module, "), "{said}");
     let capture = error.salvaged().expect("records in the memory of the host");
-    assert_eq!((capture.modules.len(), capture.end), (2, CaptureEnd::Failed { code: *code }));
+    assert_eq!(capture.end, CaptureEnd::Failed { code: *code });
+    // The first module's records were in device memory.
+    let there: Vec<bool> = capture.modules.iter().map(|it| !it.headers.is_empty()).collect();
+    assert_eq!(there, [false, true, true]);
+    assert!(capture.modules.iter().all(|module| !module.sites.is_empty()));
     let trace = decode(capture);
+    let spans: Vec<&str> = trace.host.spans().map(|span| span.name.as_str()).collect();
+    assert_eq!(spans, ["wait"]);
+    assert_eq!(trace.diagnostics.count(Kind::RecordsGone), 1, "{}", trace.diagnostics);
     let mut found = launches(&trace);
     // How far the other warps came when the first gave up is not known.
     found.retain(|launch| launch.2 == Left || launch.1 != 2);
@@ -72,7 +82,9 @@ fn the_gpu_keeps_what_a_graph_recorded_before_a_replay_failed() {
     let (exported, damage) = Capture::read(&path).expect("the capture was written");
     assert!(damage.is_empty(), "{damage:?}");
     assert_eq!(decode(&exported).warps, trace.warps);
-    assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
+    assert_eq!(decode(&exported).host, trace.host);
+    let seen = watch.snapshot().expect("a snapshot");
+    assert_eq!((seen.warps, seen.host), (trace.warps, trace.host));
 }
 
 /// On the emulator a session has the kernels of all crates, and goes on after a failure.
@@ -84,7 +96,8 @@ fn the_emulator_keeps_the_launches_before_one_that_fails() {
     let mut output = backend.zeroed::<u32>((32 * WARPS) as usize).expect("memory");
     let flag = Flag::new(BackendChoice::Emulator);
     flag.raise();
-    let profiler = builder().max_warps(4 * WARPS).build().expect("the options");
+    let host = HostRecorder::new();
+    let profiler = builder().max_warps(4 * WARPS).host(&host).build().expect("the options");
     let mut session = backend.session(&profiler).expect("a session");
     let pointer = output.as_mut_ptr();
     let (blocks, threads) = (modules::BLOCKS, modules::THREADS);
@@ -116,4 +129,7 @@ fn the_emulator_keeps_the_launches_before_one_that_fails() {
     let open = trace.warps.iter().flat_map(|warp| &warp.regions);
     assert!(open.filter(|region| region.end.is_none()).count() > 0, "{}", trace.diagnostics);
     assert_eq!(trace.diagnostics.count(Kind::KernelFailed), 1, "{}", trace.diagnostics);
+    // What failed had been launched.
+    let calls: Vec<_> = trace.host.spans().map(|span| span.kind).collect();
+    assert_eq!(calls, [0, 1, 2, 3].map(|launch| HostSpanKind::Launch(Some(launch))));
 }

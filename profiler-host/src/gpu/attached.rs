@@ -15,7 +15,7 @@ use crate::emulator_session::calibration_options;
 use crate::error::Error;
 use crate::launch::Shape;
 use crate::layout::Layout;
-use crate::live::LiveArrays;
+use crate::live::{LiveArrays, WatchedModule};
 use crate::options::{LaneRooms, Options};
 
 /// How many kernels an error names.
@@ -34,6 +34,8 @@ pub(crate) struct Attached<'m> {
     /// `slot_base` as it will be when what was enqueued so far has run.
     slot_base: u32,
     module: &'m Module,
+    /// Its kernels with their names, where the host is recorded.
+    kernels: Vec<(CUfunction, String)>,
 }
 
 /// The names of the kernels in a PTX text.
@@ -66,21 +68,28 @@ pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunct
     }
 }
 
+/// The kernels of the PTX that the module has, with their names.
+fn kernels(
+    module: &Module,
+    ptx: &str,
+) -> impl Iterator<Item = Result<(CUfunction, String), Error>> {
+    entry_names(ptx).filter_map(|name| match module.get_function(name) {
+        Ok(kernel) => Some(Ok((kernel.to_raw(), name.to_owned()))),
+        Err(CudaError::NotFound) => None,
+        Err(error) => Some(driver::check_cust("finding a kernel", Err(error))),
+    })
+}
+
 /// The address of the module's descriptor.
 fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
-    for name in entry_names(ptx) {
-        // A kernel leads to the module's handle, which `Module` keeps to itself.
-        let kernel = match module.get_function(name) {
-            Ok(kernel) => kernel,
-            Err(CudaError::NotFound) => continue,
-            Err(error) => return driver::check_cust("finding a kernel", Err(error)),
-        };
-        return match driver::symbol(kernel.to_raw(), DESCRIPTOR)? {
-            Some((address, descriptor::BYTES)) => Ok(address),
-            _ => Err(Error::NoDescriptor),
-        };
+    // A kernel leads to the module's handle, which `Module` keeps to itself.
+    let Some((kernel, _)) = kernels(module, ptx).next().transpose()? else {
+        return Err(Error::NoDescriptor);
+    };
+    match driver::symbol(kernel, DESCRIPTOR)? {
+        Some((address, descriptor::BYTES)) => Ok(address),
+        _ => Err(Error::NoDescriptor),
     }
-    Err(Error::NoDescriptor)
 }
 
 impl<'m> Attached<'m> {
@@ -103,6 +112,10 @@ impl<'m> Attached<'m> {
             Some(memory) => memory.address(),
             None => find_descriptor(module, ptx)?,
         };
+        let kernels = match options.host {
+            Some(_) => kernels(module, ptx).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
         let mut version = [0; 4];
@@ -124,7 +137,8 @@ impl<'m> Attached<'m> {
         arrays.prepare(&memory)?;
         driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
         // Streams that do not wait for the default stream must find all of this done.
-        let attached = Self { symbol, arrays, memory, own_descriptor, sites, slot_base: 0, module };
+        let attached =
+            Self { symbol, arrays, memory, own_descriptor, sites, slot_base: 0, module, kernels };
         driver::synchronize_context()?;
         Ok(attached)
     }
@@ -142,6 +156,12 @@ impl<'m> Attached<'m> {
     /// Whether the kernel, given by the address of its module's descriptor, records in it.
     pub(crate) fn has_descriptor(&self, address: Option<u64>) -> bool {
         address == Some(self.symbol)
+    }
+
+    /// The kernel's name, if it is one of the module's and the host is recorded.
+    pub(crate) fn name_of(&self, kernel: CUfunction) -> Option<&str> {
+        let found = self.kernels.iter().find(|(known, _)| *known == kernel);
+        found.map(|(_, name)| name.as_str())
     }
 
     pub(crate) fn is_linear(&self) -> bool {
@@ -181,16 +201,28 @@ impl<'m> Attached<'m> {
         self.arrays.read_back(&self.memory, self.sites.clone())
     }
 
-    /// A view of the arrays, where they lie in memory of the host.
-    pub(crate) fn live(&self) -> Option<LiveArrays> {
-        let Place::Mapped(mapped) = &self.memory else { return None };
-        Some(LiveArrays::new(
-            mapped.memory().clone(),
-            self.memory.address(),
-            &self.arrays.layout,
-            self.arrays.descriptor,
-            Some(self.sites.clone()),
-        ))
+    /// Whether the arrays lie in memory of the host, where they can be read at any time.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.memory, Place::Mapped(_))
+    }
+
+    /// A view of the module for who watches.
+    pub(crate) fn watched(&self) -> WatchedModule {
+        let (sites, descriptor) = (self.sites.clone(), self.arrays.descriptor);
+        match &self.memory {
+            Place::Mapped(mapped) => WatchedModule::Live(LiveArrays::new(
+                mapped.memory().clone(),
+                self.memory.address(),
+                &self.arrays.layout,
+                descriptor,
+                Some(sites),
+            )),
+            Place::Device(_) => WatchedModule::Unreadable(ModuleCapture {
+                sites,
+                descriptor,
+                ..ModuleCapture::default()
+            }),
+        }
     }
 
     /// Forgets all records, in the order of `stream`.

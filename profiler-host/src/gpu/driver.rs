@@ -233,10 +233,11 @@ pub(crate) fn current_context() -> Result<CUcontext, Error> {
     Ok(context)
 }
 
-/// Makes a context the calling thread's.
+/// Makes a context the calling thread's; null takes the one that it has.
 pub(crate) fn set_current_context(context: CUcontext) -> Result<(), Error> {
-    // SAFETY: the context is one that `current_context` gave; primary contexts, which cust makes,
-    // stay valid handles.
+    // SAFETY: the context is null or one that `current_context` gave: that of a session, which is a
+    // primary one as cust makes them, whose handles stay valid, or what was current when the session's
+    // drop began, which destroys no context.
     check("entering the context", unsafe { sys::cuCtxSetCurrent(context) })
 }
 

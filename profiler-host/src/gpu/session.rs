@@ -18,9 +18,13 @@ use crate::error::Error;
 use crate::export::Output;
 use crate::host_spans::{HostLog, HostRecorder};
 use crate::launch::{Extent, Shape};
-use crate::live::{LiveArrays, Watch};
+use crate::live::{Watch, WatchedHost};
 use crate::options::{Cost, Options};
 use crate::profiler::Profiler;
+
+/// What stands in the place of its name for a kernel of a module that the session is not attached to.
+/// No kernel is called that.
+const OF_ANOTHER_MODULE: &str = "(kernel of another module)";
 
 impl Profiler {
     /// Attaches a session to a loaded module: every launch of its kernels is recorded until the
@@ -41,7 +45,8 @@ impl Profiler {
 /// A session over modules that the program loaded through `cust`; made by [`Profiler::attach`].
 ///
 /// When it is dropped it waits for the device, detaches from its modules, and, where
-/// [`export_on_drop`](Self::export_on_drop) was called, writes its trace.
+/// [`export_on_drop`](Self::export_on_drop) was called, writes its trace; all that in the context that
+/// was current when it was made, and the thread's own is current again behind it.
 ///
 /// It borrows its modules, so that none is unloaded before it ends:
 ///
@@ -204,9 +209,10 @@ impl<'m> ModuleSession<'m> {
         self.salvaging(announced)
     }
 
-    /// Takes back the launch that was announced last to all modules: CUDA refused it.
-    pub(crate) fn take_back(&mut self) {
-        self.attached.iter_mut().for_each(Attached::take_back);
+    /// Takes back the launch that was announced last to the modules for which `of` holds: CUDA refused
+    /// it. The next one to be announced there begins at the same slot, to which the base was moved.
+    pub(crate) fn take_back(&mut self, of: impl Fn(&Attached<'m>) -> bool) {
+        self.attached.iter_mut().filter(|attached| of(attached)).for_each(Attached::take_back);
     }
 
     /// Announces a launch in those modules for which `of` holds.
@@ -236,14 +242,18 @@ impl<'m> ModuleSession<'m> {
     ///
     /// [`Error::NotWatchable`], where no such kernel is in the session's modules.
     pub fn watch(&self) -> Result<Watch, Error> {
-        let live: Vec<LiveArrays> = self.attached.iter().filter_map(Attached::live).collect();
-        if live.is_empty() {
+        if !self.attached.iter().any(Attached::is_live) {
             return Err(Error::NotWatchable);
         }
-        Ok(Watch::new(self.device.clone(), live, &self.output))
+        let modules = self.attached.iter().map(Attached::watched).collect();
+        // The session has read the clocks when it began.
+        let host =
+            self.host.as_ref().map(|host| WatchedHost { log: host.log.clone(), clock: None });
+        Ok(Watch::new(self.device.clone(), modules, &self.output, host))
     }
 
-    /// Adds what kernels have recorded in memory of the host to the error of one that failed.
+    /// Adds to the error of a kernel that failed what outlives it: what kernels have recorded in memory
+    /// of the host, the sites of all modules, and what the host did.
     fn salvaging<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| match error {
             Error::KernelFailed { reason, code, salvaged: None } => {
@@ -292,19 +302,28 @@ impl<'m> ModuleSession<'m> {
         stream: &Stream,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
+        let kernel = function.to_raw();
         // Where a kernel takes the descriptor as a parameter, its module says nothing of where it
         // records; and one module needs no search.
-        if self.options.apart || self.attached.len() == 1 {
-            self.announce(stream, shape, |_| true)?;
-        } else if self.attached.iter().any(Attached::is_linear) {
-            let symbol = driver::symbol(function.to_raw(), DESCRIPTOR)?.map(|(address, _)| address);
-            self.announce(stream, shape, |attached| attached.has_descriptor(symbol))?;
-        }
+        let is_anywhere = self.options.apart || self.attached.len() == 1;
+        let symbol = if !is_anywhere && self.attached.iter().any(Attached::is_linear) {
+            driver::symbol(kernel, DESCRIPTOR)?.map(|(address, _)| address)
+        } else {
+            None
+        };
+        let records_in = |attached: &Attached<'_>| is_anywhere || attached.has_descriptor(symbol);
+        self.announce(stream, shape, records_in)?;
         let start_ns = self.host_now_ns();
         // SAFETY: the caller's.
-        let launched =
-            unsafe { driver::launch(function.to_raw(), shape, stream.as_inner(), arguments) };
-        self.launched("launch", start_ns);
+        let launched = unsafe { driver::launch(kernel, shape, stream.as_inner(), arguments) };
+        match (&launched, &self.host) {
+            (Ok(()), Some(host)) => {
+                let name = self.attached.iter().find_map(|attached| attached.name_of(kernel));
+                host.log.launched(name.unwrap_or(OF_ANOTHER_MODULE), start_ns);
+            }
+            (Ok(()), None) => {}
+            (Err(_), _) => self.take_back(records_in),
+        }
         launched
     }
 
@@ -314,8 +333,8 @@ impl<'m> ModuleSession<'m> {
     }
 
     /// Notes a launch whose call began then and ends now.
-    pub(crate) fn launched(&mut self, kernel: &str, start_ns: u64) {
-        if let Some(host) = &mut self.host {
+    pub(crate) fn launched(&self, kernel: &str, start_ns: u64) {
+        if let Some(host) = &self.host {
             host.log.launched(kernel, start_ns);
         }
     }
@@ -344,26 +363,31 @@ impl<'m> ModuleSession<'m> {
         }
         // Launches in another stream would not wait for this.
         self.stream = Some(stream);
-        self.host.iter_mut().for_each(|host| host.log.reset());
+        self.host.iter().for_each(|host| host.log.reset());
         Ok(())
     }
 
-    /// Waits for the launches and reads their records back, undecoded. With claimed slots, waits
-    /// for all streams.
+    /// Waits for the launches and reads their records back, undecoded. With claimed slots, and where
+    /// launches were announced in another stream than this, waits for all streams.
     ///
     /// # Errors
     ///
     /// [`Error::KernelFailed`], which holds what kernels with `buffer = host` had recorded
     /// ([`Error::salvaged`]); [`Error::UnannouncedLaunch`], what CUDA says.
     pub fn capture(&mut self, stream: &Stream) -> Result<Capture, Error> {
-        let capture = driver::synchronize(stream).and_then(|()| self.capture_all());
+        let is_linear = self.attached.iter().all(Attached::is_linear);
+        let waited = if is_linear && self.stream.is_none_or(|own| own == stream.as_inner()) {
+            driver::synchronize(stream)
+        } else {
+            // The program may have destroyed the announced stream since, whose launches go on.
+            driver::synchronize_context()
+        };
+        let capture = waited.and_then(|()| self.capture_all());
         self.salvaging(capture)
     }
 
+    /// Reads records back when the launches have been waited for.
     fn capture_all(&mut self) -> Result<Capture, Error> {
-        if !self.attached.iter().all(Attached::is_linear) {
-            driver::synchronize_context()?;
-        }
         self.host.as_mut().map(Host::read_both).transpose()?;
         let modules = self.attached.iter().map(Attached::read_back).collect::<Result<_, _>>()?;
         Ok(Capture {
@@ -456,10 +480,16 @@ impl<'m> ModuleSession<'m> {
 
 impl Drop for ModuleSession<'_> {
     fn drop(&mut self) {
-        // The program may have made another context current since. If this fails, so will the
-        // rest, and the failure is reported there.
+        // The program may have made another context current since, and goes on in that.
+        let before = driver::current_context();
+        // If this fails, so will the rest, and the failure is reported there.
         let _reported_below = driver::set_current_context(self.context);
         Output::report(self.export_now());
         self.attached.clear();
+        self.host = None;
+        if let Ok(before) = before {
+            // What fails here fails in whatever the program does next, which says so.
+            let _told_next = driver::set_current_context(before);
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::edges;
 use crate::host::HostTrace;
 use crate::model::{Launch, Region, Time, Trace, Value, Warp};
@@ -90,6 +90,14 @@ impl<'c> Decoder<'c> {
             let running = capture.end == CaptureEnd::Running;
             read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
+            // On the emulator, whose failures have no number, all memory outlives them.
+            if matches!(capture.end, CaptureEnd::Failed { code: 1.. })
+                && module.headers.is_empty()
+                && !module.sites.needs_host_memory()
+            {
+                let place = Place { module: index, ..Place::default() };
+                head.diagnostics.note(Kind::RecordsGone, Some(place));
+            }
             if capture.end == CaptureEnd::Finished && capture.damage.is_empty() {
                 note_nothing_selected(index, module, &mut head);
             }
@@ -113,7 +121,7 @@ impl<'c> Decoder<'c> {
                 launch_of[slot] = number;
             }
         }
-        head.host = HostTrace::new(&capture.host, origin, &launches);
+        head.host = HostTrace::new(&capture.host, origin, &launches, &head.sites);
         head.launches = launches;
         let bytes = |module: &ModuleCapture| module.records.len() + module.lanes.len();
         let kinds = capture.modules.iter();

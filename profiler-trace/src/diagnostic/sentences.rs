@@ -110,6 +110,14 @@ impl fmt::Display for Diagnostic {
                      open when it failed, and what was lost of warps that never left is not known",
                 )
             }
+            Kind::RecordsGone => write!(
+                f,
+                "the records of {count} {} were in device memory, which the kernel that failed took with \
+                 it, and are not counted as lost; annotate {} kernels with #[profiled(buffer = host)], \
+                 whose records outlive that",
+                p("module", "modules"),
+                p("its", "their")
+            ),
             Kind::KernelRunning => f.write_str(
                 "the records were read while kernels ran: a region that is open had not ended by \
                  then, and what was lost of warps that had not left is not known",
