@@ -21,7 +21,8 @@ Exit codes:
   0      done; `check` and `diff` found nothing that they were told to fail on
   1      `check` found what --deny names, or `diff` a change beyond --fail-above
   2      not done: the arguments are wrong, a file cannot be read or written
-  3      `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone
+  3      `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone,
+         kernels or regions that did not end
   128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`
 A signal leaves no half-written file behind. A reader that closes the pipe early, as `head` does, is no error.";
 
@@ -29,7 +30,8 @@ A signal leaves no half-written file behind. A reader that closes the pipe early
 pub(crate) const CHECK_HELP: &str = "\
 Exit codes:
   0      done; nothing was found that is denied
-  1      done; something was found that is denied, as errors and damaged files always are
+  1      done; something was found that is denied, as errors and damaged files are
+         unless --allow names them
   2      not done: the arguments are wrong, or a capture cannot be read
   128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
 
@@ -39,7 +41,8 @@ Exit codes:
   0      done; no mean grew by more than --fail-above, or it was not given
   1      done; a mean (with --quantiles: or a quantile) grew by more than --fail-above
   2      not done: the arguments are wrong, or a capture cannot be read
-  3      --fail-above cannot tell: too few data, losses, other devices, regions that are gone
+  3      --fail-above cannot tell: too few data, losses, other devices, regions that are gone,
+         kernels or regions that did not end
   128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
 
 /// What a command that did its work says about what it saw.

@@ -65,6 +65,23 @@ fn a_comparison_fails_beyond_its_threshold_only() {
 }
 
 #[test]
+fn a_comparison_with_a_kernel_that_hung_cannot_tell() {
+    let folder = Folder::new();
+    folder.save("a.capture", &support::gemm(4));
+    let mut hung = support::gemm(4);
+    hung.end = profiler_trace::CaptureEnd::Failed { code: 702 };
+    folder.save("b.capture", &hung);
+    let ran = folder.run("diff a.capture b.capture --fail-above 10%");
+    assert_eq!(ran.code, Some(3), "{}", ran.text());
+    let reason = "inconclusive: a kernel of side B failed or was still running";
+    assert!(ran.text().contains(reason), "{}", ran.text());
+    assert_eq!(
+        folder.run("diff a.capture b.capture --fail-above 10% --allow-damage").code,
+        Some(0)
+    );
+}
+
+#[test]
 fn a_side_may_be_several_captures() {
     let ran = compare(
         "diff --before a.capture a.capture --after b.capture b.capture b.capture --format json",

@@ -69,6 +69,21 @@ fn row<'r>(member: &'r Value, launch: u64, wanted: &[(&str, &str)]) -> &'r Value
     row
 }
 
+/// Each warp loses what it recorded itself, while its entry and its launch stay where they are.
+#[test]
+fn times_between_warps_are_shown_as_they_were_recorded_or_not_at_all() {
+    let folder = folder();
+    for show in ["balance", "waits", "critical-path", "regions,balance"] {
+        let ran = folder.run(&format!("stats gemm.capture --show {show} --subtract-cost"));
+        assert_eq!((ran.code, ran.text().as_str()), (Some(2), ""), "{show}");
+        for words in ["--subtract-cost takes", "leave --subtract-cost out, or show regions alone"] {
+            assert!(ran.stderr.contains(words), "{show}: {}", ran.stderr);
+        }
+    }
+    let ran = folder.run("stats gemm.capture --show regions --subtract-cost");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
 #[test]
 fn balance_has_rows_for_warps_blocks_sms_and_regions() {
     let folder = folder();

@@ -25,7 +25,9 @@ impl Trace {
     /// compressed time axis of its own, on which order and nesting stay. (On the emulator each
     /// lane has a clock of its own, hence an axis of its own.) Times of one warp can therefore be
     /// compared, but two warps drift apart by what each recorded. A warp's exit moves with the rest;
-    /// launches keep their extent.
+    /// launches keep their extent. So what tells of times between warps must be asked of the trace as it
+    /// was recorded: [`Trace::balance`], [`Trace::released_waits`], [`Trace::waits`] and
+    /// [`Trace::critical_path`].
     ///
     /// What lanes stamp at one time at one place they stamp by one instruction, whose cost is subtracted
     /// once for all of them. Of a [shared](crate::RegionRecord::Shared) region, of which lane 0 stores one record, that

@@ -30,8 +30,9 @@ impl Trace {
             clock_mhz: traces.iter().find_map(|trace| trace.clock_mhz),
             ..Self::default()
         };
-        // A trace without a launch has no origin to speak of.
-        let origin = |trace: &Self| (!trace.launches.is_empty()).then_some(trace.origin_ns);
+        // A trace without anything on its axis has no origin to speak of.
+        let has_times = |trace: &Self| !trace.launches.is_empty() || !trace.host.is_empty();
+        let origin = |trace: &Self| has_times(trace).then_some(trace.origin_ns);
         merged.origin_ns = traces.iter().filter_map(origin).min().unwrap_or(first.origin_ns);
         for trace in traces {
             merged.append(trace);

@@ -31,6 +31,7 @@ pub enum GroupBy {
     /// The same, told apart by its path: that of the region which encloses it most closely, and
     /// itself. What encloses it are the regions of the same lane and track that contain it, as
     /// [`crate::Region::depth`] counts them; of two that cross, the one that ends first is closer.
+    /// Regions in 64 others or more, of one name and in the same 64, are one row.
     Path,
     /// A site in a kernel, launch by launch.
     Launch,
@@ -98,7 +99,8 @@ pub struct SiteStats {
     pub kernel: SiteIndex,
     /// The region; the kernel's own site for the kernel as a whole.
     pub site: SiteIndex,
-    /// By [`GroupBy::Path`], the regions that enclose it, the outermost first; otherwise empty.
+    /// By [`GroupBy::Path`], the regions that enclose it, the outermost first, 64 at most; otherwise
+    /// empty.
     pub path: Vec<SiteIndex>,
     /// The region's name.
     pub name: String,
@@ -160,6 +162,13 @@ impl Trace {
     #[must_use]
     pub fn stats_by(&self, by: GroupBy) -> Stats {
         self.stats_of(&StatsQuery::new().by(by))
+    }
+}
+
+impl SiteStats {
+    /// Whether it is in so many regions that those beyond are not told apart.
+    fn is_deeper(&self) -> bool {
+        self.path.len() == paths::PATH_LEVELS
     }
 }
 

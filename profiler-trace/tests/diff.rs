@@ -205,6 +205,7 @@ fn what_is_wrong_with_a_side_is_said() {
         "the devices are not the same",
         "side B LOST 30 of 350 records",
         "3 units are no records",
+        "side B: 1 launch did not end and is in no figure",
         "side B: 1 region has no end and is in no figure",
         "side B: 2 warps never left and are in no figure",
         "subtracted on one side only",
@@ -214,12 +215,70 @@ fn what_is_wrong_with_a_side_is_said() {
     }
     assert!(result.devices_differ && result.is_damaged);
     let report = result.check(&Threshold::default());
-    assert_eq!((report.outcome, report.reasons.len()), (Outcome::Inconclusive, 2));
+    assert_eq!((report.outcome, report.reasons.len()), (Outcome::Inconclusive, 3));
     // Nothing at all on a side.
     let result = compare(&[a], &[]);
     assert!(result.rows.iter().all(|row| row.verdict == Verdict::OnlyA));
     assert!(compare(&[], &[]).notes.iter().any(|note| note.contains("nothing to compare")));
     assert_eq!(compare(&[], &[]).check(&Threshold::default()).outcome, Outcome::Inconclusive);
+}
+
+/// Launches that hung were once as long as the warps that left took, and what never ended on a side was
+/// passed over.
+#[test]
+fn what_did_not_end_is_not_short() {
+    let a = even(8, &[("load", |_| 100.0), ("mma", |_| 200.0)]);
+    let reasons = |a: &Trace, b: &Trace, threshold: &Threshold| {
+        let report = compare(from_ref(a), from_ref(b)).check(threshold);
+        let reasons: Vec<String> = report.reasons.into_iter().map(|(_, reason)| reason).collect();
+        (report.outcome, reasons)
+    };
+    let lenient = Threshold {
+        slowdown: 10.0,
+        allow_damage: true,
+        allow_missing: true,
+        ..Threshold::default()
+    };
+    // One warp of each launch hangs, and the others leave soon.
+    let mut hung = a.clone();
+    for launch in &mut hung.launches {
+        launch.end_ns = launch.start_ns + 1e3;
+        hung.warps[launch.warps.start].exit = None;
+    }
+    let all = compare(from_ref(&a), from_ref(&hung));
+    let launches = all.get("gemm (launches)").expect("a row");
+    assert_eq!(launches.b.map(|b| (b.count, b.open, b.mean)), Some((0, 8, 0.0)));
+    assert_eq!((launches.verdict, launches.mean.absolute), (Verdict::TooFew, 0.0));
+    let inconclusive = |reason: &str| (Outcome::Inconclusive, vec![reason.to_owned()]);
+    let hung_on = |side| inconclusive(&format!("gemm (launches) did not end on side {side}"));
+    assert_eq!(reasons(&a, &hung, &lenient), hung_on("B"));
+    assert_eq!(reasons(&hung, &a, &lenient), hung_on("A"));
+    // Without an end on both sides there is nothing to tell, and the regions are compared.
+    assert_eq!(reasons(&hung, &hung, &lenient), (Outcome::Pass, Vec::new()));
+    let mut once = a.clone();
+    once.warps[0].exit = None;
+    assert_eq!(reasons(&a, &once, &lenient), hung_on("B"));
+    // A region that never ends; one that is open now and then is compared by its others.
+    let mut open = a.clone();
+    let regions = open.warps.iter_mut().flat_map(|warp| &mut warp.regions);
+    regions.filter(|region| region.site.0 == 2).for_each(|region| region.end = None);
+    assert_eq!(reasons(&a, &open, &lenient), inconclusive("gemm › mma did not end on side B"));
+    open.warps[0].regions[10].end = a.warps[0].regions[10].end;
+    assert_eq!(reasons(&a, &open, &lenient), (Outcome::Pass, Vec::new()));
+    // The end of the capture.
+    for kind in [DiagnosticKind::KernelFailed, DiagnosticKind::KernelRunning] {
+        let mut cut = a.clone();
+        cut.diagnostics.add(Diagnostic { kind, count: 1, number: 0, place: None });
+        let strict = Threshold { allow_damage: false, ..lenient };
+        let reason = "a kernel of side B failed or was still running";
+        let notes = compare(from_ref(&a), from_ref(&cut)).notes.join("\n");
+        assert!(
+            notes.contains("side B: in 1 capture a kernel failed or was still running"),
+            "{notes}"
+        );
+        assert_eq!(reasons(&a, &cut, &strict), inconclusive(reason));
+        assert_eq!(reasons(&a, &cut, &lenient), (Outcome::Pass, Vec::new()));
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod zoo;
 use std::collections::BTreeMap;
 
 use inferno::flamegraph::{self, Options};
-use profiler_trace::{StackGroup, Trace};
+use profiler_trace::{SpeedscopeOptions, StackGroup, Time, Trace};
 use profiler_wire::SiteKind;
 use proptest::prelude::*;
 
@@ -150,6 +150,35 @@ fn values_are_rounded_without_a_drift() {
     let inside: u64 =
         stacks(&text).iter().filter(|(frames, _)| frames.len() > 1).map(|(_, value)| value).sum();
     assert_eq!((inside, totals(&text)["gemm"]), (400, 1000));
+}
+
+#[test]
+fn moments_days_behind_the_begin_are_told_apart() {
+    // Ninety days.
+    const BEGIN: f64 = 7_776e12;
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "gemm");
+    let load = site(&mut trace, SiteKind::Region, "load");
+    launch(&mut trace, kernel, [1, 1, 1], BEGIN, BEGIN + 100.0);
+    let warp = warp(&mut trace, [0, 0, 0], 0, BEGIN, BEGIN + 100.0);
+    region(&mut trace, warp, load, 0, BEGIN + 10.0, BEGIN + 40.0);
+    assert_eq!(folded(&trace, StackGroup::Kernel), "gemm 70\ngemm;load 30\n");
+    let mut speedscope = Vec::new();
+    let options = SpeedscopeOptions::default();
+    trace.write_speedscope_to(&mut speedscope, &options).expect("a vector takes all");
+    let speedscope: serde_json::Value = serde_json::from_slice(&speedscope).expect("JSON");
+    let events = speedscope["profiles"][0]["events"].as_array().expect("events");
+    let at: Vec<f64> =
+        events.iter().map(|event| event["at"].as_f64().expect("a time") - BEGIN).collect();
+    assert_eq!(at, [0.0, 10.0, 40.0, 100.0]);
+    // Beyond what any timer counts, values still are what readers can hold.
+    for _ in 0..4 {
+        let far = support::warp(&mut trace, [0, 0, 0], 0, 0.0, 0.0);
+        trace.warps[far].entry.ns = -1e300;
+        trace.warps[far].exit = Some(Time { ticks: u64::MAX, ns: 1e300 });
+    }
+    let text = folded(&trace, StackGroup::Kernel);
+    assert_eq!(totals(&text)["gemm"], u64::MAX);
 }
 
 #[test]

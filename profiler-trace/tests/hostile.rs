@@ -1,7 +1,10 @@
 //! Inputs that once took minutes, or memory out of proportion.
 
+use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{DiagnosticKind as Kind, SiteTable, SiteTableError, StatsQuery, decode};
+use profiler_trace::{
+    DiagnosticKind as Kind, GroupBy, SiteStats, SiteTable, SiteTableError, StatsQuery, decode,
+};
 use profiler_wire::descriptor::CURSOR_MAX;
 use profiler_wire::record::SITE_MAX;
 use profiler_wire::site::ID_OFFSET;
@@ -92,6 +95,42 @@ fn names_in_a_row_and_arrays_without_an_end_cost_no_time() {
         SiteTable::from_ptx(&arrays),
         Err(SiteTableError::NotProfiled { stamp: None })
     ));
+}
+
+/// Tokens that are never ended lie in each other. Each once had a path of its own, which took memory by
+/// the square of their number, and to put the paths in order time by its cube.
+#[test]
+fn tokens_that_are_never_ended_have_paths_of_limited_length() {
+    const TOKENS: u32 = 4096;
+    let mut module = SyntheticModule::new(Keep::First, TOKENS);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let sites = ["a", "b"].map(|name| module.site(SiteKind::Region, name));
+    let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+    for (site, ticks) in sites.into_iter().cycle().zip(1_010..1_010 + u64::from(TOKENS)) {
+        warp.begin(site, None, ticks);
+    }
+    warp.leave(9_000, 68_000);
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    let stats = trace.stats_by(GroupBy::Path);
+    // The kernel, the tokens in fewer than 64 others, and of all that lie deeper a row for each name.
+    assert_eq!(stats.rows.len(), 1 + 64 + 2);
+    assert_eq!(stats.rows.iter().map(|row| row.open).sum::<u64>(), u64::from(TOKENS));
+    let deeper = |row: &&SiteStats| row.path.len() == 64;
+    let counts = stats.rows.iter().filter(deeper).map(|row| (row.name.as_str(), row.open));
+    let half = u64::from(TOKENS - 64) / 2;
+    assert_eq!(counts.collect::<Vec<_>>(), [("a", half), ("b", half)]);
+    assert!(stats.notes.iter().any(|note| note.contains("behind `…`")), "{:?}", stats.notes);
+    let mut csv = Vec::new();
+    stats.write_csv_to(&mut csv).expect("memory takes everything");
+    let csv = String::from_utf8(csv).expect("UTF-8");
+    assert_eq!(csv.matches(";a;b;…;").count(), 2, "{csv}");
+    let options = DiffOptions { query: StatsQuery::new().by(GroupBy::Path), ..Default::default() };
+    let side = std::slice::from_ref(&trace);
+    let diff = diff(side, side, &options).expect("right options");
+    // Launches have a row of their own there.
+    assert_eq!(diff.rows.len(), stats.rows.len() + 1);
+    assert_eq!(diff.rows.iter().filter(|row| row.subject.to_string().contains("› … ›")).count(), 2);
 }
 
 /// The path of the file stands in every site of a list.

@@ -96,7 +96,8 @@ struct ThresholdArguments {
     /// Hold median, 95th and 99th percentile to --fail-above, too
     #[arg(long, requires = "fail_above")]
     quantiles: bool,
-    /// Do not exit with 3 because of losses or errors in the captures
+    /// Do not exit with 3 because of losses or errors in the captures, or of kernels that failed or
+    /// still ran in them
     #[arg(long, requires = "fail_above")]
     allow_damage: bool,
     /// Do not exit with 3 because of regions that are gone

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
     /// What is shown; several may be named with commas between them. All but regions is about whole
-    /// launches, one by one: those of --launch, or else the first
+    /// launches, one by one (those of --launch, or else the first), and takes no --subtract-cost
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
     /// How to show it [default: table, or what the output file's ending says: .json, .csv]
@@ -128,7 +128,7 @@ impl From<By> for GroupBy {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let format = arguments.format();
-    arguments.refuse_what_does_nothing(format)?;
+    arguments.refuse_what_does_not_fit(format)?;
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
     output::check(output, Content::Text, &[capture])?;
@@ -183,10 +183,18 @@ impl Arguments {
         })
     }
 
-    fn refuse_what_does_nothing(&self, format: Format) -> Result<(), Error> {
+    fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
         if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
             return Err(Error::new("a file of CSV is one table, and --show names several")
                 .with_cure("show them one by one, or all of them with --format json"));
+        }
+        let is_of_launches = self.show.iter().any(|show| *show != Show::Regions);
+        if self.input.reading.subtract_cost && is_of_launches {
+            return Err(Error::new(
+                "--subtract-cost takes from the times of each warp what that warp recorded, and \
+                 balance, waits and critical-path hold times of several warps against each other",
+            )
+            .with_cure("leave --subtract-cost out, or show regions alone"));
         }
         let filters = &self.filters;
         let given = [
@@ -222,7 +230,7 @@ impl Filters {
             query = launches.iter().fold(query, |query, launch| query.launch(*launch));
         }
         if let Some(window) = self.window
-            && let Some(window) = window.on_launches(trace, launches.iter().copied())?
+            && let Some(window) = window.filter_on_launches(trace, launches.iter().copied())?
         {
             query = query.window_ns(window);
         }

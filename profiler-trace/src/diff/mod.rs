@@ -103,7 +103,8 @@ pub const MOST_UNITS: usize = 128;
 /// What a row is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
-    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds.
+    /// Launches of a kernel, from the first entry of a warp to the last exit, in nanoseconds. Those with
+    /// a warp that never left have no end.
     Launch {
         /// The kernel's name.
         kernel: String,
@@ -117,7 +118,8 @@ pub enum Subject {
     Region {
         /// The kernel's name.
         kernel: String,
-        /// The names of the regions that enclose it, where paths are matched, and its own.
+        /// The names of the regions that enclose it, where paths are matched, and its own. Behind 64
+        /// of them stands `…` for whatever else encloses it.
         path: Vec<String>,
     },
 }
@@ -157,9 +159,9 @@ pub enum TimeUnit {
 /// What one side has of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Regions with a begin and an end; all else is about these.
+    /// Regions (warps, launches) with a begin and an end; all else is about these.
     pub count: u64,
-    /// Regions without an end.
+    /// Those without an end.
     pub open: u64,
     /// `count` by the launches of the kernel on this side.
     pub count_per_launch: f64,

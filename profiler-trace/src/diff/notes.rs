@@ -32,6 +32,13 @@ pub(super) fn notes(
                 counted(side.recorded.saturating_add(side.lost), "record")
             ));
         }
+        if side.unfinished > 0 {
+            notes.push(format!(
+                "side {name}: in {} a kernel failed or was still running, and what it had yet to do is \
+                 in no figure",
+                counted(side.unfinished, "capture")
+            ));
+        }
         notes.extend(side.errors.iter().map(|error| format!("side {name}, {error}")));
         notes.extend(side.unmet.iter().map(|unmet| format!("side {name}, {unmet}")));
         if side.cost_subtracted > 0 && side.cost_subtracted < side.captures {
@@ -68,6 +75,15 @@ pub(super) fn notes(
             let rows = rows.iter().filter(|row| is_counted(&row.subject));
             rows.filter_map(figures).map(|of| of.open).sum()
         };
+        let launches = open(|of| matches!(of, Subject::Launch { .. }));
+        if launches > 0 {
+            notes.push(match launches {
+                1 => format!("side {name}: 1 launch did not end and is in no figure"),
+                several => {
+                    format!("side {name}: {several} launches did not end and are in no figure")
+                }
+            });
+        }
         let regions = open(|of| matches!(of, Subject::Region { .. }));
         let warps = open(|of| matches!(of, Subject::Kernel { .. }));
         for (open, one, lack) in

@@ -7,7 +7,7 @@ use profiler_wire::header::Clock;
 
 use super::options::{DiffError, DiffOptions, Measure};
 use super::{Subject, TimeUnit};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{DiagnosticKind, Severity};
 use crate::model::Trace;
 use crate::progress::Progress;
 use crate::source::WarpSource;
@@ -51,6 +51,8 @@ pub struct SideFacts {
     pub clock_mhz: Vec<f64>,
     /// From how many traces the cost of recording was subtracted.
     pub cost_subtracted: u64,
+    /// Traces of captures that do not hold all of their kernels: one failed, or was still running.
+    pub unfinished: u64,
     /// Diagnostics that say that numbers may be wrong.
     pub errors: Vec<String>,
     /// Filters that nothing met.
@@ -148,6 +150,9 @@ impl DiffSide {
         if !facts.devices.contains(&trace.device.name) {
             facts.devices.push(trace.device.name.clone());
         }
+        let ends = [DiagnosticKind::KernelFailed, DiagnosticKind::KernelRunning];
+        let is_unfinished = ends.into_iter().any(|kind| trace.diagnostics.get(kind).is_some());
+        facts.unfinished += u64::from(is_unfinished);
         let capture = facts.captures;
         let errors = trace.diagnostics.list.iter().filter(|of| of.severity() == Severity::Error);
         facts.errors.extend(errors.map(|error| format!("capture {capture}: {error}")));
@@ -168,13 +173,14 @@ impl DiffSide {
             let place = (self.facts.launches as u32, self.facts.captures as u32);
             self.launches.entry(kernel.clone()).or_default().push(place);
             let first = self.warps.len() as u32;
-            let mut last_block = None;
+            let (mut last_block, mut is_open) = (None, false);
             for index in launch.warps.clone() {
                 let Some(warp) = trace.warps.get(index) else { break };
                 if last_block != Some(warp.block) {
                     last_block = Some(warp.block);
                     self.blocks += 1;
                 }
+                is_open |= warp.exit.is_none();
                 places[index] = self.warps.len() as u32;
                 self.warps.push(Place {
                     capture: self.facts.captures as u32,
@@ -187,7 +193,12 @@ impl DiffSide {
             self.facts.launches += 1;
             if self.options.query.takes_whole_launches() && (first as usize) < self.warps.len() {
                 let mut durations = Durations::new(TimeUnit::Nanoseconds);
-                durations.push(first, launch.end_ns - launch.start_ns);
+                // What is known of the end of a launch is that of the warps that left.
+                if is_open {
+                    durations.open += 1;
+                } else {
+                    durations.push(first, launch.end_ns - launch.start_ns);
+                }
                 self.append(Subject::Launch { kernel }, durations);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Diff, DiffRow, Verdict};
+use super::{Diff, DiffRow, Subject, Verdict};
 use crate::export::text::digits;
 use crate::printable::printable;
 
@@ -13,7 +13,8 @@ pub struct Threshold {
     pub slowdown: f64,
     /// Whether quantiles are held to it as well.
     pub quantiles: bool,
-    /// Whether lost records and diagnostics that say that numbers may be wrong are tolerated.
+    /// Whether lost records, diagnostics that say that numbers may be wrong, and captures of kernels
+    /// that failed or were still running are tolerated.
     pub allow_damage: bool,
     /// Whether regions that are only on side A are tolerated.
     pub allow_missing: bool,
@@ -73,8 +74,9 @@ impl Diff {
     ///
     /// It fails where a growth that is a change (see [`Change::is_change`](super::Change::is_change))
     /// exceeds the threshold. It is inconclusive where that cannot be told: a row has too few units
-    /// and looks slower by more than the threshold, clocks or devices differ, something is missing or
-    /// damaged, or nothing could be tested.
+    /// and looks slower by more than the threshold, what has an end on one side has none on the other,
+    /// clocks or devices differ, something is missing, damaged or cut off by the end of the capture, or
+    /// nothing could be tested.
     #[must_use]
     pub fn check(&self, threshold: &Threshold) -> ThresholdReport {
         let mut reasons = Vec::new();
@@ -84,6 +86,11 @@ impl Diff {
         }
         if self.is_damaged && !threshold.allow_damage {
             inconclusive("records were lost, or numbers may be wrong, on a side".to_owned());
+        }
+        for (name, side) in [("A", &self.a), ("B", &self.b)] {
+            if side.unfinished > 0 && !threshold.allow_damage {
+                inconclusive(format!("a kernel of side {name} failed or was still running"));
+            }
         }
         if !self.rows.iter().any(|row| row.mean.p.is_some()) {
             inconclusive("nothing could be tested: too few units, or nothing in common".to_owned());
@@ -101,6 +108,9 @@ impl Diff {
                     "{} was recorded in cycles here and in nanoseconds there",
                     row.subject
                 )),
+                _ if let Some(side) = never_ended(row) => {
+                    inconclusive(format!("{} did not end on side {side}", row.subject));
+                }
                 Verdict::TooFew if grew(row.mean.relative, row.mean.absolute) => {
                     inconclusive(format!(
                         "{} looks slower by {} but has too few units for a test",
@@ -133,6 +143,18 @@ impl Diff {
         reasons.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
         let outcome = reasons.first().map_or(Outcome::Pass, |(outcome, _)| *outcome);
         ThresholdReport { outcome, reasons }
+    }
+}
+
+/// The side on which something did not end that did so on the other. Regions may be left open now and
+/// then, so of these that is said where none ended; of launches, where any did not.
+fn never_ended(row: &DiffRow) -> Option<&'static str> {
+    let (a, b) = (row.a?, row.b?);
+    let is_launch = matches!(row.subject, Subject::Launch { .. });
+    if b.count == 0 && a.count > 0 || is_launch && a.open == 0 && b.open > 0 {
+        Some("B")
+    } else {
+        (a.count == 0 && b.count > 0).then_some("A")
     }
 }
 

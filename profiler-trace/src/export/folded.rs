@@ -101,7 +101,8 @@ struct Written {
 impl Written {
     fn add(&mut self, time: Moment) -> Moment {
         self.sum += time;
-        let ns = (self.sum + PER_NS / 2).div_euclid(PER_NS);
+        // Readers hold no more than 64 bits.
+        let ns = (self.sum + PER_NS / 2).div_euclid(PER_NS).min(u64::MAX.into());
         ns - std::mem::replace(&mut self.ns, ns)
     }
 }

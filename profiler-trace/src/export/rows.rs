@@ -45,9 +45,17 @@ pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
     }
     items.sort_by(Item::order);
     let mut rows: Vec<Open<What>> = Vec::new();
+    // The end of the last item of each row, close together, as all rows are looked at where all items
+    // cross.
+    let mut ends: Vec<f64> = Vec::new();
     for item in items {
+        let is_crossed = |end: &f64| item.start < *end && *end < item.end;
         let mut at = 0;
-        while at < rows.len() {
+        loop {
+            at += ends[at..].iter().take_while(|end| is_crossed(end)).count();
+            if at == rows.len() {
+                break;
+            }
             let Open { row, stack } = &mut rows[at];
             while stack.last().is_some_and(|&top| row[top].ended_before(&item)) {
                 stack.pop();
@@ -59,7 +67,9 @@ pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
         }
         if at == rows.len() {
             rows.push(Open { row: Vec::new(), stack: Vec::new() });
+            ends.push(item.end);
         }
+        ends[at] = item.end;
         let Open { row, stack } = &mut rows[at];
         stack.push(row.len());
         row.push(item);

@@ -117,9 +117,11 @@ impl Scale {
     }
 }
 
-/// A cast from floating point saturates, and makes 0 of what is not a number.
+/// Far beyond any trace (2^62 ns), it stops, so that sums have room.
 pub(super) fn moment(ns: f64) -> Moment {
-    (ns * PER_NS as f64).round() as i64 as Moment
+    const MOST: f64 = (1u64 << 62) as f64;
+    // A cast from floating point makes 0 of what is not a number.
+    (ns.clamp(-MOST, MOST) * PER_NS as f64).round() as Moment
 }
 
 /// Takes what a lane went through. Frames open and close as brackets do, in order of time.

@@ -1,6 +1,8 @@
 use profiler_wire::SiteKind;
 
 use super::*;
+use crate::capture::Capture;
+use crate::host::{ClockPair, HostCapture, HostRecord};
 use crate::model::Value;
 use crate::record_cost::{FormCosts, HostCost};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
@@ -41,6 +43,42 @@ fn launches_come_in_order_on_one_axis() {
     }
     assert_eq!(merged.recorded(), 4);
     assert!(merged.diagnostics.is_empty());
+}
+
+#[test]
+fn what_a_host_did_without_a_launch_keeps_its_place() {
+    let clock = |device_ns| vec![ClockPair { host_ns: 1_000, device_ns, uncertainty_ns: 0.0 }];
+    let host_alone = |device_ns| {
+        let span = HostRecord {
+            thread: 0,
+            name: "read".to_owned(),
+            is_launch: false,
+            start_ns: 1_500,
+            end_ns: 1_700,
+        };
+        let host = HostCapture {
+            clock: clock(device_ns),
+            threads: vec!["main".to_owned()],
+            spans: vec![span],
+        };
+        crate::decode(&Capture { host, ..Capture::default() })
+    };
+    let launched = trace("k", 6_400_000);
+    let begins = |merged: &Trace| -> Vec<u64> {
+        let spans = merged.host.spans();
+        spans.map(|span| merged.origin_ns + span.start_ns as u64).collect()
+    };
+    for (device_ns, origin_ns) in [(3_200_000, 3_200_000), (9_600_000, 6_400_000)] {
+        let host = host_alone(device_ns);
+        for traces in [[host.clone(), launched.clone()], [launched.clone(), host]] {
+            let merged = Trace::merge(traces);
+            assert_eq!((merged.origin_ns, begins(&merged)), (origin_ns, vec![device_ns + 500]));
+            let moved = merged.launches[0].start_ns - launched.launches[0].start_ns;
+            assert_eq!(moved, (6_400_000 - origin_ns) as f64);
+        }
+    }
+    let merged = Trace::merge([host_alone(9_600_000), host_alone(3_200_000)]);
+    assert_eq!(begins(&merged), [3_200_500, 9_600_500]);
 }
 
 #[test]

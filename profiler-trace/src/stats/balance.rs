@@ -186,6 +186,10 @@ struct Span {
 impl Trace {
     /// How evenly a launch is spread over warps, blocks and SMs; `None` if there is no such launch or
     /// it has no warps.
+    ///
+    /// It holds times of several warps against each other, which are not on one axis any more once the
+    /// cost of recording was subtracted ([`Trace::subtract_record_cost`]): ask the trace as it was
+    /// recorded.
     #[must_use]
     pub fn balance(&self, launch: usize) -> Option<Balance> {
         let of = self.launches.get(launch)?;

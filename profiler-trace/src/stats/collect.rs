@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
-use super::paths::Paths;
+use super::paths::{DEEPER, PATH_LEVELS, Paths};
 use super::query::last_ns;
 use super::summary::{Sum, summarize};
 use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
@@ -217,7 +217,10 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             GroupBy::Path => self.paths.enclosing(key.2),
             _ => Vec::new(),
         };
-        let path = path.into_iter().map(name).collect();
+        let mut path: Vec<String> = path.into_iter().map(name).collect();
+        if path.len() == PATH_LEVELS {
+            path.push(DEEPER.to_owned());
+        }
         (name(self.kernels[key.0]), path, name(self.site(key)))
     }
 
@@ -276,12 +279,18 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
         }
         rows.push((counted.key, row(&walk, counted, ns, cycles, warps_of(&walk, counted))));
     }
-    sort(&mut rows);
+    sort(&mut rows, &walk);
     let mut notes = text::facts(source);
     if query.is_filtered() {
         notes.push(format!("the figures below are only of: {query}"));
     }
     notes.extend(query.unmet(trace));
+    if rows.iter().any(|(_, row)| row.is_deeper()) {
+        notes.push(format!(
+            "regions in {PATH_LEVELS} others or more have one row for each name, behind `{DEEPER}`: \
+             what else encloses them is not told apart"
+        ));
+    }
     Stats {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
         by: query.group_by(),
@@ -415,28 +424,26 @@ fn row(
 
 /// Kernels and places in order; in each the kernel as a whole, then the regions, the largest total
 /// first, and what they enclose right behind them.
-fn sort(rows: &mut [(Key, SiteStats)]) {
-    // A region's total by its path, so that what it encloses finds its place.
-    let mut totals: HashMap<(usize, StatsPlace, Vec<SiteIndex>), f64> = HashMap::new();
-    for ((kernel, place, _), row) in rows.iter() {
-        let mut path = row.path.clone();
-        path.push(row.site);
-        totals.insert((*kernel, *place, path), row.ns.total);
-    }
-    rows.sort_by_cached_key(|((kernel, place, _), row)| {
+fn sort(rows: &mut [(Key, SiteStats)], walk: &Walk<'_, impl WarpSource>) {
+    let by_path = walk.query.group_by() == GroupBy::Path;
+    let totals: HashMap<Key, f64> = rows.iter().map(|(key, row)| (*key, row.ns.total)).collect();
+    rows.sort_by_cached_key(|((kernel, place, node), row)| {
         let block = place.block.map(|[x, y, z]| [z, y, x]);
-        let mut path = Vec::new();
-        let mut order = Vec::new();
-        for site in row.path.iter().chain([&row.site]) {
-            path.push(*site);
-            let key = (*kernel, *place, path);
+        // By the totals of what encloses it, so that it finds its place behind that.
+        let order = |node: u32| {
+            let key = (*kernel, *place, node);
             let total = totals.get(&key).copied().unwrap_or_default();
-            path = key.2;
             // The bits of a number from 0 on are in its order.
-            order.push((std::cmp::Reverse(total.max(0.0).to_bits()), *site));
-        }
+            (std::cmp::Reverse(total.max(0.0).to_bits()), walk.site(&key))
+        };
+        let mut path: Vec<_> = if by_path {
+            walk.paths.lineage(*node).map(order).collect()
+        } else {
+            vec![order(*node)]
+        };
+        path.reverse();
         let is_region = !row.path.is_empty() || row.site != row.kernel;
-        (*kernel, place.launch, place.sm, block, place.warp, is_region, order)
+        (*kernel, place.launch, place.sm, block, place.warp, is_region, path)
     });
 }
 

@@ -87,6 +87,10 @@ pub struct CriticalPath {
 
 impl Trace {
     /// The critical path of a launch; `None` if there is no such launch or it has no warps.
+    ///
+    /// It holds times of several warps against each other, which are not on one axis any more once the
+    /// cost of recording was subtracted ([`Trace::subtract_record_cost`]): ask the trace as it was
+    /// recorded.
     #[must_use]
     pub fn critical_path(&self, launch: usize) -> Option<CriticalPath> {
         let of = self.launches.get(launch)?;

@@ -2,10 +2,20 @@
 
 use crate::model::SiteIndex;
 
+/// How many regions in each other have a path of their own. Of what is in so many, all of one name has
+/// the path of these: otherwise tokens that are never ended, which all lie in each other, would have
+/// paths whose lengths add up to the square of their number.
+pub(crate) const PATH_LEVELS: usize = 64;
+
+/// Stands in a path for what lies between the last of so many regions and a region in them.
+pub(crate) const DEEPER: &str = "…";
+
 /// A node of the tree of paths.
 struct Node {
     parent: u32,
     site: SiteIndex,
+    /// How deep it lies below the kernel, at most one deeper than [`PATH_LEVELS`].
+    level: usize,
     /// Nodes below it, sorted by their site.
     below: Vec<(SiteIndex, u32)>,
 }
@@ -27,28 +37,32 @@ impl Paths {
         match self.roots.iter().find(|(site, _)| *site == kernel) {
             Some((_, node)) => *node,
             None => {
-                let node = self.push(NONE, kernel);
+                let node = self.push(NONE, kernel, 0);
                 self.roots.push((kernel, node));
                 node
             }
         }
     }
 
-    /// The node of a site directly below another node.
+    /// The node of a site directly below another node; below what is in [`PATH_LEVELS`] regions, that
+    /// beside it.
     pub(crate) fn below(&mut self, parent: u32, site: SiteIndex) -> u32 {
+        let Node { parent: above, level, .. } = self.nodes[parent as usize];
+        let (parent, level) =
+            if level > PATH_LEVELS { (above, level) } else { (parent, level + 1) };
         let below = &self.nodes[parent as usize].below;
         match below.binary_search_by_key(&site, |(site, _)| *site) {
             Ok(at) => below[at].1,
             Err(at) => {
-                let node = self.push(parent, site);
+                let node = self.push(parent, site, level);
                 self.nodes[parent as usize].below.insert(at, (site, node));
                 node
             }
         }
     }
 
-    fn push(&mut self, parent: u32, site: SiteIndex) -> u32 {
-        self.nodes.push(Node { parent, site, below: Vec::new() });
+    fn push(&mut self, parent: u32, site: SiteIndex, level: usize) -> u32 {
+        self.nodes.push(Node { parent, site, level, below: Vec::new() });
         (self.nodes.len() - 1) as u32
     }
 
@@ -62,17 +76,16 @@ impl Paths {
         self.nodes[node as usize].site
     }
 
+    /// A node and those that enclose it, the innermost first, without the kernel's.
+    pub(crate) fn lineage(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let parent = |node: &u32| self.nodes[*node as usize].parent;
+        std::iter::successors(Some(node), move |node| Some(parent(node)))
+            .take_while(move |node| parent(node) != NONE)
+    }
+
     /// The regions that enclose a node's, the outermost first, without the kernel.
     pub(crate) fn enclosing(&self, node: u32) -> Vec<SiteIndex> {
-        let mut path = Vec::new();
-        let mut at = self.nodes[node as usize].parent;
-        while at != NONE {
-            let Node { parent, site, .. } = self.nodes[at as usize];
-            if parent != NONE {
-                path.push(site);
-            }
-            at = parent;
-        }
+        let mut path: Vec<SiteIndex> = self.lineage(node).skip(1).map(|it| self.site(it)).collect();
         path.reverse();
         path
     }

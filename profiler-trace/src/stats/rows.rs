@@ -4,10 +4,12 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::json;
 
+use super::paths::DEEPER;
 use super::{GroupBy, SiteStats, Stats, Summary};
 use crate::diagnostic::Severity;
 use crate::export::push_frame;
 use crate::export::table::{Cell, write_csv, write_json};
+use crate::model::SiteIndex;
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
@@ -76,7 +78,8 @@ impl Stats {
     /// the `module`, `slot`, `lane` and `unit` where it was seen first, and the sentence, as `message`
     /// and as `text`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what
     /// a row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
-    /// row's, the outermost first, with a `;` between them. The writer need not be buffered.
+    /// row's, the outermost first, with a `;` between them, and a `…` behind 64 of them. The writer need
+    /// not be buffered.
     ///
     /// # Errors
     ///
@@ -118,15 +121,21 @@ impl Stats {
     /// By path, the stack that the row is of, as it stands in folded stacks.
     fn path(&self, row: &SiteStats) -> Option<String> {
         let mut stack = String::new();
-        let regions = (row.site != row.kernel).then_some(row.site);
-        for site in [row.kernel].into_iter().chain(row.path.iter().copied()).chain(regions) {
+        let mut push = |name: &str| {
             if !stack.is_empty() {
                 stack.push(';');
             }
-            push_frame(
-                &mut stack,
-                self.names.get(site.0 as usize).map_or("unknown site", |name| name),
-            );
+            push_frame(&mut stack, name);
+        };
+        let name =
+            |site: SiteIndex| self.names.get(site.0 as usize).map_or("unknown site", |name| name);
+        push(name(row.kernel));
+        row.path.iter().for_each(|site| push(name(*site)));
+        if row.is_deeper() {
+            push(DEEPER);
+        }
+        if row.site != row.kernel {
+            push(name(row.site));
         }
         (self.by == GroupBy::Path).then_some(stack)
     }

@@ -23,7 +23,8 @@ impl Sum {
     }
 
     pub(crate) fn value(self) -> f64 {
-        self.sum + self.lost
+        // What an infinite sum lost is infinity less infinity, which is no number.
+        if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
     }
 }
 
@@ -104,6 +105,15 @@ mod tests {
         assert_eq!(values.iter().sum::<f64>(), 0.0);
         assert_eq!(values.into_iter().collect::<Sum>().value(), 2.0);
         assert_eq!(std::iter::repeat_n(0.1, 10_000_000).collect::<Sum>().value(), 1e6);
+    }
+
+    #[test]
+    fn a_sum_that_is_not_finite_is_the_plain_one() {
+        let sum = |values: [f64; 3]| values.into_iter().collect::<Sum>().value();
+        assert_eq!(sum([1.0, f64::INFINITY, 2.0]), f64::INFINITY);
+        assert_eq!(sum([f64::NEG_INFINITY, 1.0, 2.0]), f64::NEG_INFINITY);
+        assert_eq!(sum([f64::MAX, f64::MAX, -1.0]), f64::INFINITY);
+        assert!(sum([f64::INFINITY, 1.0, f64::NEG_INFINITY]).is_nan());
     }
 
     proptest! {

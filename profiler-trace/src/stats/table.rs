@@ -4,6 +4,7 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 
+use super::paths::DEEPER;
 use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
 use crate::printable::printable;
@@ -87,15 +88,17 @@ impl Stats {
         if row.site == row.kernel && row.path.is_empty() {
             return one_line(&row.name);
         }
+        let deeper = if row.is_deeper() { format!("{DEEPER} › ") } else { String::new() };
         if !self.is_filtered_by_name {
-            return format!("{}╰─ {}", "   ".repeat(row.path.len()), one_line(&row.name));
+            let indent = "   ".repeat(row.path.len());
+            return format!("{indent}╰─ {deeper}{}", one_line(&row.name));
         }
         let mut text = "╰─ ".to_owned();
         for site in &row.path {
             let name = self.names.get(site.0 as usize).map_or("unknown site", |name| name);
             text += &format!("{} › ", one_line(name));
         }
-        text + &one_line(&row.name)
+        text + &deeper + &one_line(&row.name)
     }
 
     /// The cells of a row, without that for throughput. Two lines each: time, and cycles.

@@ -93,6 +93,10 @@ pub struct Waits {
 
 impl Trace {
     /// The waits of a launch that a signal is known for, in order of the waiting warp and its marks.
+    ///
+    /// It holds times of several warps against each other, which are not on one axis any more once the
+    /// cost of recording was subtracted ([`Trace::subtract_record_cost`]): ask the trace as it was
+    /// recorded.
     #[must_use]
     pub fn released_waits(&self, launch: usize) -> Vec<Wait> {
         let Some(of) = self.launches.get(launch) else { return Vec::new() };
@@ -128,6 +132,10 @@ impl Trace {
     }
 
     /// Who waits for whom in a launch; `None` if there is no such launch.
+    ///
+    /// It holds times of several warps against each other, which are not on one axis any more once the
+    /// cost of recording was subtracted ([`Trace::subtract_record_cost`]): ask the trace as it was
+    /// recorded.
     #[must_use]
     pub fn waits(&self, launch: usize) -> Option<Waits> {
         let of = self.launches.get(launch)?;
