@@ -130,11 +130,26 @@ impl Window {
         let (from, to) = self.on(end - start, whole)?;
         Ok(Some(start + from..start + to))
     }
+
+    /// As [`Self::on_launches`], to filter by: where its begin or end is left out, so is nothing that lies
+    /// before the launches began or behind their end, as what other lanes recorded after the last exit may.
+    pub(crate) fn filter_on_launches(
+        self,
+        trace: &Trace,
+        launches: impl IntoIterator<Item = usize>,
+    ) -> Result<Option<Range<f64>>, Error> {
+        let Some(on) = self.on_launches(trace, launches)? else { return Ok(None) };
+        let start = if self.start.is_some() { on.start } else { f64::NEG_INFINITY };
+        let end = if self.end.is_some() { on.end } else { f64::INFINITY };
+        Ok(Some(start..end))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use profiler_trace::{Launch, SiteIndex, Trace};
 
     use super::{Moment, Window};
     use crate::units::TIMES;
@@ -205,5 +220,27 @@ mod tests {
         assert_eq!(error("10s..20s"), error("10s.."));
         assert_eq!(error("-9us..-1us"), "the window ends at -1 µs, before the launch began");
         assert!(error("50%..25%").ends_with("ends at 250 ns, which is not later"));
+    }
+
+    #[test]
+    fn a_filter_leaves_nothing_out_at_an_end_that_is_left_out() {
+        let launch = Launch {
+            kernel: SiteIndex(0),
+            grid_id: 0,
+            replay: 0,
+            grid_dim: [1; 3],
+            block_dim: [1; 3],
+            warps: 0..0,
+            start_ns: 1000.0,
+            end_ns: 3000.0,
+        };
+        let trace = Trace { launches: vec![launch], ..Trace::default() };
+        let of = |text: &str| {
+            let window: Window = text.parse().expect("a window");
+            window.filter_on_launches(&trace, [0]).expect("within the launch").expect("a launch")
+        };
+        let (before, behind) = (f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!((of("..50%"), of("50%..")), (before..2000.0, 2000.0..behind));
+        assert_eq!((of(".."), of("0..2us")), (before..behind, 1000.0..3000.0));
     }
 }

@@ -1,16 +1,16 @@
 //! What other programs make of this one's output: shells of the completions, man of the manual, a
 //! terminal of colours and progress.
 //!
-//! Where a program is missing, its tests are listed as ignored, with a line that says so. None of
-//! them is worth installing for the tests alone, so that this holds in any case.
+//! Where a program is missing, its tests are listed as ignored, with a line that says so; with
+//! `PROFILER_REQUIRE_TOOLS=1` they fail. `cargo xtask tools` installs them.
 
 mod support;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use profiler_test_tools::{Missing, announce, are_required};
 use profiler_trace::synthetic::{Content, sized};
 use support::Folder;
 
@@ -34,11 +34,10 @@ fn main() -> ExitCode {
         let found = Command::new(program).args(probe).stdin(Stdio::null()).output();
         let is_there = found.is_ok_and(|output| output.status.success());
         if !is_there {
-            let text = format!("{name} is ignored: {program} is not installed\n");
-            // The reason must be seen; a closed stderr is no reason to fail.
-            let _ = std::io::stderr().write_all(text.as_bytes());
+            let missing = format!("{program} is not installed; `cargo xtask tools` installs it");
+            announce(name, &Missing::new(missing));
         }
-        Trial::test(name, test).with_ignored_flag(!is_there)
+        Trial::test(name, test).with_ignored_flag(!is_there && !are_required())
     });
     // Takes half a minute and a gibibyte: `-- --ignored large`.
     let large = Trial::test("large::progress_at_ten_million_regions", progress_of_ten_million);

@@ -47,9 +47,9 @@ pub struct ReportOptions {
 }
 
 impl Default for ReportOptions {
-    /// The whole trace, and 8 MiB for regions.
+    /// The whole trace, and 8 MB for regions.
     fn default() -> Self {
-        Self { title: None, window: None, detail_bytes: 8 << 20 }
+        Self { title: None, window: None, detail_bytes: 8_000_000 }
     }
 }
 

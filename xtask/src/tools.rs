@@ -42,6 +42,15 @@ const NODE_PACKAGES: [&str; 3] = ["speedscope@1.25.0", "ajv@8.20.0", "webcompone
 /// The oldest Node.js that Perfetto's trace processor was seen to run on.
 const NODE_MINIMUM: u32 = 18;
 
+/// Programs that the command line writes for, shells and readers of manuals, by what of them says that they
+/// are there, with Debian's package of each.
+const READERS: [(&str, &[&str], &str); 4] = [
+    ("zsh", &["--version"], "zsh"),
+    ("fish", &["--version"], "fish"),
+    ("man", &["--version"], "man-db"),
+    ("mandoc", &["-T", "ascii", "/dev/null"], "mandoc"),
+];
+
 /// Where the tools are.
 pub(crate) struct Tools {
     /// The folder of ptxas, nvdisasm and cuobjdump.
@@ -80,6 +89,7 @@ pub(crate) fn install() -> Result<Tools, Error> {
     install_compiler()?;
     install_node()?;
     install_browser()?;
+    install_readers()?;
     let site_packages = install_python_packages()?;
     let cuda = site_packages.join("nvidia/cu13/bin");
     let perfetto =
@@ -139,6 +149,15 @@ fn install_browser() -> Result<(), Error> {
         apt_install(&["chromium"])?;
     }
     if has_one() { Ok(()) } else { Err("Chromium cannot be run; install it".into()) }
+}
+
+fn install_readers() -> Result<(), Error> {
+    let is_missing = |&(program, probe, _): &(&str, &[&str], _)| {
+        !Run::new(program).args(probe).succeeds()
+    };
+    let missing: Vec<&str> =
+        READERS.iter().filter(|reader| is_missing(reader)).map(|(_, _, package)| *package).collect();
+    if missing.is_empty() { Ok(()) } else { apt_install(&missing) }
 }
 
 /// Installs packages of Node.js; gives their folder.

@@ -27,7 +27,7 @@ Examples:
 ///
 /// Errors mean that numbers may be wrong, warnings that something is missing, notes that all is
 /// right and something is good to know. Exits with 1 if anything was found that is denied, which
-/// errors and damaged files always are; with 2 if a capture could not be read.
+/// errors and damaged files are unless --allow names them; with 2 if a capture could not be read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES,
           after_long_help = format!("{EXAMPLES}\n\n{}\n\n{}", exit::CHECK_HELP, names()))]
