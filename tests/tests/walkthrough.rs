@@ -1,4 +1,5 @@
 //! README's walk-through, followed to the letter in an empty folder outside the workspace.
+#![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,23 +43,8 @@ fn a_new_project_from_readme_alone() {
         fs::write(path, text).expect("the file");
     }
 
-    // The crates are taken from here and not from the registry; nothing else differs for the user.
-    let mut patch = String::from("[patch.crates-io]\n");
-    for package in [
-        "profiler-wire",
-        "profiler-macros",
-        "profiler-device",
-        "profiler-emulator",
-        "profiler-kernel",
-        "profiler-trace",
-        "profiler-host",
-        "profiler-build",
-    ] {
-        patch += &format!("{package}.path = {:?}\n", workspace.join(package));
-    }
-    patch += &format!("profiler-cuda-driver.path = {:?}\n", workspace.join("cuda-driver"));
-    fs::create_dir(folder.path().join(".cargo")).expect("a folder");
-    fs::write(folder.path().join(".cargo/config.toml"), patch).expect("cargo's configuration");
+    // As a clone beside the new project.
+    std::os::unix::fs::symlink(&workspace, folder.path().join("profiler")).expect("a link");
 
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(&tour).args(["run", "--release"]);
