@@ -189,12 +189,15 @@ macro_rules! combinations {
     };
     (@records $strategy:ident $clock:ident $options:tt) => {
         mod $clock {
-            use crate::ours::{Mark, Region, RegionWithValue, RegionWithWait, Token};
+            use crate::ours::{
+                Mark, Region, RegionWithShortValue, RegionWithValue, RegionWithWait, Token,
+            };
 
             kernels! {
                 in [$strategy $clock]
                 region => $options Region;
                 value => $options RegionWithValue;
+                short_value => $options RegionWithShortValue;
                 wait => $options RegionWithWait;
                 token => $options Token;
                 mark => $options Mark;

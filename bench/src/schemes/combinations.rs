@@ -17,9 +17,10 @@ const STRATEGIES: [(&str, Recorders); 7] = [
     ("when", Recorders::Warp),
 ];
 const CLOCKS: [&str; 2] = ["cycles", "globaltimer"];
-const RECORDS: [(&str, Recorded); 5] = [
+const RECORDS: [(&str, Recorded); 6] = [
     ("region", Recorded::Region),
     ("value", Recorded::RegionWithValue),
+    ("short-value", Recorded::RegionWithShortValue),
     ("wait", Recorded::Region),
     ("token", Recorded::Token),
     ("mark", Recorded::Mark),
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn all_are_there_and_distinct() {
         let names: BTreeSet<&str> = combinations().iter().map(|scheme| scheme.name).collect();
-        assert_eq!(names.len(), 7 * 2 * 5 * 2);
+        assert_eq!(names.len(), 7 * 2 * 6 * 2);
         assert!(names.contains("warp-index-globaltimer-value-host"), "{names:?}");
         let one = combinations().iter().find(|scheme| scheme.name == "thread-cycles-mark-global");
         assert_eq!(one.map(|scheme| scheme.kernel), Some("thread-cycles-mark"));
