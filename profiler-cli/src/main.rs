@@ -12,6 +12,7 @@ mod exit;
 mod load;
 mod output;
 mod part;
+mod screen;
 mod selection;
 mod units;
 mod window;

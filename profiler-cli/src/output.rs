@@ -9,6 +9,7 @@ use crate::arguments::File;
 use crate::console::Console;
 use crate::exit::{Error, cannot_write, is_broken_pipe};
 use crate::part::Part;
+use crate::screen::Screen;
 
 /// Anything that makes writing fail.
 pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
@@ -20,11 +21,33 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     printed.or_else(|error| closed_or("standard output", error.into()))
 }
 
+/// Prints a JSON document to standard output.
+pub(crate) fn print_json(text: &str) -> Result<(), Error> {
+    let mut stdout = shown(io::stdout().is_terminal(), io::stdout(), Content::Json);
+    let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    printed.or_else(|error| closed_or("standard output", error.into()))
+}
+
+/// A writer whose text steers nothing where it goes to a terminal, and is exact where it does not.
+fn shown<'w>(
+    is_terminal: bool,
+    writer: impl Write + Send + 'w,
+    content: Content,
+) -> Box<dyn Write + Send + 'w> {
+    if is_terminal && content != Content::Binary {
+        Box::new(Screen::new(writer, content))
+    } else {
+        Box::new(writer)
+    }
+}
+
 /// Whether what is written can be read on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// It can.
     Text,
+    /// It can, and is JSON, in which any character of a text has another form.
+    Json,
     /// It cannot.
     Binary,
 }
@@ -54,6 +77,7 @@ pub(crate) fn write(
     match output {
         File::Standard => {
             let written = console.print("steps", |stdout| {
+                let stdout = shown(io::stdout().is_terminal(), stdout, content);
                 let mut writer = BufWriter::with_capacity(1 << 16, stdout);
                 let result = write(&mut writer).and_then(|()| Ok(writer.flush()?));
                 // What is left of an output that failed is of no use to anybody.
@@ -67,7 +91,8 @@ pub(crate) fn write(
             let name = path.display();
             let bytes = console.work(&format!("writing {name}"), "steps", |written| {
                 target.write(|file| {
-                    let mut writer = BufWriter::with_capacity(1 << 16, written.count(file));
+                    let file = shown(file.is_terminal(), written.count(file), content);
+                    let mut writer = BufWriter::with_capacity(1 << 16, file);
                     write(&mut writer)?;
                     Ok(writer.flush()?)
                 })?;

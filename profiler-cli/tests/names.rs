@@ -2,37 +2,7 @@
 
 mod support;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{
-    AnnotationEffect, Capture, ClockPair, HostRecord, ObserverEffect, ResourceEffect, Value,
-};
-use profiler_wire::SiteKind;
-use support::Folder;
-
-/// A capture of a stranger whose names are escape sequences, and turn the direction of text.
-fn steering() -> Capture {
-    let mut module = SyntheticModule::new(Keep::First, 8);
-    let kernel = module.site(SiteKind::Kernel, "kernel\x1b[2J");
-    let region = module.site_with_unit(SiteKind::Region, "\u{202e}region\x1b[8m", "bytes\x07");
-    let mut warp = SyntheticWarp::new(kernel, 1000, 5_000_500);
-    warp.range(region, None, 2000, 3000);
-    warp.attach(region, 3000, Value::Unsigned(64));
-    warp.leave(300_000, 5_150_000);
-    module.warps.push(warp);
-    let mut capture = module.into_capture().expect("the sites are in order");
-    capture.device.name = "GPU\x1b]0;title\x07".to_owned();
-    capture.device.driver = "13\u{9b}1A".to_owned();
-    capture.host.threads.push("thread\r\x1b[1A".to_owned());
-    capture.host.clock.push(ClockPair { host_ns: 500, device_ns: 5_000_500, uncertainty_ns: 1.0 });
-    let name = "span\x08\u{2066}".to_owned();
-    let span = HostRecord { thread: 0, name, is_launch: false, start_ns: 0, end_ns: 100_000 };
-    capture.host.spans.push(span);
-    let kernel = "kernel\x1b[8m\x07".to_owned();
-    let kernels = vec![ResourceEffect { kernel, ..ResourceEffect::default() }];
-    let annotations = Some(AnnotationEffect { kernels, ..AnnotationEffect::default() });
-    capture.observer_effect = Some(ObserverEffect { annotations, ..ObserverEffect::default() });
-    capture
-}
+use support::{Folder, steering};
 
 #[test]
 fn no_name_steers_the_terminal() {

@@ -325,6 +325,39 @@ fn a_reader_that_stops_is_no_failure() {
     assert_eq!(unread(&folder, "stats --bad"), Some(2));
 }
 
+/// As `head` does, which must not hide that records were lost.
+#[test]
+fn what_was_lost_is_said_to_a_reader_that_stops() {
+    let folder = Folder::with_captures();
+    let formats = [
+        "perfetto",
+        "chrome",
+        "hatchet",
+        "folded",
+        "speedscope",
+        "events-csv",
+        "events-json",
+        #[cfg(feature = "parquet")]
+        "parquet",
+        #[cfg(feature = "parquet")]
+        "arrow",
+        "flamegraph",
+        "chrome --gzip",
+    ];
+    for format in formats {
+        let words = format!("export lossy.capture --to {format}");
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let mut command = program(&folder.path(""));
+        command.args(words.split_whitespace()).stdout(writer).stderr(Stdio::piped());
+        let ran = command.output().expect("the program can be run");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(stderr.contains("4 records did not fit"), "{format}: {stderr}");
+        assert_eq!(stderr, folder.run(&words).stderr, "{format}");
+        assert_eq!(ran.status.code(), Some(0), "{format}");
+    }
+}
+
 fn refused(ran: &Ran, text: &str) {
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains(text), "{}", ran.stderr);

@@ -42,6 +42,58 @@ fn where_regions_cross_the_one_that_began_last_is_drawn() {
 }
 
 #[test]
+fn the_most_warps_at_a_time_are_those_of_a_moment() {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernel = module.site(SiteKind::Kernel, "short");
+    // Each is in the kernel for a part of a column, all of them only in the middle of it.
+    for index in 0..4 {
+        let entry = 50_000 + 1_000 * u64::from(index);
+        let mut warp = SyntheticWarp::new(kernel, entry, 1_000_000 + entry);
+        warp.header.block_dim = [160, 1, 1];
+        warp.header.warp = index;
+        warp.leave(entry + 4_000, 1_000_000 + entry + 4_000);
+        module.warps.push(warp);
+    }
+    // One that was there before and behind.
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    warp.header.block_dim = [160, 1, 1];
+    warp.header.warp = 4;
+    warp.leave(600_000, 1_600_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("short.capture", &module.into_capture().expect("the sites are in order"));
+    let most = |words: &str| {
+        let text = folder.run(&format!("timeline short.capture --width 75 {words}")).text();
+        let line = text.lines().find(|line| line.starts_with("active: ")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{text}"))
+    };
+    assert_eq!(most(""), "active: at most 5 warps in the kernel at a time");
+    assert_eq!(most("--rows 1"), "active: at most 5 warps in the kernel at a time");
+    assert_eq!(most("--warp 0-1"), "active: at most 2 warps in the kernel at a time");
+    assert_eq!(most("--window 0..51.5us"), "active: at most 3 warps in the kernel at a time");
+    assert_eq!(most("--window 100us.."), "active: at most 1 warp in the kernel at a time");
+}
+
+/// One for each record that the capture of some megabytes holds.
+#[test]
+fn lanes_in_very_many_regions_at_once_are_drawn() {
+    const COUNT: u32 = 100_000;
+    let mut module = SyntheticModule::new(Keep::First, COUNT);
+    let kernel = module.site(SiteKind::Kernel, "many");
+    let region = module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    for track in 0..COUNT {
+        warp.range(region, Some(track), u64::from(track), 1_000_000 + u64::from(track));
+    }
+    warp.leave(2_000_000, 3_000_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("many.capture", &module.into_capture().expect("the sites are in order"));
+    let text = folder.run("timeline many.capture --width 75").text();
+    assert!(text.contains(" 1.1 ms   55.0 %\n"), "{text}");
+}
+
+#[test]
 fn every_region_has_a_letter_while_there_are_letters() {
     let mut module = SyntheticModule::new(Keep::First, 128);
     let kernel = module.site(SiteKind::Kernel, "many");
@@ -244,6 +296,26 @@ fn a_timeline_with_losses_says_so() {
             --- exit code 0
         "#]],
     );
+}
+
+#[test]
+fn timelines_say_where_times_of_several_warps_are_on_no_common_axis() {
+    let folder = Folder::with_captures();
+    for (words, said) in [
+        ("timeline gemm.capture", "the cost of recording is subtracted from each warp by itself: "),
+        (
+            "export gemm.capture --to perfetto",
+            "times of several warps are not on one axis any more",
+        ),
+        ("export gemm.capture --to chrome", "times of several warps are not on one axis any more"),
+    ] {
+        let says = |words: &str| {
+            let ran = folder.run(words);
+            assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+            String::from_utf8_lossy(&ran.stdout).contains(said)
+        };
+        assert!(says(&format!("{words} --subtract-cost")) && !says(words), "{words}");
+    }
 }
 
 #[test]

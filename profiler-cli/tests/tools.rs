@@ -26,6 +26,7 @@ const TESTS: &[Test] = &[
     ("colour_is_used_on_a_terminal", "script", &["--version"], colour),
     ("progress_is_shown_on_a_terminal", "script", &["--version"], progress),
     ("progress_stands_before_what_is_written", "script", &["--version"], progress_of_writing),
+    ("no_name_steers_a_terminal_instead_of_a_file", "script", &["--version"], names),
 ];
 
 fn main() -> ExitCode {
@@ -189,6 +190,48 @@ fn progress() -> Result<(), Failed> {
     // A terminal refuses what it cannot show.
     let refused = on_terminal(&folder, "$PROFILER export gemm.capture --to perfetto || true", &[])?;
     assert!(refused.contains("write it to a file with -o FILE"), "{refused:?}");
+    Ok(())
+}
+
+/// What is for programs is exact in a pipe. On a terminal nothing in it steers that, and JSON holds the
+/// same.
+fn names() -> Result<(), Failed> {
+    let folder = Folder::new();
+    folder.save("steering.capture", &support::steering());
+    let steers =
+        |c: &char| c.is_control() && !"\n\t".contains(*c) || "\u{202e}\u{2066}".contains(*c);
+    for words in [
+        "export steering.capture --to events-csv",
+        "export steering.capture --to events-json",
+        "export steering.capture --to chrome",
+        "export steering.capture --to speedscope",
+        "export steering.capture --to hatchet",
+        "export steering.capture --to folded",
+        "export steering.capture --to flamegraph",
+        "export steering.capture --to events-csv -o /dev/stdout",
+        "report steering.capture -o -",
+        "stats steering.capture --format csv",
+        "stats steering.capture --format json",
+        "stats steering.capture --show balance,waits --format json",
+        "info steering.capture --format json",
+        "check steering.capture --format json",
+        "diff steering.capture steering.capture --format json",
+    ] {
+        let shown = on_terminal(&folder, &format!("$PROFILER {words} 2> /dev/null"), &[])?;
+        // The terminal's own ends of lines.
+        let shown = shown.replace("\r\n", "\n");
+        assert!(!shown.contains(|c| steers(&c)), "{words}: {shown:?}");
+        let piped = folder.run(words).text();
+        if words.contains("csv") {
+            assert!(shown.contains("kernel [2J") && piped.contains("kernel\x1b[2J"), "{piped:?}");
+        }
+        // As JSON escapes it or, where nothing does, as a space.
+        for (shown, piped) in shown.lines().zip(piped.lines()).filter(|_| words.contains("json")) {
+            let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+            assert_eq!(value(shown), value(piped), "{words}");
+        }
+        assert_eq!(shown.lines().count(), piped.lines().count(), "{words}");
+    }
     Ok(())
 }
 

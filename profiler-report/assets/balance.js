@@ -41,7 +41,8 @@
     host.replaceChildren();
     const curve = data.curves.find((curve) => curve.launch === chosen);
     for (const row of rows) row.classList.toggle("picked", Number(row.dataset.launch) === chosen);
-    if (!curve && chosen !== undefined) {
+    // A page from which the cost of recording was subtracted has none, and says so above.
+    if (!curve && chosen !== undefined && data.curves.length > 0) {
       host.append(element("p", { class: "note" }, `Launch ${chosen} has no curves in this page: only the ${data.curves.length} longest have.`));
     }
     // A launch without warps has none.

@@ -188,7 +188,7 @@ impl Tree {
 /// Count and total time of each cell.
 pub(crate) struct Map {
     pub(crate) counts: Vec<u32>,
-    pub(crate) totals: Vec<f32>,
+    pub(crate) totals: Vec<f64>,
 }
 
 impl Map {
@@ -198,7 +198,7 @@ impl Map {
 
     fn add(&mut self, cell: usize, ns: f64) {
         self.counts[cell] = self.counts[cell].saturating_add(1);
-        self.totals[cell] += ns as f32;
+        self.totals[cell] += ns;
     }
 }
 
@@ -296,4 +296,19 @@ pub(crate) fn collect(source: &impl WarpSource, rows: &Rows, axis: Axis) -> Coll
         }
     }
     Collected { axis, histograms, tree, sms, maps, overview, candidates }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Map;
+
+    #[test]
+    fn a_cell_is_the_sum_of_very_many_times() {
+        let mut map = Map::new(2);
+        map.add(1, 1e9);
+        for _ in 0..1_000_000 {
+            map.add(1, 30.0);
+        }
+        assert_eq!((map.counts, map.totals), (vec![0, 1_000_001], vec![0.0, 1.03e9]));
+    }
 }

@@ -1,6 +1,6 @@
 //! When SMs and warps of a launch finished, and how evenly the work lay on them.
 
-use profiler_trace::{Launch, Trace};
+use profiler_trace::{Launch, Trace, Warp};
 
 use crate::collect::MAX_SMS;
 use crate::nesting::finite;
@@ -12,7 +12,7 @@ const MAX_CURVES: usize = 16;
 /// Points of a curve.
 const POINTS: usize = 256;
 
-/// How one launch ended.
+/// What is known of one launch.
 pub(crate) struct LaunchFacts {
     /// Index into [`Trace::launches`].
     pub(crate) launch: usize,
@@ -22,6 +22,13 @@ pub(crate) struct LaunchFacts {
     /// Warps that never left; they count as if they had left when the launch ended.
     pub(crate) never_left: usize,
     pub(crate) sms: usize,
+    /// Not where the cost of recording was subtracted from each warp by itself: it holds times of several
+    /// warps against each other, and against those of the launch, which are then not on one axis.
+    pub(crate) balance: Option<Balance>,
+}
+
+/// How evenly the work of a launch lay on its SMs, and how it ended.
+pub(crate) struct Balance {
     /// From the moment when the first SM had no warp left to the end of the launch.
     pub(crate) tail_ns: f64,
     /// Share of the time of all its SMs, from start to end, that passed after their last warp had left.
@@ -57,7 +64,23 @@ fn of(trace: &Trace, index: usize, with_curves: bool) -> LaunchFacts {
     let launch = &trace.launches[index];
     let start = finite(launch.start_ns);
     let end = finite(launch.end_ns).max(start);
-    let (length, warps) = (end - start, warps(trace, launch));
+    let warps = warps(trace, launch);
+    let mut sms: Vec<u32> = warps.iter().map(|warp| warp.sm).collect();
+    sms.sort_unstable();
+    sms.dedup();
+    LaunchFacts {
+        launch: index,
+        start,
+        end,
+        warps: warps.len(),
+        never_left: warps.iter().filter(|warp| warp.exit.is_none()).count(),
+        sms: sms.len(),
+        balance: (!trace.cost_subtracted).then(|| balance(warps, (start, end), with_curves)),
+    }
+}
+
+fn balance(warps: &[Warp], (start, end): (f64, f64), with_curves: bool) -> Balance {
+    let length = end - start;
     // SM, entry and exit since the start.
     let mut stays: Vec<(u32, f64, f64)> = Vec::with_capacity(warps.len());
     for warp in warps {
@@ -83,13 +106,7 @@ fn of(trace: &Trace, index: usize, with_curves: bool) -> LaunchFacts {
         let finish = finish.split_off(sms.saturating_sub(MAX_SMS));
         Curves { finish, active: active(&stays, length) }
     });
-    LaunchFacts {
-        launch: index,
-        start,
-        end,
-        warps: stays.len(),
-        never_left: warps.iter().filter(|warp| warp.exit.is_none()).count(),
-        sms,
+    Balance {
         tail_ns: length - first,
         idle: ratio(idle, length * sms as f64),
         imbalance: ratio(busiest * sms as f64, busy),
@@ -97,7 +114,7 @@ fn of(trace: &Trace, index: usize, with_curves: bool) -> LaunchFacts {
     }
 }
 
-fn warps<'t>(trace: &'t Trace, launch: &Launch) -> &'t [profiler_trace::Warp] {
+fn warps<'t>(trace: &'t Trace, launch: &Launch) -> &'t [Warp] {
     trace.warps.get(launch.warps.clone()).unwrap_or_default()
 }
 

@@ -27,6 +27,14 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../assets/main.js"),
 ];
 
+const ABOUT_BALANCE: &str = "Imbalance: time that warps spent on the busiest SM, divided by the mean over \
+    the SMs that had warps. Tail: from the moment when the first SM had no warp left to the end. SM idle: \
+    share of all those SMs' time that passed after their last warp had left. Choose a launch to see it.";
+const BALANCE_NOT_KNOWN: &str = "The cost of recording was subtracted from the times of each warp by \
+    itself, so that times of several warps are not on one axis any more. Imbalance, tail and idle time hold \
+    such times against each other and are not here: write the page without subtracting the cost to see \
+    them. Kernel times are as they were recorded. Choose a launch to see it in the timeline.";
+
 /// The names of the kernels of which a warp recorded.
 pub(crate) fn kernels(trace: &Trace) -> String {
     let mut kernels: Vec<SiteIndex> = Vec::new();
@@ -114,15 +122,8 @@ pub(crate) fn write(
     )?;
     maps_notes(out, &rows, &collected)?;
     out.write_all(b"<div id=\"maps\"></div>\n</section>\n")?;
-    section(
-        out,
-        "balance-section",
-        "Balance and tail",
-        "Imbalance: time that warps spent on the \
-        busiest SM, divided by the mean over the SMs that had warps. Tail: from the moment when the \
-        first SM had no warp left to the end. SM idle: share of all those SMs' time that passed after \
-        their last warp had left. Choose a launch to see it.",
-    )?;
+    let about_balance = if trace.cost_subtracted { BALANCE_NOT_KNOWN } else { ABOUT_BALANCE };
+    section(out, "balance-section", "Balance and tail", about_balance)?;
     tables::launches(out, trace, &facts)?;
     out.write_all(b"<div id=\"balance\"></div>\n</section>\n")?;
     section(
@@ -382,12 +383,13 @@ fn data(
         json!({ "row": map.row, "warps": map.warps, "blocks": map.blocks, "groups": map.groups })
     });
     let curves = facts.iter().filter_map(|facts| {
-        let curves = facts.curves.as_ref()?;
+        let balance = facts.balance.as_ref()?;
+        let curves = balance.curves.as_ref()?;
         let finish: Vec<Value> = (curves.finish.iter())
             .map(|&(sm, finish, stay)| json!([sm, finish.round(), stay.round()]))
             .collect();
         Some(json!({
-            "launch": facts.launch, "length": facts.end - facts.start, "tail": facts.tail_ns,
+            "launch": facts.launch, "length": facts.end - facts.start, "tail": balance.tail_ns,
             "finish": finish, "active": curves.active,
         }))
     });
@@ -426,7 +428,8 @@ fn blobs(
     for map in &collected.maps {
         for map in [&map.by_sm, &map.by_warp] {
             cells.extend(map.counts.iter().flat_map(|count| count.to_le_bytes()));
-            cells.extend(map.totals.iter().flat_map(|total| total.to_le_bytes()));
+            // Of their digits a page shows four.
+            cells.extend(map.totals.iter().flat_map(|total| (*total as f32).to_le_bytes()));
         }
     }
     blob::write(out, "cells", &[&cells], 0)?;

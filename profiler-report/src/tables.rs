@@ -125,8 +125,9 @@ pub(crate) fn launches(
           <table id=\"launches\"><thead><tr><th scope=\"col\">launch</th><th scope=\"col\">grid</th>\
           <th scope=\"col\">block</th>",
     )?;
-    let titles = ["starts at", "kernel time", "warps", "SMs", "imbalance", "tail", "SM idle"];
-    for title in titles {
+    let of_balance: &[&str] =
+        if trace.cost_subtracted { &[] } else { &["imbalance", "tail", "SM idle"] };
+    for title in ["starts at", "kernel time", "warps", "SMs"].iter().chain(of_balance) {
         write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
     }
     writer.write_all(b"</tr></thead><tbody>")?;
@@ -157,9 +158,11 @@ pub(crate) fn launches(
         cell(writer, length, &duration(length))?;
         cell(writer, facts.warps as f64, &count(facts.warps as u64))?;
         cell(writer, facts.sms as f64, &count(facts.sms as u64))?;
-        cell(writer, facts.imbalance, &digits(facts.imbalance))?;
-        cell(writer, facts.tail_ns, &duration(facts.tail_ns))?;
-        cell(writer, facts.idle, &percent(facts.idle))?;
+        if let Some(balance) = &facts.balance {
+            cell(writer, balance.imbalance, &digits(balance.imbalance))?;
+            cell(writer, balance.tail_ns, &duration(balance.tail_ns))?;
+            cell(writer, balance.idle, &percent(balance.idle))?;
+        }
         writer.write_all(b"</tr>")?;
     }
     writer.write_all(b"</tbody></table></div>\n")

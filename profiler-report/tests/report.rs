@@ -209,6 +209,38 @@ fn a_page_and_a_flame_graph_of_a_capture_are_those_of_its_trace() {
     assert_eq!(error.expect_err("nothing to draw").kind(), io::ErrorKind::InvalidInput);
 }
 
+/// The times of its warps are then not on one axis, and the launch is as long as it was.
+#[test]
+fn a_page_without_the_cost_of_recording_has_no_balance() {
+    let mut capture = sized(5_000, Content::Regions).expect("the sites are whole");
+    capture.record_cost = Some(RecordCost::uniform(5.0, 20.0));
+    let all = ReportOptions::default();
+    let recorded = page(&Decoder::new(&capture).trace(), &all);
+    let without = page(&Decoder::new(&capture).subtract_record_cost().trace(), &all);
+    let section = |page: &str| -> String {
+        let section = page.split("id=\"balance-section\"").nth(1).expect("a section");
+        section.split("</section>").next().expect("its end").to_owned()
+    };
+    let (recorded_section, without_section) = (section(&recorded), section(&without));
+    for title in ["imbalance", "tail", "SM idle"] {
+        let column = format!("<th scope=\"col\" class=\"n\">{title}</th>");
+        assert!(recorded_section.contains(&column), "{recorded_section}");
+        assert!(!without_section.contains(&column), "{without_section}");
+    }
+    let columns = |section: &str, kind: &str| section.matches(kind).count();
+    for section in [&recorded_section, &without_section] {
+        let rows = columns(section, "<tr data-launch=");
+        let titles = columns(section, "<th scope=\"col\"");
+        assert_eq!(columns(section, "<td"), rows * (titles - 1), "{section}");
+    }
+    assert!(recorded.contains("\"tail\":") && !without.contains("\"tail\":"));
+    assert!(recorded.contains("\"curves\":[{") && without.contains("\"curves\":[]"));
+    let said = "subtracted from the times of each warp by itself";
+    assert!(without_section.contains(said) && !recorded.contains(said));
+    let fact = "times of several warps are not on one axis any more, but apart";
+    assert!(without.contains(fact) && !recorded.contains(fact));
+}
+
 #[test]
 fn a_flame_graph_of_nothing_is_an_error_with_its_cure() {
     let result = write_flamegraph(&Trace::default(), io::sink(), &FlamegraphOptions::default());

@@ -146,13 +146,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         }
     }
     let denied = checks.iter().any(Check::is_denied);
-    output::print(&match arguments.format {
-        Format::Text => checks.iter().map(Check::text).collect(),
+    match arguments.format {
+        Format::Text => output::print(&checks.iter().map(Check::text).collect::<String>())?,
         Format::Json => {
             let checks: Vec<Value> = checks.iter().map(Check::json).collect();
-            format!("{:#}\n", json!({ "schema": 1, "denied": denied, "captures": checks }))
+            let all = json!({ "schema": 1, "denied": denied, "captures": checks });
+            output::print_json(&format!("{all:#}\n"))?;
         }
-    })?;
+    }
     if unreadable > 0 {
         let all = arguments.captures.len();
         return Err(Error::new(format!("{unreadable} of {all} captures could not be read")));

@@ -226,10 +226,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         .work("comparing", "rows", |_| Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
-    output::print(&match arguments.format {
-        Format::Table => text(&diff, report.as_ref()),
-        Format::Json => json(&diff, &found, report.as_ref()),
-    })?;
+    match arguments.format {
+        Format::Table => output::print(&text(&diff, report.as_ref()))?,
+        Format::Json => output::print_json(&json(&diff, &found, report.as_ref()))?,
+    }
     Ok(match report.map(|report| report.outcome) {
         None | Some(Outcome::Pass) => Verdict::Clean,
         Some(Outcome::Fail) => Verdict::Found,

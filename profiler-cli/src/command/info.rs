@@ -62,10 +62,12 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     };
     let modules = module_facts(&loaded.capture);
     let outline = load::outlined(loaded.capture, input.reading, console);
-    output::print(&match arguments.format {
-        Format::Text => text(&file, &modules, &outline, arguments.all),
-        Format::Json => format!("{:#}\n", to_json(&file, &modules, &outline.trace)),
-    })?;
+    match arguments.format {
+        Format::Text => output::print(&text(&file, &modules, &outline, arguments.all))?,
+        Format::Json => {
+            output::print_json(&format!("{:#}\n", to_json(&file, &modules, &outline.trace)))?;
+        }
+    }
     Ok(Verdict::Clean)
 }
 

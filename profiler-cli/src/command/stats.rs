@@ -131,7 +131,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     arguments.refuse_what_does_not_fit(format)?;
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
-    output::check(output, Content::Text, &[capture])?;
+    let content = if format == Format::Json { Content::Json } else { Content::Text };
+    output::check(output, content, &[capture])?;
     let reading = arguments.input.reading;
     let read = load::capture(capture, reading, console)?.capture;
     // What is about whole launches goes to and fro in them; of regions alone no trace is needed.
@@ -155,7 +156,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Some(_) => arguments.filters.launches(&trace)?,
         None => (0..trace.launches.len()).take(1).collect(),
     };
-    output::write(output, Content::Text, &[capture], console, |writer| {
+    output::write(output, content, &[capture], console, |writer| {
         show::write(&arguments.show, format, (stats.as_ref(), &trace), &launches, writer)?;
         Ok(())
     })?;

@@ -1,7 +1,8 @@
 //! What is counted over the time of a launch: warps in the kernel on each SM, and regions of a name
 //! that run at once.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::export::arrows::Axis;
 use crate::model::{SiteIndex, Warp};
@@ -66,6 +67,16 @@ struct Parts {
     partial: Vec<f64>,
 }
 
+impl Parts {
+    fn add(&mut self, other: &Self) {
+        let add = |to: &mut [f64], from: &[f64]| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        };
+        add(&mut self.whole, &other.whole);
+        add(&mut self.partial, &other.partial);
+    }
+}
+
 impl Activity {
     pub(super) fn new(start_ns: f64, end_ns: f64) -> Self {
         let length = (end_ns - start_ns).clamp(1.0, f64::MAX);
@@ -94,6 +105,20 @@ impl Activity {
         of_site.partial[last] += end - last as f64;
         of_site.whole[first + 1] += 1.0;
         of_site.whole[last] -= 1.0;
+    }
+
+    /// Sites of one name as one, which is the first of them: viewers tell what is counted by its name.
+    pub(super) fn by_name<'n>(mut self, name: impl Fn(SiteIndex) -> &'n str) -> Self {
+        let mut first: HashMap<&str, SiteIndex> = HashMap::new();
+        for (site, parts) in std::mem::take(&mut self.sites) {
+            match self.sites.entry(*first.entry(name(site)).or_insert(site)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(parts);
+                }
+                Entry::Occupied(mut entry) => entry.get_mut().add(&parts),
+            }
+        }
+        self
     }
 
     /// Each site's steps, rounded to thousandths; at the end of the launch there is nothing. The

@@ -4,9 +4,9 @@
 //! The writers of timelines are fed by one [walk](walk) over the trace, so that they agree on
 //! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
 //! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
-//! records of one warp (of one user track, where there are such) are held again. Regions are asked
-//! from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be decoded while it is
-//! written.
+//! records of one warp (of one user track or several small ones, where there are such) are held again.
+//! Regions are asked from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be
+//! decoded while it is written.
 
 mod arrows;
 mod chrome;

@@ -173,7 +173,12 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
                  shared by all lanes {}{host}; {}",
                 other(&cost.elected),
                 other(&cost.all_lanes),
-                if trace.cost_subtracted { "subtracted from all times" } else { "not subtracted" }
+                if trace.cost_subtracted {
+                    "subtracted from all times, of each warp by itself: times of several warps are \
+                     not on one axis any more, but apart by what each recorded"
+                } else {
+                    "not subtracted"
+                }
             )
         }
         None => "cost of a record: not measured".to_owned(),

@@ -19,7 +19,8 @@ impl Decoder<'_> {
     /// [`Trace::diagnostics`](crate::Trace::diagnostics).
     ///
     /// Next to the capture, this holds what [`Decoder::outline`] returns, the regions of one warp
-    /// and, where kernels chose tracks by number, those of one such track.
+    /// and, where kernels chose tracks by number, those of one such track, or of several that together
+    /// have no more than a sixteenth of what is on all of them, or than 65 536 regions and marks.
     ///
     /// # Errors
     ///

@@ -4,13 +4,13 @@ mod host;
 mod survey;
 #[cfg(test)]
 mod tests;
+mod tracks;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
 use crate::export::arrows::{Arrows, Axis, End};
-use crate::export::rows::{Item, Row, nest, pack};
+use crate::export::rows::{Item, Row, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::{ExportOptions, Grouping, text};
 use crate::host::HostSpan;
@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::source::WarpSource;
 use host::Calls;
 use survey::Survey;
+use tracks::Held;
 
 /// A survey of a warp in sixteenths of what it takes to write it, which is between a quarter and a
 /// tenth.
@@ -267,10 +268,14 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let source = self.source;
-        let warp = source.warp(index);
-        let warp = &*warp;
-        let mut lanes = self.lanes((index, warp), |track| track.is_none());
+        let held = Held::new(self.trace, index, self.source.warp(index));
+        let warp = &*held.warp;
+        let mut lanes: BTreeMap<u8, Vec<Item<What<'_>>>> = BTreeMap::new();
+        self.items(&held, |track, lane, item| {
+            if track.is_none() {
+                lanes.entry(lane).or_default().push(item);
+            }
+        });
         let facts = text::warp_facts(warp, block);
         let short = match (warp.cluster_rank, warp.lost) {
             (None, 0) => format!("{name} · SM {}", warp.sm),
@@ -287,76 +292,6 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             self.rows(process, &mut lane, nest(items), late, sink)?;
         }
         Ok(())
-    }
-
-    fn user_tracks(
-        &mut self,
-        process: u32,
-        top: &mut Node,
-        users: BTreeMap<u32, Vec<usize>>,
-        late: &mut Late,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
-        for (number, warps) in users {
-            let name = match self.options.track_names.get(&number) {
-                Some(name) => name.clone(),
-                None => format!("track {number}"),
-            };
-            let source = self.source;
-            let on_track = |&warp: &usize| (warp, of_track(source.warp(warp), number));
-            let held: Vec<_> = warps.iter().map(on_track).collect();
-            // The others are counted where their own tracks are written.
-            let without = held.iter().filter(|(_, warp)| !has_own_track(warp));
-            without.for_each(|_| Progress::step());
-            let sources = held.iter().flat_map(|(index, warp)| {
-                self.lanes((*index, warp), |track| track == Some(number)).into_values().map(nest)
-            });
-            let mut sources: Vec<_> = sources.collect();
-            let rows = match sources.len() {
-                1 => sources.swap_remove(0),
-                _ => pack(sources),
-            };
-            let description =
-                format!("track {number}, written by {}", text::counted(warps.len() as u64, "warp"));
-            let mut node = self.track(process, top, &name, &description, false, sink)?;
-            self.rows(process, &mut node, rows, late, sink)?;
-        }
-        Ok(())
-    }
-
-    /// What the lanes of a warp recorded on the tracks that are asked for.
-    fn lanes<'w>(
-        &self,
-        (index, warp): (usize, &'w Warp),
-        wanted: impl Fn(Option<u32>) -> bool,
-    ) -> BTreeMap<u8, Vec<Item<What<'w>>>> {
-        let mut lanes: BTreeMap<u8, Vec<Item<What<'w>>>> = BTreeMap::new();
-        let end = kernel_end(self.trace, warp);
-        if wanted(warp.track) {
-            let items = lanes.entry(0).or_default();
-            let kernel = What::Kernel(warp, self.calls.to_warp(index));
-            items.push(item(warp.entry.ns, end, i32::MIN, kernel));
-            if warp.lost > 0 {
-                let at = where_lost(warp, end);
-                items.push(item(at, at, i32::MAX, What::Lost(warp.lost)));
-            }
-        }
-        for region in &warp.regions {
-            if wanted(region.track.or(warp.track)) {
-                let end = region.end.map_or(end, |end| end.ns);
-                let region_item =
-                    item(region.start.ns, end, i32::from(region.depth), What::Region(region));
-                lanes.entry(region.lane).or_default().push(region_item);
-            }
-        }
-        for (at, mark) in warp.marks.iter().enumerate() {
-            if wanted(mark.track.or(warp.track)) {
-                let what = What::Mark(mark, MarkIndex { warp: index, mark: at });
-                let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
-                lanes.entry(mark.lane).or_default().push(mark_item);
-            }
-        }
-        lanes
     }
 
     /// Puts rows on a track: the first on the track itself, the others below it.
@@ -522,20 +457,6 @@ fn lost_name(count: u64) -> String {
 
 fn lost_event(count: u64, name: &str) -> Event<'_> {
     Event::text(name).with("lost", Argument::Unsigned(count))
-}
-
-/// A warp whose regions are those on a track, so that not all that its warps recorded is held at once.
-/// One that is in memory stays as it is, and so does one of which the other regions say more: when it
-/// ended, or where its records are missing.
-fn of_track(warp: Cow<'_, Warp>, number: u32) -> Cow<'_, Warp> {
-    match warp {
-        Cow::Owned(mut warp) if warp.exit.is_some() && warp.track.is_none() => {
-            warp.regions.retain(|region| region.track == Some(number));
-            warp.regions.shrink_to_fit();
-            Cow::Owned(warp)
-        }
-        warp => warp,
-    }
 }
 
 /// Whether there is anything on a warp's own track.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write;
 
 use clap::ValueEnum;
-use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace, WarpSource};
+use profiler_trace::{Decoder, Diagnostics, Progress, StreamedTrace};
 
 use super::options::Options;
 use crate::exit::Error;
@@ -102,17 +102,13 @@ impl Format {
             Self::Perfetto => Content::Binary,
             #[cfg(feature = "parquet")]
             Self::Parquet | Self::Arrow => Content::Binary,
-            Self::Flamegraph => Content::Text,
-            Self::Chrome
-            | Self::Hatchet
-            | Self::Folded
-            | Self::Speedscope
-            | Self::EventsCsv
-            | Self::EventsJson => Content::Text,
+            Self::Folded | Self::EventsCsv | Self::Flamegraph => Content::Text,
+            Self::Chrome | Self::Hatchet | Self::Speedscope | Self::EventsJson => Content::Json,
         }
     }
 
-    /// Writes a capture while it is decoded, and says in `diagnostics` what of it was lost or odd.
+    /// Writes a capture while it is decoded, and says in `diagnostics` what of it was lost or odd: also
+    /// where it cannot be written, as they may be why, and as a reader may want no more of it.
     pub(super) fn write(
         self,
         decoder: &Decoder<'_>,
@@ -120,7 +116,22 @@ impl Format {
         writer: &mut (dyn Write + Send),
         diagnostics: &mut Diagnostics,
     ) -> Result<(), WriteError> {
-        *diagnostics = match self {
+        let written = self.write_all(decoder, options, writer);
+        let (found, written) = match written {
+            Ok(found) => (found, Ok(())),
+            Err(error) => (decoder.outline().diagnostics, Err(error)),
+        };
+        *diagnostics = found;
+        written
+    }
+
+    fn write_all(
+        self,
+        decoder: &Decoder<'_>,
+        options: &Options,
+        writer: &mut (dyn Write + Send),
+    ) -> Result<Diagnostics, WriteError> {
+        Ok(match self {
             Self::Perfetto => decoder.write_perfetto_to(writer, &options.timeline)?,
             Self::Chrome => decoder.write_chrome_to(writer, &options.timeline)?,
             Self::Hatchet => decoder.write_hatchet_to(writer)?,
@@ -142,13 +153,10 @@ impl Format {
             }
             Self::Flamegraph => {
                 let trace = streamed(decoder, OUTLINES);
-                // They may be why there is nothing to draw.
-                *diagnostics = trace.outline().diagnostics.clone();
                 profiler_report::write_flamegraph(&trace, writer, &Default::default())?;
                 trace.into_outline().diagnostics
             }
-        };
-        Ok(())
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use profiler_trace::{Launch, SiteIndex, Trace, printable};
 use super::cells::{Cell, Filled};
 use super::host::{self, Host};
 use super::rows::{ACTIVE, RowKind};
-use crate::units::{counted, digits, duration};
+use crate::units::{counted, duration};
 
 /// Regions that have a letter of their own; all others share [`OTHERS`].
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -139,6 +139,13 @@ impl Drawing<'_> {
             let _ =
                 writeln!(text, "LOST {lost} records of this launch: what is blank may be missing");
         }
+        if self.trace.cost_subtracted {
+            let _ = writeln!(
+                text,
+                "the cost of recording is subtracted from each warp by itself: what warps did at one \
+                 time is apart by what each recorded"
+            );
+        }
         if self.trace.device.emulated {
             let _ = writeln!(text, "recorded on the emulator: these are not GPU times");
         }
@@ -241,9 +248,9 @@ impl Drawing<'_> {
             levels.trim_end_matches(' '),
             width = self.label_width
         );
-        let most = digits(most);
-        let warps = if most == "1" { "warp" } else { "warps" };
-        let _ = writeln!(text, "active: at most {most} {warps} in the kernel at a time");
+        let stays = self.rows.iter().flat_map(|(_, filled)| &filled.stays).copied();
+        let warps = counted(peak(stays), "warp");
+        let _ = writeln!(text, "active: at most {warps} in the kernel at a time");
     }
 
     fn legend(
@@ -303,6 +310,20 @@ impl Drawing<'_> {
     }
 }
 
+/// How many of these stretches of time there are at once, at most.
+fn peak(stays: impl Iterator<Item = (f64, f64)>) -> usize {
+    let (mut begins, mut ends): (Vec<f64>, Vec<f64>) = stays.unzip();
+    begins.sort_by(f64::total_cmp);
+    ends.sort_by(f64::total_cmp);
+    let mut ended = 0;
+    let at_once = begins.iter().enumerate().map(|(begun, begin)| {
+        // What begins where another ends is not there with it.
+        ended += ends[ended..].iter().take_while(|end| *end <= begin).count();
+        begun + 1 - ended
+    });
+    at_once.max().unwrap_or(0)
+}
+
 /// The smallest of 1, 2, 5, 10, 20, 50, .. nanoseconds (and of their decimal parts) that is at least
 /// this.
 fn round_step(at_least_ns: f64) -> f64 {
@@ -331,7 +352,15 @@ pub(super) fn one_line(name: &str, longest: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::round_step;
+    use super::{peak, round_step};
+
+    #[test]
+    fn the_peak_is_that_of_a_moment() {
+        let of = |stays: &[(f64, f64)]| peak(stays.iter().copied());
+        assert_eq!(of(&[]), 0);
+        assert_eq!(of(&[(0.0, 5.0), (5.0, 9.0)]), 1);
+        assert_eq!(of(&[(0.0, 5.0), (4.0, 9.0), (4.5, 4.6), (4.6, 4.7), (8.0, 9.0)]), 3);
+    }
 
     #[test]
     fn steps_are_round_and_large_enough() {

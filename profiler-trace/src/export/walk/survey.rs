@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
+use super::tracks::User;
 use super::{Node, Walk, kernel_end};
 use crate::export::counters::{Activity, Steps, warps_by_sm};
 use crate::export::sink::{Sink, Track};
@@ -14,8 +15,8 @@ use crate::source::WarpSource;
 
 /// What is known of a launch before its tracks are written.
 pub(super) struct Survey {
-    /// The tracks that the kernel chose by number, and the warps that wrote to them.
-    pub(super) users: BTreeMap<u32, Vec<usize>>,
+    /// The tracks that the kernel chose by number, and who wrote to them.
+    pub(super) users: BTreeMap<u32, User>,
     pub(super) activity: Activity,
 }
 
@@ -23,19 +24,22 @@ impl<S: WarpSource> Walk<'_, S> {
     /// What must be known of all records of a launch before any is written.
     pub(super) fn survey(&self, launch: usize, warps: Range<usize>) -> Survey {
         let launch = &self.trace.launches[launch];
-        let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let mut users: BTreeMap<u32, User> = BTreeMap::new();
         let mut activity = Activity::new(launch.start_ns, launch.end_ns);
         for index in Progress::each(warps) {
             let warp = self.source.warp(index);
             let end = kernel_end(self.trace, &warp);
-            let mut numbers: Vec<u32> = warp.track.into_iter().collect();
+            // How many records in a row were on which track.
+            let mut runs: Vec<(u32, usize)> = Vec::new();
             let mut note = |track: Option<u32>| {
-                if let Some(track) = track
-                    && numbers.last() != Some(&track)
-                {
-                    numbers.push(track);
+                let Some(track) = track.or(warp.track) else { return };
+                match runs.last_mut().filter(|(last, _)| *last == track) {
+                    Some((_, items)) => *items += 1,
+                    None => runs.push((track, 1)),
                 }
             };
+            // The kernel.
+            note(None);
             for region in &warp.regions {
                 note(region.track);
                 if self.options.counters {
@@ -44,13 +48,15 @@ impl<S: WarpSource> Walk<'_, S> {
                 }
             }
             warp.marks.iter().for_each(|mark| note(mark.track));
-            numbers.sort_unstable();
-            numbers.dedup();
-            for number in numbers {
-                users.entry(number).or_default().push(index);
+            runs.sort_unstable();
+            for runs in runs.chunk_by(|left, right| left.0 == right.0) {
+                let user = users.entry(runs[0].0).or_default();
+                user.warps.push(index);
+                user.items += runs.iter().map(|(_, items)| items).sum::<usize>();
             }
         }
-        Survey { users, activity }
+        let name = |site: SiteIndex| self.site_name(site);
+        Survey { users, activity: activity.by_name(name) }
     }
 
     /// Tracks of what is counted.
@@ -66,13 +72,14 @@ impl<S: WarpSource> Walk<'_, S> {
         let by_sm = warps_by_sm(&trace.warps[warps], &self.axis, end);
         let by_sm = by_sm.into_iter().map(|(sm, steps)| (format!("SM {sm}"), steps)).collect();
         self.counter_tracks(process, root, ("active warps", "warps"), by_sm, sink)?;
-        let name = |site: SiteIndex| {
-            let site = trace.sites.get(site.0 as usize);
-            site.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone())
-        };
         let by_site = activity.steps(&self.axis, trace.launches.len()).into_iter();
-        let by_site = by_site.map(|(site, steps)| (name(site), steps)).collect();
+        let by_site =
+            by_site.map(|(site, steps)| (self.site_name(site).to_owned(), steps)).collect();
         self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
+    }
+
+    fn site_name(&self, site: SiteIndex) -> &str {
+        self.trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
     }
 
     /// A group of tracks that count, and what each shows.

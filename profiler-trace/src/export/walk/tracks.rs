@@ -1,0 +1,200 @@
+//! The tracks that kernels chose by number.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::RangeInclusive;
+
+use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX};
+
+use super::{Late, Node, Walk, What, has_own_track, item, kernel_end, where_lost};
+use crate::export::rows::{Item, nest, pack};
+use crate::export::sink::Sink;
+use crate::export::text;
+use crate::model::{MarkIndex, Trace, Warp};
+use crate::progress::Progress;
+use crate::source::WarpSource;
+
+/// Of so many regions and marks the tracks are written together, however few there are in all.
+const TOGETHER_LEAST: usize = 1 << 16;
+/// Or of this part of all. A warp that wrote to very many tracks is then decoded some 30 times at most.
+const TOGETHER_PARTS: usize = 16;
+
+/// Who wrote to a track.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct User {
+    /// Indices into [`Trace::warps`], ascending.
+    pub(super) warps: Vec<usize>,
+    /// How many regions, marks and kernels are on the track.
+    pub(super) items: usize,
+}
+
+/// A warp while it is written. What all of its regions tell is known of it even where it has not all of
+/// them any more.
+pub(super) struct Held<'w> {
+    index: usize,
+    pub(super) warp: Cow<'w, Warp>,
+    /// When it left the kernel.
+    pub(super) end: f64,
+    /// Where its records are missing.
+    pub(super) lost_at: f64,
+}
+
+impl<'w> Held<'w> {
+    pub(super) fn new(trace: &Trace, index: usize, warp: Cow<'w, Warp>) -> Self {
+        let end = kernel_end(trace, &warp);
+        let lost_at = if warp.lost > 0 { where_lost(&warp, end) } else { end };
+        Self { index, warp, end, lost_at }
+    }
+
+    /// Without regions that are on no such track, unless the warp is in memory anyway: not all that its
+    /// warps recorded is held at once for a track.
+    pub(super) fn on(mut self, tracks: &RangeInclusive<u32>) -> Self {
+        if let Cow::Owned(warp) = &mut self.warp {
+            let is_on = |track: Option<u32>| track.is_some_and(|track| tracks.contains(&track));
+            warp.regions.retain(|region| is_on(region.track.or(warp.track)));
+            warp.regions.shrink_to_fit();
+        }
+        self
+    }
+}
+
+/// What a lane of a warp recorded on a track.
+struct OnTrack<'w> {
+    track: u32,
+    warp: usize,
+    lane: u8,
+    item: Item<What<'w>>,
+}
+
+impl OnTrack<'_> {
+    fn lane(&self) -> (u32, usize, u8) {
+        (self.track, self.warp, self.lane)
+    }
+}
+
+impl<S: WarpSource> Walk<'_, S> {
+    /// The tracks by their numbers, each with all that was recorded on it.
+    pub(super) fn user_tracks(
+        &mut self,
+        process: u32,
+        top: &mut Node,
+        users: BTreeMap<u32, User>,
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let tracks: Vec<(u32, User)> = users.into_iter().collect();
+        batches(&tracks)
+            .into_iter()
+            .try_for_each(|batch| self.user_tracks_of(process, top, batch, late, sink))
+    }
+
+    /// Neighbouring tracks, for which each warp is decoded and gone through once.
+    fn user_tracks_of(
+        &mut self,
+        process: u32,
+        top: &mut Node,
+        tracks: &[(u32, User)],
+        late: &mut Late,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        let [(first, _), ..] = tracks else { return Ok(()) };
+        let numbers = *first..=tracks.last().map_or(*first, |(last, _)| *last);
+        let mut warps: Vec<usize> =
+            tracks.iter().flat_map(|(_, user)| &user.warps).copied().collect();
+        warps.sort_unstable();
+        warps.dedup();
+        let (trace, source) = (self.trace, self.source);
+        let hold = |&index: &usize| Held::new(trace, index, source.warp(index)).on(&numbers);
+        let held: Vec<Held<'_>> = warps.iter().map(hold).collect();
+        let is_here = |track: &u32| numbers.contains(track);
+        // The others are counted where their own tracks are written.
+        let without = held.iter().filter(|held| {
+            !has_own_track(&held.warp) && held.warp.track.as_ref().is_some_and(is_here)
+        });
+        without.for_each(|_| Progress::step());
+        let mut items: Vec<OnTrack<'_>> = Vec::new();
+        for held in &held {
+            self.items(held, |track, lane, item| {
+                if let Some(track) = track.filter(is_here) {
+                    items.push(OnTrack { track, warp: held.index, lane, item });
+                }
+            });
+        }
+        // Stable: of a lane, all stays as it was told.
+        items.sort_by_key(OnTrack::lane);
+        for items in items.chunk_by(|left, right| left.track == right.track) {
+            let number = items[0].track;
+            let lanes = items.chunk_by(|left, right| left.lane() == right.lane());
+            let mut sources: Vec<_> =
+                lanes.map(|lane| nest(lane.iter().map(|on| on.item).collect())).collect();
+            let rows = match sources.len() {
+                1 => sources.swap_remove(0),
+                _ => pack(sources),
+            };
+            let name = match self.options.track_names.get(&number) {
+                Some(name) => name.clone(),
+                None => track_name(number),
+            };
+            let warps = items.chunk_by(|left, right| left.warp == right.warp).count();
+            let written = text::counted(warps as u64, "warp");
+            let description = format!("{}, written by {written}", track_name(number));
+            let mut node = self.track(process, top, &name, &description, false, sink)?;
+            self.rows(process, &mut node, rows, late, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Tells what a warp recorded: the track and the lane of each item, and the item.
+    pub(super) fn items<'w>(
+        &self,
+        held: &'w Held<'_>,
+        mut tell: impl FnMut(Option<u32>, u8, Item<What<'w>>),
+    ) {
+        let warp = &*held.warp;
+        let kernel = What::Kernel(warp, self.calls.to_warp(held.index));
+        tell(warp.track, 0, item(warp.entry.ns, held.end, i32::MIN, kernel));
+        if warp.lost > 0 {
+            let lost = What::Lost(warp.lost);
+            tell(warp.track, 0, item(held.lost_at, held.lost_at, i32::MAX, lost));
+        }
+        for region in &warp.regions {
+            let end = region.end.map_or(held.end, |end| end.ns);
+            let depth = i32::from(region.depth);
+            let region_item = item(region.start.ns, end, depth, What::Region(region));
+            tell(region.track.or(warp.track), region.lane, region_item);
+        }
+        for (at, mark) in warp.marks.iter().enumerate() {
+            let what = What::Mark(mark, MarkIndex { warp: held.index, mark: at });
+            let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
+            tell(mark.track.or(warp.track), mark.lane, mark_item);
+        }
+    }
+}
+
+/// What a track is called that the user gave a number only.
+fn track_name(number: u32) -> String {
+    match number {
+        TRACK_BEYOND => format!("tracks above {TRACK_MAX}"),
+        _ => format!("track {number}"),
+    }
+}
+
+/// Neighbouring tracks that are written together: as many as hold a part of all, at least one.
+pub(super) fn batches(tracks: &[(u32, User)]) -> Vec<&[(u32, User)]> {
+    let all: usize = tracks.iter().map(|(_, user)| user.items).sum();
+    let most = TOGETHER_LEAST.max(all / TOGETHER_PARTS);
+    let (mut batches, mut rest) = (Vec::new(), tracks);
+    while !rest.is_empty() {
+        let mut items = 0;
+        let fits = |(_, user): &&(u32, User)| {
+            items += user.items;
+            items <= most
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (batch, behind) = rest.split_at(count);
+        batches.push(batch);
+        rest = behind;
+    }
+    batches
+}
