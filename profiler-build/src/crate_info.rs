@@ -22,8 +22,11 @@ pub(crate) struct CrateInfo {
     pub(crate) device_dependency: Option<String>,
     /// Whether a crate may have annotations that cargo does not watch.
     pub(crate) has_fixed_annotations: bool,
-    /// Manifests and source folders of the crate and of all crates that it takes by path.
+    /// Manifests and source folders of the crate and of all crates that it takes by path, and the
+    /// configuration of cargo for them.
     pub(crate) sources: Vec<PathBuf>,
+    /// The names of the libraries of these crates, `-` replaced by `_`.
+    pub(crate) libraries: Vec<String>,
 }
 
 impl CrateInfo {
@@ -46,25 +49,51 @@ impl CrateInfo {
         }) else {
             return Err(bad("cargo does not list it as a package".to_owned()));
         };
-        let library = array(&package["targets"])
-            .find(|target| {
-                array(&target["kind"])
-                    .any(|kind| matches!(kind.as_str(), Some("lib" | "rlib" | "cdylib")))
-            })
-            .and_then(|target| target["name"].as_str())
-            .ok_or_else(|| bad("it has no library".to_owned()))?
-            .replace('-', "_");
+        let library = first_library(package, |kind| matches!(kind, "lib" | "rlib" | "cdylib"))
+            .ok_or_else(|| bad("it has no library".to_owned()))?;
         let device_dependency = dependency_on_device(package).and_then(|dependency| {
             dependency["rename"].as_str().or(dependency["name"].as_str()).map(str::to_owned)
         });
         let used = used_by(id, &metadata, &packages);
+        let mut sources = sources(&metadata, &used);
+        sources.extend(configuration(&canonical(folder)));
         Ok(Self {
             library,
             device_dependency,
             has_fixed_annotations: used.iter().any(|package| has_fixed_annotations(package)),
-            sources: sources(&metadata, &used),
+            sources,
+            libraries: taken_by_path(&used)
+                .filter_map(|package| first_library(package, is_library))
+                .collect(),
         })
     }
+}
+
+/// The name of a package's first library of one of the kinds, `-` replaced by `_`.
+fn first_library(package: &Value, is_meant: impl Fn(&str) -> bool) -> Option<String> {
+    let has_kind =
+        |target: &&Value| array(&target["kind"]).filter_map(Value::as_str).any(&is_meant);
+    let target = array(&package["targets"]).find(has_kind)?;
+    Some(target["name"].as_str()?.replace('-', "_"))
+}
+
+/// Whether others link or load a target of this kind.
+fn is_library(kind: &str) -> bool {
+    kind.ends_with("lib") || kind == "proc-macro"
+}
+
+/// The packages without a registry or repository behind them: those can change between builds.
+fn taken_by_path<'m>(used: &[&'m Value]) -> impl Iterator<Item = &'m Value> {
+    used.iter().copied().filter(|package| package["source"].is_null())
+}
+
+/// The files by which a cargo that runs in `folder` is configured, from there upwards: they may set
+/// variables that a crate reads.
+fn configuration(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    folder
+        .ancestors()
+        .flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)))
+        .filter(|path| path.is_file())
 }
 
 /// How a package depends on profiler-device, if it does.
@@ -132,21 +161,20 @@ fn used_by<'m>(
     used
 }
 
-/// What belongs to packages without a registry or repository behind them: those can change between
-/// builds.
+/// What belongs to packages that are taken by path.
 fn sources(metadata: &Value, used: &[&Value]) -> Vec<PathBuf> {
     let mut sources = Vec::new();
     if let Some(workspace) = metadata["workspace_root"].as_str() {
         sources.extend(["Cargo.toml", "Cargo.lock"].map(|file| Path::new(workspace).join(file)));
     }
-    for package in used.iter().filter(|package| package["source"].is_null()) {
+    for package in taken_by_path(used) {
         sources.extend(package["manifest_path"].as_str().map(PathBuf::from));
         for target in array(&package["targets"]) {
             let kinds: Vec<&str> = array(&target["kind"]).filter_map(Value::as_str).collect();
             let Some(path) = target["src_path"].as_str().map(Path::new) else { continue };
             if kinds.contains(&"custom-build") {
                 sources.push(path.to_owned());
-            } else if kinds.iter().any(|kind| kind.ends_with("lib") || *kind == "proc-macro") {
+            } else if kinds.into_iter().any(is_library) {
                 sources.extend(path.parent().map(Path::to_owned));
             }
         }

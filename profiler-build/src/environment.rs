@@ -22,7 +22,8 @@ pub(crate) fn clean(command: &mut Command) {
     }
 }
 
-fn is_of_the_outer_build(name: &str) -> bool {
+/// Whether [`clean`] removes a variable, so that a nested command does not see what the user set it to.
+pub(crate) fn is_of_the_outer_build(name: &str) -> bool {
     if KEPT.iter().any(|kept| name.starts_with(kept)) {
         return false;
     }

@@ -280,6 +280,7 @@ impl Kernels {
         let path = self.write(&name, &text)?;
         let mut directives: String =
             outcome.sources.iter().map(|path| rerun_if_changed(path)).collect();
+        directives.extend(outcome.variables.iter().map(|name| rerun_if_env_changed(name)));
         for line in outcome.warnings.lines() {
             // Writing to a String cannot fail.
             let _ = writeln!(directives, "cargo::warning={line}");
@@ -292,11 +293,8 @@ impl Kernels {
     }
 
     fn watch_toolchain(&self, search: &Search) -> Result<(), Error> {
-        let mut directives = String::new();
-        for variable in [CARGO_VARIABLE, "RUSTUP_HOME"] {
-            // Writing to a String cannot fail.
-            let _ = writeln!(directives, "cargo::rerun-if-env-changed={variable}");
-        }
+        let mut directives: String =
+            [CARGO_VARIABLE, "RUSTUP_HOME"].into_iter().map(rerun_if_env_changed).collect();
         if let Some(cargo) = &search.named {
             directives += &rerun_if_changed(cargo);
         }
@@ -412,6 +410,10 @@ fn rerun_if_changed(path: &Path) -> String {
     format!("cargo::rerun-if-changed={}\n", path.display())
 }
 
+fn rerun_if_env_changed(variable: &str) -> String {
+    format!("cargo::rerun-if-env-changed={variable}\n")
+}
+
 fn path_variable(name: &str, path: &Path) -> String {
     let variable = name.to_uppercase().replace('-', "_");
     format!("cargo::rustc-env=PROFILER_PTX_{variable}={}\n", path.display())
@@ -419,7 +421,7 @@ fn path_variable(name: &str, path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, Kernels, Search};
+    use super::{Error, Kernels, Path, Search};
 
     fn device_crate() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
@@ -430,11 +432,16 @@ mod tests {
         folder
     }
 
+    fn no_toolchain(folder: &Path) -> Search {
+        let system = folder.to_owned();
+        Search { named: None, rustup: None, system, packages: folder.join("status") }
+    }
+
     #[test]
     fn without_a_compiler_the_ptx_is_empty() {
         let folder = device_crate();
         let out = folder.path().join("out");
-        let nothing = Search { named: None, rustup: None, system: folder.path().to_owned() };
+        let nothing = no_toolchain(folder.path());
         let kernels = Kernels::new(folder.path()).out_dir(&out);
         assert_eq!(kernels.build_or_warn_with(&nothing).expect("goes on"), None);
         assert_eq!(std::fs::read(out.join("my_kernels.ptx")).expect("written"), b"");
@@ -445,7 +452,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_no_crate_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
-        let nothing = Search { named: None, rustup: None, system: folder.path().to_owned() };
+        let nothing = no_toolchain(folder.path());
         let kernels = Kernels::new(folder.path()).out_dir(folder.path().join("out"));
         let Err(Error::NotADeviceCrate { reason, .. }) = kernels.build_or_warn_with(&nothing)
         else {

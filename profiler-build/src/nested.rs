@@ -1,5 +1,6 @@
 //! Runs the nested cargo that compiles a device crate to PTX text.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,6 +55,9 @@ pub(crate) struct Outcome {
     pub(crate) warnings: String,
     /// The source files that went into it.
     pub(crate) sources: Vec<PathBuf>,
+    /// The environment variables that the crate and those that it takes by path read while they were
+    /// compiled.
+    pub(crate) variables: BTreeSet<String>,
 }
 
 impl Job<'_> {
@@ -81,7 +85,26 @@ impl Job<'_> {
         let dep_info =
             target_dir.join(TRIPLE).join("release").join(format!("{}.d", self.info.library));
         let sources = std::fs::read_to_string(dep_info).map(|text| dependencies(&text));
-        Ok(Outcome { text, warnings: said, sources: sources.unwrap_or_default() })
+        let variables = self.variables(&target_dir);
+        Ok(Outcome { text, warnings: said, sources: sources.unwrap_or_default(), variables })
+    }
+
+    /// What rustc's own dep-info says of variables, which cargo's does not repeat. Where the folder also
+    /// has that of an earlier build of a crate, with other features, its variables are among them: to run
+    /// the build script once too often does no harm.
+    fn variables(&self, target_dir: &Path) -> BTreeSet<String> {
+        // Macros are compiled for the machine that compiles.
+        let folders =
+            [target_dir.join(TRIPLE).join("release/deps"), target_dir.join("release/deps")];
+        folders
+            .iter()
+            .filter_map(|folder| std::fs::read_dir(folder).ok())
+            .flat_map(|folder| folder.filter_map(Result::ok))
+            .map(|file| file.path())
+            .filter(|path| is_dep_info(path, &self.info.libraries))
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .flat_map(|text| variables(&text).map(str::to_owned).collect::<Vec<_>>())
+            .collect()
     }
 
     fn flags(&self) -> Vec<String> {
@@ -181,9 +204,46 @@ fn dependencies(dep_info: &str) -> Vec<PathBuf> {
     files.into_iter().map(PathBuf::from).filter(|file| file.is_file()).collect()
 }
 
+/// Whether a file is rustc's dep-info of one of these libraries: `library.d` or `library-hash.d`.
+fn is_dep_info(path: &Path, libraries: &[String]) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let library = stem.split_once('-').map_or(stem, |(library, _)| library);
+    path.extension().is_some_and(|extension| extension == "d")
+        && libraries.iter().any(|known| known == library)
+}
+
+/// The variables in rustc's dep-info: `# env-dep:NAME=VALUE`, without a value where it was not set. Of
+/// what the nested build is not given, or is given by this crate, the user's own setting has no effect.
+fn variables(dep_info: &str) -> impl Iterator<Item = &str> {
+    dep_info
+        .lines()
+        .filter_map(|line| line.strip_prefix("# env-dep:"))
+        .map(|variable| variable.split_once('=').map_or(variable, |(name, _)| name))
+        .filter(|&name| name != selection::VARIABLE && !environment::is_of_the_outer_build(name))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{architecture, dependencies};
+    use std::path::Path;
+
+    use super::{architecture, dependencies, is_dep_info, variables};
+
+    #[test]
+    fn dep_info_lists_the_variables_that_a_user_may_set() {
+        let text = "/x/k.ptx: src/lib.rs\n\n# env-dep:TILE=64\n# env-dep:CARGO_PKG_NAME=k\n\
+                    # env-dep:UNSET\n# env-dep:OUT_DIR=/x\n# checksum:blake3=0 file\n";
+        assert_eq!(variables(text).collect::<Vec<_>>(), ["TILE", "UNSET"]);
+        let libraries = ["my_kernels".to_owned()];
+        for (file, expected) in [
+            ("my_kernels.d", true),
+            ("my_kernels-0123456789abcdef.d", true),
+            ("my_kernels.ptx", false),
+            ("libmy_kernels-0123456789abcdef.rlib", false),
+            ("core-0123456789abcdef.d", false),
+        ] {
+            assert_eq!(is_dep_info(&Path::new("/x").join(file), &libraries), expected, "{file}");
+        }
+    }
 
     #[test]
     fn architectures_are_numbers_with_an_optional_letter() {

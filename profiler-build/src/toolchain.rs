@@ -37,6 +37,8 @@ pub(crate) struct Search {
     pub(crate) rustup: Option<PathBuf>,
     /// The prefix of the toolchain that the system's packages install.
     pub(crate) system: PathBuf,
+    /// Where Debian's package manager keeps its state, on other systems a path without a file.
+    pub(crate) packages: PathBuf,
 }
 
 /// A folder with a toolchain in it, and how good a candidate it looks.
@@ -59,6 +61,7 @@ impl Search {
             named: folder(CARGO_VARIABLE).map(PathBuf::from),
             rustup: rustup.map(|home| home.join("toolchains")),
             system: PathBuf::from("/usr"),
+            packages: PathBuf::from("/var/lib/dpkg/status"),
         }
     }
 
@@ -81,7 +84,8 @@ impl Search {
 
     /// Files that change when a toolchain or a part of one is installed: rustup's hash of each
     /// toolchain, its list of components, the package manager's state. Small ones, as cargo looks at
-    /// all files of a folder, and only existing ones, as a missing one means "run at every build".
+    /// all files of a folder, and only existing ones, as a missing one means "run at every build": that
+    /// is wanted only where rustup is to install the compiler and has left no hash yet.
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = self
             .candidates()
@@ -90,10 +94,11 @@ impl Search {
                 ["lib/rustlib/components", "bin/rustc"].map(|file| candidate.prefix.join(file))
             })
             .collect();
-        let home = self.rustup.as_deref().and_then(Path::parent);
-        paths.extend(home.map(|home| home.join("update-hashes")));
-        paths.push(PathBuf::from("/var/lib/dpkg/status"));
+        paths.push(self.packages.clone());
         paths.retain(|path| path.exists());
+        let home = self.rustup.as_deref().and_then(Path::parent);
+        let hashes = home.map(|home| home.join("update-hashes"));
+        paths.extend(hashes.filter(|path| self.is_rustups_to_install() || path.exists()));
         paths
     }
 
@@ -114,12 +119,17 @@ impl Search {
     }
 
     fn install_command(&self) -> &'static str {
-        let has_rustup = self.rustup.as_ref().is_some_and(|toolchains| toolchains.is_dir());
-        if !has_rustup && Path::new("/etc/debian_version").is_file() {
-            "apt-get install rustc-web cargo-web rust-web-src"
-        } else {
+        if self.is_rustups_to_install() {
             "rustup toolchain install nightly --component rust-src"
+        } else {
+            "apt-get install rustc-web cargo-web rust-web-src"
         }
+    }
+
+    /// Whether the command that installs a compiler is one of rustup's.
+    fn is_rustups_to_install(&self) -> bool {
+        let has_rustup = self.rustup.as_ref().is_some_and(|toolchains| toolchains.is_dir());
+        has_rustup || !self.packages.is_file()
     }
 }
 

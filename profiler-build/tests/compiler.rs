@@ -58,13 +58,14 @@ fn main() -> ExitCode {
         let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));
         return libtest_mimic::run(&arguments, vec![trial]).exit_code();
     }
-    let tests: [Test; 7] = [
+    let tests: [Test; 8] = [
         ("sites_of_a_real_module_are_numbered", sites_of_a_real_module_are_numbered),
         ("a_thousand_sites_just_work", a_thousand_sites_just_work),
         ("errors_of_the_device_crate_are_forwarded", errors_of_the_device_crate_are_forwarded),
         ("enabled_follows_the_builder_also_when_renamed", enabled_follows_the_builder),
         ("only_what_is_named_is_compiled_in", only_what_is_named),
         ("build_scripts_are_told_what_to_watch", build_scripts_are_told_what_to_watch),
+        ("variables_that_kernels_read_are_watched", variables_that_kernels_read_are_watched),
         ("target_version_and_bounds_are_the_build_scripts", target_version_and_bounds),
     ];
     let trials = tests
@@ -323,51 +324,117 @@ pub unsafe extern "ptx-kernel" fn k(p: *mut u32, n: u32) {
 }
 
 /// A host crate with a build script of its own, built by cargo as a user's would be.
-fn build_scripts_are_told_what_to_watch() -> Outcome {
-    let root = tempfile::tempdir()?;
-    let host = device_crate(
-        root.path(),
-        "host",
-        &format!(
+struct Host {
+    folder: PathBuf,
+}
+
+impl Host {
+    fn new(root: &Path, package: &str, source: &str) -> std::io::Result<Self> {
+        let dependency = format!(
             "[build-dependencies]\nprofiler-build = {{ path = {:?} }}",
             sibling("profiler-build")
-        ),
+        );
+        let folder = device_crate(root, package, &dependency, source);
+        std::fs::write(
+            folder.join("build.rs"),
+            "fn main() -> Result<(), Box<dyn std::error::Error>> {\n    \
+             profiler_build::Kernels::new(\"kernels\").build_or_warn()?;\n    Ok(())\n}\n",
+        )?;
+        Ok(Self { folder })
+    }
+
+    /// What `cargo test` says, with these variables in its environment.
+    fn test(&self, variables: &[(&str, &str)]) -> String {
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--verbose", "--target-dir"])
+            .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("host"))
+            .current_dir(&self.folder)
+            .env_remove("CARGO_MANIFEST_DIR")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let failures = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}\n{failures}");
+        said
+    }
+}
+
+fn build_scripts_are_told_what_to_watch() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let host = Host::new(
+        root.path(),
+        "host",
         "pub const PTX: &str = include_str!(concat!(env!(\"OUT_DIR\"), \"/kernels.ptx\"));\n\
          #[test]\nfn ptx() {\n    assert!(PTX.contains(\".entry k\"));\n    \
          assert!(env!(\"PROFILER_PTX_KERNELS\").ends_with(\"kernels.ptx\"));\n}\n",
-    );
-    std::fs::write(
-        host.join("build.rs"),
-        "fn main() -> Result<(), Box<dyn std::error::Error>> {\n    \
-         profiler_build::Kernels::new(\"kernels\").build_or_warn()?;\n    Ok(())\n}\n",
     )?;
     let source = "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
         fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n#[unsafe(no_mangle)]\n\
         pub unsafe extern \"ptx-kernel\" fn k(p: *mut u32) { let unused = 1; unsafe { *p = 1 } }\n";
-    let kernels = device_crate(&host, "kernels", "", source);
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host");
-    let cargo = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO"))
-            .args(arguments)
-            .arg("--target-dir")
-            .arg(&target)
-            .current_dir(&host)
-            .env_remove("CARGO_MANIFEST_DIR")
-            .output()
-            .expect("cargo runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
-        said
-    };
-    let said = cargo(&["test", "--verbose"]);
+    let kernels = device_crate(&host.folder, "kernels", "", source);
+    let said = host.test(&[]);
     assert!(said.contains("unused variable"), "the nested compiler's warnings are shown: {said}");
     // The first run has written the device crate's Cargo.lock, which is watched too.
-    cargo(&["test"]);
-    let said = cargo(&["test", "--verbose"]);
+    host.test(&[]);
+    let said = host.test(&[]);
     assert!(said.contains("Fresh host"), "nothing has changed: {said}");
     std::fs::write(kernels.join("src/lib.rs"), source.replace("let unused = 1; ", ""))?;
-    let said = cargo(&["test", "--verbose"]);
+    let said = host.test(&[]);
     assert!(said.contains("Dirty host"), "a kernel has changed: {said}");
     assert!(!said.contains("unused variable"), "{said}");
+    Ok(())
+}
+
+/// Variables that the device crate, a crate that it takes by path and its cargo's configuration name.
+fn variables_that_kernels_read_are_watched() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let host = Host::new(
+        root.path(),
+        "host-of-variables",
+        "#[test]\nfn ptx() {\n    \
+         let ptx = include_str!(concat!(env!(\"OUT_DIR\"), \"/variable_kernels.ptx\"));\n    \
+         for name in [\"TILE\", \"DEPTH\", \"EXPECTED\"] {\n        \
+         let number = std::env::var(name).unwrap();\n        \
+         assert!(ptx.contains(&number), \"{name} is {number}: {ptx}\");\n    }\n}\n",
+    )?;
+    let by_path = device_crate(
+        root.path(),
+        "read-by-path",
+        "",
+        "#![no_std]\npub const fn parse(text: &str) -> u32 {\n    \
+         let (mut number, mut at) = (0, 0);\n    while at < text.len() {\n        \
+         number = number * 10 + (text.as_bytes()[at] - b'0') as u32;\n        at += 1;\n    }\n    \
+         number\n}\npub const DEPTH: u32 = parse(env!(\"DEPTH\"));\n",
+    );
+    let kernels = device_crate(
+        &host.folder,
+        "kernels",
+        &format!("read-by-path = {{ path = {by_path:?} }}\n[lib]\nname = \"variable_kernels\""),
+        "#![no_std]\n#![feature(abi_ptx)]\nuse read_by_path::{DEPTH, parse};\n#[panic_handler]\n\
+         fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n#[unsafe(no_mangle)]\n\
+         pub unsafe extern \"ptx-kernel\" fn k(p: *mut u32) {\n    \
+         const TILE: u32 = parse(env!(\"TILE\"));\n    \
+         const CONFIGURED: u32 = parse(env!(\"CONFIGURED\"));\n    \
+         for number in [TILE, DEPTH, CONFIGURED] { unsafe { p.write_volatile(number) } }\n}\n",
+    );
+    let configure = |number: &str| -> std::io::Result<()> {
+        std::fs::create_dir_all(kernels.join(".cargo"))?;
+        let text = format!("[env]\nCONFIGURED = \"{number}\"\n");
+        std::fs::write(kernels.join(".cargo/config.toml"), text)
+    };
+    let test = |tile, depth, expected| {
+        host.test(&[("TILE", tile), ("DEPTH", depth), ("EXPECTED", expected)])
+    };
+    configure("30011")?;
+    test("10011", "20011", "30011");
+    // The first run has written the device crate's Cargo.lock.
+    test("10011", "20011", "30011");
+    let said = test("10011", "20011", "30011");
+    assert!(said.contains("Fresh host-of-variables"), "nothing has changed: {said}");
+    test("10022", "20011", "30011");
+    test("10022", "20022", "30011");
+    configure("30022")?;
+    test("10022", "20022", "30022");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A launch that ends before its threads do: 63 of 64 threads wait for the last one, which is gone.
+//! A launch that ends before its threads do: 63 threads wait for a third warp, of which there is none.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use profiler_emulator::{LaunchConfig, LaunchError, barrier, launch, thread_index
 fn main() -> std::io::Result<()> {
     let ended = launch(&LaunchConfig::new([2, 1, 1], [64, 1, 1]), || {
         if thread_index()[0] != 63 {
-            barrier(1, Some(64));
+            barrier(1, Some(96));
         }
     });
     match ended {

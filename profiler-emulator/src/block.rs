@@ -1,5 +1,6 @@
 //! A resident block: its threads, warps and barriers.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use crate::config::WARP_SIZE;
@@ -58,10 +59,22 @@ pub(crate) struct Warp {
 #[derive(Default)]
 struct Barrier {
     waiting: Vec<usize>,
+    /// Threads that have arrived; where they gave a count, 32 for each warp that has.
     arrived: u32,
-    /// The count that the arrivals gave; meaningful while `arrived` is not 0.
+    /// The count that the arrivals gave; meaningful while there are any.
     count: Option<u32>,
+    /// Warps of which some lanes have arrived that gave a count.
+    meetings: Vec<Meeting>,
     time: u64,
+}
+
+/// Lanes of a warp that wait for its others at a barrier with a count.
+#[derive(Clone, Copy)]
+struct Meeting {
+    warp: usize,
+    lanes: u32,
+    /// Those of the lanes that then wait for other warps too.
+    waiting: u32,
 }
 
 pub(crate) struct Block {
@@ -89,6 +102,11 @@ pub(crate) fn thread_index(thread: usize, dims: [u32; 3]) -> [u32; 3] {
 
 pub(crate) fn warp_and_lane(thread: usize) -> (usize, u32) {
     (thread / WARP_SIZE as usize, thread as u32 % WARP_SIZE)
+}
+
+/// The threads of some lanes of a warp.
+fn threads_of(warp: usize, mask: u32) -> impl Iterator<Item = usize> {
+    lanes(mask).map(move |lane| warp * WARP_SIZE as usize + lane as usize)
 }
 
 /// The lanes of a mask, lowest first.
@@ -135,15 +153,19 @@ impl Block {
         self.threads.iter().map(|thread| thread.time).max().unwrap_or(0)
     }
 
-    /// A thread arrives at a barrier, and waits there if `wait`. Releases the others if it was the
-    /// last; `None` if more have to come.
+    /// A thread arrives at a barrier, and waits there if `wait`. Releases those that need not wait any
+    /// longer; it must itself be among them to go on.
+    ///
+    /// Where a count is given, warps are counted (PTX ISA, "bar, barrier": the instruction waits for all
+    /// threads of the warp that have not exited, and marks the warp's arrival), so that the warp at a
+    /// block's end counts for 32 threads as well.
     pub(crate) fn arrive(
         &mut self,
         thread: usize,
         id: u32,
         count: Option<u32>,
         wait: bool,
-    ) -> Result<Option<Released>, String> {
+    ) -> Result<Vec<Released>, String> {
         let Some(barrier) = self.barriers.get_mut(id as usize) else {
             return Err(format!("barrier {id} does not exist; a block has barriers 0 to 15"));
         };
@@ -155,7 +177,7 @@ impl Block {
                  not 0"
             ));
         }
-        if barrier.arrived == 0 {
+        if barrier.arrived == 0 && barrier.meetings.is_empty() {
             barrier.count = count;
         } else if barrier.count != count {
             return Err(format!(
@@ -163,12 +185,43 @@ impl Block {
                 barrier.count
             ));
         }
-        barrier.arrived += 1;
-        barrier.time = barrier.time.max(self.threads[thread].time);
-        if wait {
+        if count.is_none() {
+            barrier.arrived += 1;
+            barrier.time = barrier.time.max(self.threads[thread].time);
             barrier.waiting.push(thread);
+            return Ok(self.complete_barrier(id as usize).into_iter().collect());
         }
-        Ok(self.complete_barrier(id as usize))
+        let (warp, lane) = warp_and_lane(thread);
+        let at = match barrier.meetings.iter().position(|meeting| meeting.warp == warp) {
+            Some(at) => at,
+            None => {
+                barrier.meetings.push(Meeting { warp, lanes: 0, waiting: 0 });
+                barrier.meetings.len() - 1
+            }
+        };
+        let meeting = &mut barrier.meetings[at];
+        meeting.lanes |= 1 << lane;
+        meeting.waiting |= u32::from(wait) << lane;
+        Ok(self.complete_meeting(id as usize, warp))
+    }
+
+    /// Counts a warp at a barrier if all its lanes that have not left are there.
+    fn complete_meeting(&mut self, id: usize, warp: usize) -> Vec<Released> {
+        let barrier = &mut self.barriers[id];
+        let all = !self.warps[warp].finished;
+        let is_whole = |meeting: &Meeting| meeting.warp == warp && meeting.lanes == all;
+        let Some(at) = barrier.meetings.iter().position(is_whole) else { return Vec::new() };
+        let Meeting { lanes, waiting, .. } = barrier.meetings.swap_remove(at);
+        let times = threads_of(warp, lanes).map(|thread| self.threads[thread].time);
+        let time = times.max().unwrap_or(0);
+        barrier.arrived += WARP_SIZE;
+        barrier.time = barrier.time.max(time);
+        barrier.waiting.extend(threads_of(warp, waiting));
+        let threads = threads_of(warp, lanes & !waiting).collect();
+        [Some(Released { threads, time }), self.complete_barrier(id)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn complete_barrier(&mut self, id: usize) -> Option<Released> {
@@ -176,8 +229,9 @@ impl Block {
         if barrier.arrived == 0 || barrier.arrived < barrier.count.unwrap_or(self.live) {
             return None;
         }
-        let done = std::mem::take(barrier);
-        Some(Released { threads: done.waiting, time: done.time })
+        // Warps of which only some lanes are there come to the next round.
+        barrier.arrived = 0;
+        Some(Released { threads: take(&mut barrier.waiting), time: take(&mut barrier.time) })
     }
 
     /// A lane gives its words to the lanes in `mask`. Releases the others if it was the last, with
@@ -243,8 +297,9 @@ impl Block {
             released.extend(self.complete_exchange(warp, at));
         }
         for id in 0..BARRIERS {
-            if self.barriers[id].count.is_none() {
-                released.extend(self.complete_barrier(id));
+            match self.barriers[id].count {
+                None => released.extend(self.complete_barrier(id)),
+                Some(_) => released.extend(self.complete_meeting(id, warp)),
             }
         }
         released
@@ -327,8 +382,8 @@ impl Block {
     pub(crate) fn waits(&self) -> Vec<Wait> {
         let mut waits = Vec::new();
         for thread in 0..self.threads.len() {
-            let (warp, lane) = warp_and_lane(thread);
-            let warp = &self.warps[warp];
+            let (warp_index, lane) = warp_and_lane(thread);
+            let warp = &self.warps[warp_index];
             let bit = 1 << lane;
             let barrier = || {
                 let (id, barrier) = self
@@ -338,6 +393,15 @@ impl Block {
                     .find(|(_, barrier)| barrier.waiting.contains(&thread))?;
                 let needed = barrier.count.unwrap_or(self.live);
                 Some(WaitFor::Barrier { id: id as u32, arrived: barrier.arrived, needed })
+            };
+            let meeting = || {
+                self.barriers.iter().enumerate().find_map(|(id, barrier)| {
+                    let is_here =
+                        |meeting: &&Meeting| meeting.warp == warp_index && meeting.lanes & bit != 0;
+                    let meeting = barrier.meetings.iter().find(is_here)?;
+                    let (mask, arrived) = (!warp.finished, meeting.lanes);
+                    Some(WaitFor::LanesAtBarrier { id: id as u32, mask, arrived })
+                })
             };
             let exchange = || {
                 let exchange =
@@ -351,7 +415,7 @@ impl Block {
             } else if warp.asking_mask & bit != 0 {
                 Some(WaitFor::ActiveMask)
             } else {
-                barrier().or_else(exchange)
+                barrier().or_else(meeting).or_else(exchange)
             };
             waits.extend(for_what.map(|for_what| Wait {
                 block: self.index,

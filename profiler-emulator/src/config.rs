@@ -14,6 +14,9 @@ pub const MAX_BLOCK_THREADS: u32 = 1024;
 /// The most bytes of shared memory, static and dynamic together, that a block may have: what a
 /// block can opt in to on compute capability 9.0.
 pub const MAX_SHARED_BYTES: usize = 227 * 1024;
+/// The most bytes that the stack of an emulated thread may have: far more than a kernel needs, and few
+/// enough for an address.
+const MAX_STACK_BYTES: usize = 1 << 30;
 
 /// Cycles of the SM clock to a nanosecond: the nominal 2000 MHz, exactly, in either clock mode.
 pub const TICKS_PER_NS: u64 = 2;
@@ -93,7 +96,7 @@ pub struct LaunchConfig {
     /// How many blocks are resident on an SM at once; at least 1. A wait for a block that is not
     /// resident never ends.
     pub blocks_per_sm: u32,
-    /// Bytes of a thread's stack (without the guard page).
+    /// Bytes of a thread's stack (without the guard page); at most 2^30.
     pub stack_bytes: usize,
     /// How many times threads may yield, counted over the whole launch, while no thread does
     /// anything else, before the launch is given up as a livelock.
@@ -166,6 +169,12 @@ impl LaunchConfig {
             return invalid(format!(
                 "{} bytes of dynamic shared memory; at most {MAX_SHARED_BYTES} are possible",
                 self.dynamic_shared_bytes
+            ));
+        }
+        if self.stack_bytes > MAX_STACK_BYTES {
+            return invalid(format!(
+                "stack_bytes is {}; a thread's stack has at most {MAX_STACK_BYTES} bytes",
+                self.stack_bytes
             ));
         }
         if self.blocks_per_sm == 0 {

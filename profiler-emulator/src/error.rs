@@ -65,6 +65,15 @@ pub enum WaitFor {
         /// How many are needed.
         needed: u32,
     },
+    /// Lanes of its warp, at a barrier that counts warps.
+    LanesAtBarrier {
+        /// The barrier's number.
+        id: u32,
+        /// The lanes of the warp that have not left the kernel.
+        mask: u32,
+        /// Those of them that have arrived.
+        arrived: u32,
+    },
     /// Lanes of its warp.
     Lanes {
         /// The lanes that were named.
@@ -84,6 +93,10 @@ impl fmt::Display for WaitFor {
             Self::Barrier { id, arrived, needed } => {
                 write!(f, "barrier {id} ({arrived} of {needed} threads arrived)")
             }
+            Self::LanesAtBarrier { id, mask, arrived } => write!(
+                f,
+                "lanes {mask:#010x} of its warp at barrier {id} ({arrived:#010x} arrived)"
+            ),
             Self::Lanes { mask, arrived } => {
                 write!(f, "lanes {mask:#010x} of its warp ({arrived:#010x} arrived)")
             }

@@ -214,8 +214,12 @@ impl<'launch> Fiber<'launch> {
                         drop(hidden);
                         race::acquire(Order::Begin(launch));
                         let ending = catch_unwind(AssertUnwindSafe(kernel));
+                        // It need not be `Send`, so the thread that made it drops it.
+                        let stored =
+                            context::with("with_thread_storage", |own, _| own.storage.take());
+                        let dropped = catch_unwind(AssertUnwindSafe(|| drop(stored)));
                         race::release(Order::End(launch));
-                        ending
+                        ending.and(dropped)
                     } else {
                         drop(hidden);
                         Ok(())
@@ -251,9 +255,11 @@ impl<'launch> Fiber<'launch> {
         ending
     }
 
-    /// Gives the stack of a thread that has ended back to the pool.
+    /// Gives the stack of a coroutine that has ended back to the pool; a thread of the operating system
+    /// is joined.
     pub(crate) fn recycle(mut self, pool: &mut Vec<DefaultStack>) {
         if self.ended
+            && matches!(self.body, Body::Coroutine { .. })
             && let Body::Coroutine { coroutine, .. } = std::mem::replace(&mut self.body, Body::Gone)
         {
             pool.push(coroutine.into_stack());
@@ -268,8 +274,12 @@ impl Drop for Fiber<'_> {
             // never given back: nothing of it runs again.
             match std::mem::replace(&mut self.body, Body::Gone) {
                 Body::Coroutine { coroutine, .. } => std::mem::forget(coroutine),
-                // It waits for its turn, which never comes.
-                Body::Os { handle, .. } => drop(handle),
+                // It waits for its turn, which never comes. What it has stored need not be `Send`, and
+                // stays as well.
+                Body::Os { handle, .. } => {
+                    drop(handle);
+                    std::mem::forget(Rc::clone(&self.context));
+                }
                 Body::Gone => {}
             }
             return;

@@ -226,7 +226,8 @@ fn ask_mask(what: &str, place: Place) -> u32 {
 }
 
 /// Waits at barrier `id` (`bar.sync`) until as many threads as `thread_count` says have arrived, or
-/// all threads of the block that have not left the kernel.
+/// all threads of the block that have not left the kernel. With a count, a warp arrives when all its
+/// lanes have that have not left, and counts for 32 threads, however many it has.
 ///
 /// # Panics
 ///
@@ -236,7 +237,8 @@ pub fn barrier(id: u32, thread_count: Option<u32>) {
     arrive("barrier", id, thread_count, true);
 }
 
-/// Arrives at barrier `id` without waiting (`bar.arrive`).
+/// Arrives at barrier `id` (`bar.arrive`), and waits only for the lanes of its own warp that have not left
+/// the kernel, with which it counts for 32 threads.
 ///
 /// # Panics
 ///
@@ -271,12 +273,17 @@ fn arrive_hidden(what: &str, id: u32, thread_count: Option<u32>, wait: bool) {
                 drop(state);
                 panic!("{message}");
             }
-            Ok(Some(released)) => state.release(context.slot, released, Some(context.thread)),
-            Ok(None) if wait => {
-                drop(state);
-                context.suspender.suspend();
+            Ok(released) => {
+                let thread = context.thread;
+                let goes_on = released.iter().any(|released| released.threads.contains(&thread));
+                for released in released {
+                    state.release(context.slot, released, Some(thread));
+                }
+                if !goes_on {
+                    drop(state);
+                    context.suspender.suspend();
+                }
             }
-            Ok(None) => {}
         }
     });
 }
@@ -378,7 +385,7 @@ pub fn yield_now() {
 }
 
 /// Calls `use_it` with a value of type `T` that belongs to the calling GPU thread alone and begins
-/// as its default.
+/// as its default. It is dropped on the thread of the operating system that made it.
 ///
 /// # Panics
 ///

@@ -77,6 +77,43 @@ fn named_barriers_count_their_threads() {
 }
 
 #[test]
+fn a_warp_counts_for_32_threads_at_a_named_barrier() {
+    // The second warp has 16 lanes; or it has 32, of which 18 leave.
+    for (threads, staying) in [(48, 48), (64, 50)] {
+        let seen = collect_both(&config(1, threads), || {
+            if thread() >= staying {
+                return true;
+            }
+            words()[thread()].store(1, Relaxed);
+            barrier(1, Some(64));
+            let all_stored = words().iter().take(staying).all(|word| word.load(Relaxed) == 1);
+            match warp_index() {
+                0 => barrier_arrive(2, 64),
+                _ => barrier(2, Some(64)),
+            }
+            all_stored
+        });
+        assert_eq!(seen.len(), threads as usize);
+        assert!(seen.iter().all(|&(_, _, all_stored)| all_stored), "{seen:?}");
+    }
+}
+
+#[test]
+fn lanes_that_are_early_at_a_named_barrier_are_there_in_the_next_round() {
+    collect_both(&config(1, 96), || match warp_index() {
+        0 => {
+            advance(if lane_id() == 0 { 0 } else { 1_000 });
+            barrier(1, Some(64));
+        }
+        1 => {
+            barrier(1, Some(64));
+            barrier(1, Some(64));
+        }
+        _ => barrier(1, Some(64)),
+    });
+}
+
+#[test]
 fn an_exchange_gives_every_lane_all_values() {
     let seen = collect_both(&config(1, 48), || {
         let mask = if warp_index() == 0 { u32::MAX } else { 0xffff };

@@ -53,6 +53,12 @@ fn impossible_launches_are_refused_by_name() {
     }
     let too_much = LaunchConfig { dynamic_shared_bytes: 300_000, ..config(1, 1) };
     assert!(launch(&too_much, || {}).unwrap_err().to_string().contains("300000 bytes"));
+    for threads in BOTH {
+        let too_deep = LaunchConfig { stack_bytes: usize::MAX, threads, ..config(1, 1) };
+        let error = launch(&too_deep, || {}).unwrap_err();
+        assert!(matches!(error, LaunchError::InvalidConfig(_)), "{error}");
+        assert!(error.to_string().contains("at most 1073741824 bytes"), "{error}");
+    }
 }
 
 #[test]
@@ -131,6 +137,9 @@ fn a_deadlock_is_reported_with_what_each_thread_waits_for() {
         assert_eq!((waits.len(), blocks_not_started), (128, 0));
         assert_eq!(waits[0].for_what, WaitFor::Barrier { id: 3, arrived: 32, needed: 64 });
         assert_eq!(waits[32].for_what, WaitFor::Lanes { mask: 3, arrived: 1 });
+        let mask = u32::MAX;
+        let for_what = WaitFor::LanesAtBarrier { id: 4, mask, arrived: mask << 1 };
+        assert_eq!(waits[33].for_what, for_what);
         assert_eq!(waits[96].block, [1, 0, 0]);
         assert_eq!(
             text.lines().count(),
@@ -142,7 +151,7 @@ fn a_deadlock_is_reported_with_what_each_thread_waits_for() {
             "{text}"
         );
         assert!(
-            text.contains("barrier 4 (31 of 32 threads arrived), and so do 30 other"),
+            text.contains("of its warp at barrier 4 (0xfffffffe arrived), and so do 30 other"),
             "{text}"
         );
     }
@@ -349,4 +358,48 @@ fn stored_values_belong_to_one_thread() {
         with_thread_storage(|count: &mut usize| *count)
     });
     assert!(counts.iter().all(|&(_, thread, count)| count == thread + 1));
+}
+
+#[test]
+fn stored_values_are_dropped_by_the_thread_that_made_them() {
+    static ELSEWHERE: AtomicU32 = AtomicU32::new(0);
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    /// Bound to its thread, as what is not `Send` may be.
+    struct Bound(std::thread::ThreadId);
+    impl Default for Bound {
+        fn default() -> Self {
+            Self(std::thread::current().id())
+        }
+    }
+    impl Drop for Bound {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Relaxed);
+            if std::thread::current().id() != self.0 {
+                ELSEWHERE.fetch_add(1, Relaxed);
+            }
+        }
+    }
+    for threads in BOTH {
+        launch(&LaunchConfig { threads, ..config(2, 33) }, || {
+            with_thread_storage(|_: &mut Bound| {})
+        })
+        .unwrap();
+    }
+    assert_eq!((DROPPED.load(Relaxed), ELSEWHERE.load(Relaxed)), (2 * 66, 0));
+}
+
+#[test]
+fn threads_of_the_system_have_ended_when_the_launch_returns() {
+    static ENDED: AtomicU32 = AtomicU32::new(0);
+    /// Dropped when all else of a thread has ended, after giving others the time to overtake it.
+    struct Last;
+    impl Drop for Last {
+        fn drop(&mut self) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            ENDED.fetch_add(1, Relaxed);
+        }
+    }
+    thread_local!(static LAST: Last = const { Last });
+    launch(&LaunchConfig { threads: Threads::Os, ..config(2, 4) }, || LAST.with(|_| {})).unwrap();
+    assert_eq!(ENDED.load(Relaxed), 8);
 }

@@ -253,7 +253,7 @@ impl Arguments {
                 let bound = parse_bound(input, errors, "a thread has at most 255 registers", 255)?;
                 self.max_registers = argument(word, bound);
             }
-            Key::Track => self.track = argument(word, Some(input.parse()?)),
+            Key::Track => self.track = argument(word, parse_track(input, errors)?),
             Key::Recorder => self.recorder = argument(word, Some(input.parse()?)),
             Key::Enabled => self.enabled = argument(word, Some(input.parse()?)),
             Key::Value => self.value = argument(word, Some(input.parse()?)),
@@ -352,6 +352,20 @@ fn parse_bound(
     Ok(Some(value))
 }
 
+/// The largest number of a track, `profiler_wire::record::TRACK_MAX`.
+const TRACK_MAX: u64 = 16_777_213;
+
+fn parse_track(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Expr>> {
+    let value: Expr = input.parse()?;
+    if let Expr::Lit(ExprLit { lit, .. }) = &value
+        && whole_number(lit).is_some_and(|number| number > TRACK_MAX)
+    {
+        errors.on(&value, format!("`track` is at most {TRACK_MAX}: a record has 24 bits for it"));
+        return Ok(None);
+    }
+    Ok(Some(value))
+}
+
 /// A number of cycles that fits the lower half of the clock.
 fn parse_cycles(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Expr>> {
     let value: Expr = input.parse()?;
@@ -387,17 +401,41 @@ fn parse_pins(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Vec
 }
 
 fn is_place(expr: &Expr, errors: &mut Errors) -> bool {
-    let place = match expr {
-        Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,
-        Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Deref(_)),
-        Expr::Paren(parens) => return is_place(&parens.expr, errors),
-        Expr::Group(group) => return is_place(&group.expr, errors),
-        _ => false,
-    };
-    if !place {
+    let bare = without_parentheses(expr);
+    let Some(part) = worked_out(bare) else { return true };
+    if std::ptr::eq(part, bare) {
         errors.on(expr, "`pin` takes mutable variables: a copy of a value cannot hold it in place");
+    } else {
+        errors.on(
+            part,
+            "`pin` looks its place up three times, and this may be another one each time: bind it to a \
+             variable first, `let element = &mut sums[index];`, and pin `*element`",
+        );
     }
-    place
+    false
+}
+
+/// The part of an expression for which more is done than to look a place up: neither a variable, a field,
+/// an element at a literal index, nor what one of these refers to.
+fn worked_out(expr: &Expr) -> Option<&Expr> {
+    match without_parentheses(expr) {
+        Expr::Path(_) => None,
+        Expr::Field(field) => worked_out(&field.base),
+        Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Deref(_)) => worked_out(&unary.expr),
+        Expr::Index(element) => match without_parentheses(&element.index) {
+            Expr::Lit(_) => worked_out(&element.expr),
+            index => Some(index),
+        },
+        other => Some(other),
+    }
+}
+
+fn without_parentheses(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(parens) => without_parentheses(&parens.expr),
+        Expr::Group(group) => without_parentheses(&group.expr),
+        other => other,
+    }
 }
 
 /// A name that stands first in a macro.

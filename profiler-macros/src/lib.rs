@@ -128,7 +128,9 @@ mod tests;
 /// ```
 ///
 /// `track = expr`, of type `u32`, puts the records on a track of your own choosing instead of the
-/// warp's. On a kernel it is evaluated once, on entry.
+/// warp's. On a kernel it is evaluated once, on entry. The largest number is 16 777 213, as a record has 24
+/// bits for it: what goes beyond, as `(block << 16) | tile` does from block 256 on, lies on one track of its
+/// own, and the trace says so.
 ///
 /// ```
 /// # use profiler_device::profiled;
@@ -309,6 +311,8 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// # }
 /// ```
 ///
+/// The largest number of a track is 16 777 213 (see [`macro@profiled`]).
+///
 /// `wait`, a flag of the block form: the end stamp waits for the block's value, so that the region
 /// shows when a load has completed, not when it was issued. The words of a
 /// larger value are added up before the stamp, within the region: 5 cycles for two or three, 10 for
@@ -323,7 +327,8 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// # }
 /// ```
 ///
-/// `pin = a` or `pin = (a, b)`, of the block form: mutable variables whose computation stays inside.
+/// `pin = a` or `pin = (a, b)`, of the block form: mutable variables whose computation stays inside, or
+/// their fields, elements at literal indices (`sums[0]`), and what they refer to (`*sum`).
 /// They are pinned right before the begin stamp, so that what they hold on entry is computed
 /// outside; right after it; and, when the block comes to its end, right before the end stamp.
 ///

@@ -397,6 +397,11 @@ fn nonsense_is_reported_everywhere() {
         "\"a\", pin = ()",
         "\"a\", pin = 1",
         "\"a\", pin = (a, 1), {}",
+        "\"a\", pin = a[i], {}",
+        "\"a\", pin = a[i][0].b, {}",
+        "\"a\", pin = *a.next(), {}",
+        "\"a\", pin = (a, next().b), {}",
+        "\"a\", track = 16777214",
         "\"a\", wait = 3",
         "\"a\", {} {}",
         "\"a\", {}, wait",
@@ -431,6 +436,19 @@ fn nonsense_is_reported_everywhere() {
         }
     }
     assert!(tried > 150, "{tried}");
+}
+
+#[test]
+fn places_that_stay_the_same_are_pinned_and_tracks_that_records_hold_are_taken() {
+    for text in [
+        "\"a\", pin = (a, b.c, b[0].1, (*d).e[2], *(*f)[1]), {}",
+        "\"a\", pin = self.a, {}",
+        "\"a\", track = 16777213",
+        "\"a\", track = (block << 16) | tile",
+    ] {
+        let tokens = text.parse().expect("tokens");
+        assert_eq!(messages(region::expand_region(tokens)), [""; 0], "{text}");
+    }
 }
 
 /// `$name:literal` and `$body:block` come in invisible delimiters.

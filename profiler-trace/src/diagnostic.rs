@@ -115,6 +115,9 @@ kinds! {
     UnmatchedEnd "unmatched-end" Warning,
     /// Values that belong to no region.
     OrphanedValue "orphaned-value" Warning,
+    /// Records and warps whose track has a number beyond what a record holds, so that they lie on the track
+    /// of all such numbers.
+    TrackOutOfRange "track-out-of-range" Warning,
     /// Units below the count that were never written.
     UnwrittenUnit "unwritten-unit" Error,
     /// Units, of lanes that had not left the kernel, that were not there yet, or only in part, though

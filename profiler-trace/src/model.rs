@@ -82,7 +82,8 @@ impl Value {
 pub struct Region {
     /// Which region.
     pub site: SiteIndex,
-    /// The user's track, if not the warp's own.
+    /// The user's track, if not the warp's own; [`TRACK_BEYOND`](profiler_wire::record::TRACK_BEYOND) for
+    /// any number that no record holds.
     pub track: Option<u32>,
     /// The lane that recorded it.
     pub lane: u8,
@@ -125,7 +126,7 @@ pub enum RegionRecord {
 pub struct Mark {
     /// Which mark.
     pub site: SiteIndex,
-    /// The user's track, if not the warp's own.
+    /// The user's track, as of a [`Region`].
     pub track: Option<u32>,
     /// The lane that recorded it.
     pub lane: u8,
@@ -161,7 +162,7 @@ pub struct Warp {
     pub cluster_rank: Option<u32>,
     /// The kernel's strategy.
     pub strategy: Strategy,
-    /// The kernel's track, if the user chose one.
+    /// The kernel's track, if the user chose one, as of a [`Region`].
     pub track: Option<u32>,
     /// The clock of the records.
     pub clock: Clock,

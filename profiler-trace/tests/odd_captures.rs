@@ -2,10 +2,11 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureEnd, DiagnosticKind as Kind, Place, Trace, Value, decode,
+    Capture, CaptureDamage, CaptureEnd, DiagnosticKind as Kind, ExportOptions, Place, Trace, Value,
+    decode,
 };
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
-use profiler_wire::record::{stamp, tag};
+use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX, stamp, tag, track_field};
 use profiler_wire::{Descriptor, RecordKind, SiteKind};
 
 const REGION: u32 = 1;
@@ -371,4 +372,45 @@ fn what_the_other_lanes_lost_of_records_of_all_lanes_is_said_of_their_warp() {
         assert_eq!(trace.warps[0].lost, 0);
         assert!(trace.diagnostics.get(Kind::CountMismatch).is_none(), "{}", trace.diagnostics);
     }
+}
+
+#[test]
+fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
+    let trace = |of_kernel: Option<u32>, tracks: [u32; 3]| {
+        let mut module = module();
+        let mark = module.site(SiteKind::Mark, "mark");
+        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
+        warp.header.track = of_kernel.map_or(0, track_field);
+        let [range, begun, marked] = tracks;
+        warp.range(REGION, Some(range), 1_010, 1_020)
+            .begin(REGION, Some(begun), 1_030)
+            .end(REGION, Some(begun), 1_040)
+            .mark(mark, Some(marked), 1_050)
+            .leave(2_000, 64_500);
+        module.warps.push(warp);
+        decode(&capture(module))
+    };
+    let timeline = |trace: &Trace| {
+        let mut text = Vec::new();
+        trace.write_chrome_to(&mut text, &ExportOptions::default()).expect("written");
+        String::from_utf8(text).expect("text")
+    };
+    let largest = trace(Some(TRACK_MAX), [TRACK_MAX; 3]);
+    assert_eq!(largest.diagnostics.count(Kind::TrackOutOfRange), 0, "{}", largest.diagnostics);
+    assert!(timeline(&largest).contains("track 16777213"));
+
+    let beyond = trace(None, [TRACK_MAX + 1, 256 << 16, u32::MAX]);
+    let found = beyond.diagnostics.get(Kind::TrackOutOfRange).expect("three are beyond");
+    let first = Place { module: 0, slot: Some(0), lane: Some(0), unit: Some(0) };
+    assert_eq!((found.count, found.place), (3, Some(first)));
+    assert!(found.to_string().starts_with("3 records or warps name a track whose number is above"));
+    let regions = &beyond.warps[0].regions;
+    assert!(regions.iter().all(|region| region.track == Some(TRACK_BEYOND)), "{regions:?}");
+    let text = timeline(&beyond);
+    assert!(text.contains("tracks above 16777213") && !text.contains("track 16777214"), "{text}");
+
+    // The largest numbers of the regions stay what they are.
+    let of_kernel = trace(Some(1 << 24), [0, 1, TRACK_MAX]);
+    let found = of_kernel.diagnostics.get(Kind::TrackOutOfRange).expect("the kernel's is beyond");
+    assert_eq!((found.count, found.place.and_then(|place| place.unit)), (1, None));
 }

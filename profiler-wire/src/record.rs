@@ -24,8 +24,8 @@
 //! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the range or `End` just before it (an *attachment*); otherwise an instant with a value |
 //! | `Anchor` | `%globaltimer` | what time it was when the cycle counter stood where the stamp says; its site is 0, and it counts as an attachment |
 //!
-//! A track is 0 for the warp's own track, otherwise the user's number plus one (see
-//! [`track_field`]). A unit whose stamp has kind 0 was never written.
+//! A track is 0 for the warp's own track, otherwise the user's number plus one, the largest for all
+//! numbers above [`TRACK_MAX`] (see [`track_field`]). A unit whose stamp has kind 0 was never written.
 //!
 //! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a region is a `Begin` and
 //! an `End`, whichever macro made it. The stamp of a unit that is there is never 0, so that what has not
@@ -53,7 +53,9 @@ pub const TICK_MASK: u64 = (1 << TICK_BITS) - 1;
 /// The largest site id. Ids begin at 1; 0 means "no site".
 pub const SITE_MAX: u32 = (1 << SITE_BITS) - 1;
 /// The largest track number that a user may choose.
-pub const TRACK_MAX: u32 = TAG_MAX - 1;
+pub const TRACK_MAX: u32 = TRACK_BEYOND - 1;
+/// The track number that stands for all those above [`TRACK_MAX`]: a record does not tell them apart.
+pub const TRACK_BEYOND: u32 = TAG_MAX - 1;
 
 /// Width of a tag: kind and site, or a track, or a value.
 const TAG_BITS: u32 = 24;
@@ -236,20 +238,21 @@ pub const fn range_kind(track_field: u32) -> RecordKind {
 }
 
 /// The track field of a record on the user's track `number`. Numbers above [`TRACK_MAX`] share the
-/// last track: a field that does not fit must not spill into its neighbours.
+/// field of [`TRACK_BEYOND`]: one that does not fit must not spill into its neighbours.
 #[must_use]
 #[inline(always)]
 pub const fn track_field(number: u32) -> u32 {
-    if number >= TRACK_MAX { TAG_MAX } else { number + 1 }
+    if number >= TRACK_BEYOND { TRACK_FIELD_MAX } else { number + 1 }
 }
 
-/// The user's track number in a track field; `None` for the warp's own track.
+/// The user's track number in a track field, [`TRACK_BEYOND`] for any above [`TRACK_MAX`]; `None` for the
+/// warp's own track.
 #[must_use]
 pub const fn track_number(field: u32) -> Option<u32> {
     if field == 0 { None } else { Some(field - 1) }
 }
 
-/// The largest track field.
+/// The largest track field, that of [`TRACK_BEYOND`].
 pub const TRACK_FIELD_MAX: u32 = TAG_MAX;
 
 #[cfg(test)]
@@ -296,8 +299,10 @@ mod tests {
     fn tracks_stay_in_their_field() {
         assert_eq!(track_number(track_field(0)), Some(0));
         assert_eq!(track_number(track_field(TRACK_MAX)), Some(TRACK_MAX));
-        assert_eq!(track_field(TRACK_MAX), TRACK_FIELD_MAX);
-        assert_eq!(track_field(u32::MAX), TRACK_FIELD_MAX);
+        for beyond in [TRACK_MAX + 1, TRACK_BEYOND, TRACK_FIELD_MAX, u32::MAX] {
+            assert_eq!(track_field(beyond), TRACK_FIELD_MAX);
+        }
+        assert_eq!(track_number(TRACK_FIELD_MAX), Some(TRACK_BEYOND));
         assert_eq!(track_number(0), None);
         assert_eq!(unpack(range_data(TRACK_FIELD_MAX, 7)), (TRACK_FIELD_MAX, 7));
         assert_eq!(range_data(0, u64::MAX), u64::MAX);

@@ -3,7 +3,9 @@
 
 use profiler_wire::descriptor::{self, CURSOR_MAX, Descriptor, LANE_STEP, Lost};
 use profiler_wire::header::{self, Clock, ExitHeader, SlotHeader};
-use profiler_wire::record::{self, RecordKind, SITE_MAX, Stamp, TRACK_FIELD_MAX, TRACK_MAX};
+use profiler_wire::record::{
+    self, RecordKind, SITE_MAX, Stamp, TRACK_BEYOND, TRACK_FIELD_MAX, TRACK_MAX,
+};
 use profiler_wire::symbol;
 
 #[test]
@@ -43,7 +45,7 @@ fn a_stamp_has_its_bits() {
     let stamp = Stamp { kind: RecordKind::Mark, site: 0xb_cdef, ticks: 0x12_3456_789a };
     assert_eq!((Stamp::unpack(word), stamp.pack()), (Some(stamp), word));
     assert_eq!((record::TICK_MASK, SITE_MAX), (0xff_ffff_ffff, 0xf_ffff));
-    assert_eq!((TRACK_MAX, TRACK_FIELD_MAX), (0xff_fffe, 0xff_ffff));
+    assert_eq!((TRACK_MAX, TRACK_BEYOND, TRACK_FIELD_MAX), (16_777_213, 0xff_fffe, 0xff_ffff));
 }
 
 #[test]

@@ -10,12 +10,6 @@
 
 use super::Edit;
 
-/// What follows a barrier that all threads of a warp execute together.
-const ALIGNED: &str = " bar.warp.sync 0xffffffff;";
-/// What follows one that some threads of a warp may execute apart from others.
-const DIVERGENT: &str = " { .reg .b32 %profiler_active; activemask.b32 %profiler_active; \
-                         bar.warp.sync %profiler_active; }";
-
 /// Puts a `bar.warp.sync` behind every barrier.
 pub(super) fn complete(text: &str, edits: &mut Vec<Edit>) {
     let mut start = 0;
@@ -30,20 +24,17 @@ pub(super) fn complete(text: &str, edits: &mut Vec<Edit>) {
         for statement in code.split_inclusive(';') {
             end += statement.len();
             if let (true, Some(completion)) = (statement.ends_with(';'), completion(statement)) {
-                edits.push((at + end..at + end, completion.to_owned()));
+                edits.push((at + end..at + end, completion));
             }
         }
     }
 }
 
 /// What to put behind a statement, if it is a barrier.
-fn completion(statement: &str) -> Option<&'static str> {
-    let mut words =
-        statement.trim_start_matches(|c: char| c.is_whitespace() || c == '{').split_whitespace();
-    let mut mnemonic = words.next()?;
-    if mnemonic.starts_with('@') {
-        mnemonic = words.next()?;
-    }
+fn completion(statement: &str) -> Option<String> {
+    let (guard, instruction) = guard(instruction(statement));
+    let mut words = instruction.split_whitespace();
+    let mnemonic = words.next()?;
     let mut parts = mnemonic.trim_end_matches(';').split('.');
     let aligned = match parts.next()? {
         "bar" => true,
@@ -56,7 +47,54 @@ fn completion(statement: &str) -> Option<&'static str> {
     }
     // `bar.warp.sync` and `bar.arrive` do not wait for other warps, and `bar.red` gives a result
     // that says when it is complete.
-    (kind == "sync").then_some(if aligned { ALIGNED } else { DIVERGENT })
+    (kind == "sync").then(|| if aligned { together(guard) } else { apart(guard) })
+}
+
+/// What follows a barrier that all threads of a warp execute together.
+///
+/// It bears the barrier's guard. Of a guarded barrier too all threads of a warp execute the same one
+/// (PTX ISA, "bar, barrier": `.aligned` may stand in conditionally executed code only where all threads
+/// of the warp evaluate the condition identically), so where the guard holds the mask is full, and
+/// where it does not hold no thread waits for lanes that may be elsewhere.
+fn together(guard: &str) -> String {
+    format!(" {guard}bar.warp.sync 0xffffffff;")
+}
+
+/// What follows one that some threads of a warp may execute apart from others. Threads whose guard
+/// does not hold are not in the mask (PTX ISA, "activemask": one that is predicated off contributes
+/// 0), and no thread that is in it skips the `bar.warp.sync`, which would wait for it.
+fn apart(guard: &str) -> String {
+    format!(
+        " {{ .reg .b32 %profiler_active; {guard}activemask.b32 %profiler_active; \
+         {guard}bar.warp.sync %profiler_active; }}"
+    )
+}
+
+/// A statement without the braces and labels that stand before it in its line.
+fn instruction(statement: &str) -> &str {
+    let mut rest = statement;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '}'));
+        match rest[identifier_len(rest)..].trim_start().strip_prefix(':') {
+            Some(behind_label) => rest = behind_label,
+            None => return rest,
+        }
+    }
+}
+
+/// The guard of an instruction as it is to stand before another one, empty if there is none, and the
+/// rest.
+fn guard(instruction: &str) -> (&str, &str) {
+    let Some(predicate) = instruction.strip_prefix('@') else { return ("", instruction) };
+    let predicate = predicate.trim_start_matches(|c: char| c.is_whitespace() || c == '!');
+    let behind = predicate[identifier_len(predicate)..].trim_start();
+    (&instruction[..instruction.len() - behind.len()], behind)
+}
+
+/// How long the identifier is that a text begins with.
+fn identifier_len(text: &str) -> usize {
+    text.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '$' | '%'))
+        .unwrap_or(text.len())
 }
 
 #[cfg(test)]
@@ -71,23 +109,51 @@ mod tests {
         out
     }
 
+    const TOGETHER: &str = " bar.warp.sync 0xffffffff;";
+    const APART: &str = " { .reg .b32 %profiler_active; activemask.b32 %profiler_active; \
+                         bar.warp.sync %profiler_active; }";
+
     #[test]
     fn barriers_are_completed() {
-        for barrier in
-            ["bar.sync 0;", "bar.cta.sync 1, 64;", "barrier.sync.aligned 0;", "@%p1 bar.sync 0;"]
-        {
+        for barrier in ["bar.sync 0;", "bar.cta.sync 1, 64;", "barrier.sync.aligned 0;"] {
             assert_eq!(
                 completed(&format!("\t{barrier} // x")),
-                format!("\t{barrier}{ALIGNED} // x")
+                format!("\t{barrier}{TOGETHER} // x")
             );
         }
         for barrier in ["barrier.sync 0;", "barrier.cta.sync 1, 64;"] {
-            assert_eq!(completed(barrier), format!("{barrier}{DIVERGENT}"));
+            assert_eq!(completed(barrier), format!("{barrier}{APART}"));
         }
         assert_eq!(
             completed("{ mov.u32 %r1, 1; bar.sync %r1; }\nbar.sync 0;"),
-            format!("{{ mov.u32 %r1, 1; bar.sync %r1;{ALIGNED} }}\nbar.sync 0;{ALIGNED}")
+            format!("{{ mov.u32 %r1, 1; bar.sync %r1;{TOGETHER} }}\nbar.sync 0;{TOGETHER}")
         );
+    }
+
+    #[test]
+    fn barriers_behind_braces_and_labels_are_completed() {
+        for before in ["} ", "}}{ ", "L1: ", "$L__BB0_1 :", "} L1: L2: { "] {
+            let barrier = format!("{before}bar.sync 0;");
+            assert_eq!(completed(&barrier), format!("{barrier}{TOGETHER}"));
+        }
+    }
+
+    #[test]
+    fn a_guard_holds_for_what_completes_the_barrier() {
+        for guard in ["@%p1 ", "@!%p1\t", "@ ! %p1 "] {
+            assert_eq!(
+                completed(&format!("L1: {guard}bar.sync 0;")),
+                format!("L1: {guard}bar.sync 0; {guard}bar.warp.sync 0xffffffff;")
+            );
+            assert_eq!(
+                completed(&format!("{guard}barrier.sync 0;")),
+                format!(
+                    "{guard}barrier.sync 0; {{ .reg .b32 %profiler_active; \
+                     {guard}activemask.b32 %profiler_active; \
+                     {guard}bar.warp.sync %profiler_active; }}"
+                )
+            );
+        }
     }
 
     #[test]
@@ -100,6 +166,8 @@ mod tests {
             "// bar.sync 0;",
             "mbarrier.init.shared.b64 [%r1], 1;",
             "call bar, (%r1);",
+            "@%p1 bra bar;",
+            "bar: ret;",
         ] {
             assert_eq!(completed(text), text);
         }

@@ -39,7 +39,12 @@ fn find(root: &Path) -> Result<Toolchain, Error> {
 }
 
 fn search(root: &Path) -> Search {
-    Search { named: None, rustup: Some(root.join("toolchains")), system: root.join("usr") }
+    Search {
+        named: None,
+        rustup: Some(root.join("toolchains")),
+        system: root.join("usr"),
+        packages: root.join("status"),
+    }
 }
 
 #[test]
@@ -105,4 +110,21 @@ fn what_is_watched_exists_and_changes_when_a_toolchain_is_installed() {
     assert!(watched.contains(&root.join("update-hashes")), "{watched:?}");
     assert!(watched.contains(&root.join("toolchains/bare/bin/rustc")), "{watched:?}");
     assert!(watched.iter().all(|path| path.exists()), "{watched:?}");
+}
+
+#[test]
+fn a_rustup_that_is_yet_to_install_something_is_watched() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let hashes = root.join("update-hashes");
+    let command = || search(root).find().expect_err("nothing is installed").to_string();
+    assert!(command().contains("rustup toolchain install"), "{}", command());
+    assert_eq!(search(root).watched(), [hashes.as_path()]);
+    // Debian's packages are the cure there, and their state says when they are installed.
+    std::fs::write(root.join("status"), "").expect("written");
+    assert!(command().contains("apt-get install"), "{}", command());
+    assert_eq!(search(root).watched(), [root.join("status")]);
+    std::fs::create_dir(root.join("toolchains")).expect("created");
+    assert!(command().contains("rustup toolchain install"), "{}", command());
+    assert_eq!(search(root).watched(), [root.join("status"), hashes]);
 }

@@ -9,6 +9,7 @@ use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
 use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX};
 
+use super::note_track;
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
 use super::ticks::{Bounds, SLACK};
@@ -403,6 +404,7 @@ impl DirectLane<'_> {
                     RecordKind::Mark => {
                         owner_site = NONE;
                         let track = data as u32;
+                        note_track(track, self.place_of(number), notes);
                         recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
                     }
                     RecordKind::RangeTracked
@@ -443,10 +445,12 @@ impl DirectLane<'_> {
                         } else {
                             sizes.is_plain = false;
                         }
+                        note_track(region.track, self.place_of(number), notes);
                         recorded.regions.push(region);
                     }
                     RecordKind::Begin if is_region => {
                         let track = data as u32;
+                        note_track(track, self.place_of(number), notes);
                         let latest = open.latest(track, site);
                         let before = *latest;
                         *latest = recorded.regions.len() as u32;

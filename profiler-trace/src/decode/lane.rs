@@ -6,6 +6,7 @@ use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
 use profiler_wire::record::{self, RecordKind, TICK_MASK};
 
 use super::direct::{Counted, DirectLane, Open, RawMark, Recorded, SiteKinds};
+use super::note_track;
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
 use super::ticks::{self, Bounds, Implausible, Written};
@@ -261,6 +262,7 @@ impl Decoder<'_> {
                         self.diagnostics.note(kind, place);
                         bounds.entry
                     });
+                    note_track(track, place, self.diagnostics);
                     let mut region = Raw {
                         start: start.min(ticks),
                         end: ticks,
@@ -291,6 +293,7 @@ impl Decoder<'_> {
                 }
                 RecordKind::Begin => {
                     let track = unit.data as u32;
+                    note_track(track, place, self.diagnostics);
                     open.entry((track, of_site)).or_default().push(regions.len());
                     owner = None;
                     regions.push(Raw {
@@ -317,7 +320,9 @@ impl Decoder<'_> {
                     }
                 }
                 RecordKind::Mark => {
-                    marks.push(mark(unit.data as u32, None));
+                    let track = unit.data as u32;
+                    note_track(track, place, self.diagnostics);
+                    marks.push(mark(track, None));
                     owner = None;
                 }
                 kind if self.sites.sites()[of_site].kind.is_region() => {

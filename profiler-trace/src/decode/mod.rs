@@ -21,7 +21,7 @@ mod units;
 
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, Clock, unpack_counts};
-use profiler_wire::record::{UNIT_BYTES, track_number};
+use profiler_wire::record::{TRACK_FIELD_MAX, UNIT_BYTES, track_number};
 use profiler_wire::{Descriptor, ExitHeader, READABLE_VERSIONS, SiteKind, SlotHeader, Strategy};
 
 use crate::capture::lost::{ModuleLoss, SlotLoss};
@@ -350,6 +350,7 @@ impl SlotSource<'_> {
             let number = u64::from(header.strategy);
             diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
         }
+        note_track(header.track, Some(place), diagnostics);
         warp.slot = slot.slot;
         warp.block = header.block;
         warp.warp = header.warp;
@@ -417,6 +418,13 @@ impl SlotSource<'_> {
             time: time(mark.ticks),
             value: mark.value,
         }));
+    }
+}
+
+/// Notes a track, as a record or header holds it, that stands for all beyond the largest.
+fn note_track(track: u32, place: Option<Place>, diagnostics: &mut Diagnostics) {
+    if track == TRACK_FIELD_MAX {
+        diagnostics.note(Kind::TrackOutOfRange, place);
     }
 }
 

@@ -41,7 +41,8 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
         for &(what, site, gap, number) in units {
             now += gap;
             let before = now.saturating_sub(number % 100);
-            let track = (number % 5 == 0).then_some((number % 3) as u32);
+            // The third is beyond the largest.
+            let track = (number % 5 == 0).then_some([0, 1, u32::MAX][(number % 3) as usize]);
             match what {
                 0..=2 => warp.range(site, None, before, now),
                 3 => warp.range_unsigned(site, before, now, number as u16),

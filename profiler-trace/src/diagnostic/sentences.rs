@@ -4,7 +4,7 @@ use std::fmt;
 
 use profiler_wire::READABLE_VERSIONS;
 use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
-use profiler_wire::record::UNIT_WORDS;
+use profiler_wire::record::{TRACK_MAX, UNIT_WORDS};
 
 use super::{Diagnostic, DiagnosticKind};
 
@@ -164,6 +164,14 @@ impl fmt::Display for Diagnostic {
                     "value belongs to a region that was overwritten, and was left",
                     "values belong to regions that were overwritten, and were left"
                 )
+            ),
+            Kind::TrackOutOfRange => write!(
+                f,
+                "{count} {} a track whose number is above {TRACK_MAX}, the largest that a record holds, \
+                 and {} on the one track of all such numbers; number tracks from 0 on, by other than \
+                 (block << 16) | tile, which is beyond that from block 256 on",
+                p("record or warp names", "records or warps name"),
+                p("lies", "lie")
             ),
             Kind::UnwrittenUnit => write!(
                 f,
