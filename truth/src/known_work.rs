@@ -201,9 +201,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         "\nin cycles and in memory of the GPU {beyond} of {regions} single regions are off by more \
          than 1 % or {CYCLES_MAX} cycles after subtraction"
     ));
-    report.require(beyond == 0, || {
-        format!("{beyond} single regions are off by more than the limit after subtraction")
-    });
+    report.require(beyond == 0, || format!("{beyond} single regions are beyond the limit"));
     report.say(
         "\ncost of a record in ticks of the clock, as these regions show it (medians: what the \
          innermost region lasts too long; what each of 7 nested regions adds), and as calibrated",

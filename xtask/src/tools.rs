@@ -152,11 +152,13 @@ fn install_browser() -> Result<(), Error> {
 }
 
 fn install_readers() -> Result<(), Error> {
-    let is_missing = |&(program, probe, _): &(&str, &[&str], _)| {
-        !Run::new(program).args(probe).succeeds()
-    };
-    let missing: Vec<&str> =
-        READERS.iter().filter(|reader| is_missing(reader)).map(|(_, _, package)| *package).collect();
+    let is_missing =
+        |&(program, probe, _): &(&str, &[&str], _)| !Run::new(program).args(probe).succeeds();
+    let missing: Vec<&str> = READERS
+        .iter()
+        .filter(|reader| is_missing(reader))
+        .map(|(_, _, package)| *package)
+        .collect();
     if missing.is_empty() { Ok(()) } else { apt_install(&missing) }
 }
 

@@ -33,11 +33,12 @@ struct Outcome {
 impl Job {
     /// All jobs, or those without a tool.
     fn all(sanitize: bool) -> Vec<Self> {
-        let tools = |case: &'static Case| {
-            let tools = if sanitize { Tool::ALL } else { &[] };
-            std::iter::once(None).chain(tools.iter().copied().map(Some))
+        let tools = if sanitize { Tool::ALL } else { &[] };
+        let of = |case| {
+            let tools = std::iter::once(None).chain(tools.iter().copied().map(Some));
+            tools.map(move |tool| Self { case, tool })
         };
-        CASES.iter().flat_map(|case| tools(case).map(move |tool| Self { case, tool })).collect()
+        CASES.iter().flat_map(of).collect()
     }
 
     fn tool_name(self) -> &'static str {
