@@ -22,6 +22,7 @@ pub(crate) const ROUNDS: u32 = 128;
 /// The same on the emulator, which has no cache and is slow.
 pub(crate) const EMULATED_ROUNDS: u32 = 32;
 /// Threads of a calibration kernel's only block.
+#[cfg(feature = "cuda")]
 pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
 /// Units of a record of each of [`CALIBRATION_FORMS`], in memory of the GPU and of the host.
 const UNITS_OF_FORMS: [[u32; CALIBRATION_FORMS.len()]; 2] = [[1, 2, 1, 1], [2, 3, 1, 1]];

@@ -134,11 +134,13 @@ impl Default for Options {
 
 /// Warps that an SM of any GPU from compute capability 8.0 on can hold at once, where the kernel's
 /// registers and shared memory let it (CUDA Programming Guide, "Compute Capabilities": 48 or 64).
+#[cfg(any(feature = "cuda", test))]
 const RESIDENT_WARPS: u64 = 48;
 
 impl Options {
     /// Whether warps claim their slots on a device of `sm_count` SMs. `announced` says whether all
     /// launches pass through the session.
+    #[cfg(any(feature = "cuda", test))]
     pub(crate) fn claims(&self, announced: bool, sm_count: u32) -> bool {
         let at_once = RESIDENT_WARPS * u64::from(sm_count);
         match self.slots {
