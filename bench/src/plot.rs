@@ -7,21 +7,18 @@ use crate::table::SUMMARY;
 
 const SIZE: (u32, u32) = (960, 560);
 /// Where the legend begins.
-const LEGEND: i32 = 690;
+const LEGEND: i32 = 660;
 const LEGEND_LINE: i32 = 22;
 
-/// Colours of the lines: blue is the profiler's own, green another form of its record, red and orange
-/// are Proton's, the others those of further profilers.
+/// Colours of the lines: blue is the profiler's own, red and orange are Proton's, the others those of
+/// further profilers.
 fn color(scheme: &str) -> RGBColor {
     match scheme {
         "floor" => RGBColor(150, 150, 150),
         "idle" => RGBColor(150, 190, 235),
         "default" => RGBColor(0, 70, 190),
-        "default-keep-last" => RGBColor(30, 120, 230),
         "elected" => RGBColor(90, 60, 200),
         "thread-keep-last" => RGBColor(0, 170, 200),
-        "global-16B-predicated-unbounded" => RGBColor(20, 120, 60),
-        "shared-ring-16B-all-lanes" => RGBColor(110, 180, 70),
         "proton-shared" => RGBColor(200, 20, 30),
         "proton-shared-clock64" => RGBColor(240, 130, 130),
         "proton-global" => RGBColor(240, 130, 20),
@@ -42,7 +39,11 @@ fn style(scheme: &str) -> ShapeStyle {
 const CYCLES_MIN: f64 = 1.0;
 
 /// A line of the picture: a scheme, and cycles for each number of warps.
-type Series = (String, Vec<(f64, f64)>);
+struct Series {
+    scheme: &'static str,
+    label: &'static str,
+    points: Vec<(f64, f64)>,
+}
 
 /// The lines of the picture: the schemes of the summary, one block on an SM, the shortest bodies.
 fn series(results: &Results) -> Vec<Series> {
@@ -60,8 +61,8 @@ fn series(results: &Results) -> Vec<Series> {
     };
     SUMMARY
         .iter()
-        .map(|scheme| ((*scheme).to_owned(), of_scheme(scheme)))
-        .filter(|(_, points)| !points.is_empty())
+        .map(|&(scheme, label)| Series { scheme, label, points: of_scheme(scheme) })
+        .filter(|series| !series.points.is_empty())
         .collect()
 }
 
@@ -85,7 +86,7 @@ fn draw(
     results: &Results,
     text: &mut String,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || series.iter().flat_map(|(_, points)| points.iter().copied());
+    let points = || series.iter().flat_map(|series| series.points.iter().copied());
     let warps_max = points().map(|point| point.0).fold(1.0, f64::max);
     let cycles_max = points().map(|point| point.1).fold(10.0, f64::max) * 1.5;
     let all = SVGBackend::with_string(text, SIZE).into_drawing_area();
@@ -111,12 +112,12 @@ fn draw(
         .light_line_style(WHITE)
         .label_style(("sans-serif", 13))
         .draw()?;
-    for (index, (scheme, points)) in (0..).zip(series) {
+    for (index, Series { scheme, label, points }) in (0..).zip(series) {
         let line = LineSeries::new(points.iter().copied(), style(scheme).filled());
         chart.draw_series(line.point_size(3))?;
         let y = 60 + LEGEND_LINE * index;
         legend.draw(&PathElement::new([(0, y), (24, y)], style(scheme)))?;
-        legend.draw(&Text::new(scheme.as_str(), (32, y - 6), ("sans-serif", 13)))?;
+        legend.draw(&Text::new(label.replace('`', ""), (32, y - 6), ("sans-serif", 13)))?;
     }
     all.present()?;
     Ok(())

@@ -9,27 +9,21 @@ use crate::results::{Column, Results};
 const R2_MIN: f64 = 0.9;
 /// Slopes of less than this many cycles need no straight line: what varies is noise.
 const CYCLES_OF_NOISE: f64 = 3.0;
-/// Schemes whose difference is what bounds, masks and the count of losses cost.
-pub const BOUNDS: (&str, &str) = ("default", "global-16B-predicated-unbounded");
-
-/// Schemes of a summary, where they were measured.
-pub const SUMMARY: [&str; 16] = [
-    "floor",
-    "idle",
-    "default",
-    "default-keep-last",
-    "elected",
-    "thread-keep-last",
-    "global-16B-predicated-unbounded",
-    "shared-ring-16B-all-lanes",
-    "proton-shared-clock64",
-    "proton-shared",
-    "proton-global",
-    "nuggets-compact",
-    "flashinfer",
-    "triton-distributed",
-    "cute-dsl-atomic",
-    "sm-profiler",
+/// Schemes of a summary, where they were measured, and what they are called there.
+pub const SUMMARY: [(&str, &str); 13] = [
+    ("default", "this profiler"),
+    ("elected", "this profiler, `by = elected`"),
+    ("thread-keep-last", "this profiler, `by = thread`"),
+    ("idle", "this profiler, no session"),
+    ("floor", "two clock reads and nothing else"),
+    ("proton-shared-clock64", "Proton, shared buffer"),
+    ("proton-shared", "Proton, shared buffer, `clock32`"),
+    ("proton-global", "Proton, global buffer"),
+    ("nuggets-compact", "transformer_nuggets, compact record"),
+    ("cute-dsl-atomic", "transformer_nuggets, CuTe DSL"),
+    ("flashinfer", "FlashInfer"),
+    ("triton-distributed", "Triton-distributed"),
+    ("sm-profiler", "sm-profiler"),
 ];
 
 /// The committed results, from the repository's root.
@@ -73,12 +67,14 @@ const MARK_END: &str = "<!-- record-cost table: end -->";
 /// The table of some results.
 #[must_use]
 pub fn table(results: &Results, extent: Extent) -> String {
-    let schemes: Vec<&str> = match extent {
-        Extent::All => results.schemes(),
-        Extent::Summary => {
-            let measured = results.schemes();
-            SUMMARY.into_iter().filter(|scheme| measured.contains(scheme)).collect()
-        }
+    let measured = results.schemes();
+    let schemes: Vec<(&str, String)> = match extent {
+        Extent::All => measured.iter().map(|scheme| (*scheme, format!("`{scheme}`"))).collect(),
+        Extent::Summary => SUMMARY
+            .iter()
+            .filter(|(scheme, _)| measured.contains(scheme))
+            .map(|(scheme, label)| (*scheme, (*label).to_owned()))
+            .collect(),
     };
     let columns = results.columns();
     let mut text = match extent {
@@ -110,25 +106,26 @@ pub fn table(results: &Results, extent: Extent) -> String {
 }
 
 /// The table of launches with the same number of blocks.
-fn part(results: &Results, schemes: &[&str], columns: &[Column]) -> String {
+fn part(results: &Results, schemes: &[(&str, String)], columns: &[Column]) -> String {
     let blocks = columns.first().map_or(0, |column| column.0);
     let mut text = match blocks {
         1 => "| cycles a region, 1 block an SM |".to_owned(),
         _ => format!("| cycles a region by the time of whole kernels, {blocks} blocks an SM |"),
     };
     for (_, body, warps) in columns {
-        let _ = write!(text, " {warps} w, {body} FMAs |");
+        let plural = if *warps == 1 { "" } else { "s" };
+        let _ = write!(text, " {warps} warp{plural}, {body} FMAs |");
     }
     text += " bytes | registers |\n|---|";
     text += &"---:|".repeat(columns.len() + 2);
     text += "\n";
-    for scheme in schemes {
+    for (scheme, label) in schemes {
         let of_scheme: Vec<_> =
             columns.iter().map(|column| results.point(scheme, *column)).collect();
         if of_scheme.iter().all(Option::is_none) {
             continue;
         }
-        let _ = write!(text, "| `{scheme}` |");
+        let _ = write!(text, "| {label} |");
         for point in &of_scheme {
             let cell = match point {
                 None => "-".to_owned(),
@@ -139,24 +136,17 @@ fn part(results: &Results, schemes: &[&str], columns: &[Column]) -> String {
             let _ = write!(text, " {cell} |");
         }
         let bytes = of_scheme.iter().flatten().find_map(|point| point.bytes_per_region);
-        let registers = of_scheme.iter().flatten().filter_map(|point| point.registers).max();
+        let registers = || of_scheme.iter().flatten().filter_map(|point| point.registers);
+        let registers = match (registers().min(), registers().max()) {
+            (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+            (Some(registers), _) => registers.to_string(),
+            _ => "-".to_owned(),
+        };
         let _ = writeln!(
             text,
-            " {} | {} |",
+            " {} | {registers} |",
             bytes.map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
-            registers.map_or_else(|| "-".to_owned(), |registers| registers.to_string()),
         );
-    }
-    let difference = |column: &Column| {
-        Some(results.cycles(BOUNDS.0, *column)? - results.cycles(BOUNDS.1, *column)?)
-    };
-    if columns.iter().any(|column| difference(column).is_some()) {
-        let _ =
-            write!(text, "| bounds, mask, count of losses: `{}` less `{}` |", BOUNDS.0, BOUNDS.1);
-        for column in columns {
-            let _ = write!(text, " {} |", cell(difference(column), None));
-        }
-        text += " - | - |\n";
     }
     if text.contains("\\*") {
         let _ = writeln!(text, "\n\\* The points do not lie on a line: R² below {R2_MIN}.");

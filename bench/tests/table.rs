@@ -31,15 +31,13 @@ fn sample() -> Results {
 #[test]
 fn the_summary_has_short_bodies_and_one_block() {
     let expected = "\
-| cycles a region, 1 block an SM | 1 w, 8 FMAs | 8 w, 8 FMAs | 32 w, 8 FMAs | bytes | registers |
+| cycles a region, 1 block an SM | 1 warp, 8 FMAs | 8 warps, 8 FMAs | 32 warps, 8 FMAs | bytes | registers |
 |---|---:|---:|---:|---:|---:|
-| `floor` | 0 | 2 | 28 | - | 25 |
-| `default` | 29 | 42 | 140 | 16 | 30 |
-| `elected` | 85 | 107 | - | 16 | 30 |
-| `global-16B-predicated-unbounded` | 13 | 17 | 81 | 16 | 16 |
-| `proton-shared` | 11 | 16 | 61 | 16 | 36 |
-| `cute-dsl-atomic` | 484 | 495 | 528 | 32 | 23 |
-| bounds, mask, count of losses: `default` less `global-16B-predicated-unbounded` | 16 | 25 | 59 | - | - |
+| this profiler | 29 | 42 | 140 | 16 | 30 |
+| this profiler, `by = elected` | 85 | 107 | - | 16 | 30 |
+| two clock reads and nothing else | 0 | 2 | 28 | - | 25 |
+| Proton, shared buffer, `clock32` | 11 | 16 | 61 | 16 | 36 |
+| transformer_nuggets, CuTe DSL | 484 | 495 | 528 | 32 | 23 |
 
 NVIDIA H200, driver 580.159.04, 2026-11-21T07:07:39Z, sources cab234a8e61a2841415079b0dc7791589160c6db (with changes).
 ";
@@ -63,10 +61,10 @@ fn the_whole_table_says_what_failed_and_what_is_doubtful() {
     assert_eq!(
         lines("| cycles a region"),
         [
-            "| cycles a region, 1 block an SM | 1 w, 8 FMAs | 8 w, 8 FMAs | 32 w, 8 FMAs | \
-             8 w, 128 FMAs | bytes | registers |",
-            "| cycles a region by the time of whole kernels, 4 blocks an SM | 4 w, 8 FMAs | \
-             8 w, 128 FMAs | bytes | registers |",
+            "| cycles a region, 1 block an SM | 1 warp, 8 FMAs | 8 warps, 8 FMAs | 32 warps, 8 FMAs | \
+             8 warps, 128 FMAs | bytes | registers |",
+            "| cycles a region by the time of whole kernels, 4 blocks an SM | 4 warps, 8 FMAs | \
+             8 warps, 128 FMAs | bytes | registers |",
         ]
     );
     let globaltimer = lines("| `globaltimer`");
@@ -75,7 +73,6 @@ fn the_whole_table_says_what_failed_and_what_is_doubtful() {
     assert_eq!(default[0], "| `default` | 29 | 42 | 140\\* | 43 | 16 | 30 |");
     assert_eq!(default[1], "| `default` | 139 | 337 | 16 | 30 |");
     assert_eq!(lines("\\* The points do not lie on a line: R² below 0.9.").len(), 1);
-    assert_eq!(lines("| bounds, mask").len(), 1, "of the four blocks one half is missing");
 }
 
 #[test]
@@ -103,11 +100,10 @@ fn each_number_of_blocks_has_a_table_of_its_own() {
     let tables: Vec<&str> = text.split("\n\n").collect();
     assert_eq!(tables.len(), 4, "three tables and what they are of: {text}");
     let expected = "\
-| cycles a region by the time of whole kernels, 2 blocks an SM | 32 w, 8 FMAs | 32 w, 128 FMAs | bytes | registers |
+| cycles a region by the time of whole kernels, 2 blocks an SM | 32 warps, 8 FMAs | 32 warps, 128 FMAs | bytes | registers |
 |---|---:|---:|---:|---:|
 | `default` | 201 | 199 | 16 | 32 |
-| `global-16B-predicated-unbounded` | 191 | 189 | 16 | 32 |
-| bounds, mask, count of losses: `default` less `global-16B-predicated-unbounded` | 10 | 10 | - | - |";
+| `global-16B-predicated-unbounded` | 191 | 189 | 16 | 32 |";
     assert_eq!(tables[1], expected);
     assert!(tables[0].starts_with("| cycles a region, 1 block an SM"), "{text}");
     assert!(tables[2].contains("whole kernels, 4 blocks an SM"), "{text}");
@@ -146,8 +142,9 @@ fn a_text_without_marks_is_refused() {
 fn the_picture_has_a_line_for_each_scheme() {
     let svg = plot::svg(&sample()).expect("a picture");
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
-    for scheme in ["floor", "default", "proton-shared", "cute-dsl-atomic"] {
-        assert!(svg.contains(scheme), "{scheme} is in the legend");
+    for label in ["two clock reads", "this profiler", "Proton, shared buffer, clock32", "CuTe DSL"]
+    {
+        assert!(svg.contains(label), "{label} is in the legend");
     }
     assert!(!svg.contains("globaltimer"), "only the summary is drawn");
     assert_eq!(plot::svg(&sample()), Ok(svg), "the picture of the same results is the same");

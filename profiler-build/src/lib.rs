@@ -34,7 +34,9 @@
 //! Each site (kernel, region, mark) leaves a static with its entry in the PTX, and marked
 //! instructions hold its id. The compiler writes hashed ids, which may clash; [`Ptx::process`]
 //! numbers the sites of a module densely from 1. It also writes the launch bounds that `#[profiled]`
-//! gives, for which rustc has no syntax.
+//! gives, for which rustc has no syntax, and makes clock reads wait for barriers: a `bar.warp.sync`
+//! behind each, without which a clock read behind a barrier may be
+//! served before the warp blocks (docs/measurements/barrier.md).
 #![forbid(unsafe_code)]
 
 mod crate_info;
@@ -242,7 +244,8 @@ impl Kernels {
         let name = self.name_or(&info);
         // Told before compiling, so that a crate that fails to compile is watched too.
         let watched: String = info.sources.iter().map(|path| rerun_if_changed(path)).collect();
-        self.tell_cargo(&watched)?;
+        // An update of the toolchain is another compiler under the same path.
+        self.tell_cargo(&(watched + &rerun_if_changed(&toolchain.rustc)))?;
         let out_dir = self.output_folder()?;
         let mut features = self.features.clone();
         let runtime = info.device_dependency.as_ref().filter(|_| self.profile_enabled);
@@ -379,6 +382,8 @@ impl Ptx {
     ///   that a site marker follows;
     /// * `.maxntid`, `.minnctapersm` and `.maxnreg` behind the parameter lists of the kernels whose
     ///   site entries give these bounds;
+    /// * a `bar.warp.sync` of the active lanes after each barrier, so that a clock read that follows is
+    ///   not served before the warp blocks;
     /// * a first line that says so: `// profiler-build: wire=5 sites=12 enabled=true`. `enabled` is
     ///   whether the module has any site or a launch descriptor.
     ///

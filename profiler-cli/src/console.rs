@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use profiler_trace::{Diagnostics, Progress as Steps, Severity, printable};
+use profiler_trace::{Diagnostic, Diagnostics, Progress as Steps, Severity, printable};
 
 use crate::exit::Error;
 
@@ -37,13 +37,20 @@ const STEPS_DONE: &str = "{spinner} {msg}, finishing, {elapsed}";
 const ELAPSED: &str = "{spinner} {msg}, {elapsed}";
 
 /// How each severity is called, and looks where colour may be used.
-pub(crate) fn severity(severity: Severity) -> (&'static str, Style) {
-    let (name, color) = match severity {
-        Severity::Info => ("note", AnsiColor::Cyan),
-        Severity::Warning => ("warning", AnsiColor::Yellow),
-        Severity::Error => ("error", AnsiColor::Red),
+fn severity(severity: Severity) -> (&'static str, Style) {
+    let color = match severity {
+        Severity::Info => AnsiColor::Cyan,
+        Severity::Warning => AnsiColor::Yellow,
+        Severity::Error => AnsiColor::Red,
     };
-    (name, color.on_default().bold())
+    (severity.name(), color.on_default().bold())
+}
+
+/// What stands before a diagnostic's sentence: how grave it is and its name, by which
+/// `docs/diagnostics.md` and `check` know it, and `more` behind that.
+pub(crate) fn heading(diagnostic: &Diagnostic, more: &str) -> String {
+    let (name, style) = severity(diagnostic.severity());
+    format!("{style}{name}[{}{more}]{style:#}", diagnostic.kind.name())
 }
 
 /// Where the user is told things.
@@ -92,9 +99,8 @@ impl Console {
 
     fn diagnostics_behind(&self, begin: &str, diagnostics: &Diagnostics) {
         for diagnostic in &diagnostics.list {
-            let (name, style) = severity(diagnostic.severity());
             if !self.quiet || diagnostic.severity() == Severity::Error {
-                say(&format!("{style}{name}{style:#}: {begin}{diagnostic}"));
+                say(&format!("{}: {begin}{diagnostic}", heading(diagnostic, "")));
             }
         }
     }

@@ -7,7 +7,6 @@
 mod arguments;
 mod command;
 mod console;
-mod diagnostic;
 mod exit;
 mod load;
 mod output;

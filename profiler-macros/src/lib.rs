@@ -11,6 +11,7 @@
 //! | [`region_start!`], [`region_end!`] | a region that spans iterations or crosses others |
 //! | [`profile_mark!`] | an instant, with or without a value |
 //! | [`profile_signal!`], [`profile_wait!`] | instants that the trace joins by an arrow |
+//! | [`profile_anchor!`] | a reading of both clocks, in the loop of a long kernel |
 //! | [`profile_names!`] | nothing: lists names of which a region chooses one at run time |
 //! | [`recorder!`] | nothing: gives the recorder, for a device function |
 //!

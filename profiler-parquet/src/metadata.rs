@@ -1,7 +1,7 @@
 //! What is said of the whole trace, as pairs of a key and a value.
 
-use profiler_trace::{Diagnostic, Severity, Trace};
-use serde_json::{Value, json};
+use profiler_trace::{Diagnostic, Trace};
+use serde_json::Value;
 
 /// The version of the table's schema, in the metadata as `profiler.schema_version`. It grows when a
 /// column changes its meaning or goes; a new column leaves it as it is.
@@ -34,22 +34,7 @@ pub(crate) fn pairs(trace: &Trace) -> Vec<(String, String)> {
     say("lost", trace.lost().to_string());
     say("lost_unplaced", trace.lost_unplaced.to_string());
     say("host_spans_left_out", trace.host.spans().count().to_string());
-    let diagnostics: Vec<Value> = trace.diagnostics.list.iter().map(diagnostic).collect();
+    let diagnostics: Vec<Value> = trace.diagnostics.list.iter().map(Diagnostic::to_json).collect();
     say("diagnostics", Value::from(diagnostics).to_string());
     pairs
-}
-
-fn diagnostic(diagnostic: &Diagnostic) -> Value {
-    json!({
-        "kind": diagnostic.kind.name(),
-        "severity": match diagnostic.severity() {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        },
-        "count": diagnostic.count,
-        "number": diagnostic.number,
-        "place": diagnostic.place.map(|place| place.to_string()),
-        "text": diagnostic.to_string(),
-    })
 }

@@ -199,11 +199,7 @@ fn losses(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
         list.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity()));
         out.write_all(b"<ul>")?;
         for diagnostic in list {
-            let severity = match diagnostic.severity() {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-                Severity::Info => "note",
-            };
+            let severity = diagnostic.severity().name();
             write!(
                 out,
                 "<li class=\"{severity}\" data-kind=\"{}\"><b>{severity}</b> {}</li>",

@@ -4,6 +4,8 @@ mod sentences;
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 /// How much a diagnostic touches the numbers of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -13,6 +15,18 @@ pub enum Severity {
     Warning,
     /// Numbers may be wrong.
     Error,
+}
+
+impl Severity {
+    /// As it is called wherever diagnostics are shown or written: `note`, `warning` or `error`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// Where something was seen first.
@@ -45,7 +59,7 @@ impl fmt::Display for Place {
 }
 
 macro_rules! kinds {
-    ($($(#[doc = $doc:literal])+ $kind:ident $name:literal $severity:ident,)+) => {
+    ($($(#[doc = $doc:literal])+ $kind:ident $name:literal $severity:ident $($loss:ident)?,)+) => {
         /// What a diagnostic is about. The meaning of [`Diagnostic::count`] and of
         /// [`Diagnostic::number`] is given with each kind.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,40 +83,48 @@ macro_rules! kinds {
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$kind => Severity::$severity,)+ }
             }
+
+            /// Whether it says that something was recorded and is not here.
+            #[must_use]
+            pub const fn is_loss(self) -> bool {
+                match self { $(Self::$kind => kinds!(@is_loss $($loss)?),)+ }
+            }
         }
     };
+    (@is_loss) => { false };
+    (@is_loss loss) => { true };
 }
 
 kinds! {
     /// Records that did not fit the room of lane 0. Number: units a room would need.
-    RoomTooSmall "room-too-small" Warning,
+    RoomTooSmall "room-too-small" Warning loss,
     /// Records that did not fit the rooms of other lanes. Number: units a room would need.
-    LaneRoomTooSmall "lane-room-too-small" Warning,
+    LaneRoomTooSmall "lane-room-too-small" Warning loss,
     /// Records of other lanes that were lost with those of lane 0, which holds what all lanes of a warp
     /// recorded together. With the records that did not fit a room, these are what was lost.
-    SharedLost "shared-lost" Info,
+    SharedLost "shared-lost" Warning loss,
     /// Lanes that filled a room for the first records and left no count, so that what did not fit is
     /// not known. Number: units of a room of twice the size.
-    RoomFull "room-full" Warning,
+    RoomFull "room-full" Warning loss,
     /// Warps that found no slot. Number: slots that would do.
-    NoSlot "no-slot" Warning,
+    NoSlot "no-slot" Warning loss,
     /// Records of warps without a slot and of lanes without a room.
-    RecordsWithoutRoom "records-without-room" Warning,
+    RecordsWithoutRoom "records-without-room" Warning loss,
     /// Records of lanes without a room, where every warp had a slot.
-    LanesWithoutRoom "lanes-without-room" Warning,
+    LanesWithoutRoom "lanes-without-room" Warning loss,
     /// Values and readings of both clocks that did not fit, though the record before them may have.
-    ValuesLost "values-lost" Warning,
+    ValuesLost "values-lost" Warning loss,
     /// Modules in which nothing was recorded, of whose blocks and warps the session took only some.
     NothingSelected "nothing-selected" Info,
     /// Lanes whose count of units stopped at its largest value.
-    CountSaturated "count-saturated" Error,
+    CountSaturated "count-saturated" Error loss,
     /// Lanes that kept more records than their count says they emitted.
     CountMismatch "count-mismatch" Error,
     /// A kernel failed, and what it recorded until then is here. Number: what the CUDA driver called
     /// the failure; 0 where that is not known.
     KernelFailed "kernel-failed" Warning,
     /// Modules whose records were in device memory, which a kernel that failed took with it.
-    RecordsGone "records-gone" Warning,
+    RecordsGone "records-gone" Warning loss,
     /// The records were read while kernels ran.
     KernelRunning "kernel-running" Info,
     /// Warps that entered the kernel and never left it.
@@ -147,14 +169,14 @@ kinds! {
     /// A descriptor that cannot be right. Number: the wire version that it names.
     DamagedDescriptor "damaged-descriptor" Error,
     /// Arrays that end before the slots in use do. Count: slots or lanes touched.
-    TruncatedCapture "truncated-capture" Error,
+    TruncatedCapture "truncated-capture" Error loss,
     /// What was found wrong with the file that the capture was read from: the length of
     /// [`Capture::damage`](crate::Capture::damage). It may have cost nothing.
     DamagedCapture "damaged-capture" Warning,
     /// Slots, used or not, whose headers lay in parts of that file that are missing.
-    UnreadableSlot "unreadable-slot" Error,
+    UnreadableSlot "unreadable-slot" Error loss,
     /// Lanes, used or not, whose rooms or counts lay in such parts.
-    UnreadableRecords "unreadable-records" Error,
+    UnreadableRecords "unreadable-records" Error loss,
     /// SMs whose clock readings contradict each other.
     ClockContradiction "clock-contradiction" Error,
     /// SMs with one clock reading only, which took the frequency of the others.
@@ -210,6 +232,24 @@ impl Diagnostic {
     #[must_use]
     pub const fn severity(&self) -> Severity {
         self.kind.severity()
+    }
+
+    /// An object for programs: its name, severity, count, number and text, and where it was seen first.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "kind": self.kind.name(),
+            "severity": self.severity().name(),
+            "count": self.count,
+            "number": self.number,
+            "first": self.place.map(|place| json!({
+                "module": place.module,
+                "slot": place.slot,
+                "lane": place.lane,
+                "unit": place.unit,
+            })),
+            "text": self.to_string(),
+        })
     }
 }
 
@@ -289,12 +329,8 @@ impl Diagnostics {
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for diagnostic in &self.list {
-            let severity = match diagnostic.severity() {
-                Severity::Info => "note",
-                Severity::Warning => "warning",
-                Severity::Error => "error",
-            };
-            writeln!(f, "{severity}: {diagnostic}")?;
+            let (severity, kind) = (diagnostic.severity().name(), diagnostic.kind.name());
+            writeln!(f, "{severity}[{kind}]: {diagnostic}")?;
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ mod observer_effect;
 mod printable;
 mod progress;
 mod record_cost;
+mod sequence;
 mod site_table;
 mod source;
 mod stats;

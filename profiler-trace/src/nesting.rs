@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::model::{Mark, Region};
+use crate::sequence::Sequence;
 
 /// A lane and its track.
 type Recorder = (u8, Option<u32>);
@@ -34,7 +35,7 @@ struct Running<What> {
 #[derive(Debug)]
 pub struct Nesting<What> {
     /// For each lane and track the regions that run, the last to end first.
-    running: Vec<(Recorder, Vec<Running<What>>)>,
+    running: Vec<(Recorder, Sequence<Running<What>>)>,
     index: HashMap<Recorder, usize>,
     /// Where the last record was found.
     last: usize,
@@ -71,7 +72,8 @@ impl<What: Copy> Nesting<What> {
             u16::MAX => running.partition_point(|other| other.end >= end),
             depth => usize::from(depth).min(running.len()),
         };
-        let what = make(enclosing.checked_sub(1).map(|parent| running[parent].what));
+        let parent = enclosing.checked_sub(1).and_then(|parent| running.get(parent));
+        let what = make(parent.map(|parent| parent.what));
         running.insert(enclosing, Running { end, what });
         what
     }
@@ -84,11 +86,11 @@ impl<What: Copy> Nesting<What> {
         running.last().map(|running| running.what)
     }
 
-    fn running(&mut self, lane: u8, track: Option<u32>) -> &mut Vec<Running<What>> {
+    fn running(&mut self, lane: u8, track: Option<u32>) -> &mut Sequence<Running<What>> {
         let key = (lane, track);
         if self.running.get(self.last).is_none_or(|known| known.0 != key) {
             self.last = *self.index.entry(key).or_insert_with(|| {
-                self.running.push((key, Vec::new()));
+                self.running.push((key, Sequence::default()));
                 self.running.len() - 1
             });
         }
@@ -97,7 +99,7 @@ impl<What: Copy> Nesting<What> {
 }
 
 /// Forgets what ended before this moment.
-fn leave<What>(running: &mut Vec<Running<What>>, ticks: u64) {
+fn leave<What>(running: &mut Sequence<Running<What>>, ticks: u64) {
     while running.last().is_some_and(|last| last.end < ticks) {
         running.pop();
     }

@@ -192,7 +192,7 @@ pub struct SiteEntry<'a> {
     pub buffer: Buffer,
     /// [`Strategy::code`], or [`STRATEGY_OF_KERNEL`].
     pub strategy: u16,
-    /// Hash of the rest; 0 when encoding means "compute it".
+    /// Hash of the rest. Encoding works it out, whatever stands here.
     pub key: u64,
     /// The id that records hold (of a list: that of its first name).
     pub id: u32,
@@ -266,7 +266,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Where a site stands and what it is called, as the macros give it.
 impl<'a> SiteEntry<'a> {
     /// An entry of this kind and name at a place in the source, with all else empty.
     #[must_use]
@@ -381,12 +380,11 @@ impl<'a> SiteEntry<'a> {
         if version != WIRE_VERSION {
             return Err(SiteError::Version { found: version });
         }
-        let unknown = SiteError::Kind(bytes[5]);
-        let kind = SiteKind::from_bits(bytes[5] & ((1 << KIND_BITS) - 1)).ok_or(unknown)?;
-        let buffer = Buffer::from_bits(bytes[5] >> KIND_BITS).ok_or(unknown)?;
-        if buffer != Buffer::Global && kind != SiteKind::Kernel {
-            return Err(unknown);
-        }
+        let (kind, buffer) = (bytes[5] & ((1 << KIND_BITS) - 1), bytes[5] >> KIND_BITS);
+        let kind = SiteKind::from_bits(kind).ok_or(SiteError::Kind(kind))?;
+        let buffer = Buffer::from_bits(buffer)
+            .filter(|buffer| *buffer == Buffer::Global || kind == SiteKind::Kernel)
+            .ok_or(SiteError::Buffer { kind, buffer })?;
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let int = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -449,6 +447,13 @@ pub enum SiteError {
     },
     /// No site kind has this number.
     Kind(u8),
+    /// No buffer has this number, or a site that is no kernel names one.
+    Buffer {
+        /// What stands at the site.
+        kind: SiteKind,
+        /// The number.
+        buffer: u8,
+    },
     /// An id of zero, or one that does not fit a record.
     IdOutOfRange {
         /// The first id.
@@ -472,6 +477,12 @@ impl core::fmt::Display for SiteError {
                 f,
                 "no site kind has the number {kind} in this version of the profiler; build the \
                  kernels with the same version as the host program"
+            ),
+            Self::Buffer { kind, buffer } => write!(
+                f,
+                "a site of kind {} names the buffer number {buffer}, which this version of the profiler \
+                 does not know for it; build the kernels with the same version as the host program",
+                *kind as u8
             ),
             Self::IdOutOfRange { id, ids } => {
                 write!(

@@ -11,10 +11,10 @@ use profiler_trace::{
 use serde_json::{Value, json};
 
 use crate::arguments::{File, ReadingArguments};
-use crate::console::{Console, severity};
+use crate::console::{Console, heading};
 use crate::exit::{self, Error, Verdict};
 use crate::units::counted;
-use crate::{diagnostic, load, output};
+use crate::{load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,21 +75,6 @@ const CLASSES: [(&str, Class); 4] = [
     ("notes", Class::Notes),
     ("losses", Class::Losses),
     ("empty", Class::Empty),
-];
-
-/// Diagnostics that say that something was recorded and is not here.
-const LOSSES: [Kind; 11] = [
-    Kind::RoomTooSmall,
-    Kind::LaneRoomTooSmall,
-    Kind::RoomFull,
-    Kind::NoSlot,
-    Kind::RecordsWithoutRoom,
-    Kind::LanesWithoutRoom,
-    Kind::ValuesLost,
-    Kind::CountSaturated,
-    Kind::TruncatedCapture,
-    Kind::UnreadableSlot,
-    Kind::UnreadableRecords,
 ];
 
 impl FromStr for Class {
@@ -181,7 +166,7 @@ impl Check {
             let by = |class: &Class| match *class {
                 Class::Warnings => diagnostic.severity() >= Severity::Warning,
                 Class::Notes => diagnostic.severity() >= Severity::Info,
-                Class::Losses => LOSSES.contains(&diagnostic.kind),
+                Class::Losses => diagnostic.kind.is_loss(),
                 Class::Empty => false,
                 Class::Kind(kind) => diagnostic.kind == kind,
             };
@@ -194,7 +179,7 @@ impl Check {
         let mut diagnostics: Vec<_> = list.map(|found| (*found, denied(found))).collect();
         diagnostics.sort_by_key(|(diagnostic, _)| std::cmp::Reverse(diagnostic.severity()));
         // A loss may be known by its number alone.
-        let explained = diagnostics.iter().any(|(found, _)| LOSSES.contains(&found.kind));
+        let explained = diagnostics.iter().any(|(found, _)| found.kind.is_loss());
         let lost = trace.lost();
         let is_empty = trace.launches.is_empty();
         Self {
@@ -223,11 +208,9 @@ impl Check {
             self.lost
         );
         for (diagnostic, denied) in &self.diagnostics {
-            let (name, style) = severity(diagnostic.severity());
-            let kind = diagnostic.kind.name();
             let denied = if *denied { ", denied" } else { "" };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {style}{name}[{kind}{denied}]{style:#}: {diagnostic}");
+            let _ = writeln!(text, "  {}: {diagnostic}", heading(diagnostic, denied));
         }
         for damage in &self.damage {
             let _ = writeln!(text, "  damaged: {}", printable(damage));
@@ -254,9 +237,9 @@ impl Check {
 
     fn json(&self) -> Value {
         let diagnostics = self.diagnostics.iter().map(|(found, denied)| {
-            let mut members = diagnostic::members(found);
-            members.insert("denied".to_owned(), json!(denied));
-            Value::Object(members)
+            let mut found = found.to_json();
+            found["denied"] = json!(denied);
+            found
         });
         json!({
             "capture": self.name,

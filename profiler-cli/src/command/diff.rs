@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{self, Error, Verdict};
-use crate::{diagnostic, load, output};
+use crate::{load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -248,10 +248,10 @@ impl Found {
     /// An object for each, as `check` writes it, with the capture that it is of.
     fn json(&self) -> impl Iterator<Item = Value> {
         self.diagnostics.list.iter().map(|diagnostic| {
-            let mut members = diagnostic::members(diagnostic);
-            members.insert("side".to_owned(), self.side.to_lowercase().into());
-            members.insert("capture".to_owned(), self.capture.as_str().into());
-            Value::Object(members)
+            let mut found = diagnostic.to_json();
+            found["side"] = self.side.to_lowercase().into();
+            found["capture"] = self.capture.as_str().into();
+            found
         })
     }
 }

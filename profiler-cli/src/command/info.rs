@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Args, ValueEnum};
 use profiler_trace::{
-    Capture, CaptureDamage, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
+    Capture, CaptureDamage, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
     ObserverEffect, RecordCost, Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
@@ -13,11 +13,11 @@ use profiler_wire::symbol::CALIBRATION;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::CaptureArguments;
-use crate::console::{Console, severity};
+use crate::console::{Console, heading};
 use crate::exit::{Error, Verdict};
 use crate::load::Outline;
 use crate::units::{bytes, counted, digits, duration};
-use crate::{diagnostic, load, output};
+use crate::{load, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -194,8 +194,7 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
     }
     let mut text = lines.0;
     for diagnostic in &trace.diagnostics.list {
-        let (name, style) = severity(diagnostic.severity());
-        let _ = writeln!(text, "{style}{name}{style:#}: {diagnostic}");
+        let _ = writeln!(text, "{}: {diagnostic}", heading(diagnostic, ""));
     }
     text
 }
@@ -396,7 +395,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         }
         Value::Object(members)
     });
-    let diagnostics = trace.diagnostics.list.iter().map(diagnostic::members);
+    let diagnostics = trace.diagnostics.list.iter().map(Diagnostic::to_json);
     json!({
         "schema": 1,
         "file": {

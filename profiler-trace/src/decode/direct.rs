@@ -120,7 +120,7 @@ impl Recorded {
 #[derive(Debug, Default)]
 pub(super) struct Open {
     of_warp: Vec<u32>,
-    /// Which entries of `of_warp` are not [`NONE`].
+    /// The entries of `of_warp` that may be other than [`NONE`], some of them more than once.
     used: Vec<u32>,
     of_tracks: HashMap<(u32, u32), u32>,
 }

@@ -4,9 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::{Value, json};
 
-use super::rows::severity_name;
 use super::{Balance, CriticalPath, Load, PathPart, Summary, Tail, Waits};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Severity};
 use crate::export::table::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
@@ -19,7 +18,7 @@ pub trait LaunchTable: sealed::Sealed + Sized {
     /// column names first. What a row does not have is empty. The writer need not be buffered.
     ///
     /// A CSV file has no place for the diagnostics of the trace; every row says in `worst_diagnostic`
-    /// how grave the gravest of them is (`info`, `warning` or `error`).
+    /// how grave the gravest of them is (`note`, `warning` or `error`).
     ///
     /// # Errors
     ///
@@ -93,7 +92,7 @@ mod sealed {
 }
 
 fn worst(diagnostics: &Diagnostics) -> Option<&'static str> {
-    diagnostics.worst().map(severity_name)
+    diagnostics.worst().map(Severity::name)
 }
 
 impl sealed::Sealed for Balance {

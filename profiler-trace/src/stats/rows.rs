@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::paths::DEEPER;
 use super::{GroupBy, SiteStats, Stats, Summary};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::export::push_frame;
 use crate::export::table::{Cell, write_csv, write_json};
 use crate::model::SiteIndex;
@@ -61,7 +61,7 @@ impl Stats {
     /// writer need not be buffered.
     ///
     /// A CSV file has no place for the notes and the diagnostics of the trace; every row says in
-    /// `worst_diagnostic` how grave the gravest of them is (`info`, `warning` or `error`).
+    /// `worst_diagnostic` how grave the gravest of them is (`note`, `warning` or `error`).
     ///
     /// # Errors
     ///
@@ -75,8 +75,7 @@ impl Stats {
 
     /// Writes a JSON object: `schema` (1), `group`, `notes` (what a reader must know of the whole
     /// trace, a line each), `diagnostics` (objects with `kind`, `severity`, `count`, `number`, `first`,
-    /// the `module`, `slot`, `lane` and `unit` where it was seen first, and the sentence, as `message`
-    /// and as `text`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what
+    /// the `module`, `slot`, `lane` and `unit` where it was seen first, and the sentence as `text`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what
     /// a row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
     /// row's, the outermost first, with a `;` between them, and a `…` behind 64 of them. The writer need
     /// not be buffered.
@@ -86,26 +85,7 @@ impl Stats {
     /// Those of the writer.
     pub fn write_json_to(&self, writer: impl Write) -> io::Result<()> {
         let mut writer = BufWriter::new(writer);
-        let diagnostics = self.diagnostics.list.iter().map(|diagnostic| {
-            json!({
-                "kind": diagnostic.kind.name(),
-                // As diagnostics are called wherever they are listed.
-                "severity": match diagnostic.severity() {
-                    Severity::Info => "note",
-                    graver => severity_name(graver),
-                },
-                "count": diagnostic.count,
-                "number": diagnostic.number,
-                "first": diagnostic.place.map(|place| json!({
-                    "module": place.module,
-                    "slot": place.slot,
-                    "lane": place.lane,
-                    "unit": place.unit,
-                })),
-                "message": diagnostic.to_string(),
-                "text": diagnostic.to_string(),
-            })
-        });
+        let diagnostics = self.diagnostics.list.iter().map(Diagnostic::to_json);
         write!(writer, "{{\"schema\":{SCHEMA},\"group\":\"{}\"", group_name(self.by))?;
         write!(writer, ",\n\"notes\":{}", json!(self.notes))?;
         write!(writer, ",\n\"diagnostics\":{}", json!(diagnostics.collect::<Vec<_>>()))?;
@@ -186,7 +166,7 @@ impl Stats {
             throughput.map(|throughput| throughput.total).into(),
             throughput.map(|throughput| throughput.unit.as_str()).into(),
             throughput.map(|throughput| throughput.per_second).into(),
-            self.diagnostics.worst().map(severity_name).into(),
+            self.diagnostics.worst().map(Severity::name).into(),
         ]
     }
 }
@@ -223,13 +203,5 @@ fn group_name(by: GroupBy) -> &'static str {
         GroupBy::Sm => "sm",
         GroupBy::Block => "block",
         GroupBy::Warp => "warp",
-    }
-}
-
-pub(super) fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Info => "info",
-        Severity::Warning => "warning",
-        Severity::Error => "error",
     }
 }

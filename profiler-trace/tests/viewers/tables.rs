@@ -218,9 +218,7 @@ fn statistics_are_read_back() -> Result<(), Failed> {
             (diagnostic["severity"].as_str(), diagnostic["count"].as_u64()),
             (Some("warning"), Some(7))
         );
-        assert!(
-            diagnostic["message"].as_str().is_some_and(|text| text.contains(".words_per_warp("))
-        );
+        assert!(diagnostic["text"].as_str().is_some_and(|text| text.contains(".words_per_warp(")));
     }
     Ok(())
 }

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use profiler_trace::{LaunchTable, Stats, Trace};
+use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace};
 use serde_json::Value;
 
 use super::{Format, Show};
-use crate::diagnostic;
 
 /// The version of the JSON document that holds more than regions: it is raised when a member changes
 /// its meaning or goes. What it holds has versions of its own.
@@ -61,7 +60,7 @@ fn json(
     writer: &mut Writer<'_>,
 ) -> io::Result<()> {
     let diagnostics = of.trace.diagnostics.list.iter();
-    let diagnostics: Value = diagnostics.map(diagnostic::members).collect();
+    let diagnostics: Value = diagnostics.map(Diagnostic::to_json).collect();
     write!(writer, "{{\"schema\":{SCHEMA},\n\"diagnostics\":{diagnostics}")?;
     if let Some(stats) = stats {
         writer.write_all(b",\n\"regions\":")?;
