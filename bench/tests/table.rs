@@ -36,7 +36,7 @@ fn the_summary_has_short_bodies_and_one_block() {
 | this profiler | 29 | 42 | 140 | 16 | 30 |
 | this profiler, `by = elected` | 85 | 107 | - | 16 | 30 |
 | two clock reads and nothing else | 0 | 2 | 28 | - | 25 |
-| Proton, shared buffer, `clock32` | 11 | 16 | 61 | 16 | 36 |
+| Proton, shared buffer, `clock32` | 11 | 16 | 61 | 16 | 27 to 36 |
 | transformer_nuggets, CuTe DSL | 484 | 495 | 528 | 32 | 23 |
 
 NVIDIA H200, driver 580.159.04, 2026-11-21T07:07:39Z, sources cab234a8e61a2841415079b0dc7791589160c6db (with changes).

@@ -56,7 +56,7 @@ fn info_shows_every_site_if_asked() {
                       half (src/kernel.rs:6:5)
             launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
             launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
-            warning: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
+            warning[cost-exceeds-duration]: 144 times lay closer together than recording costs and were moved onto each other; regions this short are better measured in a loop.
             --- exit code 0
         "#]],
     );
@@ -75,11 +75,11 @@ fn info_of_a_capture_with_losses_says_so() {
             module    0: wire version 5, 1 kernel, 1 other site, 3 slots, 768 B
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
-            warning: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-            warning: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-            warning: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
-            warning: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
-            warning: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
+            warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+            warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
             --- exit code 0
         "#]],
     );
@@ -577,7 +577,7 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
                 6 without\n";
     assert!(text.contains(line), "{text}");
     assert!(
-        text.contains("warning: fewer blocks of 1 kernel fit an SM with annotations"),
+        text.contains("warning[occupancy-drop]: fewer blocks of 1 kernel fit an SM with annotations"),
         "{text}"
     );
     let line = "cost      beside half of the regions, `load` lasts 100 ns (median; 95th percentile 120), \

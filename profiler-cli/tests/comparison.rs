@@ -102,9 +102,9 @@ fn a_comparison_shows_what_was_odd_in_each_capture() {
     let ran = folder.run(words);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     for begin in [
-        "warning: side A, lossy.capture: 4 records did not fit",
-        "warning: side A, lossy.capture: 1 region has no end",
-        "warning: side B, cut.capture: the capture's file is damaged or truncated",
+        "warning[room-too-small]: side A, lossy.capture: 4 records did not fit",
+        "warning[open-region]: side A, lossy.capture: 1 region has no end",
+        "warning[damaged-capture]: side B, cut.capture: the capture's file is damaged or truncated",
     ] {
         let is_said = ran.stderr.lines().any(|line| line.starts_with(begin));
         assert!(is_said, "{begin}\n{}", ran.stderr);
@@ -123,7 +123,7 @@ fn a_comparison_shows_what_was_odd_in_each_capture() {
     assert_eq!(known["count"], damaged["count"]);
     // Quiet leaves what says that numbers may be wrong.
     let quiet = folder.run(&format!("{words} --quiet"));
-    assert!(quiet.stderr.lines().all(|line| line.starts_with("error: ")), "{}", quiet.stderr);
+    assert!(quiet.stderr.lines().all(|line| line.starts_with("error[")), "{}", quiet.stderr);
     let sound = folder.run("diff gemm.capture gemm.capture --format json");
     assert_eq!((sound.stderr.as_str(), &sound.json()["diagnostics"]), ("", &serde_json::json!([])));
 }

@@ -168,7 +168,7 @@ fn one_document_has_all_that_is_shown_and_the_diagnostics_of_every_command() {
     );
     // CSV has no place for them.
     let table = folder.run("stats lossy.capture --show balance --format csv");
-    assert!(table.stderr.starts_with("warning: "), "{}", table.stderr);
+    assert!(table.stderr.starts_with("warning["), "{}", table.stderr);
     // The ending of the output asks for a format as well.
     folder.run("stats gemm.capture --show balance -o balance.csv");
     let named = folder.run("stats gemm.capture --show balance --format csv");

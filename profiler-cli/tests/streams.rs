@@ -170,7 +170,8 @@ fn a_timeline_is_the_same_whether_or_not_the_trace_was_in_memory() {
         trace.write_perfetto_to(&mut expected, &options).expect("a vector can be written");
         assert!(ran.stdout == expected, "{name}");
         let diagnostics = trace.diagnostics.list.iter();
-        let told: String = diagnostics.map(|it| format!("warning: {it}\n")).collect();
+        let told: String =
+            diagnostics.map(|it| format!("warning[{}]: {it}\n", it.kind.name())).collect();
         assert_eq!(ran.stderr, told, "{name}");
         let ran = folder.run(&format!("export {name}.capture --to chrome"));
         expected.clear();
@@ -465,7 +466,7 @@ fn quiet_leaves_results_and_errors() {
     let folder = Folder::with_captures();
     let loud = folder.run("timeline lossy.capture");
     let quiet = folder.run("timeline lossy.capture --quiet");
-    assert!(loud.stderr.contains("warning: "));
+    assert!(loud.stderr.contains("warning["));
     assert_eq!(quiet.stderr, "");
     assert_eq!(quiet.text(), loud.text());
     assert!(folder.run("stats none.capture -q").stderr.contains("error: "));

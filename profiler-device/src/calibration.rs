@@ -35,7 +35,7 @@ macro_rules! site {
 /// A region around what is done in it.
 macro_rules! region {
     ($leader:expr, $name:expr, $payload:expr, $inner:expr) => {{
-        let region = $leader.region(site!(Region, $name, ""), 0, $payload);
+        let region = $leader.region_of_place(site!(Region, $name, ""), 0, $payload);
         $inner;
         region.end();
     }};

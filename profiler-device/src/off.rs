@@ -152,6 +152,18 @@ impl<'a> Leader<'a> {
         Region(PhantomData)
     }
 
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use = "a region that is not bound ends at once"]
+    pub fn region_of_place<P: Attachment>(
+        self,
+        _site: SiteId,
+        _track: u32,
+        _payload: P,
+    ) -> Region<'a, P> {
+        Region(PhantomData)
+    }
+
     #[inline(always)]
     pub fn start(self, _site: SiteId, _track: u32) -> RegionToken<'a> {
         RegionToken(PhantomData)

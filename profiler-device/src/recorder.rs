@@ -231,10 +231,31 @@ impl<'a> Leader<'a> {
     /// Begins a region, which ends when the value is dropped. `track` is a
     /// [track field](profiler_wire::record::track_field), 0 for the warp's own.
     /// `payload` is `()`, or a [`Payload`](crate::Payload) for a region that carries a value.
+    ///
+    /// Each lane that records has a record of its own: unlike those of
+    /// [`profile_region!`](crate::profile_region!), lanes may be given different sites, and may end what
+    /// they began in any order.
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
     #[track_caller]
     pub fn region<P: Attachment>(mut self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
+        self.all_lanes = false;
+        self.region_of_place(site, track, payload)
+    }
+
+    /// [`Leader::region`] for macros, where lanes that begin and end it together may share its record: the
+    /// site is the same for all lanes that come to a call (or is listed), and what a lane begins so it ends
+    /// in the reverse order.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[must_use = "a region that is not bound ends at once"]
+    #[track_caller]
+    pub fn region_of_place<P: Attachment>(
+        mut self,
+        site: SiteId,
+        track: u32,
+        payload: P,
+    ) -> Region<'a, P> {
         at!(self, site);
         // Lanes may be at different sites of a list; and a record of all lanes has no room for a track.
         self.all_lanes = self.all_lanes && !site.is_listed && track == 0;

@@ -159,6 +159,14 @@ pub enum Error {
          any number of launches)"
     )]
     AlreadyAttached,
+    /// The current context is none that a session can rely on until it ends.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "the current CUDA context is not the device's primary one, and could be destroyed before the session \
+         ends; make it with `cust::quick_init()` or `cust::context::Context::new`, not with \
+         `cust::context::legacy`"
+    )]
+    NotPrimaryContext,
     /// A launch was announced for a module that the session does not know.
     #[cfg(feature = "cuda")]
     #[error(

@@ -21,7 +21,7 @@
 //! let profiler = Profiler::builder().words_per_warp(4096).keep(Keep::Last).warps(0..4).build()?;
 //! let session = profiler.attach(&module, PTX)?;
 //! // SAFETY: the kernel takes no arguments.
-//! unsafe { launch!(module.gemm<<<132, 256, 0, stream>>>()) }?; // as ever
+//! unsafe { launch!(module.gemm<<<132, 256, 0, stream>>>()) }?; // cust's own, unchanged
 //! let trace = session.finish(&stream)?;
 //! trace.write_perfetto("gemm.pftrace")?;
 //! # Ok(()) } }

@@ -12,7 +12,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use cust::context::Context;
+use cust::context::{Context, CurrentContext, legacy};
 use cust::launch;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
@@ -70,6 +70,51 @@ fn new_stream() -> Stream {
 
 fn lost(trace: &Trace) -> u64 {
     trace.warps.iter().map(|warp| warp.lost).sum()
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn a_context_that_may_be_destroyed_is_refused() {
+    cust::init(cust::CudaFlags::empty()).expect("a driver");
+    let device = cust::device::Device::get_device(0).expect("a GPU");
+    let context = legacy::Context::create_and_push(legacy::ContextFlags::SCHED_AUTO, device);
+    let _context = context.expect("a context");
+    let ptx = support::ptx();
+    let module = Module::from_ptx(&ptx, &[]).expect("the module loads");
+    let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
+    let error = error.expect("a session cannot rely on this context");
+    assert!(matches!(error, Error::NotPrimaryContext), "{error}");
+    assert!(error.to_string().contains("cust::quick_init()"), "{error}");
+}
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn of_threads_that_attach_at_once_one_does() {
+    let gpu = Gpu::new();
+    let barrier = std::sync::Barrier::new(4);
+    for _ in 0..20 {
+        let attach = || {
+            CurrentContext::set_current(&gpu._context).expect("the context");
+            barrier.wait();
+            let session =
+                Profiler::builder().build().expect("options").attach(&gpu.module, &gpu.ptx);
+            barrier.wait();
+            match session {
+                Ok(_session) => true,
+                Err(Error::AlreadyAttached) => false,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let attached = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(attach)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("no panic"))
+                .filter(|&it| it)
+                .count()
+        });
+        assert_eq!(attached, 1);
+    }
 }
 
 #[test]

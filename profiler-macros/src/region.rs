@@ -143,7 +143,7 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
-    let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region(#leader, #site, #track, #payload));
+    let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region_of_place(#leader, #site, #track, #payload));
     begin(arguments, name, runtime, call)
 }
 

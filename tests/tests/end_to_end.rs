@@ -73,6 +73,7 @@ on_both_back_ends! {
     one_record_a_warp_and_round
     every_thread_records
     each_arm_of_a_branch_elects
+    lanes_apart_have_their_own_sites_and_ends
     strategies_of_single_regions
     all_that_there_is
     what_does_not_fit_is_counted
@@ -167,6 +168,37 @@ fn each_arm_of_a_branch_elects(bench: &Bench) {
         assert!(low.len() >= 8 && high.len() >= 8, "{} and {}", low.len(), high.len());
         assert!(low.iter().all(|region| region.lane < 16));
         assert!(high.iter().all(|region| region.lane >= 16));
+    }
+}
+
+fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
+    const ROUNDS: usize = 5;
+    let trace = bench.record(
+        builder().words_per_warp(256).words_per_lane(256),
+        64,
+        |session, output| {
+            launched!(session, kernels::by_lanes_apart<<<1, 64>>>(output, ROUNDS as u32));
+        },
+        |_| ROUNDS as u32,
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        for lane in 0..32 {
+            let of_lane = |name| {
+                let mut regions = named(&trace, warp, name);
+                regions.retain(|region| region.lane == lane);
+                regions
+            };
+            let is_odd = lane % 2 == 1;
+            let (own, other) = if is_odd { ("odd", "even") } else { ("even", "odd") };
+            assert_eq!((of_lane(own).len(), of_lane(other).len()), (ROUNDS, 0), "lane {lane}");
+            let (first, second) = (of_lane("first"), of_lane("second"));
+            assert_eq!((first.len(), second.len()), (ROUNDS, ROUNDS), "lane {lane}");
+            for (first, second) in first.iter().zip(second) {
+                let [first, second] = [first, second].map(|it| it.end.expect("closed").ticks);
+                assert_eq!(first < second, is_odd, "lane {lane}: {first} and {second}");
+            }
+        }
     }
 }
 

@@ -1,57 +1,42 @@
-//! README's walk-through, followed to the letter in an empty folder outside the workspace.
+//! The tutorial, followed to the letter in an empty folder outside the workspace, and what README quotes.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The files that README shows: behind each `<!-- file: PATH -->` the text of the next code block.
-fn files(readme: &str) -> Vec<(&str, &str)> {
-    readme
-        .split("<!-- file: ")
+/// What a page shows behind each `<!-- MARK: PATH -->`: the path, and the text of the next code block.
+fn shown<'p>(page: &'p str, mark: &str) -> Vec<(&'p str, &'p str)> {
+    page.split(&format!("<!-- {mark}: "))
         .skip(1)
         .map(|section| {
             let (path, rest) = section.split_once(" -->").expect("the comment ends");
-            let code = rest.split_once("```").expect("a code block").1;
-            let code = code.split_once('\n').expect("the language").1;
-            (path, code.split_once("```").expect("the code block ends").0)
+            (path, code_block(rest))
         })
         .collect()
+}
+
+/// The text of the next code block.
+fn code_block(text: &str) -> &str {
+    let code = text.split_once("```").expect("a code block").1;
+    let code = code.split_once('\n').expect("the language").1;
+    code.split_once("```").expect("the code block ends").0
 }
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests is in the workspace").to_owned()
 }
 
-#[test]
-fn a_new_project_from_readme_alone() {
-    let workspace = workspace();
-    let readme = fs::read_to_string(workspace.join("README.md")).expect("README");
-    let folder = tempfile::tempdir().expect("an empty folder");
-    let tour = folder.path().join("tour");
-    let files = files(&readme);
-    assert_eq!(files.len(), 6, "README shows six files");
-    // The kernel that README begins with is the one that is compiled here.
-    let opening = readme.split("```").nth(1).and_then(|block| block.split_once('\n'));
-    let opening = opening.expect("README begins with a kernel").1;
-    let shown =
-        files.iter().any(|(_, text)| text.ends_with(opening) && opening.contains("#[profiled]"));
-    assert!(shown, "{opening}");
-    for (path, text) in files {
-        let path = tour.join(path);
-        fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
-        fs::write(path, text).expect("the file");
-    }
+fn page(name: &str) -> String {
+    fs::read_to_string(workspace().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
 
-    // As a clone beside the new project.
-    std::os::unix::fs::symlink(&workspace, folder.path().join("profiler")).expect("a link");
-
+/// `cargo run --release` in the project, and what it printed.
+fn run(tour: &Path) -> String {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(&tour).args(["run", "--release"]);
-    // The lock file spares the resolver from asking the registry again.
-    fs::copy(workspace.join("Cargo.lock"), tour.join("Cargo.lock")).expect("the lock file");
+    cargo.current_dir(tour).args(["run", "--release"]);
     // A target folder that stays, so that a second run of the tests is quick.
-    cargo.env("CARGO_TARGET_DIR", workspace.join("target/walkthrough"));
+    cargo.env("CARGO_TARGET_DIR", workspace().join("target/walkthrough"));
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {
         cargo.env_remove(variable);
     }
@@ -59,9 +44,67 @@ fn a_new_project_from_readme_alone() {
     let (stdout, stderr) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{stdout}\n{stderr}");
-    for expected in ["axpy", "load", "store"] {
-        assert!(stdout.contains(expected), "no {expected} in the table:\n{stdout}");
+    for expected in ["sum_rows", "load", "reduce", "none lost"] {
+        assert!(stdout.contains(expected), "no {expected} in the output:\n{stdout}");
     }
-    let trace = fs::metadata(tour.join("axpy.pftrace")).expect("the trace was written");
-    assert!(trace.len() > 0);
+    for written in ["sum_rows.pftrace", "sum_rows.capture"] {
+        let file = fs::metadata(tour.join(written)).expect(written);
+        assert!(file.len() > 0, "{written} is empty");
+    }
+    stdout.into_owned()
+}
+
+/// How many regions of a name the printed table has.
+fn regions(printed: &str, name: &str) -> u32 {
+    let row = printed.lines().find(|line| line.split_whitespace().any(|word| word == name));
+    let mut words = row.expect("a row").split_whitespace().skip_while(|word| *word != name);
+    words.nth(1).and_then(|count| count.parse().ok()).expect("a count")
+}
+
+#[test]
+fn a_new_project_from_the_tutorial_alone() {
+    let tutorial = page("docs/tutorial.md");
+    let folder = tempfile::tempdir().expect("an empty folder");
+    let tour = folder.path().join("tour");
+    let files = shown(&tutorial, "file");
+    assert_eq!(files.len(), 6, "the tutorial shows six files");
+    for (path, text) in files {
+        let path = tour.join(path);
+        fs::create_dir_all(path.parent().expect("inside the project")).expect("a folder");
+        fs::write(path, text).expect("the file");
+    }
+    // As a clone beside the new project. The lock file spares the resolver from asking the registry again.
+    std::os::unix::fs::symlink(workspace(), folder.path().join("profiler")).expect("a link");
+    fs::copy(workspace().join("Cargo.lock"), tour.join("Cargo.lock")).expect("the lock file");
+    let before = run(&tour);
+
+    // The loop takes the place of the one that begins alike.
+    let edits = shown(&tutorial, "loop");
+    let [(path, new)] = edits[..] else { panic!("the tutorial changes one loop: {edits:?}") };
+    let path = tour.join(path);
+    let kernel = fs::read_to_string(&path).expect("the kernel");
+    let first = new.lines().next().expect("a line");
+    let begin = kernel.find(first).expect("the loop begins as it did");
+    let end = kernel.find("    profile_region!(\"reduce\"").expect("what follows it");
+    fs::write(&path, format!("{}{new}{}", &kernel[..begin], &kernel[end..])).expect("the file");
+    let after = run(&tour);
+    assert_eq!(regions(&before, "load"), 8 * regions(&after, "load"), "eight loads in one region");
+    assert_eq!(regions(&before, "reduce"), regions(&after, "reduce"));
+}
+
+#[test]
+fn what_readme_shows_is_compiled() {
+    let readme = page("README.md");
+    // The kernel that it begins with is that of the tutorial.
+    let opening = code_block(&readme);
+    assert!(opening.contains("#[profiled]"), "{opening}");
+    let files =
+        shown(&page("docs/tutorial.md"), "file").into_iter().map(|(_, text)| text.to_owned());
+    assert!(files.into_iter().any(|text| text.ends_with(opening)), "{opening}");
+    // And what it shows of sessions on a module is from the documentation of the crate, which is a test.
+    let section = readme.split_once("### Kernels that you launch yourself").expect("the section").1;
+    let library = page("profiler-host/src/lib.rs").replace("//! ", "");
+    for line in code_block(section).lines() {
+        assert!(library.contains(line.trim()), "not in profiler-host/src/lib.rs: {line}");
+    }
 }

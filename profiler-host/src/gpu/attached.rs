@@ -1,5 +1,7 @@
 //! One module that a session is attached to: its descriptor, its arrays, its sites.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cust::error::CudaError;
 use cust::module::Module;
 use cust::sys::{CUfunction, CUstream};
@@ -20,6 +22,15 @@ use crate::options::{LaneRooms, Options};
 
 /// How many kernels an error names.
 const NAMED_KERNELS: usize = 8;
+
+/// Held by who looks whether a descriptor is empty until he has filled it, and by who empties one: modules
+/// may be shared between threads, and two of them may attach to one at the same time.
+static DESCRIPTORS: Mutex<()> = Mutex::new(());
+
+fn descriptors() -> MutexGuard<'static, ()> {
+    // It guards nothing that a panic could leave in pieces.
+    DESCRIPTORS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A module with a filled descriptor. Dropping it empties the descriptor and frees the arrays.
 #[derive(Debug)]
@@ -116,6 +127,7 @@ impl<'m> Attached<'m> {
             Some(_) => kernels(module, ptx).collect::<Result<_, _>>()?,
             None => Vec::new(),
         };
+        let _alone = descriptors();
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
         let mut version = [0; 4];
@@ -278,6 +290,7 @@ impl<'m> Attached<'m> {
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
+        let _alone = descriptors();
         // The descriptor must be empty before the arrays are freed, and no kernel may still write
         // to them. If either fails, the context is lost, and the module and its memory with it.
         if driver::synchronize_context().is_ok() {

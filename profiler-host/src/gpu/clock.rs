@@ -12,7 +12,7 @@ use crate::launch::Shape;
 /// A kernel that stores `%globaltimer` (PTX ISA, "Special Registers: %globaltimer").
 pub(crate) const PTX: &str = "\
 .version 7.0
-.target sm_80
+.target sm_70
 .address_size 64
 .visible .entry profiler_read_globaltimer(.param .u64 into)
 {

@@ -233,11 +233,28 @@ pub(crate) fn current_context() -> Result<CUcontext, Error> {
     Ok(context)
 }
 
+/// The calling thread's context, which must be the primary one of its device: its handle stays valid
+/// whoever releases it. One that `cuCtxCreate` made (`cust::context::legacy`) may be destroyed before a
+/// session in it ends.
+pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
+    let context = current_context()?;
+    let (mut device, mut primary) = (0, ptr::null_mut());
+    // SAFETY: the pointer is to a live variable.
+    check("finding the device", unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+    // SAFETY: the pointer is to a live variable; what is retained is released at once, and only its
+    // handle is compared.
+    let code = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut primary, device) };
+    check("finding the primary context", code)?;
+    // SAFETY: it was retained above.
+    let code = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
+    check("finding the primary context", code)?;
+    if context == primary { Ok(context) } else { Err(Error::NotPrimaryContext) }
+}
+
 /// Makes a context the calling thread's; null takes the one that it has.
 pub(crate) fn set_current_context(context: CUcontext) -> Result<(), Error> {
-    // SAFETY: the context is null or one that `current_context` gave: that of a session, which is a
-    // primary one as cust makes them, whose handles stay valid, or what was current when the session's
-    // drop began, which destroys no context.
+    // SAFETY: the context is null, a primary one (`current_primary_context`), whose handle stays valid, or
+    // what was current when the session's drop began, which destroys no context.
     check("entering the context", unsafe { sys::cuCtxSetCurrent(context) })
 }
 

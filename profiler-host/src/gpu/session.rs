@@ -31,11 +31,13 @@ impl Profiler {
     /// session ends. `ptx` is the text that the module was loaded from.
     ///
     /// Unless the profiler says [`Slots::Linear`](crate::Slots::Linear), launches need not be known
-    /// to the session: the program launches as it always does, in any streams.
+    /// to the session: the program launches as it always does, in any streams. While this runs, and while
+    /// the session ends, no other thread may launch kernels of the module: their records would be in part
+    /// those of the session.
     ///
     /// # Errors
     ///
-    /// PTX without sites or of another version, a module that is not of this PTX, another session
+    /// A context that is not the device's primary one, PTX without sites or of another version, a module that is not of this PTX, another session
     /// on the same module, too little device memory.
     pub fn attach<'m>(&self, module: &'m Module, ptx: &str) -> Result<ModuleSession<'m>, Error> {
         ModuleSession::new(&self.options, module, ptx, false)
@@ -100,6 +102,7 @@ impl<'m> ModuleSession<'m> {
         ptx: &str,
         announced: bool,
     ) -> Result<Self, Error> {
+        let context = driver::current_primary_context()?;
         let device = driver::device_info()?;
         let mut output = Output::new(options);
         if options.record_cost == Cost::Measure {
@@ -115,7 +118,7 @@ impl<'m> ModuleSession<'m> {
             output,
             announced,
             stream: None,
-            context: driver::current_context()?,
+            context,
         })
     }
 

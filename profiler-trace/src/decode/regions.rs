@@ -133,6 +133,16 @@ pub(super) struct Sorter {
     order: Vec<u32>,
     ordered: usize,
     sorted: Vec<Raw>,
+    depths: Depths,
+}
+
+/// What the depths of regions that may cross are found by.
+#[derive(Debug, Default)]
+struct Depths {
+    /// The ends of a track's regions, the latest first, each once.
+    endings: Vec<(u64, u32)>,
+    /// Of which of them there are how many regions so far.
+    begun: Counts,
 }
 
 impl Sorter {
@@ -147,7 +157,7 @@ impl Sorter {
     /// neither the other.
     pub(super) fn sort(&mut self, regions: &mut [Raw], is_plain: bool, are_alone: bool) {
         if !is_plain && !make_plain(regions) {
-            sort_any(regions);
+            sort_any(regions, &mut self.depths);
             self.keep(regions.len());
             return;
         }
@@ -238,10 +248,8 @@ fn make_plain(regions: &mut [Raw]) -> bool {
 }
 
 /// The same for any regions, in n log n steps, whatever crosses.
-fn sort_any(regions: &mut [Raw]) {
+fn sort_any(regions: &mut [Raw], Depths { endings, begun }: &mut Depths) {
     regions.sort_by_key(|region| (region.track, region.start, Reverse(region.ending())));
-    let mut endings: Vec<(u64, u32)> = Vec::new();
-    let mut begun = Counts::default();
     for track in regions.chunk_by_mut(|left, right| left.track == right.track) {
         endings.clear();
         endings.extend(track.iter().map(Raw::ending));
@@ -343,7 +351,7 @@ mod tests {
 
     fn by_search(regions: &[Raw]) -> Vec<Raw> {
         let mut regions = regions.to_vec();
-        sort_any(&mut regions);
+        sort_any(&mut regions, &mut super::Depths::default());
         regions
     }
 

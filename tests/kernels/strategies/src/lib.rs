@@ -7,7 +7,7 @@ pub mod ways_out;
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{
     DescriptorPtr, Recorder, profile_anchor, profile_mark, profile_names, profile_region,
-    profile_signal, profile_wait, profiled, recorder, region_end, region_start,
+    profile_signal, profile_wait, profiled, recorder, region_end, region_start, site,
 };
 use profiler_kernel::{atomic, thread};
 
@@ -65,6 +65,37 @@ pub unsafe extern "ptx-kernel" fn by_elected(output: *mut u32, rounds: u32) {
                 done += 1;
             });
         }
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// What macros cannot say: lanes that are given sites of their own at one call, and that end what they
+/// began in different orders.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = thread)]
+pub unsafe extern "ptx-kernel" fn by_lanes_apart(output: *mut u32, rounds: u32) {
+    let leader = recorder!().leader_thread();
+    let is_odd = thread::thread_idx_x() % 2 == 1;
+    let mut done = 0;
+    while done < rounds {
+        let site = if is_odd {
+            site!(Region, "odd", by = thread)
+        } else {
+            site!(Region, "even", by = thread)
+        };
+        leader.region(site, 0, ()).end();
+        let first = leader.region(site!(Region, "first", by = thread), 0, ());
+        let second = leader.region(site!(Region, "second", by = thread), 0, ());
+        let (sooner, later) = if is_odd { (first, second) } else { (second, first) };
+        sooner.end();
+        let begin = clock64();
+        while clock64() - begin < 100 {}
+        later.end();
+        done += 1;
     }
     // SAFETY: one number a thread.
     unsafe { *output.add(thread_of_grid()) = done };
