@@ -3,7 +3,8 @@
 use profiler_trace::diff::{DiffOptions, diff};
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    DiagnosticKind as Kind, GroupBy, SiteStats, SiteTable, SiteTableError, StatsQuery, decode,
+    DiagnosticKind as Kind, GroupBy, Nesting, SiteStats, SiteTable, SiteTableError, StatsQuery,
+    decode,
 };
 use profiler_wire::descriptor::CURSOR_MAX;
 use profiler_wire::record::SITE_MAX;
@@ -48,6 +49,44 @@ fn units_behind_the_end_of_the_capture_cost_no_time() {
         assert_eq!(trace.recorded() + trace.lost(), 64 * u64::from(UNITS));
         let count = |kind| trace.diagnostics.count(kind);
         assert_eq!((count(Kind::TruncatedCapture), count(Kind::UnwrittenUnit)), (64, 0));
+    }
+}
+
+/// Regions of one lane that all cross each other, or every other one of them: each once moved all others, 18 seconds for a
+/// file of 22 KiB.
+#[test]
+fn regions_that_all_cross_take_no_time_out_of_proportion() {
+    const REGIONS: u64 = 400_000;
+    // In the order of their ends: as they began, or every other one from the middle outwards.
+    let patterns: [fn(u64) -> u64; 2] = [
+        |number| number,
+        |number| {
+            if number % 2 == 0 { REGIONS / 2 + number / 2 } else { REGIONS / 2 - 1 - number / 2 }
+        },
+    ];
+    for begin in patterns {
+        let mut module = SyntheticModule::new(Keep::First, REGIONS as u32);
+        let kernel = module.site(SiteKind::Kernel, "kernel");
+        let region = module.site(SiteKind::Region, "region");
+        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+        for number in 0..REGIONS {
+            warp.range(region, None, 1_010 + begin(number), 1_010 + REGIONS + number);
+        }
+        warp.leave(1_010 + 2 * REGIONS, 500_000);
+        module.warps.push(warp);
+        let trace = decode(&module.into_capture().expect("the sites are whole"));
+        let warp = &trace.warps[0];
+        assert_eq!(warp.regions.len() as u64, REGIONS);
+        let mut nesting = Nesting::new();
+        let enclosed = warp.regions.iter().filter(|region| {
+            let mut is_enclosed = false;
+            nesting.region(region, |parent: Option<()>| is_enclosed = parent.is_some());
+            is_enclosed
+        });
+        // In the second pattern every other one begins before all that ended before it.
+        let enclosed = enclosed.count() as u64;
+        assert_eq!(enclosed, if begin(0) == 0 { 0 } else { REGIONS - 1 });
+        assert_eq!(warp.regions.iter().filter(|region| region.depth > 0).count() as u64, enclosed);
     }
 }
 

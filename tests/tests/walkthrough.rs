@@ -98,9 +98,8 @@ fn what_readme_shows_is_compiled() {
     // The kernel that it begins with is that of the tutorial.
     let opening = code_block(&readme);
     assert!(opening.contains("#[profiled]"), "{opening}");
-    let files =
-        shown(&page("docs/tutorial.md"), "file").into_iter().map(|(_, text)| text.to_owned());
-    assert!(files.into_iter().any(|text| text.ends_with(opening)), "{opening}");
+    let tutorial = page("docs/tutorial.md");
+    assert!(shown(&tutorial, "file").iter().any(|(_, text)| text.ends_with(opening)), "{opening}");
     // And what it shows of sessions on a module is from the documentation of the crate, which is a test.
     let section = readme.split_once("### Kernels that you launch yourself").expect("the section").1;
     let library = page("profiler-host/src/lib.rs").replace("//! ", "");

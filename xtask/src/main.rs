@@ -12,6 +12,7 @@ mod cases;
 mod command;
 mod cost_table;
 mod host_bench;
+mod links;
 mod other_builds;
 mod program;
 mod sanitize;
@@ -191,6 +192,7 @@ fn tidy() -> Result<(), Error> {
     let mut offences = tidy::offences(root())?;
     offences.extend(unsafe_list::offence(root())?);
     offences.extend(cases::offences(root()));
+    offences.extend(links::offences(root())?);
     if offences.is_empty() {
         return Ok(());
     }
