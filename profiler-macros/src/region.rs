@@ -1,8 +1,8 @@
 //! `profile_region!`, `region_start!`, `region_end!` and `recorder!`.
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote_spanned};
-use syn::Expr;
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Expr, ExprLit, ExprUnary, Lit, UnOp};
 
 use crate::args::{
     Arguments, Grammar, Key, Name, end_argument, given, is_option, parse_all, parse_name,
@@ -140,11 +140,37 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
         Some(value) => {
             let here = at(value);
             let private = runtime.private_at(here);
+            let value = narrowed(value);
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
     let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region_of_place(#leader, #site, #track, #payload));
     begin(arguments, name, runtime, call)
+}
+
+/// A value as it was given; of a number that is written out without a type the narrow one for which the
+/// record of its region has room.
+fn narrowed(value: &Expr) -> TokenStream {
+    let number = |expression: &Expr| match expression {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
+            number.base10_parse::<u16>().ok()
+        }
+        _ => None,
+    };
+    let (sign, mut literal) = match value {
+        Expr::Unary(ExprUnary { op: sign @ UnOp::Neg(_), expr, .. }) => {
+            let Some(Ok(number)) = number(expr).map(i16::try_from) else {
+                return value.to_token_stream();
+            };
+            (Some(sign), Literal::i16_suffixed(number))
+        }
+        value => {
+            let Some(number) = number(value) else { return value.to_token_stream() };
+            (None, Literal::u16_suffixed(number))
+        }
+    };
+    literal.set_span(at(value));
+    quote!(#sign #literal)
 }
 
 fn begin(

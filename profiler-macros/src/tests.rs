@@ -468,3 +468,25 @@ fn fragments_of_macro_rules_read_like_what_was_written() {
     let body = fragment(quote!({ work() }));
     assert_eq!(item(quote!(#body)).to_string(), item(quote!({ work() })).to_string());
 }
+
+/// A number without a type is taken for one that its region's record has room for.
+#[test]
+fn numbers_that_are_written_out_are_of_the_narrowest_type() {
+    for (given, taken) in [
+        ("4", "4u16"),
+        ("0xffff", "65535u16"),
+        ("65536", "65536"),
+        ("-1", "- 1i16"),
+        ("-32768", "- 32768"),
+        ("4_u32", "4_u32"),
+        ("-1i64", "- 1i64"),
+        ("0.5", "0.5"),
+        ("2 * 3", "2 * 3"),
+        ("!0", "! 0"),
+    ] {
+        let tokens = format!("\"a\", value = {given}").parse().expect("tokens");
+        let expanded = region::expand_region(tokens).to_string();
+        let payload = format!("Payload ({taken})");
+        assert!(expanded.contains(&payload), "{given}: {expanded}");
+    }
+}
