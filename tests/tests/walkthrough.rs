@@ -89,7 +89,18 @@ fn a_new_project_from_the_tutorial_alone() {
     fs::write(&path, format!("{}{new}{}", &kernel[..begin], &kernel[end..])).expect("the file");
     let after = run(&tour);
     assert_eq!(regions(&before, "load"), 8 * regions(&after, "load"), "eight loads in one region");
-    assert_eq!(regions(&before, "reduce"), regions(&after, "reduce"));
+
+    // The line takes the place of the one that begins alike.
+    let lines = shown(&tutorial, "line");
+    let [(_, new)] = lines[..] else { panic!("the tutorial changes one line: {lines:?}") };
+    let kernel = fs::read_to_string(&path).expect("the kernel");
+    let old = "        for number in numbers {\n";
+    assert!(kernel.contains(old) && new.starts_with("        for number in "), "{new}");
+    fs::write(&path, kernel.replace(old, new)).expect("the file");
+    let last = run(&tour);
+    for name in ["load", "reduce"] {
+        assert_eq!(regions(&after, name), regions(&last, name), "{name}");
+    }
 }
 
 #[test]
