@@ -84,7 +84,7 @@ fn page(summary: &str) -> Result<String, String> {
          driver refuses; the list is in `tests/tests/abuse/cases.rs`, and nothing else is \
          filtered.\n\n\
          A trap and an illegal address end the context in the middle of a kernel; memcheck must say \
-         which, and the other tools may say that calls failed behind it. In \
+         which, and the other tools may say that calls failed after it. In \
          `trap_in_another_process` the tool sees this process, and not the one that fails.\n\n\
          {TOOLS_SEE}\n\
          | case | what | {} |\n|---|---|{}\n",
