@@ -21,8 +21,9 @@ Exit codes:
   0      done; `check` and `diff` found nothing that they were told to fail on
   1      `check` found what --deny names, or `diff` a change beyond --fail-above
   2      not done: the arguments are wrong, a file cannot be read or written
-  3      `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone,
-         kernels or regions that did not end
+  3      `diff --fail-above` cannot tell: growth that may be noise, too few data,
+         losses, other devices, regions that are gone or did not end, kernels
+         that failed or did not end
   128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`
 A signal leaves no half-written file behind. A reader that closes the pipe early, as `head` does, is no error.";
 
@@ -39,10 +40,12 @@ Exit codes:
 pub(crate) const DIFF_HELP: &str = "\
 Exit codes:
   0      done; no mean grew by more than --fail-above, or it was not given
-  1      done; a mean (with --quantiles: or a quantile) grew by more than --fail-above
+  1      done; a mean (with --quantiles: or a quantile) grew by more than
+         --fail-above, beyond noise
   2      not done: the arguments are wrong, or a capture cannot be read
-  3      --fail-above cannot tell: too few data, losses, other devices, regions that are gone,
-         kernels or regions that did not end
+  3      --fail-above cannot tell: a mean grew by more, and that may be noise; too
+         few data, losses, other devices, regions that are gone or did not end,
+         kernels that failed or did not end
   128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
 
 /// What a command that did its work says about what it saw.

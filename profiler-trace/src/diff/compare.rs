@@ -290,9 +290,9 @@ fn discover(rows: &mut [Tested], a: &DiffSide, b: &DiffSide) {
         let mut judge = |change: &mut Change, step: f64, is_contradicted: bool| {
             change.q = change.p.and_then(|_| rates.next());
             let is_found = change.q.is_some_and(|rate| rate <= options.false_discovery_rate);
-            let is_large = change.absolute.abs() > step
+            change.is_large = change.absolute.abs() > step
                 && change.relative.is_none_or(|relative| relative.abs() >= options.min_effect);
-            change.is_change = is_found && is_large && !is_contradicted;
+            change.is_change = is_found && change.is_large && !is_contradicted;
         };
         judge(&mut row.count, 0.0, *is_count_contradicted);
         let mut grew = false;

@@ -188,6 +188,8 @@ pub struct Change {
     /// The smallest false discovery rate at which this is a discovery, among all tests of the
     /// comparison.
     pub q: Option<f64>,
+    /// Whether it is large enough to be reported, should it be a discovery.
+    pub is_large: bool,
     /// Whether it is reported as a change: a discovery, large enough, and not contradicted by
     /// coarser units.
     pub is_change: bool,
