@@ -177,6 +177,8 @@ impl Comparison<'_> {
         for (change, p) in changes.into_iter().zip(p) {
             change.p = Some(p);
         }
+        units::bound(&mut of_a);
+        units::bound(&mut of_b);
         row.interval = interval::interval(&of_a, &of_b, random);
         kinds.iter().take_while(|coarser| **coarser < unit).any(|&coarser| {
             // An SM is no coarser kind of noise than its blocks: all SMs are there on both sides.
