@@ -9,7 +9,7 @@ use profiler_report::{
 };
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource,
+    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource, decode,
 };
 use profiler_wire::SiteKind;
 
@@ -64,6 +64,24 @@ fn regions_take_what_they_may_and_no_more() {
     // Base64 is a third longer than the bytes, which are compressed.
     assert!(some > none && some < none + 100_000 * 4 / 3, "{none} {some}");
     assert!(all > some, "{some} {all}");
+}
+
+/// Each was once held against all others: a page took minutes here.
+#[test]
+fn regions_that_all_cross_take_no_time_out_of_proportion() {
+    const REGIONS: u64 = 150_000;
+    let mut module = SyntheticModule::new(Keep::First, REGIONS as u32);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "crossing");
+    let mut warp = SyntheticWarp::new(kernel, 1000, 64_000);
+    for number in 0..REGIONS {
+        warp.range(region, None, 1010 + number, 1010 + REGIONS + number);
+    }
+    warp.leave(1010 + 2 * REGIONS, 64_000 + REGIONS);
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    assert!(page(&trace, &ReportOptions::default()).contains("crossing"));
+    assert!(flamegraph(&trace).contains("crossing"));
 }
 
 #[test]
