@@ -284,7 +284,8 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     if query.is_filtered() {
         notes.push(format!("the figures below are only of: {query}"));
     }
-    notes.extend(query.unmet(trace));
+    let unmet = query.unmet(trace);
+    notes.extend_from_slice(&unmet);
     if rows.iter().any(|(_, row)| row.is_deeper()) {
         notes.push(format!(
             "regions in {PATH_LEVELS} others or more have one row for each name, behind `{DEEPER}`: \
@@ -295,8 +296,9 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
         by: query.group_by(),
         notes,
+        unmet,
         diagnostics: trace.diagnostics.clone(),
-        names: trace.sites.iter().map(|site| site.name.clone()).collect(),
+        sites: trace.sites.clone(),
         grids: trace.launches.iter().map(|launch| launch.grid_dim).collect(),
         is_filtered_by_name: query.has_names(),
     }
