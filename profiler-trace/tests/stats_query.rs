@@ -231,6 +231,43 @@ fn filters_that_nothing_meets_say_what_there_is() {
     }
 }
 
+/// A list of all that a range holds was once kept, and went through for every warp.
+#[test]
+fn ranges_are_kept_as_ranges() {
+    let trace = nested();
+    let any = || 0..=u32::MAX;
+    let count = |query: StatsQuery| {
+        let stats = trace.stats_of(&query.name("tile"));
+        stats.rows.iter().map(|row| row.count).sum::<u64>()
+    };
+    assert_eq!(count(StatsQuery::new().launches(1..=9)), 24);
+    assert_eq!(count(StatsQuery::new().launches(0..=0).blocks([1..=7, any(), 0..=0])), 6);
+    assert_eq!(count(StatsQuery::new().blocks([any(), 1..=7, any()])), 0);
+    assert_eq!(count(StatsQuery::new().sms(1..=3).warps(0..=0)), 9);
+    let query = StatsQuery::new()
+        .launches(0..=1_000_000)
+        .launches(3..=4)
+        .launch(9)
+        .blocks([0..=u32::MAX, any(), any()])
+        .blocks([5..=6, any(), any()])
+        .blocks([0..=1, 2..=2, any()])
+        .warps(1..=2)
+        .warps(7..=8)
+        .sms(2..=3);
+    let stats = trace.stats_of(&query);
+    for wanted in [
+        "the figures below are only of: launch 0-1000000 or 3-4 or 9; block 0-4294967295 or 5-6 or \
+         0-1,2; warp 1-2 or 7-8; SM 2-3",
+        "there is no launch 3-4 or 9: they are 0 to 2",
+        "nothing was recorded of block 5-6 or 0-1,2 in these launches",
+        "no warp 7-8 of a block was recorded in these launches",
+        "nothing was recorded on SM 2-3 in these launches",
+    ] {
+        assert!(stats.notes.iter().any(|note| note == wanted), "{wanted}\n{:#?}", stats.notes);
+    }
+    assert_eq!(stats.unmet.len(), 4);
+}
+
 /// Whatever the grouping, no region is lost or counted twice.
 #[test]
 fn all_groupings_have_all_regions() {

@@ -61,9 +61,12 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         damage: loaded.damage,
     };
     let modules = module_facts(&loaded.capture);
-    let outline = load::outlined(loaded.capture, input.reading, console);
+    let mut outline = load::outlined(loaded.capture, input.reading, console);
     match arguments.format {
-        Format::Text => output::print(&text(&file, &modules, &outline, arguments.all))?,
+        Format::Text => {
+            outline.trace.diagnostics.list.retain(|diagnostic| console.shows(diagnostic));
+            output::print(&text(&file, &modules, &outline, arguments.all))?;
+        }
         Format::Json => {
             output::print_json(&format!("{:#}\n", to_json(&file, &modules, &outline.trace)))?;
         }
