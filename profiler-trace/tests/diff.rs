@@ -466,4 +466,15 @@ fn a_count_is_compared_between_whole_launches() {
     assert!(row.count.q < Some(0.01) && !row.count.is_change, "{:?}", row.count);
     let (row, _) = of(&[turns(0), turns(2)], &[turns(3), turns(6)], &options);
     assert!(row.count.is_change, "{:?}", row.count);
+    // Where it ran in one warp alone there is nothing to test its times by, and how often it ran is known.
+    let once = |count: usize| {
+        let mut trace = with_more(12, |number| if number == 0 { count } else { 0 });
+        trace.warps[1..].iter_mut().for_each(|warp| warp.regions.clear());
+        trace.warps[0].regions.truncate(count);
+        trace
+    };
+    let many = with_more(12, |_| 0);
+    let (row, text) = of(&[once(2)], &[many], &options);
+    assert!(row.count.is_change && row.verdict == Verdict::TooFew, "{row:?}");
+    assert!(text.contains("too few units, more often"), "{text}");
 }
