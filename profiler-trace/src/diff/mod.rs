@@ -51,7 +51,8 @@
 //!   [`ENOUGH_UNITS`], they are too few for the test, yet no change is reported of which they show
 //!   the contrary: their means must lie apart, all of one side below all of the other.
 //! - **Interval.** [`DiffRow::interval`] is a bootstrap-t interval of the ratio of the means, over the
-//!   same batches, at most [`MOST_UNITS`] a side (P. Hall, *Theoretical comparison of bootstrap confidence intervals*, 1988).
+//!   same batches, at most [`MOST_UNITS`] a side (P. Hall, *Theoretical comparison of bootstrap
+//!   confidence intervals*, 1988).
 //!
 //! # What it cannot know
 //!
