@@ -32,7 +32,8 @@ Examples:
 const ENVIRONMENT: &str = "\
 Environment:
   NO_COLOR        if set and not empty, no colour is used
-  CLICOLOR_FORCE  if set and not 0, colour is used also where the stream is no terminal";
+  CLICOLOR_FORCE  if set and not 0, colour is used also where the stream is no
+                  terminal";
 
 /// See inside GPU kernels: read, show and convert captures
 ///

@@ -97,9 +97,15 @@ impl Console {
         self.diagnostics_behind(&format!("{}: ", printable(trace)), diagnostics);
     }
 
+    /// Whether such a diagnostic is shown to people: a quiet console leaves errors only, also of those
+    /// that stand in a result.
+    pub(crate) fn shows(&self, diagnostic: &Diagnostic) -> bool {
+        !self.quiet || diagnostic.severity() == Severity::Error
+    }
+
     fn diagnostics_behind(&self, begin: &str, diagnostics: &Diagnostics) {
         for diagnostic in &diagnostics.list {
-            if !self.quiet || diagnostic.severity() == Severity::Error {
+            if self.shows(diagnostic) {
                 say(&format!("{}: {begin}{diagnostic}", heading(diagnostic, "")));
             }
         }

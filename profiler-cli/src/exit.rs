@@ -21,29 +21,36 @@ Exit codes:
   0      done; `check` and `diff` found nothing that they were told to fail on
   1      `check` found what --deny names, or `diff` a change beyond --fail-above
   2      not done: the arguments are wrong, a file cannot be read or written
-  3      `diff --fail-above` cannot tell: too few data, losses, other devices, regions that are gone,
-         kernels or regions that did not end
-  128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`
-A signal leaves no half-written file behind. A reader that closes the pipe early, as `head` does, is no error.";
+  3      `diff --fail-above` cannot tell: growth that may be noise, too few
+         data, losses, other devices, regions that are gone or did not end,
+         kernels that failed or did not end
+  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
+         143 by `kill`
+A signal leaves no half-written file behind. A reader that closes the pipe
+early, as `head` does, is no error.";
 
 /// Those of `check`.
 pub(crate) const CHECK_HELP: &str = "\
 Exit codes:
   0      done; nothing was found that is denied
-  1      done; something was found that is denied, as errors and damaged files are
-         unless --allow names them
+  1      done; something was found that is denied, as errors and damaged files
+         are unless --allow names them
   2      not done: the arguments are wrong, or a capture cannot be read
-  128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
+  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
+         143 by `kill`";
 
 /// Those of `diff`.
 pub(crate) const DIFF_HELP: &str = "\
 Exit codes:
   0      done; no mean grew by more than --fail-above, or it was not given
-  1      done; a mean (with --quantiles: or a quantile) grew by more than --fail-above
+  1      done; a mean (with --quantiles: or a quantile) grew by more than
+         --fail-above, beyond noise
   2      not done: the arguments are wrong, or a capture cannot be read
-  3      --fail-above cannot tell: too few data, losses, other devices, regions that are gone,
-         kernels or regions that did not end
-  128+N  ended by signal N, as shells tell it: 129 by a closed terminal, 130 by Ctrl-C, 143 by `kill`";
+  3      --fail-above cannot tell: growth that may be noise, too few data,
+         losses, other devices, regions that are gone or did not end, kernels
+         that failed or did not end
+  128+N  ended by signal N: 129 by a closed terminal, 130 by Ctrl-C,
+         143 by `kill`";
 
 /// What a command that did its work says about what it saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +199,17 @@ pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Erro
 mod tests {
     use std::io;
 
-    use super::{cannot_read, cannot_write, chain, is_broken_pipe};
+    use super::{CHECK_HELP, DIFF_HELP, HELP, cannot_read, cannot_write, chain, is_broken_pipe};
+
+    /// A terminal breaks longer ones in the middle, where the next stands at the left.
+    #[test]
+    fn no_line_is_longer_than_a_terminal() {
+        for text in [HELP, CHECK_HELP, DIFF_HELP] {
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
+        }
+    }
 
     #[test]
     fn a_closed_pipe_is_seen_behind_other_errors() {

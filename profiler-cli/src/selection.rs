@@ -46,6 +46,11 @@ impl Selection {
     pub(crate) fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|range| range.contains(&number))
     }
+
+    /// The ranges, as far as numbers of this type go.
+    pub(crate) fn ranges<T: TryFrom<u64>>(&self) -> impl Iterator<Item = RangeInclusive<T>> {
+        self.0.iter().filter_map(clamped)
+    }
 }
 
 impl FromStr for Selection {
@@ -64,6 +69,16 @@ impl FromStr for Selection {
 pub(crate) struct Blocks(Vec<RangeInclusive<u64>>);
 
 impl Blocks {
+    /// The range of each coordinate; any, where it was left out.
+    pub(crate) fn ranges(&self) -> [RangeInclusive<u32>; 3] {
+        // A range beyond all numbers that a coordinate may be holds none of them.
+        const NONE: RangeInclusive<u32> = RangeInclusive::new(1, 0);
+        std::array::from_fn(|at| match self.0.get(at) {
+            Some(range) => clamped(range).unwrap_or(NONE),
+            None => 0..=u32::MAX,
+        })
+    }
+
     fn contains(&self, block: Dim3) -> bool {
         self.0.iter().zip(block).all(|(range, coordinate)| range.contains(&coordinate.into()))
     }
@@ -78,6 +93,12 @@ impl FromStr for Blocks {
             format!("`{text}` is no block; write X, X,Y or X,Y,Z, each a number or a range of them")
         })
     }
+}
+
+/// A range as far as numbers of this type go; `None` where it lies beyond them.
+fn clamped<T: TryFrom<u64>>(range: &RangeInclusive<u64>) -> Option<RangeInclusive<T>> {
+    let number = |number: u64| T::try_from(number).ok();
+    Some(number(*range.start())?..=number(*range.end()).or_else(|| number(u32::MAX.into()))?)
 }
 
 /// `3`, or `0-3`.

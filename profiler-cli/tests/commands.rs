@@ -181,7 +181,7 @@ fn stats_are_grouped_and_filtered() {
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
             cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
-            the figures below are only of: launch 1; block 0,0,0 or 1,0,0; SM 0
+            the figures below are only of: launch 1; block 0-1; SM 0
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
             ═══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
@@ -206,6 +206,7 @@ fn balance_waits_and_critical_path_are_shown_by_launch() {
     check(
         "stats gemm.capture --show balance,waits,critical-path --launch 1",
         expect![[r#"
+            synthetic, 132 SMs
             gemm, launch 1: 10.7 µs
             ──────────────────────────────────────────────────────────────────────────────────────────
              time of                 count       mean      least       most   most / mean   imbalance

@@ -150,7 +150,7 @@ fn one_document_has_all_that_is_shown_and_the_diagnostics_of_every_command() {
     let document = ran.json();
     let mut members: Vec<&String> = document.as_object().expect("an object").keys().collect();
     members.sort_unstable();
-    let wanted = ["balance", "critical_path", "diagnostics", "regions", "schema", "waits"];
+    let wanted = ["balance", "critical_path", "diagnostics", "notes", "regions", "schema", "waits"];
     assert_eq!(members, wanted);
     let info = folder.run("info lossy.capture --format json").json();
     assert_eq!(document["diagnostics"], info["diagnostics"]);
@@ -173,6 +173,48 @@ fn one_document_has_all_that_is_shown_and_the_diagnostics_of_every_command() {
     folder.run("stats gemm.capture --show balance -o balance.csv");
     let named = folder.run("stats gemm.capture --show balance --format csv");
     assert!(folder.bytes("balance.csv") == named.stdout);
+}
+
+/// Times of the emulator were once shown as if they were a GPU's.
+#[test]
+fn times_of_the_emulator_are_called_so() {
+    let folder = Folder::new();
+    let mut capture = support::waiting();
+    capture.device.emulated = true;
+    capture.device.name = "emulator".to_owned();
+    folder.save("emulated.capture", &capture);
+    for show in ["balance", "waits", "critical-path", "balance,waits", "waits,regions"] {
+        let text = folder.run(&format!("stats emulated.capture --show {show}")).text();
+        assert!(text.starts_with("emulator: these are not GPU times"), "{show}: {text}");
+        let json =
+            folder.run(&format!("stats emulated.capture --show {show} --format json")).json();
+        let first = json["notes"][0].as_str().expect("a note");
+        assert!(first.starts_with("emulator: these are not GPU times"), "{first}");
+    }
+}
+
+#[test]
+fn ranges_are_asked_for_and_named_as_ranges() {
+    let folder = folder();
+    let words =
+        "stats gemm.capture --launch 0-1,7 --block 0-900000,0 --sm 0-4294967295 --warp 1,5-9";
+    let json = folder.run(&format!("{words} --name load --name stroe --format json")).json();
+    let notes: Vec<&str> =
+        json["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
+    for wanted in [
+        "the figures below are only of: names load or stroe; launch 0-1 or 7; block 0-900000,0; \
+         warp 1 or 5-9; SM 0-4294967295",
+        "there is no launch 7: they are 0 to 1",
+        "no region is called stroe: there is epilogue, gemm, load, mma, tile",
+        "no warp 5-9 of a block was recorded in these launches",
+    ] {
+        assert!(notes.contains(&wanted), "{wanted}\n{notes:#?}");
+    }
+    assert_eq!(json["rows"][0]["count"], 32);
+    // A table of CSV has no place for that, and standard error has.
+    let csv = folder.run("stats gemm.capture --name stroe --name half --format csv");
+    let said = "no region is called stroe or half: there is epilogue, gemm, load, mma, tile\n";
+    assert_eq!((csv.code, csv.stderr.as_str()), (Some(0), said));
 }
 
 #[test]

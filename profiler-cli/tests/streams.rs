@@ -470,4 +470,16 @@ fn quiet_leaves_results_and_errors() {
     assert_eq!(quiet.stderr, "");
     assert_eq!(quiet.text(), loud.text());
     assert!(folder.run("stats none.capture -q").stderr.contains("error: "));
+    // What stands in a result is held to the same.
+    for words in ["stats lossy.capture", "info lossy.capture"] {
+        let loud = folder.run(words).text();
+        let quiet = folder.run(&format!("{words} --quiet"));
+        let is_odd = |line: &&str| line.contains("warning[") || line.starts_with("warning:");
+        assert!(loud.lines().any(|line| is_odd(&line)), "{loud}");
+        let left: Vec<&str> = loud.lines().filter(|line| !is_odd(line)).collect();
+        assert_eq!(quiet.text().lines().collect::<Vec<_>>(), left);
+        // Not what programs read.
+        let json = |more: &str| folder.run(&format!("{words} --format json {more}")).json();
+        assert_eq!(json("")["diagnostics"], json("-q")["diagnostics"]);
+    }
 }

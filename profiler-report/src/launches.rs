@@ -1,6 +1,6 @@
 //! When SMs and warps of a launch finished, and how evenly the work lay on them.
 
-use profiler_trace::{Launch, Trace, Warp};
+use profiler_trace::{Launch, Load, Trace, Warp};
 
 use crate::collect::MAX_SMS;
 use crate::nesting::finite;
@@ -33,7 +33,7 @@ pub(crate) struct Balance {
     pub(crate) tail_ns: f64,
     /// Share of the time of all its SMs, from start to end, that passed after their last warp had left.
     pub(crate) idle: f64,
-    /// The time that warps spent on the busiest SM, divided by the mean over its SMs.
+    /// Of the time that an SM had a warp, over its SMs: [`Load::imbalance`].
     pub(crate) imbalance: f64,
     pub(crate) curves: Option<Curves>,
 }
@@ -88,16 +88,21 @@ fn balance(warps: &[Warp], (start, end): (f64, f64), with_curves: bool) -> Balan
         let exit = warp.exit.map_or(length, |exit| finite(exit.ns) - start);
         stays.push((warp.sm, entry, exit.clamp(entry, length)));
     }
-    stays.sort_by_key(|stay| stay.0);
+    stays.sort_by(|left, right| left.0.cmp(&right.0).then(left.1.total_cmp(&right.1)));
     let mut finish: Vec<(u32, f64, f64)> = Vec::new();
+    // For how long each SM had a warp.
+    let mut busy: Vec<f64> = Vec::new();
     for of_sm in stays.chunk_by(|left, right| left.0 == right.0) {
-        let last = of_sm.iter().map(|stay| stay.2).fold(0.0, f64::max);
+        let (mut last, mut had_any) = (0.0_f64, 0.0);
+        for &(_, entry, exit) in of_sm {
+            had_any += (exit - entry.max(last)).max(0.0);
+            last = last.max(exit);
+        }
+        busy.push(had_any);
         finish.push((of_sm[0].0, last, of_sm.iter().map(|stay| stay.2 - stay.1).sum()));
     }
     let sms = finish.len();
     let idle: f64 = finish.iter().map(|sm| length - sm.1).sum();
-    let busy: f64 = finish.iter().map(|sm| sm.2).sum();
-    let busiest = finish.iter().map(|sm| sm.2).fold(0.0, f64::max);
     let first = finish.iter().map(|sm| sm.1).fold(length, f64::min);
     let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let curves = with_curves.then(|| {
@@ -109,8 +114,19 @@ fn balance(warps: &[Warp], (start, end): (f64, f64), with_curves: bool) -> Balan
     Balance {
         tail_ns: length - first,
         idle: ratio(idle, length * sms as f64),
-        imbalance: ratio(busiest * sms as f64, busy),
+        imbalance: load(&busy).imbalance(),
         curves,
+    }
+}
+
+/// How evenly these times are spread.
+fn load(times: &[f64]) -> Load {
+    let count = times.len() as u64;
+    Load {
+        count,
+        mean_ns: if count > 0 { times.iter().sum::<f64>() / count as f64 } else { 0.0 },
+        min_ns: times.iter().copied().reduce(f64::min).unwrap_or_default(),
+        max_ns: times.iter().copied().fold(0.0, f64::max),
     }
 }
 

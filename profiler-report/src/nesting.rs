@@ -69,16 +69,22 @@ pub(crate) fn nest<'t>(
     mut stretch: impl FnMut(usize, f64, f64),
 ) -> Vec<Nested<'t>> {
     let mut nested: Vec<Nested<'t>> = Vec::with_capacity(strip.len());
-    // Those that may still hold a later one, in order of their begins.
+    // Those that may still hold a later one, in order of their begins, none of which ends after one
+    // before it: what one that ended sooner than a later one could hold, that one holds more closely.
     let mut open: Vec<usize> = Vec::new();
     for &region in strip {
         let Some((start, end)) = span(region) else { continue };
         // One that ended where this one begins may hold it only if this one is empty and deeper.
-        open.retain(|&at| {
+        while open.last().is_some_and(|&at| {
             let around = &nested[at];
-            around.end > start || (around.end == start && region.depth > around.region.depth)
-        });
-        let parent = open.iter().rev().copied().find(|&at| nested[at].end >= end);
+            around.end < start || (around.end == start && region.depth <= around.region.depth)
+        }) {
+            open.pop();
+        }
+        while open.last().is_some_and(|&at| nested[at].end < end) {
+            open.pop();
+        }
+        let parent = open.last().copied();
         if let Some(parent) = parent {
             let around = &mut nested[parent];
             if start > around.covered_until {
@@ -165,6 +171,47 @@ mod tests {
             of(&regions),
             [(1, None, 60.0), (2, Some(1), 25.0), (3, Some(2), 5.0), (2, Some(1), 10.0)]
         );
+    }
+
+    /// Regions in order, and the parent of each: the last that began before it, has not ended, and does
+    /// not end before it, all of them tried.
+    fn tried(regions: &[Region]) -> Vec<Option<usize>> {
+        let ends = |at: usize| regions[at].end.map_or(0.0, |end| end.ns);
+        let mut open: Vec<usize> = Vec::new();
+        let mut parents = Vec::new();
+        for (number, region) in regions.iter().enumerate() {
+            let start = region.start.ns;
+            open.retain(|&at| {
+                ends(at) > start || (ends(at) == start && region.depth > regions[at].depth)
+            });
+            parents.push(open.iter().rev().copied().find(|&at| ends(at) >= ends(number)));
+            open.push(number);
+        }
+        parents
+    }
+
+    #[test]
+    fn the_innermost_of_those_around_is_found() {
+        // Numbers that look random: all starts, lengths and depths of a few are there soon.
+        let mut state = 1u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..3000 {
+            let mut regions: Vec<Region> = (0..next(24))
+                .map(|site| {
+                    let start = next(10) as f64;
+                    region(site as u32, start, Some(start + next(5) as f64), next(4) as u16)
+                })
+                .collect();
+            regions.sort_by(|left, right| {
+                (left.start.ns.total_cmp(&right.start.ns)).then(left.depth.cmp(&right.depth))
+            });
+            let strip: Vec<&Region> = regions.iter().collect();
+            let parents: Vec<_> = nest(&strip, |_, _, _| {}).iter().map(|it| it.parent).collect();
+            assert_eq!(parents, tried(&regions), "{regions:#?}");
+        }
     }
 
     #[test]

@@ -27,8 +27,8 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../assets/main.js"),
 ];
 
-const ABOUT_BALANCE: &str = "Imbalance: time that warps spent on the busiest SM, divided by the mean over \
-    the SMs that had warps. Tail: from the moment when the first SM had no warp left to the end. SM idle: \
+const ABOUT_BALANCE: &str = "Imbalance: the share of the time of the busiest SM in which the others had no \
+    warp, on average; 0 % where all SMs that had warps are even, 100 % where one did everything. Tail: from the moment when the first SM had no warp left to the end. SM idle: \
     share of all those SMs' time that passed after their last warp had left. Choose a launch to see it.";
 const BALANCE_NOT_KNOWN: &str = "The cost of recording was subtracted from the times of each warp by \
     itself, so that times of several warps are not on one axis any more. Imbalance, tail and idle time hold \

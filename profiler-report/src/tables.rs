@@ -159,7 +159,7 @@ pub(crate) fn launches(
         cell(writer, facts.warps as f64, &count(facts.warps as u64))?;
         cell(writer, facts.sms as f64, &count(facts.sms as u64))?;
         if let Some(balance) = &facts.balance {
-            cell(writer, balance.imbalance, &digits(balance.imbalance))?;
+            cell(writer, balance.imbalance, &percent(balance.imbalance))?;
             cell(writer, balance.tail_ns, &duration(balance.tail_ns))?;
             cell(writer, balance.idle, &percent(balance.idle))?;
         }

@@ -78,6 +78,14 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $name,)+ }
             }
 
+            /// What it is about, in a sentence without its full stop: the first of its documentation.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                let all = match self { $(Self::$kind => concat!($($doc),+),)+ };
+                let first = all.split_once(". ").map_or(all, |(first, _)| first);
+                first.trim().trim_end_matches('.')
+            }
+
             /// How much it touches the numbers.
             #[must_use]
             pub const fn severity(self) -> Severity {
@@ -170,8 +178,8 @@ kinds! {
     DamagedDescriptor "damaged-descriptor" Error,
     /// Arrays that end before the slots in use do. Count: slots or lanes touched.
     TruncatedCapture "truncated-capture" Error loss,
-    /// What was found wrong with the file that the capture was read from: the length of
-    /// [`Capture::damage`](crate::Capture::damage). It may have cost nothing.
+    /// What was found wrong with the file that the capture was read from. It may have cost nothing.
+    /// Count: the length of [`Capture::damage`](crate::Capture::damage).
     DamagedCapture "damaged-capture" Warning,
     /// Slots, used or not, whose headers lay in parts of that file that are missing.
     UnreadableSlot "unreadable-slot" Error loss,

@@ -15,7 +15,8 @@ mod waits;
 use profiler_wire::header::Dim3;
 
 use crate::diagnostic::Diagnostics;
-use crate::model::{SiteIndex, Trace};
+use crate::export::text;
+use crate::model::{Site, SiteIndex, Trace};
 pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use launches::LaunchTable;
@@ -137,10 +138,13 @@ pub struct Stats {
     pub by: GroupBy,
     /// What a reader must know of the whole trace: device, losses, clock, cost of a record.
     pub notes: Vec<String>,
+    /// What of the query's filters nothing meets, a sentence for each kind of them; they stand in the
+    /// notes, too.
+    pub unmet: Vec<String>,
     /// What was lost or odd in the trace.
     pub diagnostics: Diagnostics,
-    /// Names of all sites, by their index.
-    names: Vec<String>,
+    /// All sites, by their index.
+    sites: Vec<Site>,
     /// Grids of all launches.
     grids: Vec<Dim3>,
     /// Whether rows are left out by their name, so that what encloses a row may have none.
@@ -148,6 +152,13 @@ pub struct Stats {
 }
 
 impl Trace {
+    /// What a reader must know of the whole trace, a line each: the device first, then losses, clock,
+    /// cost of a record.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        text::facts(self)
+    }
+
     /// Statistics per site.
     #[must_use]
     pub fn stats(&self) -> Stats {
@@ -173,6 +184,11 @@ impl SiteStats {
 }
 
 impl Stats {
+    /// The name of a site that the trace has.
+    fn name_of(&self, site: SiteIndex) -> Option<&str> {
+        self.sites.get(site.0 as usize).map(|site| site.name.as_str())
+    }
+
     /// The first row of a region (or kernel) of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&SiteStats> {

@@ -52,6 +52,8 @@ fn the_end_waited_for_the_copy() {
     let wanted = [("compute", 560.0), ("copy", 290.0), ("(no region)", 58.0), ("tail", 30.0)];
     assert_eq!(regions, wanted);
     assert_eq!((path.hand_off_ns, path.next_block_ns, path.before_entry_ns), (12.0, 50.0, 0.0));
+    // Nothing is 0, and not -0, which files would have as such.
+    assert!(path.before_entry_ns.is_sign_positive());
     let text = path.to_string();
     assert!(
         text.contains("critical path of 1 µs, through 1 signal and 1 following block"),

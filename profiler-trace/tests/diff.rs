@@ -303,6 +303,46 @@ fn a_threshold_for_machines() {
     assert!(report.to_string().contains("looks slower by 50 % but has too few"), "{report}");
 }
 
+/// A mean that doubled once passed where the change was not significant.
+#[test]
+fn a_growth_that_may_be_noise_is_no_pass() {
+    let a = even(8, &[("load", |_| 100.0)]);
+    // One launch of eight lasts much longer: the mean doubles.
+    let b = even(8, &[("load", |number| if number == 3 { 900.0 } else { 100.0 })]);
+    let result = compare(from_ref(&a), from_ref(&b));
+    let row = result.get("gemm › load").expect("a row");
+    assert_eq!((row.mean.relative, row.verdict), (Some(1.0), Verdict::NoChange));
+    assert!(row.mean.p.is_some() && row.mean.is_large && !row.mean.is_change);
+    let report = result.check(&Threshold::default());
+    assert_eq!(
+        report.to_string(),
+        "inconclusive\n  inconclusive: gemm › load: mean grew by 100 %, more than 5 %, and that may \
+         be noise: give each side more captures (6 or more), taken in turns"
+    );
+    // Within the threshold, faster, or smaller than what is a change at all: a pass.
+    let pass = |result: &Diff, slowdown| {
+        let report = result.check(&Threshold { slowdown, ..Threshold::default() });
+        assert_eq!((report.outcome, report.reasons), (Outcome::Pass, Vec::new()));
+    };
+    pass(&result, 1.0);
+    pass(&compare(&[b], from_ref(&a)), 0.05);
+    pass(&compare(from_ref(&a), &[even(8, &[("load", |_| 100.5)])]), 0.0);
+    // Of captures that were enough for a test, and did not tell, more than there were.
+    let captures = |slow: Option<usize>| -> Vec<Trace> {
+        let of = |at| -> OfLaunch { if slow == Some(at) { |_| 900.0 } else { |_| 100.0 } };
+        (0..8).map(|at| even(1, &[("load", of(at))])).collect()
+    };
+    let report = compare(&captures(None), &captures(Some(3))).check(&Threshold::default());
+    assert_eq!(report.outcome, Outcome::Inconclusive);
+    assert!(report.to_string().contains("more captures (16 or more)"), "{report}");
+    // Quantiles, where they are held to it, too.
+    let report = result.check(&Threshold { quantiles: true, ..Threshold::default() });
+    let reasons = report.reasons.iter().map(|(_, reason)| reason.as_str());
+    let names: Vec<&str> =
+        reasons.filter_map(|it| it.split(": ").nth(1)?.split(' ').next()).collect();
+    assert_eq!((report.outcome, names), (Outcome::Inconclusive, vec!["mean", "p95", "p99"]));
+}
+
 /// Quantiles have a test of their own: the mean stays, the tail grows.
 #[test]
 fn a_tail_that_grows() {
@@ -426,4 +466,15 @@ fn a_count_is_compared_between_whole_launches() {
     assert!(row.count.q < Some(0.01) && !row.count.is_change, "{:?}", row.count);
     let (row, _) = of(&[turns(0), turns(2)], &[turns(3), turns(6)], &options);
     assert!(row.count.is_change, "{:?}", row.count);
+    // Where it ran in one warp alone there is nothing to test its times by, and how often it ran is known.
+    let once = |count: usize| {
+        let mut trace = with_more(12, |number| if number == 0 { count } else { 0 });
+        trace.warps[1..].iter_mut().for_each(|warp| warp.regions.clear());
+        trace.warps[0].regions.truncate(count);
+        trace
+    };
+    let many = with_more(12, |_| 0);
+    let (row, text) = of(&[once(2)], &[many], &options);
+    assert!(row.count.is_change && row.verdict == Verdict::TooFew, "{row:?}");
+    assert!(text.contains("too few units, more often"), "{text}");
 }

@@ -122,6 +122,28 @@ fn sides_of_different_sizes() {
     assert!((2..=20).contains(&found), "{found} of {PAIRS}");
 }
 
+/// A few launches beside so many that they would be put together if those were not so few.
+#[test]
+fn few_launches_beside_many() {
+    let few = Model { blocks: 1, regions: 4, ..MODEL };
+    let many = Model { launches: 300, ..few };
+    let mut found = [0; 4];
+    for pair in 0..PAIRS {
+        let mut noise = Noise::new(pair as u64 + 1);
+        let (a, b) = (few.side(&mut noise), many.side(&mut noise));
+        let result = diff(&a, &b, &options()).expect("usable options");
+        let row = &result.rows[0];
+        assert_eq!((row.unit_counts, row.batch), ((8, 300), 1));
+        for (found, (_, change)) in found.iter_mut().zip(row.tested()) {
+            *found += usize::from(change.p.expect("enough units") <= 0.05);
+        }
+    }
+    // Of 32 regions hardly any is in the tail of all, so of tails little is found.
+    let [mean, p50, p95, p99] = found;
+    assert_nominal([mean, p50, mean, p50]);
+    assert!(p95 <= 20 && p99 <= 20, "{found:?} of {PAIRS}");
+}
+
 /// Of 12 regions that are all the same, hardly ever is one reported.
 #[test]
 fn many_regions_without_a_change() {

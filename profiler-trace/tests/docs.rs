@@ -14,6 +14,20 @@ fn names(severity: Severity) -> Vec<&'static str> {
         .collect()
 }
 
+/// It is shown to people who see no links and no marks.
+#[test]
+fn every_diagnostic_has_a_meaning_in_a_sentence() {
+    for kind in DiagnosticKind::ALL {
+        let meaning = kind.meaning();
+        assert!(meaning.len() > 10 && meaning.starts_with(char::is_uppercase), "{meaning}");
+        assert!(!meaning.contains(['`', '[', '\n']) && !meaning.contains(". "), "{meaning}");
+        assert!(!meaning.ends_with('.') && !meaning.contains("  "), "{meaning}");
+    }
+    let meaning = DiagnosticKind::SharedLost.meaning();
+    assert!(meaning.starts_with("Records of other lanes that were lost with"), "{meaning}");
+    assert!(meaning.ends_with("what all lanes of a warp recorded together"), "{meaning}");
+}
+
 #[test]
 fn every_diagnostic_is_on_its_page() {
     for severity in [Severity::Error, Severity::Warning, Severity::Info] {

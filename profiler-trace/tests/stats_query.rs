@@ -62,6 +62,40 @@ fn paths_tell_apart_what_encloses() {
     assert!(text.contains("╰─ tile › load") && text.contains("\n gemm"), "{text}");
 }
 
+/// Two regions of one name in a kernel once had rows that nobody could tell apart.
+#[test]
+fn regions_of_one_name_are_told_apart_by_their_place() {
+    let mut trace = nested();
+    let own = site(&mut trace, SiteKind::Region, "load");
+    trace.sites[own.0 as usize].file = format!("{}/deep/kernel.rs", "a".repeat(60));
+    region(&mut trace, 0, own, 0, 360.0, 390.0);
+    let text = trace.stats().to_string();
+    let cut = format!("…{}/deep/kernel.rs:15", "a".repeat(25));
+    for row in ["╰─ load (src/kernel.rs:13) ".to_owned(), format!("╰─ load ({cut}) ")] {
+        assert_eq!(text.matches(&row).count(), 1, "{row}\n{text}");
+    }
+    // The other kernel has one of them.
+    let copy = trace.stats_of(&StatsQuery::new().kernel("copy")).to_string();
+    assert!(copy.contains("╰─ load ") && !copy.contains("kernel.rs"), "{copy}");
+    assert!(text.contains("╰─ mma ") && !text.contains("mma ("), "{text}");
+    let by_path = trace.stats_of(&StatsQuery::new().by(GroupBy::Path).name("load")).to_string();
+    assert!(by_path.contains("╰─ tile › load (src/kernel.rs:13) "), "{by_path}");
+    let mut csv = Vec::new();
+    trace.stats().write_csv_to(&mut csv).expect("memory takes it");
+    let csv = String::from_utf8(csv).expect("text");
+    assert!(csv.lines().next().is_some_and(|line| line.ends_with(",file,line,module")), "{csv}");
+    let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
+    assert_eq!([ends("/kernel.rs,15,kernels"), ends("src/kernel.rs,13,kernels")], [1, 2]);
+    let balance = trace.balance(0).expect("a launch").to_string();
+    for row in ["load (src/kernel.rs:13), by warp".to_owned(), format!("load ({cut}), by SM")] {
+        assert_eq!(balance.matches(&row).count(), 1, "{row}\n{balance}");
+    }
+    // Kernels of one name, each as a whole.
+    trace.sites[1].name = "gemm".to_owned();
+    let kernels = trace.stats().to_string();
+    assert!(kernels.contains("\n gemm (src/kernel.rs:11) "), "{kernels}");
+}
+
 #[test]
 fn crossing_regions_enclose_neither() {
     let mut trace = gpu();
@@ -195,6 +229,43 @@ fn filters_that_nothing_meets_say_what_there_is() {
     ] {
         assert!(notes.contains(wanted), "{wanted}\n{notes}");
     }
+}
+
+/// A list of all that a range holds was once kept, and went through for every warp.
+#[test]
+fn ranges_are_kept_as_ranges() {
+    let trace = nested();
+    let any = || 0..=u32::MAX;
+    let count = |query: StatsQuery| {
+        let stats = trace.stats_of(&query.name("tile"));
+        stats.rows.iter().map(|row| row.count).sum::<u64>()
+    };
+    assert_eq!(count(StatsQuery::new().launches(1..=9)), 24);
+    assert_eq!(count(StatsQuery::new().launches(0..=0).blocks([1..=7, any(), 0..=0])), 6);
+    assert_eq!(count(StatsQuery::new().blocks([any(), 1..=7, any()])), 0);
+    assert_eq!(count(StatsQuery::new().sms(1..=3).warps(0..=0)), 9);
+    let query = StatsQuery::new()
+        .launches(0..=1_000_000)
+        .launches(3..=4)
+        .launch(9)
+        .blocks([0..=u32::MAX, any(), any()])
+        .blocks([5..=6, any(), any()])
+        .blocks([0..=1, 2..=2, any()])
+        .warps(1..=2)
+        .warps(7..=8)
+        .sms(2..=3);
+    let stats = trace.stats_of(&query);
+    for wanted in [
+        "the figures below are only of: launch 0-1000000 or 3-4 or 9; block 0-4294967295 or 5-6 or \
+         0-1,2; warp 1-2 or 7-8; SM 2-3",
+        "there is no launch 3-4 or 9: they are 0 to 2",
+        "nothing was recorded of block 5-6 or 0-1,2 in these launches",
+        "no warp 7-8 of a block was recorded in these launches",
+        "nothing was recorded on SM 2-3 in these launches",
+    ] {
+        assert!(stats.notes.iter().any(|note| note == wanted), "{wanted}\n{:#?}", stats.notes);
+    }
+    assert_eq!(stats.unmet.len(), 4);
 }
 
 /// Whatever the grouping, no region is lost or counted twice.

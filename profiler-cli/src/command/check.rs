@@ -91,12 +91,23 @@ fn kind(text: &str) -> Result<Kind, String> {
     known.copied().ok_or_else(|| format!("`{text}` is no diagnostic"))
 }
 
-/// What `--deny` and `--allow` can name, for the help.
+/// What `--deny` and `--allow` can name, for the help: how grave each is, and what it is about.
 fn names() -> String {
+    const WIDTH: usize = 80;
     let mut text = "Diagnostics:".to_owned();
-    for name in Kind::ALL.iter().map(|kind| kind.name()) {
-        text += "\n  ";
-        text += name;
+    for kind in Kind::ALL {
+        text += &format!("\n  {} ({})", kind.name(), kind.severity().name());
+        let mut column = WIDTH;
+        for word in kind.meaning().split_whitespace() {
+            let length = 1 + word.chars().count();
+            if column + length > WIDTH {
+                text += "\n     ";
+                column = 5;
+            }
+            text.push(' ');
+            text += word;
+            column += length;
+        }
     }
     text
 }
@@ -255,7 +266,22 @@ impl Check {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLASSES, Class, Kind};
+    use super::{CLASSES, Class, Kind, names};
+
+    #[test]
+    fn help_says_of_each_diagnostic_how_grave_it_is_and_what_it_means() {
+        let help = names();
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        for kind in Kind::ALL {
+            let heading = format!("\n  {} ({})\n      ", kind.name(), kind.severity().name());
+            assert_eq!(help.matches(&heading).count(), 1, "{heading}");
+        }
+        let room =
+            "  room-too-small (warning)\n      Records that did not fit the room of lane 0\n";
+        assert!(help.contains(room), "{help}");
+    }
 
     #[test]
     fn every_class_and_every_diagnostic_is_read_by_its_name() {

@@ -90,7 +90,8 @@ struct ComparisonArguments {
 /// When the comparison is a failure.
 #[derive(Args, Debug)]
 struct ThresholdArguments {
-    /// Exit with 1 if a mean grew by more than this, and with 3 if that cannot be told
+    /// Exit with 1 if a mean grew by more than this, and with 3 if that cannot be told, as where it
+    /// grew by more in the numbers, and that may be noise
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_above: Option<f64>,
     /// Hold median, 95th and 99th percentile to --fail-above, too

@@ -49,10 +49,16 @@ pub(crate) struct Arguments {
     options: options::FormatArguments,
 }
 
+/// A name without its ending for gzip, if it has that.
+fn without_gz(name: &str) -> Option<&str> {
+    let (start, ending) = name.split_at_checked(name.len().checked_sub(3)?)?;
+    ending.eq_ignore_ascii_case(".gz").then_some(start)
+}
+
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
     let name = output.path().map(|path| path.to_string_lossy());
-    let (name, is_gzip) = match name.as_deref().map(|name| (name, name.strip_suffix(".gz"))) {
+    let (name, is_gzip) = match name.as_deref().map(|name| (name, without_gz(name))) {
         Some((_, Some(name))) => (Some(name), true),
         Some((name, None)) => (Some(name), arguments.gzip),
         None => (None, arguments.gzip),

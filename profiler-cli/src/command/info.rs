@@ -61,11 +61,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         damage: loaded.damage,
     };
     let modules = module_facts(&loaded.capture);
-    let outline = load::outlined(loaded.capture, input.reading, console);
+    let mut outline = load::outlined(loaded.capture, input.reading, console);
     match arguments.format {
-        Format::Text => output::print(&text(&file, &modules, &outline, arguments.all))?,
+        Format::Text => {
+            outline.trace.diagnostics.list.retain(|diagnostic| console.shows(diagnostic));
+            output::print(&text(&file, &modules, &outline, arguments.all))?;
+        }
         Format::Json => {
-            output::print_json(&format!("{:#}\n", to_json(&file, &modules, &outline.trace)))?;
+            output::print_json(&format!("{:#}\n", to_json(&file, &modules, &outline)))?;
         }
     }
     Ok(Verdict::Clean)
@@ -154,13 +157,12 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
         }
     }
     let (recorded, lost) = (trace.recorded(), trace.lost());
-    let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
     lines.add(
         "records",
         &format!(
             "{recorded} ({}, {}), {}; {}, {}",
             counted(*regions, "region"),
-            counted(marks, "mark"),
+            counted(marks(trace), "mark"),
             if lost == 0 { "none lost".to_owned() } else { format!("{lost} LOST") },
             counted(trace.warps.len(), "warp"),
             counted(trace.edges.len(), "edge"),
@@ -197,6 +199,10 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
         let _ = writeln!(text, "{}: {diagnostic}", heading(diagnostic, ""));
     }
     text
+}
+
+fn marks(trace: &Trace) -> usize {
+    trace.warps.iter().map(|warp| warp.marks.len()).sum()
 }
 
 fn file_line(file: &FileFacts) -> String {
@@ -341,7 +347,8 @@ fn host_thread(thread: &HostThread) -> Value {
     json!({ "name": thread.name, "spans": spans.collect::<Vec<_>>() })
 }
 
-fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
+fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Value {
+    let Outline { trace, regions } = outline;
     let device = &trace.device;
     let site = |site: &Site| {
         json!({
@@ -426,6 +433,10 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], trace: &Trace) -> Value {
         },
         "recorded": trace.recorded(),
         "lost": trace.lost(),
+        "regions": regions,
+        "marks": marks(trace),
+        "warps": trace.warps.len(),
+        "edges": trace.edges.len(),
         "modules": modules.iter().map(module).collect::<Vec<_>>(),
         "launches": trace.launches.iter().map(launch).collect::<Vec<_>>(),
         "is_sound": trace.diagnostics.worst() < Some(Severity::Error),

@@ -2,8 +2,6 @@
 
 mod show;
 
-use std::collections::BTreeSet;
-
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::{GroupBy, Stats, StatsQuery, Trace, Warp, WarpSource};
 
@@ -12,7 +10,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
-use crate::selection::{Selection, WarpArguments};
+use crate::selection::{Blocks, Selection, WarpArguments};
 use crate::window::Window;
 
 const EXAMPLES: &str = "\
@@ -42,7 +40,8 @@ pub(crate) struct Arguments {
     /// launches, one by one (those of --launch, or else the first), and takes no --subtract-cost
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
-    /// How to show it [default: table, or what the output file's ending says: .json, .csv]
+    /// How to show it [default: table, or what the output file's ending says: .json, .csv,
+    /// .txt]
     #[arg(long)]
     format: Option<Format>,
     /// The file to write; `-`, or nothing, for standard output
@@ -127,7 +126,7 @@ impl From<By> for GroupBy {
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
-    let format = arguments.format();
+    let format = arguments.format()?;
     arguments.refuse_what_does_not_fit(format)?;
     let capture = &arguments.input.capture;
     let output = arguments.output.as_ref().unwrap_or(&File::Standard);
@@ -136,7 +135,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let reading = arguments.input.reading;
     let read = load::capture(capture, reading, console)?.capture;
     // What is about whole launches goes to and fro in them; of regions alone no trace is needed.
-    let (stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
+    let (mut stats, trace) = if arguments.show.iter().all(|show| *show == Show::Regions) {
         let decoder = load::decoder(&read, reading);
         let trace = load::streamed(&decoder, &read, reading, console);
         (arguments.stats(&trace, console)?, trace.into_outline())
@@ -151,6 +150,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     };
     if !has_diagnostics {
         console.diagnostics(&trace.diagnostics);
+    }
+    match (&mut stats, format) {
+        (Some(stats), Format::Table) => {
+            stats.diagnostics.list.retain(|diagnostic| console.shows(diagnostic));
+        }
+        // A table of CSV has no place for the sentences.
+        (Some(stats), Format::Csv) => stats.unmet.iter().for_each(|unmet| console.note(unmet)),
+        _ => {}
     }
     let launches = match arguments.filters.launch {
         Some(_) => arguments.filters.launches(&trace)?,
@@ -174,14 +181,25 @@ impl Arguments {
     }
 
     /// How to show it: as was said, or as the name of the output says.
-    fn format(&self) -> Format {
+    fn format(&self) -> Result<Format, Error> {
         let path = self.output.as_ref().and_then(File::path);
-        let ending = path.and_then(|path| path.extension()).unwrap_or_default();
-        self.format.unwrap_or(match ending.to_ascii_lowercase().to_str() {
-            Some("json") => Format::Json,
-            Some("csv") => Format::Csv,
-            _ => Format::Table,
-        })
+        let (Some(path), None) = (path, self.format) else {
+            return Ok(self.format.unwrap_or(Format::Table));
+        };
+        let ending = path.extension().unwrap_or_default();
+        match ending.to_ascii_lowercase().to_str() {
+            Some("json") => Ok(Format::Json),
+            Some("csv") => Ok(Format::Csv),
+            Some("" | "txt" | "md") => Ok(Format::Table),
+            _ => Err(Error::new(format!(
+                "the name {} does not say how the statistics are to be shown",
+                path.display()
+            ))
+            .with_cure(
+                "give --format FORMAT, or one of the endings .json, .csv, .txt, .md (the last two, \
+                 and none at all, are a table)",
+            )),
+        }
     }
 
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
@@ -227,8 +245,8 @@ impl Filters {
             query = query.kernel(kernel);
         }
         let launches = self.launches(trace)?;
-        if self.launch.is_some() {
-            query = launches.iter().fold(query, |query, launch| query.launch(*launch));
+        for range in self.launch.iter().flat_map(Selection::ranges) {
+            query = query.launches(range);
         }
         if let Some(window) = self.window
             && let Some(window) = window.filter_on_launches(trace, launches.iter().copied())?
@@ -253,42 +271,29 @@ impl Filters {
         Ok(launches)
     }
 
-    /// Adds the SMs, blocks and warps that are meant, as far as anything was recorded there.
+    /// Adds the SMs, blocks and warps that are meant, if anything was recorded there.
     fn warps_of(&self, trace: &Trace, mut query: StatsQuery) -> Result<StatsQuery, Error> {
-        let arguments = &self.warps;
-        if let Some(selection) = &arguments.sm {
-            let sms = present(trace, "on such an SM", |warp| {
-                selection.contains(warp.sm.into()).then_some(warp.sm)
-            })?;
-            query = sms.into_iter().fold(query, StatsQuery::sm);
+        let WarpArguments { sm, block, warp } = &self.warps;
+        let present = |place: &str, is_meant: &dyn Fn(&Warp) -> bool| {
+            if trace.warps.iter().any(is_meant) {
+                return Ok(());
+            }
+            Err(Error::new(format!("nothing was recorded {place}")).with_cure(
+                "choose others by --sm, --block and --warp; `profiler timeline` shows which",
+            ))
+        };
+        if let Some(selection) = sm {
+            present("on such an SM", &|warp| selection.contains(warp.sm.into()))?;
+            query = selection.ranges().fold(query, StatsQuery::sms);
         }
-        if !arguments.block.is_empty() {
-            let blocks = present(trace, "in such a block", |warp| {
-                arguments.takes_block(warp.block).then_some(warp.block)
-            })?;
-            query = blocks.into_iter().fold(query, StatsQuery::block);
+        if !block.is_empty() {
+            present("in such a block", &|warp| self.warps.takes_block(warp.block))?;
+            query = block.iter().map(Blocks::ranges).fold(query, StatsQuery::blocks);
         }
-        if let Some(selection) = &arguments.warp {
-            let warps = present(trace, "by such a warp", |warp| {
-                selection.contains(warp.warp.into()).then_some(warp.warp)
-            })?;
-            query = warps.into_iter().fold(query, StatsQuery::warp);
+        if let Some(selection) = warp {
+            present("by such a warp", &|warp| selection.contains(warp.warp.into()))?;
+            query = selection.ranges().fold(query, StatsQuery::warps);
         }
         Ok(query)
     }
-}
-
-/// What of the warps is meant: each once.
-fn present<T: Ord>(
-    trace: &Trace,
-    place: &str,
-    of: impl Fn(&Warp) -> Option<T>,
-) -> Result<BTreeSet<T>, Error> {
-    let present: BTreeSet<T> = trace.warps.iter().filter_map(of).collect();
-    if present.is_empty() {
-        return Err(Error::new(format!("nothing was recorded {place}")).with_cure(
-            "choose others by --sm, --block and --warp; `profiler timeline` shows which",
-        ));
-    }
-    Ok(present)
 }

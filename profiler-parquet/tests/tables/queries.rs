@@ -118,9 +118,9 @@ fn imbalance(reader: &Reader) -> Result<(), Failed> {
             assert_eq!(*found.get(row, "blocks"), blocks.len());
             assert_ns(found.get(row, "worst_ns"), largest);
             assert_ns(found.get(row, "mean_ns"), mean);
-            match found.get(row, "imbalance") {
+            match found.get(row, "worst_by_mean") {
                 Json::Null => assert_eq!(mean, 0.0),
-                imbalance => assert_equal(number(imbalance), largest / mean, 1e-12),
+                by_mean => assert_equal(number(by_mean), largest / mean, 1e-12),
             }
             let sm = trace.warps.iter().find(|warp| warp.block == worst).map(|warp| warp.sm);
             assert_eq!(*found.get(row, "worst_sm"), sm.expect("the block ran"));

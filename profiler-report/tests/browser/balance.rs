@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use libtest_mimic::Failed;
 use profiler_report::ReportOptions;
-use profiler_trace::{Balance, GroupBy, StatsQuery, Trace};
+use profiler_trace::{Balance, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 
@@ -119,7 +119,7 @@ fn require_figures(trace: &Trace, row: &Value, balance: &Balance) -> Result<(), 
         warps => format!(" {warps} warps never left"),
     };
     assert_eq!(row["name"], format!("uneven #{}{never_left}", balance.launch).as_str());
-    let imbalance = imbalance(trace, balance);
+    let imbalance = balance.sms.imbalance();
     let done = balance.sms_done;
     let tail = balance.span_ns - done.min_ns;
     let idle = 1.0 - done.mean_ns / balance.span_ns;
@@ -141,23 +141,9 @@ fn require_figures(trace: &Trace, row: &Value, balance: &Balance) -> Result<(), 
     require_time(&texts[1], balance.span_ns)?;
     let counts = [shown::count(&texts[2])?, shown::count(&texts[3])?];
     assert_eq!(counts, [balance.warps.count, balance.sms.count]);
-    require_number(&texts[4], imbalance)?;
+    require_share(&texts[4], imbalance)?;
     require_time(&texts[5], tail)?;
     require_share(&texts[6], idle)
-}
-
-/// The time of warps on the busiest SM by the mean over SMs. The trace's own figure counts the time in
-/// which an SM had any warp: where one follows another, that is the same.
-fn imbalance(trace: &Trace, balance: &Balance) -> f64 {
-    let query = StatsQuery::new().by(GroupBy::Sm).launch(balance.launch);
-    let rows = trace.stats_of(&query).rows;
-    let times: Vec<f64> =
-        rows.iter().filter(|row| row.site == row.kernel).map(|row| row.ns.total).collect();
-    let most = times.iter().copied().fold(0.0, f64::max);
-    let by_mean = most * times.len() as f64 / times.iter().sum::<f64>();
-    let own = balance.sms.max_by_mean();
-    let follow_each_other = balance.sm_tail.peak == balance.warp_tail.peak;
-    if follow_each_other { own } else { by_mean }
 }
 
 /// When the last warp of each SM left, since the launch's start, and the time of its warps.

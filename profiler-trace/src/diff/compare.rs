@@ -177,6 +177,8 @@ impl Comparison<'_> {
         for (change, p) in changes.into_iter().zip(p) {
             change.p = Some(p);
         }
+        units::bound(&mut of_a);
+        units::bound(&mut of_b);
         row.interval = interval::interval(&of_a, &of_b, random);
         kinds.iter().take_while(|coarser| **coarser < unit).any(|&coarser| {
             // An SM is no coarser kind of noise than its blocks: all SMs are there on both sides.
@@ -290,9 +292,9 @@ fn discover(rows: &mut [Tested], a: &DiffSide, b: &DiffSide) {
         let mut judge = |change: &mut Change, step: f64, is_contradicted: bool| {
             change.q = change.p.and_then(|_| rates.next());
             let is_found = change.q.is_some_and(|rate| rate <= options.false_discovery_rate);
-            let is_large = change.absolute.abs() > step
+            change.is_large = change.absolute.abs() > step
                 && change.relative.is_none_or(|relative| relative.abs() >= options.min_effect);
-            change.is_change = is_found && is_large && !is_contradicted;
+            change.is_change = is_found && change.is_large && !is_contradicted;
         };
         judge(&mut row.count, 0.0, *is_count_contradicted);
         let mut grew = false;

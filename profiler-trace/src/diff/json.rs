@@ -65,6 +65,7 @@ fn side(facts: &SideFacts) -> Value {
         "cost_subtracted": facts.cost_subtracted,
         "errors": facts.errors,
         "unmet": facts.unmet,
+        "unfinished": facts.unfinished,
     })
 }
 

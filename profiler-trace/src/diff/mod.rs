@@ -22,7 +22,8 @@
 //!   lag one is no longer significant, and until there are at most [`MOST_UNITS`] (batch means:
 //!   G. S. Fishman, *Grouping Observations in Digital Simulation*, 1978). Where a side has fewer than
 //!   twice [`ENOUGH_UNITS`], half of them would be too few for a test, and they are left as they are,
-//!   alike or not. The result says where they look alike ([`DiffRow::is_alike`], and a note): if they
+//!   alike or not, however many the other side has: units are dealt to both sides, so on both they
+//!   must be of one size. The result says where they look alike ([`DiffRow::is_alike`], and a note): if they
 //!   are, noise is found there more often than [`DiffOptions::false_discovery_rate`] says, and the
 //!   interval is too short. So few units do not tell it well: where they are not alike, up to one row
 //!   in ten looks so, and where they are, many do not.
@@ -50,7 +51,8 @@
 //!   [`ENOUGH_UNITS`], they are too few for the test, yet no change is reported of which they show
 //!   the contrary: their means must lie apart, all of one side below all of the other.
 //! - **Interval.** [`DiffRow::interval`] is a bootstrap-t interval of the ratio of the means, over the
-//!   same batches (P. Hall, *Theoretical comparison of bootstrap confidence intervals*, 1988).
+//!   same batches, at most [`MOST_UNITS`] a side (P. Hall, *Theoretical comparison of bootstrap
+//!   confidence intervals*, 1988).
 //!
 //! # What it cannot know
 //!
@@ -97,7 +99,7 @@ pub use threshold::{Outcome, Threshold, ThresholdReport};
 /// possible p-value is 2 in 924.
 pub const ENOUGH_UNITS: usize = 6;
 
-/// Batches a side at most.
+/// Batches a side at most, where each side can be put together with enough units left for a test.
 pub const MOST_UNITS: usize = 128;
 
 /// What a row is about.
@@ -188,6 +190,8 @@ pub struct Change {
     /// The smallest false discovery rate at which this is a discovery, among all tests of the
     /// comparison.
     pub q: Option<f64>,
+    /// Whether it is large enough to be reported, should it be a discovery.
+    pub is_large: bool,
     /// Whether it is reported as a change: a discovery, large enough, and not contradicted by
     /// coarser units.
     pub is_change: bool,

@@ -121,16 +121,20 @@ pub(super) fn test<const M: usize>(
     most: u32,
     random: &mut Random,
 ) -> [f64; M] {
-    let mut units: Vec<UnitSums<M>> = a.iter().chain(b).copied().collect();
+    // The statistic has no sign, so the smaller side can be the one that is dealt: of many units beside
+    // few that costs as much as of few.
+    let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let few_count = few.len();
+    let mut units: Vec<UnitSums<M>> = few.iter().chain(many).copied().collect();
     let (_, nothing) = centre(&mut units);
     let all = Moments::of(units.iter());
     let of = |hand: Moments<M>| statistic(&hand, &hand.rest(&all), &nothing);
     // The same way of adding up as in the hands, so that a hand that is the same is as extreme.
-    let seen = of(Moments::of(&units[..a.len()])).map(|seen| seen * (1.0 - 1e-9));
-    match ways(units.len(), a.len(), u64::from(most)) {
+    let seen = of(Moments::of(&units[..few_count])).map(|seen| seen * (1.0 - 1e-9));
+    match ways(units.len(), few_count, u64::from(most)) {
         Some(ways) => {
             let mut extreme = [0u64; M];
-            each_hand(units.len(), a.len(), |hand| {
+            each_hand(units.len(), few_count, |hand| {
                 let found = of(Moments::of(hand.iter().map(|&unit| &units[unit])));
                 for figure in 0..M {
                     extreme[figure] += u64::from(found[figure] >= seen[figure]);
@@ -142,8 +146,8 @@ pub(super) fn test<const M: usize>(
             let mut extreme = [0; M];
             let mut p = [None; M];
             for hand in 1..=most {
-                random.deal(&mut units, a.len());
-                let found = of(Moments::of(&units[..a.len()]));
+                random.deal(&mut units, few_count);
+                let found = of(Moments::of(&units[..few_count]));
                 for figure in 0..M {
                     if p[figure].is_none() && found[figure] >= seen[figure] {
                         extreme[figure] += 1;

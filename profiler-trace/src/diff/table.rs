@@ -102,10 +102,16 @@ fn cells(row: &DiffRow) -> Vec<String> {
 }
 
 fn verdict(row: &DiffRow) -> String {
+    let often = match row.count.is_change.then_some(row.count.absolute > 0.0) {
+        Some(true) => ", more often",
+        Some(false) => ", less often",
+        None => "",
+    };
     match row.verdict {
         Verdict::OnlyA => "only in A".to_owned(),
         Verdict::OnlyB => "only in B".to_owned(),
-        Verdict::TooFew => "too few units".to_owned(),
+        // Units of its times: where it ran in few launches, these may be, and how often it ran is known.
+        Verdict::TooFew => format!("too few units{often}"),
         Verdict::OtherClock => "other clock".to_owned(),
         Verdict::NoChange | Verdict::Slower | Verdict::Faster | Verdict::Mixed => {
             let word = match row.verdict {
@@ -116,11 +122,6 @@ fn verdict(row: &DiffRow) -> String {
             let units = row.units.map_or("units", |unit| unit.plural());
             let batch = if row.batch > 1 { format!(", {} each", row.batch) } else { String::new() };
             let alike = if row.is_alike { ", alike?" } else { "" };
-            let often = match row.count.is_change.then_some(row.count.absolute > 0.0) {
-                Some(true) => ", more often",
-                Some(false) => ", less often",
-                None => "",
-            };
             format!("{word}{often} ({a} + {b} {units}{batch}{alike})")
         }
     }

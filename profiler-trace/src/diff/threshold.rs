@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Diff, DiffRow, Subject, Verdict};
+use super::{Change, Diff, DiffRow, ENOUGH_UNITS, Subject, Unit, Verdict};
 use crate::export::text::digits;
 use crate::printable::printable;
 
@@ -72,11 +72,12 @@ impl fmt::Display for ThresholdReport {
 impl Diff {
     /// Holds side B to a threshold.
     ///
-    /// It fails where a growth that is a change (see [`Change::is_change`](super::Change::is_change))
-    /// exceeds the threshold. It is inconclusive where that cannot be told: a row has too few units
-    /// and looks slower by more than the threshold, what has an end on one side has none on the other,
-    /// clocks or devices differ, something is missing, damaged or cut off by the end of the capture, or
-    /// nothing could be tested.
+    /// It fails where a growth that is a change (see [`Change::is_change`]) exceeds the threshold. It
+    /// is inconclusive where that cannot be told: a row looks slower by more than the threshold and has
+    /// too few units for a test, or was tested and is no change, as what looks so may be noise or may
+    /// not; what has an end on one side has none on the other, clocks or devices differ, something is
+    /// missing, damaged or cut off by the end of the capture, or nothing could be tested. A growth
+    /// below [`DiffOptions::min_effect`](super::DiffOptions::min_effect) is none.
     #[must_use]
     pub fn check(&self, threshold: &Threshold) -> ThresholdReport {
         let mut reasons = Vec::new();
@@ -96,10 +97,6 @@ impl Diff {
             inconclusive("nothing could be tested: too few units, or nothing in common".to_owned());
         }
         for row in &self.rows {
-            let grew = |relative: Option<f64>, absolute: f64| match relative {
-                Some(relative) => relative > threshold.slowdown,
-                None => absolute > 0.0,
-            };
             match row.verdict {
                 Verdict::OnlyA if !threshold.allow_missing => {
                     inconclusive(format!("{} is on side A only", row.subject));
@@ -111,7 +108,7 @@ impl Diff {
                 _ if let Some(side) = never_ended(row) => {
                     inconclusive(format!("{} did not end on side {side}", row.subject));
                 }
-                Verdict::TooFew if grew(row.mean.relative, row.mean.absolute) => {
+                Verdict::TooFew if exceeds(&row.mean, threshold) => {
                     inconclusive(format!(
                         "{} looks slower by {} but has too few units for a test",
                         row.subject,
@@ -123,20 +120,24 @@ impl Diff {
         }
         for row in &self.rows {
             for (name, change) in tested(row, threshold.quantiles) {
-                let exceeds = match change.relative {
-                    Some(relative) => relative > threshold.slowdown,
-                    None => change.absolute > 0.0,
-                };
-                if change.is_change && exceeds {
-                    reasons.push((
-                        Outcome::Fail,
-                        format!(
-                            "{}: {name} grew by {}, more than {}",
-                            row.subject,
-                            percent(change.relative),
-                            percent(Some(threshold.slowdown))
-                        ),
-                    ));
+                if !exceeds(change, threshold) {
+                    continue;
+                }
+                let grew = format!(
+                    "{}: {name} grew by {}, more than {}",
+                    row.subject,
+                    percent(change.relative),
+                    percent(Some(threshold.slowdown))
+                );
+                if change.is_change {
+                    reasons.push((Outcome::Fail, grew));
+                } else if change.p.is_some() && change.is_large {
+                    let reason = format!(
+                        "{grew}, and that may be noise: give each side more captures ({} or \
+                         more), taken in turns",
+                        cure(row)
+                    );
+                    reasons.push((Outcome::Inconclusive, reason));
                 }
             }
         }
@@ -158,7 +159,23 @@ fn never_ended(row: &DiffRow) -> Option<&'static str> {
     }
 }
 
-fn tested(row: &DiffRow, quantiles: bool) -> impl Iterator<Item = (&'static str, &super::Change)> {
+/// Whether a figure grew by more than is tolerated.
+fn exceeds(change: &Change, threshold: &Threshold) -> bool {
+    match change.relative {
+        Some(relative) => relative > threshold.slowdown,
+        None => change.absolute > 0.0,
+    }
+}
+
+/// How many captures a side may tell what was tested and not told: more than there were.
+fn cure(row: &DiffRow) -> usize {
+    match row.units {
+        Some(Unit::Capture) => ENOUGH_UNITS.max(2 * row.unit_counts.0.min(row.unit_counts.1)),
+        _ => ENOUGH_UNITS,
+    }
+}
+
+fn tested(row: &DiffRow, quantiles: bool) -> impl Iterator<Item = (&'static str, &Change)> {
     row.tested().into_iter().filter(move |(name, _)| quantiles || *name == "mean")
 }
 

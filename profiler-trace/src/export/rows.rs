@@ -42,39 +42,94 @@ pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
         row: Row<What>,
         /// Indices of the items that had not ended at the last item's start.
         stack: Vec<usize>,
+        /// When the last of the others ended, and the least depth of those that ended then: what comes
+        /// next and begins then must be no deeper, or it would be taken to lie in them.
+        ended: (f64, i32),
     }
+    const NEVER: (f64, i32) = (f64::NAN, i32::MAX);
     items.sort_by(Item::order);
     let mut rows: Vec<Open<What>> = Vec::new();
-    // The end of the last item of each row, close together, as all rows are looked at where all items
-    // cross.
-    let mut ends: Vec<f64> = Vec::new();
-    for item in items {
-        let is_crossed = |end: &f64| item.start < *end && *end < item.end;
-        let mut at = 0;
-        loop {
-            at += ends[at..].iter().take_while(|end| is_crossed(end)).count();
-            if at == rows.len() {
+    // When the innermost item of each row ends that runs; where none does, there is no end.
+    let mut ends = Ends::default();
+    // Items that run, the first to end first; of those that end at one time, the deepest.
+    let mut running: BinaryHeap<Reverse<(Moment, Reverse<i32>, usize)>> = BinaryHeap::new();
+    for mut item in items {
+        while let Some(&Reverse((Moment(end), Reverse(depth), at))) = running.peek() {
+            if !(end < item.start || (end == item.start && item.depth <= depth)) {
                 break;
             }
-            let Open { row, stack } = &mut rows[at];
-            while stack.last().is_some_and(|&top| row[top].ended_before(&item)) {
-                stack.pop();
+            running.pop();
+            let Open { row, stack, ended } = &mut rows[at];
+            while let Some(top) = stack.pop_if(|top| row[*top].ended_before(&item)) {
+                let Item { end, depth, .. } = row[top];
+                *ended = (end, if ended.0 == end { ended.1.min(depth) } else { depth });
             }
-            if stack.last().is_none_or(|&top| item.end <= row[top].end) {
-                break;
-            }
-            at += 1;
+            ends.set(at, stack.last().map_or(f64::INFINITY, |&top| row[top].end));
         }
+        let at = ends.first_from(item.end).unwrap_or(rows.len());
         if at == rows.len() {
-            rows.push(Open { row: Vec::new(), stack: Vec::new() });
-            ends.push(item.end);
+            rows.push(Open { row: Vec::new(), stack: Vec::new(), ended: NEVER });
         }
-        ends[at] = item.end;
-        let Open { row, stack } = &mut rows[at];
+        let Open { row, stack, ended } = &mut rows[at];
+        let (end, depth) = std::mem::replace(ended, NEVER);
+        if end == item.start {
+            item.depth = item.depth.min(depth);
+        }
+        ends.set(at, item.end);
+        // 0 of either sign is one moment.
+        running.push(Reverse((Moment(item.end + 0.0), Reverse(item.depth), at)));
         stack.push(row.len());
         row.push(item);
     }
     rows.into_iter().map(|open| open.row).collect()
+}
+
+/// The end of each row, in a tree in which the first that is late enough is found in as many steps as
+/// it has levels: where all items cross, there are as many rows as items.
+#[derive(Default)]
+struct Ends {
+    /// The latest end below each node; those of rows lie in the second half, the root at 1.
+    latest: Vec<f64>,
+}
+
+impl Ends {
+    fn set(&mut self, row: usize, end: f64) {
+        if row >= self.latest.len() / 2 {
+            self.grow((row + 1).next_power_of_two());
+        }
+        let mut at = self.latest.len() / 2 + row;
+        self.latest[at] = end;
+        while at > 1 {
+            at /= 2;
+            self.latest[at] = self.latest[2 * at].max(self.latest[2 * at + 1]);
+        }
+    }
+
+    /// Makes room for so many rows, a power of two.
+    fn grow(&mut self, rows: usize) {
+        let known = self.latest.split_off(self.latest.len() / 2);
+        self.latest = vec![f64::NEG_INFINITY; 2 * rows];
+        self.latest[rows..rows + known.len()].copy_from_slice(&known);
+        for at in (1..rows).rev() {
+            self.latest[at] = self.latest[2 * at].max(self.latest[2 * at + 1]);
+        }
+    }
+
+    /// The first row that ends then or later.
+    fn first_from(&self, end: f64) -> Option<usize> {
+        let rows = self.latest.len() / 2;
+        let mut at = 1;
+        if *self.latest.get(at)? < end {
+            return None;
+        }
+        while at < rows {
+            at *= 2;
+            if self.latest[at] < end {
+                at += 1;
+            }
+        }
+        Some(at - rows)
+    }
 }
 
 /// Lays the rows of several recorders onto the fewest common rows on which no two of them overlap.
@@ -200,6 +255,51 @@ mod tests {
                 }
             }
             prop_assert_eq!(count, sources.iter().map(Vec::len).sum::<usize>());
+        }
+    }
+
+    /// Rows as they are defined: each item is in the first that it fits, all of them tried in turn. One
+    /// that begins where others of its row ended is no deeper than they were.
+    fn in_the_first_that_fits(mut items: Vec<Item<usize>>) -> Vec<Vec<usize>> {
+        #[derive(Default)]
+        struct Tried {
+            row: Vec<usize>,
+            open: Vec<Item<usize>>,
+            ended: Vec<Item<usize>>,
+        }
+        items.sort_by(Item::order);
+        let mut rows: Vec<Tried> = Vec::new();
+        for mut item in items {
+            for Tried { open, ended, .. } in &mut rows {
+                ended.extend(std::iter::from_fn(|| open.pop_if(|top| top.ended_before(&item))));
+            }
+            let fits = |of: &Tried| of.open.last().is_none_or(|top| item.end <= top.end);
+            let at = rows.iter().position(fits).unwrap_or(rows.len());
+            if at == rows.len() {
+                rows.push(Tried::default());
+            }
+            let ended = rows[at].ended.drain(..).filter(|ended| ended.end == item.start);
+            item.depth = ended.map(|ended| ended.depth).fold(item.depth, i32::min);
+            rows[at].row.push(item.what);
+            rows[at].open.push(item);
+        }
+        rows.into_iter().map(|of| of.row).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn each_item_is_in_the_first_row_that_it_fits(
+            spans in prop::collection::vec((0u8..12, 0u8..6, 0i32..4), 0..60),
+        ) {
+            let item = |(what, (start, length, depth)): (usize, (u8, u8, i32))| Item {
+                start: f64::from(start) - 6.0,
+                end: f64::from(start) - 6.0 + f64::from(length),
+                depth,
+                what,
+            };
+            let items: Vec<_> = spans.into_iter().enumerate().map(item).collect();
+            let rows: Vec<_> = nest(items.clone()).iter().map(require_nesting).collect();
+            prop_assert_eq!(rows, in_the_first_that_fits(items));
         }
     }
 

@@ -26,15 +26,21 @@ pub(crate) fn device(device: &DeviceInfo) -> String {
     }
 }
 
-/// The name of a launch's process.
-pub(super) fn process(trace: &Trace, launch: &Launch) -> String {
-    let kernel = &trace.site(launch.kernel).name;
+/// The name of a launch's process: its kernel and its index, by which statistics and commands know it.
+/// Viewers have no room for more.
+pub(super) fn process(trace: &Trace, index: usize) -> String {
+    let kernel = trace.launches.get(index).map_or("", |launch| &trace.site(launch.kernel).name);
+    format!("{kernel}, launch {index}")
+}
+
+/// What else is to be known of a launch.
+pub(super) fn launch_facts(launch: &Launch) -> String {
     let (grid, block) = (extent(launch.grid_dim), extent(launch.block_dim));
     let replay = match launch.replay {
         0 => String::new(),
         replay => format!(", replay {replay}"),
     };
-    format!("{kernel}, grid {grid}, block {block}{replay}, {}", device(&trace.device))
+    format!("grid {grid}, block {block}{replay}")
 }
 
 /// The name of a block: as many coordinates as the grid has dimensions.

@@ -56,9 +56,9 @@ pub(super) fn walk(
     let summary = text::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
-    for (index, launch) in trace.launches.iter().enumerate() {
+    for index in 0..trace.launches.len() {
         let process = u32::try_from(index + 1).map_err(io::Error::other)?;
-        sink.process(process, &text::process(trace, launch))?;
+        sink.process(process, &text::process(trace, index))?;
         walk.summary(process, index, &summary, sink)?;
         walk.launch(process, index, &mut late, sink)?;
     }
@@ -144,7 +144,10 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     ) -> io::Result<()> {
         let launch = &self.trace.launches[launch];
         let (start, end) = (self.axis.round(launch.start_ns), self.axis.round(launch.end_ns));
-        self.about(process, start, end.max(start + 1), lines, sink)
+        // Behind the device.
+        let (device, others) = lines.split_at(lines.len().min(1));
+        let lines = [device, &[text::launch_facts(launch)], others].concat();
+        self.about(process, start, end.max(start + 1), &lines, sink)
     }
 
     /// The first track of a process: a slice over all of it for each line.

@@ -1,13 +1,13 @@
 //! How evenly the work of a launch is spread, and how it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use profiler_wire::header::Dim3;
 
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{duration, horizontal, one_line};
+use super::table::{duration, horizontal, named_at, one_line};
 use crate::export::text::{self, digits};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
@@ -133,6 +133,12 @@ pub struct RegionBalance {
     pub site: SiteIndex,
     /// Its name.
     pub name: String,
+    /// Source file; empty where it is not known.
+    pub file: String,
+    /// Line in it, from 1; 0 where it is not known.
+    pub line: u32,
+    /// Module path; empty where it is not known.
+    pub module: String,
     /// Over the warps that ran it: all time that a warp's lanes spent in it. Open regions are left
     /// out, and so are warps that have no others of it.
     pub warps: Load,
@@ -279,6 +285,9 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
         regions.push(RegionBalance {
             site,
             name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
+            file: known.map_or_else(String::new, |site| site.file.clone()),
+            line: known.map_or(0, |site| site.line),
+            module: known.map_or_else(String::new, |site| site.module.clone()),
             warps: Load::of(of_warps.into_values()),
             sms: Load::of(of_sms.into_values()),
         });
@@ -314,9 +323,15 @@ impl fmt::Display for Balance {
         row("blocks, in the kernel".to_owned(), &self.blocks);
         row("SMs, busy".to_owned(), &self.sms);
         row("SMs, done after".to_owned(), &self.sms_done);
+        let mut counts: HashMap<&str, u32> = HashMap::new();
+        self.regions.iter().for_each(|region| *counts.entry(&region.name).or_default() += 1);
         for region in &self.regions {
-            row(format!("{}, by warp", one_line(&region.name)), &region.warps);
-            row(format!("{}, by SM", one_line(&region.name)), &region.sms);
+            let name = match counts[region.name.as_str()] {
+                1 => one_line(&region.name),
+                _ => named_at(&region.name, &region.file, region.line),
+            };
+            row(format!("{name}, by warp"), &region.warps);
+            row(format!("{name}, by SM"), &region.sms);
         }
         let header = ["time of", "count", "mean", "least", "most", "most / mean", "imbalance"];
         write!(f, "{}", horizontal(&header, rows))?;

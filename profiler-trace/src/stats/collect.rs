@@ -284,7 +284,8 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     if query.is_filtered() {
         notes.push(format!("the figures below are only of: {query}"));
     }
-    notes.extend(query.unmet(trace));
+    let unmet = query.unmet(trace);
+    notes.extend_from_slice(&unmet);
     if rows.iter().any(|(_, row)| row.is_deeper()) {
         notes.push(format!(
             "regions in {PATH_LEVELS} others or more have one row for each name, behind `{DEEPER}`: \
@@ -295,8 +296,9 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
         by: query.group_by(),
         notes,
+        unmet,
         diagnostics: trace.diagnostics.clone(),
-        names: trace.sites.iter().map(|site| site.name.clone()).collect(),
+        sites: trace.sites.clone(),
         grids: trace.launches.iter().map(|launch| launch.grid_dim).collect(),
         is_filtered_by_name: query.has_names(),
     }
@@ -305,13 +307,12 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
 /// The first time through the trace: counts, and gathers nanoseconds.
 fn count(walk: &mut Walk<'_, impl WarpSource>) {
     let (trace, query) = (walk.trace, walk.query);
-    // Lanes that recorded each row in the warp at hand.
-    let mut lanes: Vec<(u32, u32)> = Vec::new();
+    let mut lanes = LanesOfRows::default();
     let mut last: Option<usize> = None;
     let mut extra: Vec<(u32, f64)> = Vec::new();
-    let mut flush = |lanes: &mut Vec<(u32, u32)>, warp: Option<usize>| {
+    let mut flush = |lanes: &mut LanesOfRows, warp: Option<usize>| {
         let kernel_ns = warp.map_or(0.0, |warp| kernel_ns(trace, query, &trace.warps[warp]));
-        for (row, lanes) in lanes.drain(..).filter(|(_, lanes)| lanes.count_ones() > 1) {
+        for (row, lanes) in lanes.take().filter(|(_, lanes)| lanes.count_ones() > 1) {
             extra.push((row, f64::from(lanes.count_ones() - 1) * kernel_ns));
         }
     };
@@ -331,11 +332,7 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
         if let Seen::Region(region) = seen
             && (inside > 0.0 || query.takes_begin(start))
         {
-            let lane = 1u32.wrapping_shl(region.lane.into());
-            match lanes.iter_mut().find(|(of, _)| *of == row) {
-                Some((_, lanes)) => *lanes |= lane,
-                None => lanes.push((row, lane)),
-            }
+            lanes.add(row, 1u32.wrapping_shl(region.lane.into()));
         }
         if duration.is_some() {
             counted.inside_ns.add(inside);
@@ -359,6 +356,34 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
     flush(&mut lanes, last);
     for (row, ns) in extra {
         walk.rows[row as usize].extra_lanes_ns.add(ns);
+    }
+}
+
+/// Lanes that recorded each row in the warp at hand, a bit each.
+#[derive(Default)]
+struct LanesOfRows {
+    /// By the number of the row, as a warp may have many.
+    of: Vec<u32>,
+    /// Rows that have any, in the order in which they came.
+    rows: Vec<u32>,
+}
+
+impl LanesOfRows {
+    fn add(&mut self, row: u32, lanes: u32) {
+        let at = row as usize;
+        if self.of.len() <= at {
+            self.of.resize(at + 1, 0);
+        }
+        if self.of[at] == 0 {
+            self.rows.push(row);
+        }
+        self.of[at] |= lanes;
+    }
+
+    /// All of them, for a warp to come.
+    fn take(&mut self) -> impl Iterator<Item = (u32, u32)> {
+        let of = &mut self.of;
+        self.rows.drain(..).map(|row| (row, std::mem::take(&mut of[row as usize])))
     }
 }
 

@@ -99,7 +99,12 @@ impl Trace {
             .max_by(|(_, left), (_, right)| last_ns(self, left).total_cmp(&last_ns(self, right)));
         let steps = Walk::new(self, launch).back_from(last?.0);
         let time = |is: fn(PathPart) -> bool| {
-            steps.iter().filter(|step| is(step.part)).map(PathStep::ns).sum::<f64>()
+            // A sum of nothing would be -0.
+            steps
+                .iter()
+                .filter(|step| is(step.part))
+                .map(PathStep::ns)
+                .fold(0.0, |all, ns| all + ns)
         };
         let kernel = self.sites.get(of.kernel.0 as usize);
         Some(CriticalPath {

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde_json::{Value, json};
 
-use super::{Balance, CriticalPath, Load, PathPart, Summary, Tail, Waits};
+use super::{Balance, CriticalPath, Load, PathPart, RegionBalance, Summary, Tail, Waits};
 use crate::diagnostic::{Diagnostics, Severity};
 use crate::export::table::{Cell, write_csv, write_json};
 
@@ -115,6 +115,9 @@ impl sealed::Sealed for Balance {
         "below_tenth_ns",
         "alone_ns",
         "worst_diagnostic",
+        "file",
+        "line",
+        "module",
     ];
 
     fn facts(&self) -> Value {
@@ -134,7 +137,12 @@ impl sealed::Sealed for Balance {
         worst: Option<&'static str>,
         mut write: impl FnMut(Vec<Cell<'_>>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut row = |kind: &str, name: &str, over: &str, load: &Load, tail: Option<&Tail>| {
+        type Source<'s> = Option<&'s RegionBalance>;
+        let mut row = |(kind, name): (&str, &str),
+                       over: &str,
+                       load: &Load,
+                       tail: Option<&Tail>,
+                       source: Source<'_>| {
             let of = |figure: fn(&Tail) -> f64| Cell::from(tail.map(figure));
             write(vec![
                 SCHEMA.into(),
@@ -155,16 +163,20 @@ impl sealed::Sealed for Balance {
                 of(|tail| tail.below_tenth_ns),
                 of(|tail| tail.alone_ns),
                 worst.into(),
+                source.map(|region| region.file.as_str()).into(),
+                source.map(|region| region.line).into(),
+                source.map(|region| region.module.as_str()).into(),
             ])
         };
-        let kernel = self.kernel.as_str();
-        row("kernel", kernel, "warp", &self.warps, Some(&self.warp_tail))?;
-        row("kernel", kernel, "block", &self.blocks, Some(&self.block_tail))?;
-        row("kernel", kernel, "sm", &self.sms, Some(&self.sm_tail))?;
-        row("kernel_done", kernel, "sm", &self.sms_done, None)?;
+        let kernel = ("kernel", self.kernel.as_str());
+        row(kernel, "warp", &self.warps, Some(&self.warp_tail), None)?;
+        row(kernel, "block", &self.blocks, Some(&self.block_tail), None)?;
+        row(kernel, "sm", &self.sms, Some(&self.sm_tail), None)?;
+        row(("kernel_done", &self.kernel), "sm", &self.sms_done, None, None)?;
         for region in &self.regions {
-            row("region", &region.name, "warp", &region.warps, None)?;
-            row("region", &region.name, "sm", &region.sms, None)?;
+            let name = ("region", region.name.as_str());
+            row(name, "warp", &region.warps, None, Some(region))?;
+            row(name, "sm", &region.sms, None, Some(region))?;
         }
         Ok(())
     }

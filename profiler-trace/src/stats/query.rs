@@ -1,8 +1,9 @@
 //! Which part of a trace the statistics are about.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
+use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
 
@@ -32,10 +33,10 @@ pub struct StatsQuery {
     by: GroupBy,
     names: Vec<Pattern>,
     kernels: Vec<Pattern>,
-    launches: Vec<usize>,
-    blocks: Vec<Dim3>,
-    warps: Vec<u32>,
-    sms: Vec<u32>,
+    launches: Vec<RangeInclusive<usize>>,
+    blocks: Vec<[RangeInclusive<u32>; 3]>,
+    warps: Vec<RangeInclusive<u32>>,
+    sms: Vec<RangeInclusive<u32>>,
     window: Option<Range<f64>>,
 }
 
@@ -70,29 +71,53 @@ impl StatsQuery {
 
     /// Only this launch: an index into [`Trace::launches`].
     #[must_use]
-    pub fn launch(mut self, launch: usize) -> Self {
-        self.launches.push(launch);
+    pub fn launch(self, launch: usize) -> Self {
+        self.launches(launch..=launch)
+    }
+
+    /// Only these launches.
+    #[must_use]
+    pub fn launches(mut self, launches: RangeInclusive<usize>) -> Self {
+        self.launches.push(launches);
         self
     }
 
     /// Only blocks of this index, in each launch.
     #[must_use]
-    pub fn block(mut self, block: Dim3) -> Self {
-        self.blocks.push(block);
+    pub fn block(self, block: Dim3) -> Self {
+        self.blocks(block.map(|at| at..=at))
+    }
+
+    /// Only blocks whose coordinates lie in these ranges; `0..=u32::MAX` is any.
+    #[must_use]
+    pub fn blocks(mut self, blocks: [RangeInclusive<u32>; 3]) -> Self {
+        self.blocks.push(blocks);
         self
     }
 
     /// Only warps of this index within their block.
     #[must_use]
-    pub fn warp(mut self, warp: u32) -> Self {
-        self.warps.push(warp);
+    pub fn warp(self, warp: u32) -> Self {
+        self.warps(warp..=warp)
+    }
+
+    /// Only warps of these indices within their block.
+    #[must_use]
+    pub fn warps(mut self, warps: RangeInclusive<u32>) -> Self {
+        self.warps.push(warps);
         self
     }
 
     /// Only warps that ran on this SM.
     #[must_use]
-    pub fn sm(mut self, sm: u32) -> Self {
-        self.sms.push(sm);
+    pub fn sm(self, sm: u32) -> Self {
+        self.sms(sm..=sm)
+    }
+
+    /// Only warps that ran on these SMs.
+    #[must_use]
+    pub fn sms(mut self, sms: RangeInclusive<u32>) -> Self {
+        self.sms.push(sms);
         self
     }
 
@@ -144,7 +169,7 @@ impl StatsQuery {
     /// Whether a launch is in, as far as its own filters tell.
     pub(crate) fn takes_launch(&self, trace: &Trace, launch: usize) -> bool {
         let Some(of) = trace.launches.get(launch) else { return false };
-        any(&self.launches, |wanted| *wanted == launch)
+        any(&self.launches, |wanted| wanted.contains(&launch))
             && any(&self.kernels, |pattern| pattern.matches(name(trace, of.kernel)))
     }
 
@@ -152,9 +177,9 @@ impl StatsQuery {
     pub(crate) fn takes_warp(&self, source: &impl WarpSource, index: usize) -> bool {
         let trace = source.outline();
         let Some(warp) = trace.warps.get(index) else { return false };
-        any(&self.blocks, |block| *block == warp.block)
-            && any(&self.warps, |wanted| *wanted == warp.warp)
-            && any(&self.sms, |sm| *sm == warp.sm)
+        any(&self.blocks, |blocks| is_within(blocks, warp.block))
+            && any(&self.warps, |wanted| wanted.contains(&warp.warp))
+            && any(&self.sms, |sms| sms.contains(&warp.sm))
             && self.window.as_ref().is_none_or(|window| {
                 // Other lanes may record when lane 0 has left.
                 let lasts = || last_ns(trace, warp) >= window.start;
@@ -176,7 +201,7 @@ impl StatsQuery {
         }
     }
 
-    /// What of the filters this trace has not: a sentence each, with what there is.
+    /// What of the filters this trace has not: a sentence for each kind of them, with what there is.
     pub(crate) fn unmet(&self, trace: &Trace) -> Vec<String> {
         let mut unmet = Vec::new();
         if let Some(window) = self.window.as_ref().filter(|window| window.is_empty()) {
@@ -185,43 +210,43 @@ impl StatsQuery {
                 window.start, window.end
             ));
         }
-        for &launch in self.launches.iter().filter(|launch| **launch >= trace.launches.len()) {
-            unmet.push(match trace.launches.len() {
-                0 => format!("there is no launch {launch}: nothing was launched"),
-                count => format!("there is no launch {launch}: they are 0 to {}", count - 1),
+        let count = trace.launches.len();
+        if let Some(launches) = missing(&self.launches, span, |wanted| *wanted.start() < count) {
+            unmet.push(match count {
+                0 => format!("there is no launch {launches}: nothing was launched"),
+                1 => format!("there is no launch {launches}: there is 0 alone"),
+                _ => format!("there is no launch {launches}: they are 0 to {}", count - 1),
             });
         }
+        let text = |pattern: &Pattern| pattern.text().to_owned();
         let kernels = || trace.launches.iter().map(|launch| name(trace, launch.kernel));
-        for pattern in &self.kernels {
-            if !kernels().any(|name| pattern.matches(name)) {
-                unmet.push(format!("no kernel is called {}: {}", pattern.text(), list(kernels())));
-            }
+        let is_met = |pattern: &Pattern| kernels().any(|name| pattern.matches(name));
+        if let Some(names) = missing(&self.kernels, text, is_met) {
+            unmet.push(format!("no kernel is called {names}: {}", list(kernels())));
         }
-        // Not those by which the profiler measures what a record costs.
+        // Not those by which the profiler measures what a record costs, and no marks, which have no row.
         let own = trace.sites.iter().find(|site| site.symbol.as_deref() == Some(CALIBRATION));
-        let is_users = |site: &&Site| own.is_none_or(|own| own.module != site.module);
+        let is_users = |site: &&Site| {
+            own.is_none_or(|own| own.module != site.module)
+                && matches!(site.kind, SiteKind::Kernel | SiteKind::Region | SiteKind::Names)
+        };
         let sites = || trace.sites.iter().filter(is_users).map(|site| site.name.as_str());
-        for pattern in &self.names {
-            if !sites().any(|name| pattern.matches(name)) {
-                unmet.push(format!("no region is called {}: {}", pattern.text(), list(sites())));
-            }
+        let is_met = |pattern: &Pattern| sites().any(|name| pattern.matches(name));
+        if let Some(names) = missing(&self.names, text, is_met) {
+            unmet.push(format!("no region is called {names}: {}", list(sites())));
         }
         let warps = || trace.warps.iter().filter(|warp| self.takes_launch(trace, warp.launch));
-        for block in &self.blocks {
-            if !warps().any(|warp| warp.block == *block) {
-                let [x, y, z] = block;
-                unmet.push(format!("nothing was recorded of block {x},{y},{z} in these launches"));
-            }
+        let is_met = |blocks: &[_; 3]| warps().any(|warp| is_within(blocks, warp.block));
+        if let Some(blocks) = missing(&self.blocks, blocks_in_words, is_met) {
+            unmet.push(format!("nothing was recorded of block {blocks} in these launches"));
         }
-        for index in &self.warps {
-            if !warps().any(|warp| warp.warp == *index) {
-                unmet.push(format!("no warp {index} of a block was recorded in these launches"));
-            }
+        let is_met = |wanted: &RangeInclusive<u32>| warps().any(|warp| wanted.contains(&warp.warp));
+        if let Some(wanted) = missing(&self.warps, span, is_met) {
+            unmet.push(format!("no warp {wanted} of a block was recorded in these launches"));
         }
-        for sm in &self.sms {
-            if !warps().any(|warp| warp.sm == *sm) {
-                unmet.push(format!("nothing was recorded on SM {sm} in these launches"));
-            }
+        let is_met = |sms: &RangeInclusive<u32>| warps().any(|warp| sms.contains(&warp.sm));
+        if let Some(sms) = missing(&self.sms, span, is_met) {
+            unmet.push(format!("nothing was recorded on SM {sms} in these launches"));
         }
         unmet
     }
@@ -238,11 +263,10 @@ impl fmt::Display for StatsQuery {
         };
         part("names", self.names.iter().map(|name| name.text().to_owned()).collect());
         part("kernels", self.kernels.iter().map(|name| name.text().to_owned()).collect());
-        part("launch", self.launches.iter().map(ToString::to_string).collect());
-        let block = |[x, y, z]: &Dim3| format!("{x},{y},{z}");
-        part("block", self.blocks.iter().map(block).collect());
-        part("warp", self.warps.iter().map(ToString::to_string).collect());
-        part("SM", self.sms.iter().map(ToString::to_string).collect());
+        part("launch", self.launches.iter().map(span).collect());
+        part("block", self.blocks.iter().map(blocks_in_words).collect());
+        part("warp", self.warps.iter().map(span).collect());
+        part("SM", self.sms.iter().map(span).collect());
         if let Some(Range { start, end }) = &self.window {
             // A tenth of a nanosecond is finer than any clock here.
             let tenths = |ns: f64| (ns * 10.0).round() / 10.0;
@@ -272,6 +296,37 @@ fn any<T>(filters: &[T], met: impl Fn(&T) -> bool) -> bool {
     filters.is_empty() || filters.iter().any(met)
 }
 
+/// Whether each coordinate of a block is in its range.
+fn is_within(blocks: &[RangeInclusive<u32>; 3], block: Dim3) -> bool {
+    blocks.iter().zip(block).all(|(range, at)| range.contains(&at))
+}
+
+/// `3`, or `0-3`.
+fn span<T: fmt::Display + PartialEq>(range: &RangeInclusive<T>) -> String {
+    if range.start() == range.end() {
+        range.start().to_string()
+    } else {
+        format!("{}-{}", range.start(), range.end())
+    }
+}
+
+/// `0-3`, or `0-3,1,2`: ranges behind the last that leaves anything out are not written.
+fn blocks_in_words(blocks: &[RangeInclusive<u32>; 3]) -> String {
+    let is_any = |range: &RangeInclusive<u32>| *range == (0..=u32::MAX);
+    let written = blocks.iter().rposition(|range| !is_any(range)).map_or(1, |last| last + 1);
+    blocks[..written].iter().map(span).collect::<Vec<_>>().join(",")
+}
+
+/// Those of the filters that nothing meets, in words; `None` where there are none.
+fn missing<T>(
+    filters: &[T],
+    in_words: impl Fn(&T) -> String,
+    is_met: impl Fn(&T) -> bool,
+) -> Option<String> {
+    let missing: Vec<String> = filters.iter().filter(|of| !is_met(of)).map(in_words).collect();
+    (!missing.is_empty()).then(|| missing.join(" or "))
+}
+
 fn name(trace: &Trace, site: SiteIndex) -> &str {
     trace.sites.get(site.0 as usize).map_or("unknown site", |site| &site.name)
 }
@@ -286,7 +341,7 @@ pub(crate) fn last_ns(trace: &Trace, warp: &Warp) -> f64 {
 
 /// Names, each once, as many as a reader takes in.
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const MOST: usize = 12;
+    const MOST: usize = 10;
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     names.dedup();

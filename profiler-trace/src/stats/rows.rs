@@ -14,7 +14,7 @@ use crate::model::SiteIndex;
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;
 
-const COLUMNS: [&str; 38] = [
+const COLUMNS: [&str; 41] = [
     "schema",
     "group",
     "kind",
@@ -53,6 +53,9 @@ const COLUMNS: [&str; 38] = [
     "value_unit",
     "value_per_second",
     "worst_diagnostic",
+    "file",
+    "line",
+    "module",
 ];
 
 impl Stats {
@@ -107,8 +110,7 @@ impl Stats {
             }
             push_frame(&mut stack, name);
         };
-        let name =
-            |site: SiteIndex| self.names.get(site.0 as usize).map_or("unknown site", |name| name);
+        let name = |site: SiteIndex| self.name_of(site).unwrap_or("unknown site");
         push(name(row.kernel));
         row.path.iter().for_each(|site| push(name(*site)));
         if row.is_deeper() {
@@ -121,7 +123,7 @@ impl Stats {
     }
 
     fn fields<'s>(&'s self, row: &'s SiteStats) -> [Cell<'s>; COLUMNS.len()] {
-        let kernel = self.names.get(row.kernel.0 as usize);
+        let site = self.sites.get(row.site.0 as usize);
         let block = row.place.block;
         let [total_ns, mean_ns, deviation_ns, min_ns, p50_ns, p95_ns, p99_ns, max_ns, warp_ns] =
             times((row.count > 0).then_some(&row.ns));
@@ -132,7 +134,7 @@ impl Stats {
             SCHEMA.into(),
             group_name(self.by).into(),
             if row.site == row.kernel { "kernel" } else { "region" }.into(),
-            kernel.map(String::as_str).into(),
+            self.name_of(row.kernel).into(),
             row.name.as_str().into(),
             self.path(row).into(),
             row.place.launch.map(|launch| launch as u64).into(),
@@ -167,6 +169,9 @@ impl Stats {
             throughput.map(|throughput| throughput.unit.as_str()).into(),
             throughput.map(|throughput| throughput.per_second).into(),
             self.diagnostics.worst().map(Severity::name).into(),
+            site.map(|site| site.file.as_str()).into(),
+            site.map(|site| site.line).into(),
+            site.map(|site| site.module.as_str()).into(),
         ]
     }
 }

@@ -1,5 +1,6 @@
 //! The statistics as a table for a terminal.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
@@ -7,7 +8,11 @@ use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 use super::paths::DEEPER;
 use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
+use crate::model::SiteIndex;
 use crate::printable::printable;
+
+/// Kernels, and sites of theirs that their names do not tell.
+type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,6 +34,7 @@ impl fmt::Display for Stats {
             header.push("throughput");
         }
         table.set_header(header);
+        let ambiguous = self.ambiguous();
         let mut last_place = None;
         for row in &self.rows {
             let place = (row.kernel, row.place);
@@ -40,7 +46,7 @@ impl fmt::Display for Stats {
                 }
             }
             last_place = Some(place);
-            let mut cells = self.cells(row);
+            let mut cells = self.cells(row, &ambiguous);
             if has_throughput {
                 cells.push(row.throughput.as_ref().map_or_else(String::new, |throughput| {
                     rate(throughput.per_second, &throughput.unit)
@@ -60,8 +66,7 @@ impl Stats {
     /// What stands above the rows of a place.
     fn place(&self, row: &SiteStats) -> String {
         let is_kernel = row.site == row.kernel;
-        let kernel = self.names.get(row.kernel.0 as usize).map_or("unknown kernel", |name| name);
-        let mut text = one_line(kernel);
+        let mut text = one_line(self.name_of(row.kernel).unwrap_or("unknown kernel"));
         let StatsPlace { launch, sm, block, warp } = row.place;
         if (launch, sm) == (None, None) {
             return if is_kernel { String::new() } else { text };
@@ -82,28 +87,57 @@ impl Stats {
         text
     }
 
+    /// The sites that share their name with another one of their kernel, each behind its kernel; kernels,
+    /// with another kernel.
+    fn ambiguous(&self) -> Ambiguous {
+        let mut seen: HashMap<(Option<SiteIndex>, &str), SiteIndex> = HashMap::new();
+        let mut ambiguous = Ambiguous::new();
+        for row in &self.rows {
+            for site in row.path.iter().copied().chain([row.site]) {
+                let kernel = (site != row.kernel).then_some(row.kernel);
+                let name = self.name_of(site).unwrap_or_default();
+                let first = *seen.entry((kernel, name)).or_insert(site);
+                if first != site {
+                    ambiguous.extend([first, site].map(|site| (kernel.unwrap_or(site), site)));
+                }
+            }
+        }
+        ambiguous
+    }
+
+    /// A site's name, and its place in the source where the name does not tell which site it is.
+    fn shown(&self, kernel: SiteIndex, site: SiteIndex, ambiguous: &Ambiguous) -> String {
+        match self.sites.get(site.0 as usize) {
+            Some(site_of) if ambiguous.contains(&(kernel, site)) => {
+                named_at(&site_of.name, &site_of.file, site_of.line)
+            }
+            Some(site_of) => one_line(&site_of.name),
+            None => "unknown site".to_owned(),
+        }
+    }
+
     /// A row's name behind what encloses it: a tree where all of that has rows of its own, in words
     /// where names are filtered.
-    fn tree(&self, row: &SiteStats) -> String {
+    fn tree(&self, row: &SiteStats, ambiguous: &Ambiguous) -> String {
+        let name = self.shown(row.kernel, row.site, ambiguous);
         if row.site == row.kernel && row.path.is_empty() {
-            return one_line(&row.name);
+            return name;
         }
         let deeper = if row.is_deeper() { format!("{DEEPER} › ") } else { String::new() };
         if !self.is_filtered_by_name {
             let indent = "   ".repeat(row.path.len());
-            return format!("{indent}╰─ {deeper}{}", one_line(&row.name));
+            return format!("{indent}╰─ {deeper}{name}");
         }
         let mut text = "╰─ ".to_owned();
         for site in &row.path {
-            let name = self.names.get(site.0 as usize).map_or("unknown site", |name| name);
-            text += &format!("{} › ", one_line(name));
+            text += &format!("{} › ", self.shown(row.kernel, *site, ambiguous));
         }
-        text + &deeper + &one_line(&row.name)
+        text + &deeper + &name
     }
 
     /// The cells of a row, without that for throughput. Two lines each: time, and cycles.
-    fn cells(&self, row: &SiteStats) -> Vec<String> {
-        let mut name = self.tree(row);
+    fn cells(&self, row: &SiteStats, ambiguous: &Ambiguous) -> Vec<String> {
+        let mut name = self.tree(row, ambiguous);
         if row.cycles.is_some() {
             name += "\n   in cycles";
         }
@@ -148,6 +182,16 @@ pub(crate) fn one_line(name: &str) -> String {
         text.push('…');
     }
     text
+}
+
+/// A name with its place in the source. Of a long path the end is left, which tells files apart.
+pub(crate) fn named_at(name: &str, file: &str, line: u32) -> String {
+    const LONGEST: usize = 40;
+    let file = printable(file);
+    let beyond = file.chars().count().saturating_sub(LONGEST);
+    let cut = if beyond > 0 { "…" } else { "" };
+    let file: String = file.chars().skip(beyond).collect();
+    format!("{} ({cut}{file}:{line})", one_line(name))
 }
 
 /// A time in the unit that suits it, with four significant digits.

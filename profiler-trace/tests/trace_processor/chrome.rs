@@ -45,7 +45,7 @@ fn times_names_and_arguments(context: &Context) -> Result<(), Failed> {
     assert_eq!(times, [(0, 5_000_000, 0), (1_234_567, 1, 1), (2_000_000, 0, 1), (3_000_001, 0, 1)]);
     assert_eq!(answers[0].texts(0)[0], "gemm \"quoted\"\n🚀");
     assert_eq!(answers[0].texts(4)[0], "block 1, warp 0 · SM 1");
-    assert_eq!(answers[0].texts(5)[0], "gemm \"quoted\"\n🚀, grid 2, block 64, NVIDIA H200");
+    assert_eq!(answers[0].texts(5)[0], "gemm \"quoted\"\n🚀, launch 0");
     assert_eq!(answers[1].texts(0), ["args.source", "args.value"]);
     assert_eq!(answers[1].texts(1), ["src/kernel.rs:11:5", "0.5"]);
     Ok(())

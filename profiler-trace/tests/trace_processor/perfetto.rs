@@ -208,9 +208,10 @@ fn losses_are_seen(context: &Context) -> Result<(), Failed> {
         answers[0],
         [
             "NVIDIA H200, compute capability 9.0, 132 SMs|0",
-            "LOST 31 of 33 records|1",
-            "clock: resolution 0.5 ns|2",
-            "cost of a record: not measured|3",
+            "grid 4, block 64|1",
+            "LOST 31 of 33 records|2",
+            "clock: resolution 0.5 ns|3",
+            "cost of a record: not measured|4",
         ]
     );
     assert_eq!(
@@ -269,15 +270,19 @@ fn launches_are_processes(context: &Context) -> Result<(), Failed> {
     let sql = "SELECT pid, name FROM process WHERE pid > 0 ORDER BY pid";
     let slices = "SELECT p.pid, s.name, s.ts FROM slice s JOIN process_track t ON t.id = s.track_id \
         JOIN process p USING (upid) WHERE t.name != 'about this trace' ORDER BY s.ts";
-    let answers = ask(context, &trace, &[sql, slices])?;
-    assert_eq!(
-        answers[0],
-        [
-            "1|gemm, grid 4x2, block 64, emulator: these are not GPU times",
-            "2|sum, grid 8, block 64, emulator: these are not GPU times",
-            "3|gemm, grid 1x1x3, block 64, replay 2, emulator: these are not GPU times",
-        ]
-    );
+    let about = "SELECT p.pid, s.name FROM slice s JOIN process_track t ON t.id = s.track_id \
+        JOIN process p USING (upid) WHERE t.name = 'about this trace'";
+    let answers = ask(context, &trace, &[sql, slices, about])?;
+    assert_eq!(answers[0], ["1|gemm, launch 0", "2|sum, launch 1", "3|gemm, launch 2",]);
+    // What else is to be known stands above the tracks of each.
+    let facts = |pid: u32, line: &str| answers[2].contains(&format!("{pid}|{line}"));
+    for (pid, line) in
+        [(1, "grid 4x2, block 64"), (2, "grid 8, block 64"), (3, "grid 1x1x3, block 64, replay 2")]
+    {
+        assert!(facts(pid, line), "{line}: {:?}", answers[2]);
+        let device = "emulator: these are not GPU times, compute capability 9.0, 132 SMs";
+        assert!(facts(pid, device), "{:?}", answers[2]);
+    }
     assert_eq!(answers[1], ["1|gemm|0", "2|sum|1000", "3|gemm|2000"]);
     Ok(())
 }
@@ -495,7 +500,7 @@ fn weird_names(context: &Context) -> Result<(), Failed> {
     let answers = ask(context, &trace, &[sql, "SELECT name FROM process WHERE pid = 1"])?;
     assert_eq!(answers[0][..6], names);
     assert_eq!(answers[0][6], "a\u{2400}b");
-    assert!(answers[1][0].starts_with("kernel \"k\"\n🚀, grid 1,"), "{}", answers[1][0]);
+    assert_eq!(answers[1], ["kernel \"k\"\n🚀, launch 0"]);
     Ok(())
 }
 
@@ -518,8 +523,8 @@ fn many_slices_are_small(context: &Context) -> Result<(), Failed> {
     let summary = context.processor.check(&path)?;
     std::fs::remove_file(&path)?;
     let slices = u64::from(WARPS) * (REGIONS as u64 + 1);
-    // Four slices tell about the trace.
-    assert_eq!((summary.slices, summary.tracks), (slices + 4, u64::from(WARPS) + 1));
+    // Four slices tell about the trace, and one about the launch.
+    assert_eq!((summary.slices, summary.tracks), (slices + 5, u64::from(WARPS) + 1));
     assert_eq!((summary.processes, summary.unfinished), (1, 0));
     let each = bytes.len() as f64 / slices as f64;
     assert!(each <= 28.0, "{each} bytes a slice");

@@ -56,11 +56,12 @@ impl Format {
         }
     }
 
-    /// The format that a file's name asks for: that with the longest ending that fits.
+    /// The format that a file's name asks for: that with the longest ending that fits, in whatever case.
     pub(super) fn of_name(name: &str) -> Result<Self, Error> {
+        let lower = name.to_ascii_lowercase();
         let all = Self::value_variants().iter().copied();
         let endings = all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)));
-        let found = endings.clone().filter(|(ending, _)| name.ends_with(ending));
+        let found = endings.clone().filter(|(ending, _)| lower.ends_with(ending));
         found.max_by_key(|(ending, _)| ending.len()).map(|(_, format)| format).ok_or_else(|| {
             let known: Vec<&str> = endings.map(|(ending, _)| ending).collect();
             Error::new(format!("the name {name} does not say which format is meant"))
@@ -230,6 +231,8 @@ mod tests {
             for ending in format.endings() {
                 let path = format!("a.b/c{ending}");
                 let found = Format::of_name(&path).expect("a known ending");
+                assert_eq!(found, *format, "{path}");
+                let found = Format::of_name(&path.to_uppercase()).expect("a known ending");
                 assert_eq!(found, *format, "{path}");
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace};
+use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace, printable};
 use serde_json::Value;
 
 use super::{Format, Show};
@@ -35,6 +35,12 @@ pub(super) fn write(
             Some(Show::Regions) | None => stats.map_or(Ok(()), |stats| stats.write_csv_to(writer)),
         },
         (Format::Table, _) => {
+            // Those of regions begin with the same.
+            if shown.first().is_some_and(|show| *show != Show::Regions)
+                && let Some(device) = trace.notes().first()
+            {
+                writeln!(writer, "{}", printable(device))?;
+            }
             for (index, show) in shown.iter().enumerate() {
                 if index > 0 {
                     writeln!(writer)?;
@@ -52,7 +58,8 @@ pub(super) fn write(
     }
 }
 
-/// Writes an object with a member for each thing that is shown, and the diagnostics of all commands.
+/// Writes an object with a member for each thing that is shown, what is to be known of the trace, and
+/// the diagnostics of all commands.
 fn json(
     shown: &[Show],
     stats: Option<&Stats>,
@@ -61,7 +68,8 @@ fn json(
 ) -> io::Result<()> {
     let diagnostics = of.trace.diagnostics.list.iter();
     let diagnostics: Value = diagnostics.map(Diagnostic::to_json).collect();
-    write!(writer, "{{\"schema\":{SCHEMA},\n\"diagnostics\":{diagnostics}")?;
+    let notes = Value::from(of.trace.notes());
+    write!(writer, "{{\"schema\":{SCHEMA},\n\"notes\":{notes},\n\"diagnostics\":{diagnostics}")?;
     if let Some(stats) = stats {
         writer.write_all(b",\n\"regions\":")?;
         stats.write_json_to(&mut *writer)?;

@@ -147,7 +147,8 @@ fn a_warp_may_write_to_as_many_tracks_as_it_has_records() {
         walk(&decoder.streamed(), &options, &mut streamed).expect("all is counted");
         walk(&decoder.trace(), &options, &mut whole).expect("all is counted");
         assert_eq!(streamed, whole);
-        let summary = text::summary(&decoder.trace()).len() as u32;
+        // What is said of the trace, and of the launch.
+        let summary = text::summary(&decoder.trace()).len() as u32 + 1;
         // The summary's track, the groups of blocks and of tracks, the warp's, on which the kernel is.
         let tracks = 4 + 2 * RECORDS;
         assert_eq!(whole, Counts { tracks, slices: summary + 1 + RECORDS, instants: RECORDS });
