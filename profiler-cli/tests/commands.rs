@@ -152,7 +152,7 @@ fn stats_are_a_table() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back); not subtracted
             ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count      total       mean    std dev       p50      p95      p99      max   per warp     share   throughput
             ══════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════════
@@ -180,7 +180,7 @@ fn stats_are_grouped_and_filtered() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back); not subtracted
             the figures below are only of: launch 1; block 0-1; SM 0
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count     total      mean    std dev       p50       p95       p99       max   per warp     share   throughput
@@ -282,7 +282,7 @@ fn a_window_is_counted_from_the_begin_of_the_launch() {
             synthetic, 132 SMs
             224 records, none lost
             clock: resolution 0.5 ns, SMs aligned within 20 ns where their clocks were read, SM clock 2000 MHz
-            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back), by an elected lane 24 and 10 (24 and 10), shared by all lanes 24 and 10 (24 and 10); not subtracted
+            cost of a record: a region takes 24 ticks, 10 of them in its own time (24 and 10 back to back); not subtracted
             the figures below are only of: names l*; launch 1; what begins from 20010 ns to before 20510 ns on the trace's axis
             ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
              region         count    total     mean    std dev      p50      p95      p99      max   per warp   share   throughput

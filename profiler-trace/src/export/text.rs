@@ -153,32 +153,24 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
     lines.push(match trace.record_cost {
         Some(cost) => {
             let of = |costs: &FormCosts| {
-                [
+                let [total, inside, adjacent_total, adjacent_inside] = [
                     costs.total_ticks(),
                     costs.inside_ticks(),
                     costs.adjacent_total_ticks(),
                     costs.adjacent_inside_ticks(),
                 ]
-                .map(digits)
-            };
-            let [total, inside, adjacent_total, adjacent_inside] = of(&cost.one_lane);
-            let other = |costs: &FormCosts| {
-                let [total, inside, adjacent_total, adjacent_inside] = of(costs);
-                format!("{total} and {inside} ({adjacent_total} and {adjacent_inside})")
+                .map(digits);
+                format!(
+                    "{total} ticks, {inside} of them in its own time ({adjacent_total} and \
+                     {adjacent_inside} back to back)"
+                )
             };
             let host = cost.host.map_or_else(String::new, |host| {
-                format!(
-                    ", in memory of the host {}, by an elected lane {}",
-                    other(&host.one_lane),
-                    other(&host.elected)
-                )
+                format!(", in memory of the host {}", of(&host.one_lane))
             });
             format!(
-                "cost of a record: a region takes {total} ticks, {inside} of them in its own time \
-                 ({adjacent_total} and {adjacent_inside} back to back), by an elected lane {}, \
-                 shared by all lanes {}{host}; {}",
-                other(&cost.elected),
-                other(&cost.all_lanes),
+                "cost of a record: a region takes {}{host}; {}",
+                of(&cost.one_lane),
                 if trace.cost_subtracted {
                     "subtracted from all times, of each warp by itself: times of several warps are \
                      not on one axis any more, but apart by what each recorded"
