@@ -3,8 +3,10 @@
 //   for name in quickstart softmax gemm pipeline persistent hopper_gemm
 //   do profiler export $name.capture -o $name.pftrace; done
 //   profiler export pipeline.capture -o pipeline.json
-//   node docs/images/perfetto.mjs docs/images/quickstart.png quickstart.pftrace 1280x1240 \
-//       "open('active regions', 'block 0'); await near(40, 'block 0/warp 0', 'reduce')"
+//   node docs/images/perfetto.mjs docs/images/quickstart.png quickstart.pftrace 1280x1000 \
+//       "open('active regions', 'block 0'); await near(40, 'block 0/warp 0', 'reduce'); await top('active regions')"
+//   node docs/images/perfetto.mjs docs/images/tutorial-before.png sum_rows.pftrace 1200x620 \
+//       "open('active regions', 'block 0'); span(0, 22); await top('active regions')"
 //   node docs/images/perfetto.mjs docs/images/softmax.png softmax.pftrace 1280x940 \
 //       "open('block 0', 'block 0/warp 0'); await whole('block 0/warp 0', 'softmax'); await top('by block')"
 //   node docs/images/perfetto.mjs docs/images/gemm.png gemm.pftrace 1280x1000 \
