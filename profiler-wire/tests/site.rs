@@ -124,6 +124,13 @@ fn what_is_no_entry_is_refused() {
         assert_eq!(altered(4, &[found]), Err(SiteError::Version { found: u32::from(found) }));
     }
     assert_eq!(altered(5, &[7]), Err(SiteError::Kind(7)));
+    // The buffer stands above the kind: one that there is not, of a kernel, and one that a region has none of.
+    let (kernel, region) = (SiteKind::Kernel, SiteKind::Region);
+    for (kind, buffer) in [(kernel, 2), (kernel, 15), (region, 1), (region, 2)] {
+        let bits = kind as u8 | buffer << site::KIND_BITS;
+        assert_eq!(altered(5, &[bits]), Err(SiteError::Buffer { kind, buffer }));
+    }
+    assert_eq!(altered(5, &[7 | 2 << site::KIND_BITS]), Err(SiteError::Kind(7)));
     // Fewer strings than every entry has, and more than there are.
     assert_eq!(altered(44, &[4]), Err(SiteError::Truncated));
     assert_eq!(altered(44, &[8]), Err(SiteError::Truncated));
@@ -153,6 +160,8 @@ fn refusals_say_why() {
     let read = format!("reads version {WIRE_VERSION}");
     says(SiteError::Version { found: 7 }, &["wire version 7", &read, "build the kernels with"]);
     says(SiteError::Kind(9), &["number 9"]);
+    let buffer = SiteError::Buffer { kind: SiteKind::Region, buffer: 3 };
+    says(buffer, &["kind 2 names the buffer number 3", "build the kernels with"]);
     says(SiteError::IdOutOfRange { id: 5, ids: 3 }, &["5 to 7", "1 to 1048575"]);
     says(SiteError::IdOutOfRange { id: 0, ids: 0 }, &["0 to 0"]);
 }
