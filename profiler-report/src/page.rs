@@ -28,8 +28,10 @@ const SCRIPTS: [&str; 8] = [
 ];
 
 const ABOUT_BALANCE: &str = "Imbalance: the share of the time of the busiest SM in which the others had no \
-    warp, on average; 0 % where all SMs that had warps are even, 100 % where one did everything. Tail: from the moment when the first SM had no warp left to the end. SM idle: \
-    share of all those SMs' time that passed after their last warp had left. Choose a launch to see it.";
+    warp, on average; 0 % where all SMs that had warps are even, 100 % where one did everything. Tail: from \
+    the moment when the first SM had no warp left to the end. SM idle: share of all those SMs' time that \
+    passed after their last warp had left. Where only some of a launch's warps were recorded, as the table \
+    says, all of this is about these. Choose a launch to see it.";
 const BALANCE_NOT_KNOWN: &str = "The cost of recording was subtracted from the times of each warp by \
     itself, so that times of several warps are not on one axis any more. Imbalance, tail and idle time hold \
     such times against each other and are not here: write the page without subtracting the cost to see \

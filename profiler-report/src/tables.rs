@@ -156,7 +156,16 @@ pub(crate) fn launches(
         let length = facts.end - facts.start;
         cell(writer, facts.start, &duration(facts.start))?;
         cell(writer, length, &duration(length))?;
-        cell(writer, facts.warps as f64, &count(facts.warps as u64))?;
+        let warps = match launch.unrecorded_warps() {
+            0 => count(facts.warps as u64),
+            // What is said of balance and tail is about these alone.
+            others => format!(
+                "{} of {}",
+                count(facts.warps as u64),
+                count(others.saturating_add(facts.warps as u64))
+            ),
+        };
+        cell(writer, facts.warps as f64, &warps)?;
         cell(writer, facts.sms as f64, &count(facts.sms as u64))?;
         if let Some(balance) = &facts.balance {
             cell(writer, balance.imbalance, &percent(balance.imbalance))?;

@@ -215,6 +215,18 @@ pub struct Launch {
     pub end_ns: f64,
 }
 
+impl Launch {
+    /// Warps of the grid of which nothing was recorded: those that the session did not select, and
+    /// those that found no slot.
+    #[must_use]
+    pub fn unrecorded_warps(&self) -> u64 {
+        let product =
+            |dims: Dim3| dims.iter().map(|&extent| u64::from(extent)).fold(1, u64::saturating_mul);
+        let warps = product(self.grid_dim).saturating_mul(product(self.block_dim).div_ceil(32));
+        warps.saturating_sub(self.warps.len() as u64)
+    }
+}
+
 /// Refers to a mark: [`Trace::warps`]`[warp].marks[mark]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MarkIndex {

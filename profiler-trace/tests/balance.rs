@@ -241,6 +241,25 @@ fn a_tail_is_what_runs_when_the_rest_is_done() {
 }
 
 #[test]
+fn that_only_some_warps_recorded_is_said() {
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "in part");
+    launch(&mut trace, kernel, [8, 1, 1], 0.0, 100.0);
+    // The last of a block's warps has one thread.
+    trace.launches[0].block_dim = [33, 1, 1];
+    for block in [0, 4] {
+        warp(&mut trace, [block, 0, 0], 0, 0.0, 100.0);
+    }
+    let balance = trace.balance(0).expect("a launch");
+    assert_eq!((balance.warps.count, balance.unrecorded), (2, 14));
+    assert!(balance.to_string().contains("only of 2 of its 16 warps; what"), "{balance}");
+    trace.launches[0].grid_dim = [1, 1, 1];
+    let balance = trace.balance(0).expect("a launch");
+    assert_eq!(balance.unrecorded, 0);
+    assert!(!balance.to_string().contains("only of"), "{balance}");
+}
+
+#[test]
 fn what_sums_are_rounded_by_is_no_imbalance() {
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "even");

@@ -179,6 +179,8 @@ pub struct Balance {
     pub regions: Vec<RegionBalance>,
     /// Warps that never left the kernel.
     pub never_left: u64,
+    /// [Warps of which nothing was recorded](crate::Launch::unrecorded_warps): nothing here is about them.
+    pub unrecorded: u64,
     grid: Dim3,
 }
 
@@ -240,6 +242,7 @@ impl Trace {
             last_blocks,
             regions: regions(self, warps),
             never_left: warps.iter().filter(|warp| warp.exit.is_none()).count() as u64,
+            unrecorded: of.unrecorded_warps(),
             grid: of.grid_dim,
         })
     }
@@ -300,6 +303,14 @@ impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = one_line(&self.kernel);
         writeln!(f, "{name}, launch {}: {}", self.launch, duration(self.span_ns))?;
+        if self.unrecorded > 0 {
+            let recorded = self.warps.count;
+            writeln!(
+                f,
+                "only of {recorded} of its {}; what the others did is in none of these figures",
+                text::counted(recorded.saturating_add(self.unrecorded), "warp")
+            )?;
+        }
         if self.never_left > 0 {
             writeln!(
                 f,

@@ -128,6 +128,7 @@ impl sealed::Sealed for Balance {
             "kernel": self.kernel,
             "span_ns": self.span_ns,
             "never_left": self.never_left,
+            "unrecorded": self.unrecorded,
             "last_blocks": last.collect::<Vec<_>>(),
         })
     }
