@@ -310,7 +310,7 @@ pub(super) fn sort_lanes(regions: &mut [Raw]) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{NONE, Raw, Sorter, sort_any};
+    use super::{NONE, Raw, Reverse, Sorter, sort_lanes};
 
     /// Regions of one lane in the order of their records, from the begin and length of each, whether
     /// its begin is a record of its own, and its track.
@@ -349,9 +349,17 @@ mod tests {
         sorted
     }
 
+    /// By the definition of a depth, each region held against all before it.
     fn by_search(regions: &[Raw]) -> Vec<Raw> {
         let mut regions = regions.to_vec();
-        sort_any(&mut regions, &mut super::Depths::default());
+        regions.sort_by_key(|region| (region.track, region.start, Reverse(region.ending())));
+        for at in 0..regions.len() {
+            let (before, region) = (&regions[..at], regions[at]);
+            let contains =
+                |other: &&Raw| other.track == region.track && other.ending() >= region.ending();
+            regions[at].depth = before.iter().filter(contains).count() as u16;
+        }
+        sort_lanes(&mut regions);
         regions
     }
 
