@@ -72,7 +72,9 @@ fn decoding(criterion: &mut Criterion) {
         });
         group.finish();
     }
-    for (name, content) in [("mixed", Content::Mixed), ("marks", Content::Marks)] {
+    let contents =
+        [("mixed", Content::Mixed), ("values", Content::HeldValues), ("marks", Content::Marks)];
+    for (name, content) in contents {
         let records = 1_000_000;
         let capture = capture(records, content);
         let mut group = group(criterion, "decode", records);

@@ -114,7 +114,7 @@ fn processor_seconds() -> io::Result<f64> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
     let usage = format!(
-        "usage: measure {} RECORDS [THREADS [regions|mixed|marks [FILE]]]",
+        "usage: measure {} RECORDS [THREADS [regions|mixed|values|marks [FILE]]]",
         names.join("|")
     );
     let mut arguments = std::env::args().skip(1);
@@ -125,6 +125,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let content = match arguments.next().as_deref() {
         None | Some("regions") => Content::Regions,
         Some("mixed") => Content::Mixed,
+        Some("values") => Content::HeldValues,
         Some("marks") => Content::Marks,
         Some(_) => return Err(usage.into()),
     };

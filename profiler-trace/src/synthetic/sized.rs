@@ -19,6 +19,8 @@ pub enum Content {
     Regions,
     /// The same, where one in ten regions has a value, one is of two records, and one is a mark.
     Mixed,
+    /// The same tiles, where each of the nine regions holds a value of 16 bits.
+    HeldValues,
     /// A row of marks.
     Marks,
 }
@@ -167,7 +169,7 @@ impl Sites {
         let tile = match content {
             // A value, and the begin of a region beside its end.
             Content::Mixed => TILE + 2,
-            Content::Regions | Content::Marks => TILE,
+            Content::Regions | Content::HeldValues | Content::Marks => TILE,
         };
         let records = UNITS / tile * TILE;
         u64::from(if content == Content::Mixed { records + UNITS / tile } else { records })
@@ -200,13 +202,20 @@ impl Sites {
                         writer.unit(bytes, RecordKind::ValueUnsigned, self.bytes, now);
                         writer.attachments += 1;
                     }
+                    (Content::HeldValues, _) => {
+                        let value = writer.random(1 << 16);
+                        let data = stamp(value as u32, begin);
+                        writer.record(data, RecordKind::RangeUnsigned, self.bytes, now);
+                    }
                     _ => writer.record(begin, RecordKind::Range, site, now),
                 }
                 now += 6;
             }
             match content {
                 Content::Marks => writer.record(0, RecordKind::Mark, self.mark, now),
-                Content::Regions => writer.record(start, RecordKind::Range, self.tile, now),
+                Content::Regions | Content::HeldValues => {
+                    writer.record(start, RecordKind::Range, self.tile, now);
+                }
                 Content::Mixed => {
                     let track = track_field(writer.units / 1024);
                     let data = range_data(track, start);
