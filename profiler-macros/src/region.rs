@@ -298,7 +298,10 @@ pub(crate) fn expand_end(tokens: TokenStream) -> TokenStream {
     let private = runtime.private();
     let end = match given(arguments.value.as_ref()) {
         None => emit!(#private::RegionToken::end(#token)),
-        Some(value) => emit!(#private::RegionToken::end_with(#token, #value)),
+        Some(value) => {
+            let value = narrowed(value);
+            emit!(#private::RegionToken::end_with(#token, #value))
+        }
     };
     with_mistakes(errors, end)
 }

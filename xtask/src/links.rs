@@ -23,7 +23,10 @@ pub(crate) fn offences(root: &Path) -> Result<Vec<String>, Error> {
         // One may be listed and deleted.
         Some(((*name).to_owned(), std::fs::read_to_string(root.join(name)).ok()?))
     });
-    Ok(check(&pages.collect(), |path| root.join(path).exists()))
+    // What git does not list, such as a built file, is nowhere but here.
+    let known = names.iter().filter(|name| root.join(name).exists());
+    let known: HashSet<&Path> = known.flat_map(|name| Path::new(name).ancestors()).collect();
+    Ok(check(&pages.collect(), |path| known.contains(Path::new(path))))
 }
 
 /// The links of pages, by their paths in the repository, that lead nowhere.

@@ -16,7 +16,7 @@ fn enclosing() {
         )
     };
     ::profiler_device::__private::RegionToken::end(token);
-    ::profiler_device::__private::RegionToken::end_with(token, 3);
+    ::profiler_device::__private::RegionToken::end_with(token, 3u16);
     let prof = ::profiler_device::__private::Recorder::copied(
         &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
     );
