@@ -72,9 +72,7 @@ fn decoding(criterion: &mut Criterion) {
         });
         group.finish();
     }
-    let contents =
-        [("mixed", Content::Mixed), ("values", Content::HeldValues), ("marks", Content::Marks)];
-    for (name, content) in contents {
+    for (name, content) in Content::ALL.into_iter().filter(|(name, _)| *name != "regions") {
         let records = 1_000_000;
         let capture = capture(records, content);
         let mut group = group(criterion, "decode", records);
@@ -116,6 +114,16 @@ fn writing(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("statistics", records), |bencher| {
             bencher.iter(|| black_box(trace.stats()));
+        });
+        group.finish();
+    }
+    // What a slice may have beside: values, marks, tracks of numbers.
+    for (name, content) in Content::ALL.into_iter().filter(|(name, _)| *name != "regions") {
+        let records = 1_000_000;
+        let trace: Trace = one_thread(&capture(records, content)).trace();
+        let mut group = group(criterion, "write", records);
+        group.bench_function(BenchmarkId::new(format!("perfetto {name}"), records), |bencher| {
+            bencher.iter(|| trace.write_perfetto_to(std::io::sink(), &ExportOptions::default()));
         });
         group.finish();
     }

@@ -112,23 +112,17 @@ fn processor_seconds() -> io::Result<f64> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let names: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
-    let usage = format!(
-        "usage: measure {} RECORDS [THREADS [regions|mixed|values|marks [FILE]]]",
-        names.join("|")
-    );
+    let steps: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+    let contents = Content::ALL.map(|(name, _)| name).join("|");
+    let usage = format!("usage: measure {} RECORDS [THREADS [{contents} [FILE]]]", steps.join("|"));
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().ok_or(usage.as_str())?;
     let &(_, step) = STEPS.iter().find(|(known, _)| *known == name).ok_or(usage.as_str())?;
     let records: u64 = arguments.next().ok_or(usage.as_str())?.parse()?;
     let threads: NonZeroUsize = arguments.next().as_deref().unwrap_or("1").parse()?;
-    let content = match arguments.next().as_deref() {
-        None | Some("regions") => Content::Regions,
-        Some("mixed") => Content::Mixed,
-        Some("values") => Content::HeldValues,
-        Some("marks") => Content::Marks,
-        Some(_) => return Err(usage.into()),
-    };
+    let word = arguments.next().unwrap_or_else(|| "regions".to_owned());
+    let content = Content::ALL.into_iter().find(|(known, _)| *known == word);
+    let (_, content) = content.ok_or(usage.as_str())?;
     let file = arguments.next().map(File::create).transpose()?;
     let mut sink = Counted { bytes: 0, file };
     let capture: Capture = sized(records, content)?;
@@ -142,7 +136,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let processor = processor_seconds()? - processor_start;
     writeln!(
         io::stdout(),
-        "{{\"step\": \"{name}\", \"records\": {records}, \"threads\": {threads}, \
+        "{{\"step\": \"{name}\", \"content\": \"{word}\", \"records\": {records}, \
+         \"threads\": {threads}, \
          \"seconds\": {seconds:.4}, \"processor_seconds\": {processor:.4}, \
          \"processor_seconds_until_ready\": {ready:.4}, \
          \"processor_ns_per_record\": {:.2}, \"written_bytes\": {written}, \

@@ -190,8 +190,8 @@ fn require_equal_without_cost(capture: &mut Capture) {
 
 #[test]
 fn every_format_of_every_content() {
-    let captures = [Content::Regions, Content::Mixed, Content::HeldValues, Content::Marks]
-        .map(|content| sized(20_000, content).expect("the sites are whole"));
+    let captures =
+        Content::ALL.map(|(_, content)| sized(20_000, content).expect("the sites are whole"));
     for capture in captures.into_iter().chain([varied(), captures::small(), Capture::default()]) {
         let decoder = Decoder::new(&capture);
         let trace = decoder.trace();

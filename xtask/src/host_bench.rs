@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::command::Run;
 use crate::{Error, cargo, root, target};
-use plan::{Command, Kind, Programs};
+use plan::{Command, Kind, Programs, Step};
 
 const USAGE: &str = "usage: cargo xtask host-bench [--quick | --commands | --large]";
 
@@ -88,8 +88,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         std::fs::remove_dir_all(&folder)?;
     }
     if extent.library {
-        for (step, records) in plan::library(&extent) {
-            results.library(&programs.measure, step, records)?;
+        for step in plan::library(&extent) {
+            results.library(&programs.measure, &step)?;
         }
     }
     if extent.rates {
@@ -203,11 +203,21 @@ impl Results {
         Ok(())
     }
 
-    /// A step of the library, on one thread, over a capture in memory.
-    fn library(&mut self, program: &Path, step: &str, records: u64) -> Result<(), Error> {
-        let output = Run::new(program).arg(step).arg(records.to_string()).output()?;
+    /// A step of the library, over a capture in memory.
+    fn library(&mut self, program: &Path, step: &Step) -> Result<(), Error> {
+        let &Step { step, content, records, threads } = step;
+        let size = [records.to_string(), threads.to_string()];
+        let output = Run::new(program).arg(step).args(&size).arg(content).output()?;
         let mut line: Value = serde_json::from_str(&output)?;
         line["kind"] = "library".into();
+        let mut label = step.to_owned();
+        if content != "regions" {
+            label = format!("{label}, {content}");
+        }
+        if threads > 1 {
+            label = format!("{label}, {threads} threads");
+        }
+        line["step"] = label.into();
         self.add(line)
     }
 }

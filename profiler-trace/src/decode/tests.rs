@@ -501,7 +501,7 @@ fn what_is_odd_is_left_to_the_careful_way() {
 #[test]
 fn many_threads_decode_what_one_does() {
     let threads = |count| NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
-    for content in [Content::Regions, Content::Mixed, Content::HeldValues, Content::Marks] {
+    for (_, content) in Content::ALL {
         let capture = sized(100_000, content).expect("the sites are whole");
         let decoder = Decoder::new(&capture).threads(threads(1));
         let trace = decoder.trace();

@@ -21,8 +21,21 @@ pub enum Content {
     Mixed,
     /// The same tiles, where each of the nine regions holds a value of 16 bits.
     HeldValues,
+    /// The same tiles, all on one track of a number, where the regions of all warps are laid out together.
+    OneTrack,
     /// A row of marks.
     Marks,
+}
+
+impl Content {
+    /// All of them, and what commands call each.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("regions", Self::Regions),
+        ("mixed", Self::Mixed),
+        ("values", Self::HeldValues),
+        ("track", Self::OneTrack),
+        ("marks", Self::Marks),
+    ];
 }
 
 /// Units that one slot holds.
@@ -153,6 +166,12 @@ impl Writer<'_> {
         }
     }
 
+    /// A region on a track of this number.
+    fn tracked(&mut self, begin: u64, site: u32, number: u32, ticks: u64) {
+        let track = track_field(number);
+        self.record(range_data(track, begin), range_kind(track), site, ticks);
+    }
+
     fn random(&mut self, below: u64) -> u64 {
         // Constants of a common linear congruential generator (Knuth, MMIX).
         self.random =
@@ -169,7 +188,7 @@ impl Sites {
         let tile = match content {
             // A value, and the begin of a region beside its end.
             Content::Mixed => TILE + 2,
-            Content::Regions | Content::HeldValues | Content::Marks => TILE,
+            _ => TILE,
         };
         let records = UNITS / tile * TILE;
         u64::from(if content == Content::Mixed { records + UNITS / tile } else { records })
@@ -207,6 +226,7 @@ impl Sites {
                         let data = stamp(value as u32, begin);
                         writer.record(data, RecordKind::RangeUnsigned, self.bytes, now);
                     }
+                    (Content::OneTrack, _) => writer.tracked(begin, site, 0, now),
                     _ => writer.record(begin, RecordKind::Range, site, now),
                 }
                 now += 6;
@@ -217,10 +237,9 @@ impl Sites {
                     writer.record(start, RecordKind::Range, self.tile, now);
                 }
                 Content::Mixed => {
-                    let track = track_field(writer.units / 1024);
-                    let data = range_data(track, start);
-                    writer.record(data, range_kind(track), self.tile, now);
+                    writer.tracked(start, self.tile, writer.units / 1024, now);
                 }
+                Content::OneTrack => writer.tracked(start, self.tile, 0, now),
             }
             now += 4;
         }

@@ -36,7 +36,7 @@ pub(crate) struct Command {
 }
 
 /// Formats of `profiler export`, and what it is told besides.
-const EXPORTS: [(&str, &str, &[&str]); 11] = [
+const EXPORTS: [(&str, &str, &[&str]); 12] = [
     ("export perfetto", "perfetto", &[]),
     ("export perfetto, gzip", "perfetto", &["--gzip"]),
     ("export chrome", "chrome", &[]),
@@ -49,6 +49,7 @@ const EXPORTS: [(&str, &str, &[&str]); 11] = [
     ("export parquet", "parquet", &[]),
     ("export arrow", "arrow", &[]),
     ("export flamegraph", "flamegraph", &[]),
+    ("export flamegraph, by warp", "flamegraph", &["--group-by", "warp"]),
 ];
 
 /// What DuckDB is asked: what the statistics say of each region.
@@ -83,8 +84,12 @@ pub(crate) fn commands(
     let size = records.to_string();
     let mut commands = vec![
         command(Kind::Preparation, "capture", &[&synthetic, &size, &capture], None),
+        step("info", &["info", &capture]),
         step("check", &["check", &capture]),
         step("stats", &["stats", &capture]),
+        step("stats, balance", &["stats", &capture, "--show", "balance"]),
+        step("stats, waits", &["stats", &capture, "--show", "waits"]),
+        step("stats, critical path", &["stats", &capture, "--show", "critical-path"]),
         step("timeline", &["timeline", &capture]),
         step("report", &["report", &capture, "-o", "-"]),
         step("diff, with itself", &["diff", &capture, &capture]),
@@ -92,26 +97,31 @@ pub(crate) fn commands(
     for (name, format, options) in EXPORTS {
         commands.push(step(name, &[&["export", &capture, "--to", format], options].concat()));
     }
-    let kept = |name: &str, format: &str| {
-        let words = [profiler.as_str(), "export", capture.as_str(), "--to", format];
+    let kept = |name: &str, format: &[&str]| {
+        let words = [&[profiler.as_str(), "export", capture.as_str(), "--to"], format].concat();
         command(Kind::Preparation, name, &words, Some(name))
     };
     let file = |name: &str| text(&path(name));
     let plain = file("events.pftrace")?;
-    commands.push(kept("events.pftrace", "perfetto"));
+    commands.push(kept("events.pftrace", &["perfetto"]));
     commands.push(command(
         Kind::Peer,
         "gzip -3 of the exported timeline",
         &["gzip", "-3", "--stdout", &plain],
         None,
     ));
-    commands.push(kept("events.folded", "folded"));
+    commands.push(kept("events.folded", &["folded", "--group-by", "warp"]));
     let (inferno, folded) = (text(&programs.inferno)?, file("events.folded")?);
-    commands.push(command(Kind::Peer, "inferno, from folded stacks", &[&inferno, &folded], None));
+    commands.push(command(
+        Kind::Peer,
+        "inferno, from folded stacks by warp",
+        &[&inferno, &folded],
+        None,
+    ));
     let Some(python) = &programs.duckdb else { return Ok(commands) };
     let python = text(python)?;
-    commands.push(kept("events.parquet", "parquet"));
-    commands.push(kept("events.csv", "events-csv"));
+    commands.push(kept("events.parquet", &["parquet"]));
+    commands.push(kept("events.csv", &["events-csv"]));
     let asked = |name: &str, sql: &str| {
         let program = "import duckdb, sys\n\
             duckdb.sql('SET threads = 1')\n\
@@ -137,12 +147,32 @@ pub(crate) fn commands(
     Ok(commands)
 }
 
-/// Steps of the library, and of how many records.
-pub(crate) fn library(extent: &Extent) -> Vec<(&'static str, u64)> {
+/// A step of the library over a capture in memory.
+pub(crate) struct Step {
+    pub(crate) step: &'static str,
+    pub(crate) content: &'static str,
+    pub(crate) records: u64,
+    pub(crate) threads: usize,
+}
+
+impl Step {
+    const fn new(step: &'static str, records: u64) -> Self {
+        Self { step, content: "regions", records, threads: 1 }
+    }
+}
+
+/// The steps of the library that are measured.
+pub(crate) fn library(extent: &Extent) -> Vec<Step> {
     let steps = ["pair", "visit", "decode", "stats", "perfetto"];
     let sizes = extent.sizes.iter().map(|size| size.0);
-    let mut all: Vec<_> = sizes.flat_map(|records| steps.map(|step| (step, records))).collect();
-    all.extend([("visit", extent.largest), ("perfetto", extent.largest)]);
+    let mut all: Vec<Step> =
+        sizes.flat_map(|records| steps.map(|step| Step::new(step, records))).collect();
+    all.extend(["visit", "perfetto"].map(|step| Step::new(step, extent.largest)));
+    let most = extent.sizes[extent.sizes.len() - 1].0;
+    all.push(Step { threads: 2, ..Step::new("decode", most) });
+    // What is held of marks and of regions on a track of a number grows with them.
+    let contents = ["mixed", "values", "track", "marks"];
+    all.extend(contents.map(|content| Step { content, ..Step::new("perfetto", most) }));
     all
 }
 
