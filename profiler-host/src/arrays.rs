@@ -102,15 +102,22 @@ impl Arrays {
         *self = Self::new(self.options.clone(), self.layout.clone(), base);
     }
 
+    /// Checks the guards, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GuardsOverwritten`].
+    pub(crate) fn check_guards(&self, memory: &impl Memory) -> Result<(), Error> {
+        self.guards.as_ref().map_or(Ok(()), |guards| guards.check(memory))
+    }
+
     /// Reads back the slots in use.
     pub(crate) fn read_back(
         &self,
         memory: &impl Memory,
         sites: SiteTable,
     ) -> Result<ModuleCapture, Error> {
-        if let Some(guards) = &self.guards {
-            guards.check(memory)?;
-        }
+        self.check_guards(memory)?;
         let in_use = self.in_use(memory)?;
         let slots = in_use.last().map_or(0, |range| range.end as usize);
         let room = self.layout.room;

@@ -105,8 +105,9 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(
         "a kernel failed ({reason}), and all device memory of the process is gone with it, {}; run \
-         the program under compute-sanitizer, or on the emulator",
-        kept(salvaged.as_deref())
+         the program under compute-sanitizer, or on the emulator{}",
+        kept(salvaged.as_deref()),
+        besides(overwritten.as_deref())
     )]
     KernelFailed {
         /// CUDA's name and text for the failure.
@@ -115,6 +116,9 @@ pub enum Error {
         code: u32,
         /// What is left in the session that reports the failure; see [`Error::salvaged`].
         salvaged: Option<Box<Capture>>,
+        /// [`Error::GuardsOverwritten`], where guard words were that lie in memory of the host. Those in
+        /// device memory are gone with it, and nothing is known of them.
+        overwritten: Option<Box<Error>>,
     },
     /// No kernel of the session can be watched.
     #[cfg(feature = "cuda")]
@@ -162,11 +166,19 @@ pub enum Error {
     /// The current context is none that a session can rely on until it ends.
     #[cfg(feature = "cuda")]
     #[error(
-        "the current CUDA context is not the device's primary one, and could be destroyed before the session \
-         ends; make it with `cust::quick_init()` or `cust::context::Context::new`, not with \
-         `cust::context::legacy`"
+        "the calling thread has no CUDA context, or one that is not the device's primary one and could be \
+         destroyed before the session ends; make it with `cust::quick_init()` or \
+         `cust::context::Context::new`, not with `cust::context::legacy`"
     )]
     NotPrimaryContext,
+    /// A module was to be attached in another context than that of the session's first one.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "the session began in another CUDA context than the calling thread's; make that one current \
+         (`cust::context::CurrentContext::set_current`), or begin a session of its own for the modules of \
+         this one"
+    )]
+    OtherContext,
     /// A launch was announced for a module that the session does not know.
     #[cfg(feature = "cuda")]
     #[error(
@@ -327,6 +339,11 @@ fn kept(salvaged: Option<&Capture>) -> String {
     };
     "but not the records of kernels with buffer = host: Error::salvaged has them".to_owned()
         + &modules
+}
+
+#[cfg(feature = "cuda")]
+fn besides(overwritten: Option<&Error>) -> String {
+    overwritten.map_or_else(String::new, |error| format!(". Besides, {error}"))
 }
 
 fn free_bytes(free: Option<u64>) -> String {

@@ -199,14 +199,13 @@ impl HostLog {
 
     /// All that was recorded so far. `now` is taken where the clocks were not read before.
     pub(crate) fn capture(&self, now: Option<ClockPair>) -> HostCapture {
+        // First, as a thread is known before the first call of it is noted, and stays so.
+        let (mut clock, launches) = self.with(|kept| (kept.clock.clone(), kept.launches.clone()));
         let (threads, mut spans) = self.recorder.with(|state| {
             let threads = state.threads.iter().map(|(_, name)| name.clone()).collect();
             (threads, state.spans.clone())
         });
-        let mut clock = self.with(|kept| {
-            spans.extend_from_slice(&kept.launches);
-            kept.clock.clone()
-        });
+        spans.extend(launches);
         if spans.is_empty() {
             return HostCapture::default();
         }
@@ -250,5 +249,19 @@ mod tests {
         log.reset();
         host.clear();
         assert!(log.capture(Some(pair)).spans.is_empty());
+    }
+
+    #[test]
+    fn who_watches_knows_the_thread_of_each_call() {
+        let log = HostLog::new(HostRecorder::new());
+        std::thread::scope(|scope| {
+            for _ in 0..200 {
+                scope.spawn(|| log.launched("kernel", log.now_ns()));
+                let capture = log.capture(None);
+                let threads = capture.threads.len();
+                assert!(capture.spans.iter().all(|span| (span.thread as usize) < threads));
+            }
+        });
+        assert_eq!(log.capture(None).spans.len(), 200);
     }
 }

@@ -110,6 +110,24 @@ impl Watch {
         Self { device, modules, cost: output.cost, subtract: output.subtracts(), host }
     }
 
+    /// A view of modules, some of which may lie where they cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWatchable`], where all of them do.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn of_those_in_reach(
+        device: DeviceInfo,
+        modules: Vec<WatchedModule>,
+        output: &Output,
+        host: Option<WatchedHost>,
+    ) -> Result<Self, Error> {
+        if modules.iter().all(|module| matches!(module, WatchedModule::Unreadable(_))) {
+            return Err(Error::NotWatchable);
+        }
+        Ok(Self::new(device, modules, output, host))
+    }
+
     /// What is there by now, decoded. Warps that have not left their kernel have no exit, and regions
     /// that have not ended no end. It waits for nothing, and stops nothing.
     ///

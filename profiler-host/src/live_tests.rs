@@ -92,7 +92,49 @@ mod failed {
         let gone = trace.diagnostics.get(Kind::RecordsGone).expect("it is said");
         assert_eq!((gone.count, gone.place.map(|place| place.module)), (1, Some(0)), "{gone}");
         let salvaged = Some(Box::new(capture));
-        let error = Error::KernelFailed { reason: String::new(), code: 700, salvaged }.to_string();
+        let error = failed(salvaged, None);
         assert!(error.contains("Error::salvaged has them (of 1 module, "), "{error}");
+        assert!(!error.contains("guard word"), "{error}");
+    }
+
+    fn failed(salvaged: Option<Box<Capture>>, overwritten: Option<Box<Error>>) -> String {
+        let reason = "a trap".to_owned();
+        Error::KernelFailed { reason, code: 719, salvaged, overwritten }.to_string()
+    }
+
+    /// That a kernel failed hides no guard word that was overwritten, nor the other way round.
+    #[test]
+    fn a_failure_and_guards_that_were_overwritten_are_both_said() {
+        let first = "at byte 8, before all arrays".to_owned();
+        let guards = Box::new(Error::GuardsOverwritten { words: 2, first });
+        let error = failed(None, Some(guards));
+        assert!(error.starts_with("a kernel failed (a trap), "), "{error}");
+        let (_, behind) = error.split_once(". Besides, ").expect("both");
+        assert!(behind.starts_with("2 guard word(s) of the session's memory "), "{behind}");
+    }
+
+    /// What records in device memory cannot be watched, and it is said what can.
+    #[test]
+    fn modules_out_of_reach_are_not_watchable() {
+        let watch = |modules| {
+            let output = Output::new(&Options::default());
+            Watch::of_those_in_reach(DeviceInfo::default(), modules, &output, None)
+        };
+        let gone = || WatchedModule::Unreadable(ModuleCapture::default());
+        let error = watch(vec![gone(), gone()]).expect_err("nothing can be read");
+        assert!(matches!(error, Error::NotWatchable), "{error}");
+        assert!(error.to_string().contains("#[profiled(buffer = host)]"), "{error}");
+        watch(vec![gone(), WatchedModule::Live(live())]).expect("one can be read");
+    }
+
+    /// Arrays for one warp, which nothing was written to.
+    fn live() -> LiveArrays {
+        let options = Options { max_warps: Some(1), ..Options::default() };
+        let layout = Layout::new(&options, false, false, 1).expect("a layout");
+        let memory =
+            HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure()).expect("memory");
+        let address = memory.address();
+        let descriptor = layout.descriptor(&options, layout.base(address));
+        LiveArrays::new(Arc::new(memory), address, &layout, descriptor, None)
     }
 }

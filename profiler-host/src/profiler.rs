@@ -251,9 +251,10 @@ impl ProfilerBuilder {
 
     /// Whether guard words lie before, between and behind the rooms and the other arrays of a
     /// session. Whenever records are read back they are checked, and one that was overwritten is
-    /// [`Error::GuardsOverwritten`]: a kernel wrote to memory that is not its own. For debugging:
-    /// rooms take twice the memory, all of it is copied at each reading, and a reset waits for the
-    /// device. Default: no.
+    /// [`Error::GuardsOverwritten`]: a kernel wrote to memory that is not its own. Where a kernel
+    /// failed, those in memory of the host are checked, and its error says it too; device memory is
+    /// gone then. A [`Watch`](crate::Watch) does not check them. For debugging: rooms take twice the
+    /// memory, all of it is copied at each reading, and a reset waits for the device. Default: no.
     #[must_use]
     pub fn guards(mut self, guards: bool) -> Self {
         self.options.guards = guards;

@@ -78,13 +78,18 @@ fn a_context_that_may_be_destroyed_is_refused() {
     cust::init(cust::CudaFlags::empty()).expect("a driver");
     let device = cust::device::Device::get_device(0).expect("a GPU");
     let context = legacy::Context::create_and_push(legacy::ContextFlags::SCHED_AUTO, device);
-    let _context = context.expect("a context");
+    let context = context.expect("a context");
     let ptx = support::ptx();
     let module = Module::from_ptx(&ptx, &[]).expect("the module loads");
     let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
     let error = error.expect("a session cannot rely on this context");
     assert!(matches!(error, Error::NotPrimaryContext), "{error}");
     assert!(error.to_string().contains("cust::quick_init()"), "{error}");
+    // Nor is it where there is none.
+    legacy::ContextStack::pop().expect("the context");
+    let error = Profiler::builder().build().expect("options").attach(&module, &ptx).err();
+    assert!(matches!(error, Some(Error::NotPrimaryContext)), "{error:?}");
+    legacy::ContextStack::push(&context).expect("the context");
 }
 
 #[test]

@@ -24,7 +24,8 @@ use crate::options::{LaneRooms, Options};
 const NAMED_KERNELS: usize = 8;
 
 /// Held by who looks whether a descriptor is empty until he has filled it, and by who empties one: modules
-/// may be shared between threads, and two of them may attach to one at the same time.
+/// may be shared between threads, and two of them may attach to one at the same time. Nobody waits for
+/// kernels while he holds it: those may wait for what another thread launches once it has attached.
 static DESCRIPTORS: Mutex<()> = Mutex::new(());
 
 fn descriptors() -> MutexGuard<'static, ()> {
@@ -103,6 +104,13 @@ fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
     }
 }
 
+/// Refuses the descriptor of a module that another session has filled.
+fn require_empty(symbol: u64) -> Result<(), Error> {
+    let mut version = [0; 4];
+    driver::copy_to_host(symbol + u64::from(offset::VERSION), &mut version)?;
+    if u32::from_le_bytes(version) == 0 { Ok(()) } else { Err(Error::AlreadyAttached) }
+}
+
 impl<'m> Attached<'m> {
     /// Attaches to a module. `announced` says whether all launches pass through the session.
     pub(crate) fn new(
@@ -127,13 +135,11 @@ impl<'m> Attached<'m> {
             Some(_) => kernels(module, ptx).collect::<Result<_, _>>()?,
             None => Vec::new(),
         };
-        let _alone = descriptors();
         // Kernels that still run must see the descriptor as it was when they were launched.
         driver::synchronize_context()?;
-        let mut version = [0; 4];
-        driver::copy_to_host(symbol + u64::from(offset::VERSION), &mut version)?;
-        if own_descriptor.is_none() && u32::from_le_bytes(version) != 0 {
-            return Err(Error::AlreadyAttached);
+        let is_shared = own_descriptor.is_none();
+        if is_shared {
+            require_empty(symbol)?;
         }
         let lanes = match options.lane_rooms {
             LaneRooms::Always => true,
@@ -147,10 +153,17 @@ impl<'m> Attached<'m> {
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         arrays.prepare(&memory)?;
-        driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
-        // Streams that do not wait for the default stream must find all of this done.
+        {
+            let _alone = descriptors();
+            if is_shared {
+                // Another thread may have attached meanwhile.
+                require_empty(symbol)?;
+            }
+            driver::copy_to_device(symbol, &arrays.descriptor.to_bytes())?;
+        }
         let attached =
             Self { symbol, arrays, memory, own_descriptor, sites, slot_base: 0, module, kernels };
+        // Streams that do not wait for the default stream must find all of this done.
         driver::synchronize_context()?;
         Ok(attached)
     }
@@ -213,9 +226,12 @@ impl<'m> Attached<'m> {
         self.arrays.read_back(&self.memory, self.sites.clone())
     }
 
-    /// Whether the arrays lie in memory of the host, where they can be read at any time.
-    pub(crate) fn is_live(&self) -> bool {
-        matches!(self.memory, Place::Mapped(_))
+    /// Checks the guards where they outlive a kernel that fails: in memory of the host.
+    pub(crate) fn check_guards_of_host(&self) -> Result<(), Error> {
+        match &self.memory {
+            Place::Mapped(_) => self.arrays.check_guards(&self.memory),
+            Place::Device(_) => Ok(()),
+        }
     }
 
     /// A view of the module for who watches.
@@ -290,10 +306,10 @@ impl<'m> Attached<'m> {
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        let _alone = descriptors();
         // The descriptor must be empty before the arrays are freed, and no kernel may still write
         // to them. If either fails, the context is lost, and the module and its memory with it.
         if driver::synchronize_context().is_ok() {
+            let _alone = descriptors();
             let empty = descriptor::Descriptor::default().to_bytes();
             let _lost_context = driver::copy_to_device(self.symbol, &empty);
         }

@@ -67,6 +67,11 @@ fn is_fatal_cust(error: CudaError) -> bool {
     )
 }
 
+/// The error of a kernel that failed, as the driver tells it: the session knows the rest.
+fn failed(reason: String, code: u32) -> Error {
+    Error::KernelFailed { reason, code, salvaged: None, overwritten: None }
+}
+
 /// Makes an error of a code that is not success.
 pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
     if code == CUresult::CUDA_SUCCESS {
@@ -74,7 +79,7 @@ pub(crate) fn check(doing: &'static str, code: CUresult) -> Result<(), Error> {
     }
     let reason = describe(code);
     if is_fatal(code) {
-        return Err(Error::KernelFailed { reason, code: code as u32, salvaged: None });
+        return Err(failed(reason, code as u32));
     }
     Err(Error::Cuda(CudaFailure { doing, reason }))
 }
@@ -85,7 +90,7 @@ pub(crate) fn check_cust<T>(doing: &'static str, result: Result<T, CudaError>) -
         let reason = format!("{error} ({error:?})");
         // After a kernel that failed, whatever is asked of the driver fails in the same way.
         if is_fatal_cust(error) {
-            Error::KernelFailed { reason, code: error as u32, salvaged: None }
+            failed(reason, error as u32)
         } else {
             Error::Cuda(CudaFailure { doing, reason })
         }
@@ -238,9 +243,21 @@ pub(crate) fn current_context() -> Result<CUcontext, Error> {
 /// session in it ends.
 pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
     let context = current_context()?;
+    if context.is_null() {
+        return Err(Error::NotPrimaryContext);
+    }
     let (mut device, mut primary) = (0, ptr::null_mut());
     // SAFETY: the pointer is to a live variable.
     check("finding the device", unsafe { sys::cuCtxGetDevice(&raw mut device) })?;
+    let (mut flags, mut is_active) = (0, 0);
+    // SAFETY: both pointers are to live variables.
+    let code =
+        unsafe { sys::cuDevicePrimaryCtxGetState(device, &raw mut flags, &raw mut is_active) };
+    check("finding the primary context", code)?;
+    // To retain one that is not there would make it.
+    if is_active == 0 {
+        return Err(Error::NotPrimaryContext);
+    }
     // SAFETY: the pointer is to a live variable; what is retained is released at once, and only its
     // handle is compared.
     let code = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut primary, device) };
@@ -251,10 +268,34 @@ pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
     if context == primary { Ok(context) } else { Err(Error::NotPrimaryContext) }
 }
 
-/// Makes a context the calling thread's; null takes the one that it has.
-pub(crate) fn set_current_context(context: CUcontext) -> Result<(), Error> {
-    // SAFETY: the context is null, a primary one (`current_primary_context`), whose handle stays valid, or
-    // what was current when the session's drop began, which destroys no context.
+/// While it lives, a context is the calling thread's; behind it the one that was.
+#[derive(Debug)]
+pub(crate) struct Entered {
+    before: Option<CUcontext>,
+}
+
+impl Entered {
+    /// Enters a context: null, or a primary one, of [`current_primary_context`].
+    pub(crate) fn new(context: CUcontext) -> Self {
+        let before = current_context().ok();
+        // If this fails, so will what is then asked of the driver, and says why.
+        let _told_there = set_current_context(context);
+        Self { before }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // What fails here fails in whatever the program does next, which says so.
+            let _told_next = set_current_context(before);
+        }
+    }
+}
+
+fn set_current_context(context: CUcontext) -> Result<(), Error> {
+    // SAFETY: the context is null, a primary one, whose handle stays valid, or what was current when an
+    // `Entered` began, and nothing that one does destroys a context.
     check("entering the context", unsafe { sys::cuCtxSetCurrent(context) })
 }
 

@@ -13,7 +13,7 @@ use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
 use super::clock::ClockReader;
-use super::driver;
+use super::driver::{self, Entered};
 use crate::error::Error;
 use crate::export::Output;
 use crate::host_spans::{HostLog, HostRecorder};
@@ -37,8 +37,8 @@ impl Profiler {
     ///
     /// # Errors
     ///
-    /// A context that is not the device's primary one, PTX without sites or of another version, a module that is not of this PTX, another session
-    /// on the same module, too little device memory.
+    /// A context that is not the device's primary one, PTX without sites or of another version, a module that
+    /// is not of this PTX, another session on the same module, too little device memory.
     pub fn attach<'m>(&self, module: &'m Module, ptx: &str) -> Result<ModuleSession<'m>, Error> {
         ModuleSession::new(&self.options, module, ptx, false)
     }
@@ -128,8 +128,12 @@ impl<'m> ModuleSession<'m> {
     ///
     /// # Errors
     ///
-    /// See [`Profiler::attach`].
+    /// See [`Profiler::attach`]; [`Error::OtherContext`], where the calling thread's context is not the one
+    /// in which the session began.
     pub fn attach_also(&mut self, module: &'m Module, ptx: &str) -> Result<(), Error> {
+        if driver::current_context()? != self.context {
+            return Err(Error::OtherContext);
+        }
         if self.options.record_cost == Cost::Measure
             && let Some(cost) = &mut self.output.cost
             && cost.host.is_none()
@@ -245,25 +249,26 @@ impl<'m> ModuleSession<'m> {
     ///
     /// [`Error::NotWatchable`], where no such kernel is in the session's modules.
     pub fn watch(&self) -> Result<Watch, Error> {
-        if !self.attached.iter().any(Attached::is_live) {
-            return Err(Error::NotWatchable);
-        }
         let modules = self.attached.iter().map(Attached::watched).collect();
         // The session has read the clocks when it began.
         let host =
             self.host.as_ref().map(|host| WatchedHost { log: host.log.clone(), clock: None });
-        Ok(Watch::new(self.device.clone(), modules, &self.output, host))
+        Watch::of_those_in_reach(self.device.clone(), modules, &self.output, host)
     }
 
     /// Adds to the error of a kernel that failed what outlives it: what kernels have recorded in memory
-    /// of the host, the sites of all modules, and what the host did.
+    /// of the host, the sites of all modules, and what the host did; and whether guards there were
+    /// overwritten.
     fn salvaging<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         result.map_err(|error| match error {
-            Error::KernelFailed { reason, code, salvaged: None } => {
+            Error::KernelFailed { reason, code, salvaged: None, .. } => {
                 let watch = self.watch().ok();
                 let capture =
                     watch.and_then(|watch| watch.capture_at(CaptureEnd::Failed { code }).ok());
-                Error::KernelFailed { reason, code, salvaged: capture.map(Box::new) }
+                let mut checks = self.attached.iter().map(Attached::check_guards_of_host);
+                let overwritten = checks.find_map(Result::err).map(Box::new);
+                let salvaged = capture.map(Box::new);
+                Error::KernelFailed { reason, code, salvaged, overwritten }
             }
             error => error,
         })
@@ -361,6 +366,7 @@ impl<'m> ModuleSession<'m> {
     }
 
     fn reset_raw(&mut self, stream: CUstream) -> Result<(), Error> {
+        let _entered = Entered::new(self.context);
         for attached in &mut self.attached {
             attached.reset(stream)?;
         }
@@ -371,20 +377,22 @@ impl<'m> ModuleSession<'m> {
     }
 
     /// Waits for the launches and reads their records back, undecoded. With claimed slots, and where
-    /// launches were announced in another stream than this, waits for all streams.
+    /// launches were announced in another stream than this, waits for all streams of the context in which
+    /// the session began, whichever is the calling thread's.
     ///
     /// # Errors
     ///
     /// [`Error::KernelFailed`], which holds what kernels with `buffer = host` had recorded
     /// ([`Error::salvaged`]); [`Error::UnannouncedLaunch`], what CUDA says.
     pub fn capture(&mut self, stream: &Stream) -> Result<Capture, Error> {
+        let _entered = Entered::new(self.context);
         let is_linear = self.attached.iter().all(Attached::is_linear);
-        let waited = if is_linear && self.stream.is_none_or(|own| own == stream.as_inner()) {
-            driver::synchronize(stream)
-        } else {
+        let is_of_stream = is_linear && self.stream.is_none_or(|own| own == stream.as_inner());
+        let mut waited = driver::synchronize(stream);
+        if waited.is_ok() && !is_of_stream {
             // The program may have destroyed the announced stream since, whose launches go on.
-            driver::synchronize_context()
-        };
+            waited = driver::synchronize_context();
+        }
         let capture = waited.and_then(|()| self.capture_all());
         self.salvaging(capture)
     }
@@ -473,10 +481,15 @@ impl<'m> ModuleSession<'m> {
         let capture = driver::synchronize_context().and_then(|()| self.capture_all());
         match self.salvaging(capture) {
             Ok(capture) => self.output.export(&capture, path),
-            Err(error) => match error.salvaged() {
-                Some(capture) => self.output.export(capture, path),
-                None => Err(error),
-            },
+            Err(error) => {
+                let Some(capture) = error.salvaged() else { return Err(error) };
+                self.output.export(capture, path)?;
+                match error {
+                    // The capture says that a kernel failed, but nothing of guards.
+                    Error::KernelFailed { overwritten: Some(guards), .. } => Err(*guards),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 }
@@ -484,15 +497,9 @@ impl<'m> ModuleSession<'m> {
 impl Drop for ModuleSession<'_> {
     fn drop(&mut self) {
         // The program may have made another context current since, and goes on in that.
-        let before = driver::current_context();
-        // If this fails, so will the rest, and the failure is reported there.
-        let _reported_below = driver::set_current_context(self.context);
+        let _entered = Entered::new(self.context);
         Output::report(self.export_now());
         self.attached.clear();
         self.host = None;
-        if let Ok(before) = before {
-            // What fails here fails in whatever the program does next, which says so.
-            let _told_next = driver::set_current_context(before);
-        }
     }
 }

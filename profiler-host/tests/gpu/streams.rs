@@ -158,7 +158,7 @@ fn current_context() -> CUcontext {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn a_session_that_ends_leaves_the_programs_context_current() {
+fn a_session_works_in_its_context_and_leaves_the_programs_current() {
     let gpu = Gpu::new();
     let own = current_context();
     let host = HostRecorder::new();
@@ -167,13 +167,23 @@ fn a_session_that_ends_leaves_the_programs_context_current() {
         gpu.launch(1);
         session
     };
-    let session = attach();
+    // The session's end is before that of what it was given.
+    let foreign;
+    let mut session = gpu.attach(Profiler::builder().host(&host));
+    gpu.launch(1);
     let device = Device::get_device(0).expect("the device");
     let context = legacy::Context::create_and_push(ContextFlags::SCHED_AUTO, device);
     let context = context.expect("a second context");
     let second = current_context();
     assert_ne!(second, own);
+    // It reads its records in its own context, and takes no module of another.
+    let trace = session.trace(&gpu.stream).expect("a trace");
+    assert_eq!((trace.warps.len(), current_context()), (BLOCKS as usize, second));
+    foreign = Module::from_ptx(&gpu.ptx, &[]).expect("the module loads");
+    let error = session.attach_also(&foreign, &gpu.ptx).expect_err("it is of another context");
+    assert!(matches!(error, Error::OtherContext), "{error}");
     drop(session);
+    drop(foreign);
     assert_eq!(current_context(), second);
     ContextStack::pop().expect("the second context");
     drop(context);
