@@ -1,42 +1,46 @@
 //! Joins signals and waits by arrows.
 
-use std::collections::HashMap;
+use std::cell::LazyCell;
+use std::ops::Range;
 
 use profiler_wire::SiteKind;
 use profiler_wire::header::{Clock, Dim3};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Edge, Mark, MarkIndex, Trace, Value};
+use crate::model::{Edge, Mark, MarkIndex, Trace, Value, Warp};
 
-/// What a signal and its wait have in common: the name and the key.
-type Channel<'a> = (&'a str, Option<Key>);
+/// What a signal and its wait have in common: the name, by its number in [`names`], and the key.
+type Channel = (usize, Option<Key>);
 
 /// A key by what it means, so that an unsigned 5 signals a signed 5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    Integer(i128),
+    /// An integer from 0 on.
+    Integer(u64),
+    Negative(i64),
     Float(u64),
 }
 
 fn key(value: Value) -> Key {
     match value {
-        Value::Unsigned(value) => Key::Integer(value.into()),
-        Value::Signed(value) => Key::Integer(value.into()),
+        Value::Unsigned(value) => Key::Integer(value),
+        Value::Signed(value) => u64::try_from(value).map_or(Key::Negative(value), Key::Integer),
         Value::Float(value) => Key::Float(value.to_bits()),
     }
 }
 
+/// What the signals of one list have in common: the block, unless they are of all blocks, and the channel.
+/// In this order, so that the lists of a block lie beside each other.
+type List = (Option<Dim3>, Channel);
+
+/// A signal, in a list with those that may have released the same wait.
 struct Signal {
+    list: List,
     ns: f64,
     sm: u32,
     mark: MarkIndex,
-}
-
-/// The signals of one launch on one channel, in order of time.
-#[derive(Default)]
-struct Signals {
-    of_block: HashMap<Dim3, Vec<Signal>>,
-    of_all: Vec<Signal>,
+    /// How many signals of its list, in order of time and up to this one, follow each other on its SM.
+    in_row: usize,
 }
 
 /// Arrows to the waits of all launches, and a count of the waits that none leads to.
@@ -49,6 +53,8 @@ pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
     let mut edges = Vec::new();
     let mut unmatched =
         Diagnostic { kind: DiagnosticKind::WaitWithoutSignal, count: 0, number: 0, place: None };
+    let names = names(trace);
+    let channel = |mark: &Mark| (names[mark.site.0 as usize], mark.value.map(key));
     for launch in &trace.launches {
         // Of one kernel, and so by one clock.
         let clock = trace.warps[launch.warps.clone()].first().map(|warp| warp.clock);
@@ -56,31 +62,26 @@ pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
             Some(Clock::GlobalTimer) => trace.timer_step_ns,
             _ => trace.alignment_ns,
         };
-        let mut channels: HashMap<Channel<'_>, Signals> = HashMap::new();
-        for (warp, mark) in marks(trace, launch.warps.clone(), SiteKind::Signal) {
-            let of = &trace.warps[warp];
-            let at = &of.marks[mark];
-            let signals = channels.entry(channel(trace, at)).or_default();
-            let mark = MarkIndex { warp, mark };
-            let signal = || Signal { ns: at.time.ns, sm: of.sm, mark };
-            signals.of_block.entry(of.block).or_default().push(signal());
-            signals.of_all.push(signal());
-        }
-        for signals in channels.values_mut() {
-            for list in signals.of_block.values_mut().chain([&mut signals.of_all]) {
-                list.sort_by(|left, right| left.ns.total_cmp(&right.ns));
-            }
-        }
-        for (warp, mark) in marks(trace, launch.warps.clone(), SiteKind::Wait) {
-            let of = &trace.warps[warp];
-            let at = &of.marks[mark];
-            let released = channels.get(&channel(trace, at)).and_then(|signals| {
-                let own = signals.of_block.get(&of.block);
-                own.and_then(|list| latest(list, at.time.ns, of.sm, tolerance))
-                    .or_else(|| latest(&signals.of_all, at.time.ns, of.sm, tolerance))
-            });
-            match released {
-                Some(from) => edges.push(Edge { from, to: MarkIndex { warp, mark } }),
+        let signals = || marks(trace, launch.warps.clone(), SiteKind::Signal);
+        // Those of each block, and those of all, which few launches need.
+        let lists = |by_block: bool| {
+            let mut lists = Vec::with_capacity(signals().count());
+            lists.extend(signals().map(|mark| {
+                let (of, at) = get(trace, mark);
+                let list = (by_block.then_some(of.block), channel(at));
+                Signal { list, ns: at.time.ns, sm: of.sm, mark, in_row: 1 }
+            }));
+            arrange(&mut lists);
+            lists
+        };
+        let (of_blocks, of_all) = (lists(true), LazyCell::new(|| lists(false)));
+        for wait in marks(trace, launch.warps.clone(), SiteKind::Wait) {
+            let (of, at) = get(trace, wait);
+            let latest = |signals: &[Signal], block: Option<Dim3>| {
+                latest(of_list(signals, (block, channel(at))), at.time.ns, of.sm, tolerance)
+            };
+            match latest(&of_blocks, Some(of.block)).or_else(|| latest(&of_all, None)) {
+                Some(from) => edges.push(Edge { from, to: wait }),
                 None => {
                     unmatched.count += 1;
                     unmatched.place.get_or_insert(Place {
@@ -95,30 +96,69 @@ pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
     (edges, unmatched)
 }
 
-/// Indices of the warps' marks of a kind.
-fn marks(
-    trace: &Trace,
-    warps: std::ops::Range<usize>,
-    kind: SiteKind,
-) -> impl Iterator<Item = (usize, usize)> {
+/// Of each site of a signal or a wait a number that it shares with those of its name, so that names are
+/// compared once for a site and not for each mark.
+fn names(trace: &Trace) -> Vec<usize> {
+    let name = |site: usize| &trace.sites[site].name;
+    let is_joined = |kind| matches!(kind, SiteKind::Signal | SiteKind::Wait);
+    let mut sites: Vec<usize> =
+        (0..trace.sites.len()).filter(|&site| is_joined(trace.sites[site].kind)).collect();
+    sites.sort_unstable_by(|&left, &right| name(left).cmp(name(right)));
+    let mut names = vec![0; trace.sites.len()];
+    for of_name in sites.chunk_by(|&left, &right| name(left) == name(right)) {
+        of_name.iter().for_each(|&site| names[site] = of_name[0]);
+    }
+    names
+}
+
+/// The warps' marks of a kind.
+fn marks(trace: &Trace, warps: Range<usize>, kind: SiteKind) -> impl Iterator<Item = MarkIndex> {
     warps.flat_map(move |warp| {
         let marks = trace.warps[warp].marks.iter().enumerate();
         marks
             .filter(move |(_, mark)| trace.site(mark.site).kind == kind)
-            .map(move |(index, _)| (warp, index))
+            .map(move |(mark, _)| MarkIndex { warp, mark })
     })
 }
 
-fn channel<'a>(trace: &'a Trace, mark: &Mark) -> Channel<'a> {
-    (&trace.site(mark.site).name, mark.value.map(key))
+/// The warp of a mark, and the mark.
+fn get(trace: &Trace, MarkIndex { warp, mark }: MarkIndex) -> (&Warp, &Mark) {
+    let warp = &trace.warps[warp];
+    (warp, &warp.marks[mark])
 }
 
-/// The latest signal at or before a wait on an SM.
+/// Puts signals list behind list: a table of lists would take memory for each key, and there may be as
+/// many keys as signals. In a list they are in order of time, and at one time as they were recorded.
+fn arrange(signals: &mut [Signal]) {
+    let recorded = |signal: &Signal| (signal.mark.warp, signal.mark.mark);
+    // A stable sort would take a buffer beside them.
+    signals.sort_unstable_by(|left, right| {
+        (left.list.cmp(&right.list))
+            .then(left.ns.total_cmp(&right.ns))
+            .then(recorded(left).cmp(&recorded(right)))
+    });
+    let follow = |left: &Signal, right: &Signal| left.list == right.list && left.sm == right.sm;
+    for row in signals.chunk_by_mut(follow) {
+        (1..).zip(row).for_each(|(in_row, signal)| signal.in_row = in_row);
+    }
+}
+
+/// The signals of a list.
+fn of_list(signals: &[Signal], list: List) -> &[Signal] {
+    let signals = &signals[signals.partition_point(|signal| signal.list < list)..];
+    &signals[..signals.partition_point(|signal| signal.list == list)]
+}
+
+/// The latest signal of a list at or before a wait on an SM.
 fn latest(signals: &[Signal], ns: f64, sm: u32, tolerance: f64) -> Option<MarkIndex> {
-    let possible = signals.partition_point(|signal| signal.ns <= ns + tolerance);
-    let mut possible = signals[..possible].iter().rev();
-    // On the same SM both times are of one clock and need no tolerance.
-    possible.find(|signal| signal.ns <= ns || signal.sm != sm).map(|signal| signal.mark)
+    let until = |ns: f64| signals.partition_point(|signal| signal.ns <= ns);
+    let possible = &signals[..until(ns + tolerance)];
+    let last = possible.last()?;
+    // On the same SM both times are of one clock and need no tolerance. What it recorded in a row is
+    // passed over at once: there may be as many waits as signals that are too late for them.
+    let of_other = possible.len() - if last.sm == sm { last.in_row } else { 0 };
+    let count = of_other.max(until(ns).min(possible.len()));
+    possible[..count].last().map(|signal| signal.mark)
 }
 
 #[cfg(test)]

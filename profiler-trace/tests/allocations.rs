@@ -1,5 +1,6 @@
 //! Decoding allocates buffers, and a few things for a warp. For a record it allocates nothing, and what
-//! reads a trace while it is decoded allocates nothing for one either, or as much as is said here.
+//! reads a trace while it is decoded allocates nothing for one either, or as much as is said here. Nor
+//! does it hold at once what it goes through, but for what is said here.
 //!
 //! Every step takes captures of so many warps with so many records, with ten times as many records
 //! each, and of ten times as many warps. What may grow with the records is the number of times that a
@@ -15,7 +16,7 @@ use std::sync::OnceLock;
 use profiler_trace::diff::{DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, Decoder, ExportOptions, GroupBy, RecordCost, SpeedscopeOptions, StackGroup,
+    Capture, Decoder, ExportOptions, GroupBy, Mark, RecordCost, SpeedscopeOptions, StackGroup,
     StatsQuery, Value, WarpSource,
 };
 use profiler_wire::SiteKind;
@@ -35,7 +36,8 @@ const TIMES: u64 = 10;
 const DOUBLINGS: u64 = 4;
 
 /// Buffers that a thread fills while it decodes, and uses again for each warp: of regions, and of their
-/// values, of marks or of tokens that are open. No content here has more than two of these.
+/// values, of marks or of tokens that are open; and the one of all arrows. No content here has more than
+/// two of these.
 const DECODING: u64 = 2;
 /// What the careful way fills besides, for each lane: its units, and their times.
 const CAREFUL: u64 = 2;
@@ -208,11 +210,6 @@ fn check(
     }
 }
 
-/// Everything but signals and waits, which are joined by their keys: of each there is one.
-fn without_signals() -> Vec<Content> {
-    CONTENTS.into_iter().filter(|content| *content != Content::Signals).collect()
-}
-
 /// What the figures of this file rest on.
 #[test]
 fn a_buffer_that_doubles_is_counted_each_time() {
@@ -293,7 +290,7 @@ fn warps_and_traces_are_made_without_an_allocation_for_a_record() {
         ),
     ];
     for (name, step, decodings, of_warp) in steps {
-        check(name, &without_signals(), step, (decodings, 0), of_warp);
+        check(name, &CONTENTS, step, (decodings, 0), of_warp);
     }
 }
 
@@ -325,7 +322,7 @@ fn statistics_allocate_nothing_for_a_record() {
         ),
     ];
     for (name, step, buffers, of_warp) in steps {
-        check(name, &without_signals(), step, (STREAMED, buffers), of_warp);
+        check(name, &CONTENTS, step, (STREAMED, buffers), of_warp);
     }
 }
 
@@ -341,7 +338,7 @@ const EVENTS: [(&str, Step); 2] = [
 #[test]
 fn tables_of_events_allocate_nothing_for_a_row() {
     for (name, step) in EVENTS {
-        check(name, &without_signals(), step, (STREAMED, 0), 12);
+        check(name, &CONTENTS, step, (STREAMED, 0), 12);
     }
 }
 
@@ -394,7 +391,7 @@ const STACKS: [(&str, Step); 3] = [
 #[test]
 fn stacks_allocate_nothing_for_a_region() {
     for (name, step) in STACKS {
-        for content in without_signals() {
+        for content in CONTENTS {
             let lanes = if content == Content::Lanes { 4 } else { 1 };
             // Hatchet walks twice, for nanoseconds and for ticks.
             let buffers = 2 * 4 * lanes * u64::from(WARPS);
@@ -408,7 +405,6 @@ fn stacks_allocate_nothing_for_a_region() {
 #[test]
 fn what_allocates_for_a_record_does_so_a_few_times() {
     let [(_, perfetto), (_, gzip), (_, chrome)] = TIMELINES;
-    let outline: Step = |_, decoder| drop(black_box(decoder.outline()));
     for (name, content, step, most) in [
         // The list of its arguments, the list of their messages, and the text of a unit.
         ("perfetto", Content::Values, perfetto, 3.0),
@@ -422,9 +418,9 @@ fn what_allocates_for_a_record_does_so_a_few_times() {
         ("chrome", Content::HeldValues, chrome, 15.0),
         ("chrome", Content::MarkValues, chrome, 13.0),
         ("chrome", Content::Tracks, chrome, 1.0),
-        // Of each key a table of blocks, the signals of one, and those of all; every other part is a
-        // signal.
-        ("outline", Content::Signals, outline, 1.5),
+        // The same for the key, and a list of the arrows that begin or end there, which perfetto copies.
+        ("perfetto", Content::Signals, perfetto, 4.0),
+        ("chrome", Content::Signals, chrome, 23.0),
     ] {
         let [few, more_records, _] = measured(content, step);
         let each = (more_records - few) as f64 / MORE_PARTS as f64;
@@ -433,5 +429,117 @@ fn what_allocates_for_a_record_does_so_a_few_times() {
             more_records - few <= (most * MORE_PARTS as f64) as u64 + of_buffers,
             "{name} of {content:?}: {few}, {more_records}, {each} for each part"
         );
+    }
+}
+
+/// Warps of the captures of which it is measured what is held at once: of the second ten times as many.
+const HELD_WARPS: [u32; 2] = [2, 20];
+/// Parts of each of them. So many that two bytes for each are more than [`HELD_OF_WARP`].
+const HELD_PARTS: u64 = 4 * PARTS;
+/// Bytes that are held for a warp, whatever it recorded: what is known of its slot, and its outline.
+const HELD_OF_WARP: u64 = 800;
+
+/// Requires that a step holds at once no more than so many bytes for each part, and for each warp
+/// [`HELD_OF_WARP`], on top of what it holds of one warp at a time.
+fn check_held(name: &str, content: Content, step: Step, of_part: u64) {
+    let [few, many] = HELD_WARPS.map(|warps| {
+        let capture = capture(content, warps, HELD_PARTS);
+        // With the decoder itself.
+        allocation_counter::measure(|| step(&capture, &one_thread(&capture))).bytes_max
+    });
+    let more_warps = u64::from(HELD_WARPS[1] - HELD_WARPS[0]);
+    let each = (many as f64 - few as f64) / (more_warps * HELD_PARTS) as f64;
+    assert!(
+        many <= few + more_warps * (HELD_OF_WARP + of_part * HELD_PARTS),
+        "{name} of {content:?}: {few}, {many}: {each} bytes a part"
+    );
+}
+
+/// Bytes of a part that an outline holds: all marks and all arrows, and for each signal, while arrows are
+/// found, what it is found by.
+fn of_outline(content: Content) -> u64 {
+    let of_mark = size_of::<Mark>() as u64;
+    match content {
+        Content::Marks | Content::MarkValues => of_mark,
+        // As many are signals as waits.
+        Content::Signals => of_mark + 112,
+        _ => 0,
+    }
+}
+
+/// Exporters begin with an outline, and then let go of what it took.
+#[test]
+fn outlines_hold_no_regions() {
+    for content in CONTENTS {
+        let outline: Step = |_, decoder| drop(black_box(decoder.outline()));
+        check_held("outline", content, outline, of_outline(content));
+    }
+}
+
+#[test]
+fn timelines_hold_no_copy_of_what_they_are_written_from() {
+    let steps: [(&str, Step); 3] = [
+        ("perfetto", |_, decoder| {
+            let written = decoder.write_perfetto_to(io::sink(), &ExportOptions::default());
+            written.expect("a sink takes everything");
+        }),
+        ("perfetto, gzip", |_, decoder| {
+            let options = ExportOptions { gzip: true, ..ExportOptions::default() };
+            decoder.write_perfetto_to(io::sink(), &options).expect("a sink takes everything");
+        }),
+        ("chrome", |_, decoder| {
+            let written = decoder.write_chrome_to(io::sink(), &ExportOptions::default());
+            written.expect("a sink takes everything");
+        }),
+    ];
+    for (name, step) in steps {
+        for content in CONTENTS {
+            let of_part = match content {
+                // All of a track that warps share, as regions and as items of its rows.
+                Content::Tracks => 304,
+                content => of_outline(content),
+            };
+            check_held(name, content, step, of_part);
+        }
+    }
+}
+
+#[test]
+fn stacks_and_tables_of_events_hold_no_copy_of_what_they_are_written_from() {
+    let others: [(&str, Step); 2] = [
+        ("folded by warp", |_, decoder| {
+            let written = decoder.write_folded_to(io::sink(), StackGroup::Warp);
+            written.expect("a sink takes everything");
+        }),
+        // What flame graphs are drawn from.
+        ("folded in memory", |_, decoder| {
+            let mut folded = Vec::new();
+            let written = decoder.streamed().write_folded_to(&mut folded, StackGroup::Kernel);
+            written.expect("memory takes everything");
+        }),
+    ];
+    for (name, step) in STACKS.into_iter().chain(EVENTS).chain(others) {
+        for content in CONTENTS {
+            check_held(name, content, step, of_outline(content));
+        }
+    }
+}
+
+/// Of these they take quantiles: 8 bytes each, in buffers that double.
+#[test]
+fn statistics_hold_durations_alone() {
+    let steps: [(&str, Step); 2] = [
+        ("site", |_, decoder| stats(decoder, GroupBy::Site)),
+        ("path", |_, decoder| stats(decoder, GroupBy::Path)),
+    ];
+    for (name, step) in steps {
+        for content in CONTENTS {
+            let of_part = match of_outline(content) {
+                // Of each part, and of a quarter of a tile.
+                0 => 2 * 8 * 5 / 4,
+                of_part => of_part,
+            };
+            check_held(name, content, step, of_part);
+        }
     }
 }

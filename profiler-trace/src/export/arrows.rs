@@ -1,7 +1,5 @@
 //! The arrows from signals to waits, and the axis on which their order is seen.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::model::{MarkIndex, Trace};
 
 /// Nanoseconds of the trace as whole numbers from 0.
@@ -40,37 +38,60 @@ pub(super) enum End {
     To,
 }
 
-/// The arrows of a trace, by the marks at their ends.
+/// An end of an arrow.
+struct Tied {
+    mark: MarkIndex,
+    /// The number of the arrow.
+    flow: u64,
+    end: End,
+    /// Whether it is a wait at the very nanosecond of its signal; see [`Arrows::is_late`].
+    is_late: bool,
+}
+
+/// The arrows of a trace.
 pub(super) struct Arrows {
-    pub(super) ends: HashMap<MarkIndex, Vec<(u64, End)>>,
-    /// Waits at the very nanosecond of their signal. Viewers take what comes first in the file for
-    /// the tail of the arrow, so these marks are put in behind all else.
-    late: HashSet<MarkIndex>,
+    /// Their ends, in the order of the marks that they are tied to.
+    ends: Vec<Tied>,
 }
 
 impl Arrows {
     pub(super) fn new(trace: &Trace, axis: &Axis) -> Self {
-        let mut arrows = Self { ends: HashMap::new(), late: HashSet::new() };
+        let mut ends = Vec::with_capacity(2 * trace.edges.len());
         let time = |index: MarkIndex| {
             let mark = trace.warps.get(index.warp)?.marks.get(index.mark)?;
             Some(axis.round(mark.time.ns))
         };
         for (edge, flow) in trace.edges.iter().zip(1..) {
             let (Some(from), Some(to)) = (time(edge.from), time(edge.to)) else { continue };
-            arrows.ends.entry(edge.from).or_default().push((flow, End::From));
+            ends.push(Tied { mark: edge.from, flow, end: End::From, is_late: false });
             // Where clocks are so uncertain that a wait seems to precede its signal, no viewer can
             // draw that; the two are still joined.
             let end = if to < from { End::From } else { End::To };
-            arrows.ends.entry(edge.to).or_default().push((flow, end));
-            if from == to {
-                arrows.late.insert(edge.to);
-            }
+            ends.push(Tied { mark: edge.to, flow, end, is_late: from == to });
         }
-        arrows
+        ends.sort_unstable_by_key(|tied| (place(tied.mark), tied.flow, tied.is_late));
+        Self { ends }
     }
 
-    /// Whether a mark is to be put in at the end.
-    pub(super) fn is_late(&self, index: MarkIndex) -> bool {
-        self.late.contains(&index)
+    /// The arrows that a mark is an end of.
+    pub(super) fn of(&self, mark: MarkIndex) -> impl Iterator<Item = (u64, End)> {
+        self.tied(mark).iter().map(|tied| (tied.flow, tied.end))
     }
+
+    /// Whether a mark is to be put in behind all else: viewers take what comes first in the file for the
+    /// tail of an arrow, also where both ends are at one nanosecond.
+    pub(super) fn is_late(&self, mark: MarkIndex) -> bool {
+        self.tied(mark).iter().any(|tied| tied.is_late)
+    }
+
+    fn tied(&self, mark: MarkIndex) -> &[Tied] {
+        let first = self.ends.partition_point(|tied| place(tied.mark) < place(mark));
+        let ends = &self.ends[first..];
+        &ends[..ends.partition_point(|tied| tied.mark == mark)]
+    }
+}
+
+/// Where a mark stands among all.
+fn place(mark: MarkIndex) -> (usize, usize) {
+    (mark.warp, mark.mark)
 }

@@ -66,7 +66,7 @@ pub(super) fn walk(
         sink.process(1, &format!("no launch was recorded, {}", text::device(&trace.device)))?;
         walk.about(1, 0, 1, &summary, sink)?;
     }
-    // An arrow leads from what comes first; see [`Arrows::late`].
+    // An arrow leads from what comes first; see [`Arrows::is_late`].
     for (process, track, ns, index) in late {
         let mark = &trace.warps[index.warp].marks[index.mark];
         sink.select(process, track)?;
@@ -403,12 +403,10 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     fn mark_event(&self, mark: &Mark, index: MarkIndex) -> Event<'t> {
         let event = self.site_event(mark.site, Suffix::None);
         let mut event = self.value(event, mark.site, mark.value);
-        if let Some(arrows) = self.arrows.ends.get(&index) {
-            for &(flow, end) in arrows {
-                match end {
-                    End::From => event.flows_from.push(flow),
-                    End::To => event.flows_to.push(flow),
-                }
+        for (flow, end) in self.arrows.of(index) {
+            match end {
+                End::From => event.flows_from.push(flow),
+                End::To => event.flows_to.push(flow),
             }
         }
         self.times(event, mark.time, None)
