@@ -305,26 +305,34 @@ impl Detail {
             }
             all.push(((strip[0].lane, strip[0].track), items));
         }
+        if !warp.marks.is_empty() {
+            self.add_marks(warp, axis, &mut all);
+        }
+        all.retain(|(_, items)| !items.is_empty());
+        all
+    }
+
+    /// Adds the marks of a warp that lie in the window to the items of their lanes and tracks, of which
+    /// there may be very many.
+    fn add_marks(&mut self, warp: &Warp, axis: Axis, all: &mut Vec<(Recorder, Vec<Item>)>) {
+        let recorders = all.iter().map(|(recorder, _)| *recorder);
+        let mut places: HashMap<Recorder, usize> = recorders.zip(0..).collect();
         for mark in &warp.marks {
             let ns = finite(mark.time.ns);
             if !(axis.start..=axis.end).contains(&ns) {
                 continue;
             }
             let label = self.mark_label(mark.site);
-            let item = Item { start: ns, end: ns, label, layer: 0, flags: MARK };
             let recorder = (mark.lane, mark.track);
-            match all.iter_mut().find(|(known, _)| *known == recorder) {
-                Some((_, items)) => items.push(item),
-                None => all.push((recorder, vec![item])),
-            }
+            let place = *places.entry(recorder).or_insert_with(|| {
+                all.push((recorder, Vec::new()));
+                all.len() - 1
+            });
+            all[place].1.push(Item { start: ns, end: ns, label, layer: 0, flags: MARK });
         }
-        if !warp.marks.is_empty() {
-            for (_, items) in &mut all {
-                items.sort_by(|left, right| left.start.total_cmp(&right.start));
-            }
+        for (_, items) in all {
+            items.sort_by(|left, right| left.start.total_cmp(&right.start));
         }
-        all.retain(|(_, items)| !items.is_empty());
-        all
     }
 
     fn mark_label(&mut self, site: SiteIndex) -> usize {

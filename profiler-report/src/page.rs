@@ -1,5 +1,6 @@
 //! The page: what stands where.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 
 use profiler_trace::{Progress, Severity, SiteIndex, Trace, WarpSource};
@@ -40,9 +41,10 @@ const BALANCE_NOT_KNOWN: &str = "The cost of recording was subtracted from the t
 /// The names of the kernels of which a warp recorded.
 pub(crate) fn kernels(trace: &Trace) -> String {
     let mut kernels: Vec<SiteIndex> = Vec::new();
+    let mut known: HashSet<SiteIndex> = HashSet::new();
     for launch in &trace.launches {
         let has_warps = !launch.warps.is_empty() && launch.warps.start < trace.warps.len();
-        if has_warps && !kernels.contains(&launch.kernel) {
+        if has_warps && known.insert(launch.kernel) {
             kernels.push(launch.kernel);
         }
     }

@@ -9,7 +9,8 @@ use profiler_report::{
 };
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, StackGroup, Trace, WarpSource, decode,
+    Decoder, HostSpan, HostSpanKind, Progress, RecordCost, SiteIndex, StackGroup, Trace,
+    WarpSource, decode,
 };
 use profiler_wire::SiteKind;
 
@@ -113,6 +114,41 @@ fn regions_that_all_cross_take_no_time_out_of_proportion() {
     let trace = decode(&module.into_capture().expect("the sites are whole"));
     assert!(page(&trace, &ReportOptions::default()).contains("crossing"));
     assert!(flamegraph(&trace).contains("crossing"));
+}
+
+/// The lane and track of each mark was once looked for among all others.
+#[test]
+fn marks_on_many_tracks_take_no_time_out_of_proportion() {
+    const MARKS: u32 = 100_000;
+    let mut module = SyntheticModule::new(Keep::First, MARKS);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, 1000, 64_000);
+    for number in 0..MARKS {
+        warp.mark(mark, Some(number), 1010 + u64::from(number));
+    }
+    warp.leave(1020 + u64::from(MARKS), 64_000 + u64::from(MARKS));
+    module.warps.push(warp);
+    let trace = decode(&module.into_capture().expect("the sites are whole"));
+    assert_eq!(trace.warps[0].marks.len(), MARKS as usize);
+    let detail = &data(&page(&trace, &ReportOptions::default()))["detail"];
+    assert_eq!((&detail["strips"], &detail["items"]), (&MARKS.into(), &MARKS.into()));
+}
+
+/// Each was once looked for among all others.
+#[test]
+fn the_title_counts_the_kernels() {
+    const KERNELS: u32 = 100_000;
+    let mut trace = support::gpu();
+    for number in 0..KERNELS {
+        support::site(&mut trace, SiteKind::Kernel, &format!("kernel {number}"));
+    }
+    for number in 0..KERNELS {
+        let start = f64::from(number);
+        support::launch(&mut trace, SiteIndex(number), [1, 1, 1], start);
+        support::warp(&mut trace, 0, 0, 0, start, start + 1.0);
+    }
+    assert!(flamegraph(&trace).contains("kernel 0 and 99999 more kernels"));
 }
 
 #[test]
@@ -403,11 +439,16 @@ fn crossing_regions_are_both_in_the_flame_graph() {
     assert_eq!(frames, wanted);
 }
 
+/// What the scripts of a page read.
+fn data(page: &str) -> serde_json::Value {
+    let data = page.split("id=\"data\">").nth(1).expect("data").split("</script>").next();
+    serde_json::from_str(data.expect("an end")).expect("JSON")
+}
+
 /// The spans of the host that a page holds, and what it says of them.
 fn host_spans(trace: &Trace) -> (Vec<serde_json::Value>, String) {
     let text = page(trace, &ReportOptions::default());
-    let data = text.split("id=\"data\">").nth(1).expect("data").split("</script>").next();
-    let data: serde_json::Value = serde_json::from_str(data.expect("an end")).expect("JSON");
+    let data = data(&text);
     let threads = data["host"]["threads"].as_array().expect("threads");
     let spans = threads.iter().flat_map(|thread| thread["spans"].as_array().expect("spans"));
     let notes = text.split("id=\"timeline-notes\">").nth(1).expect("notes").split("</ul>").next();

@@ -8,6 +8,9 @@ use crate::sequence::Sequence;
 /// A lane and its track.
 type Recorder = (u8, Option<u32>);
 
+/// Lanes and tracks whose memory is used again for the next warp.
+const MOST_KEPT: usize = 64;
+
 /// A region that had not ended when the last one began.
 #[derive(Debug)]
 struct Running<What> {
@@ -56,7 +59,12 @@ impl<What: Copy> Nesting<What> {
 
     /// Begins another warp.
     pub fn clear(&mut self) {
-        self.running.iter_mut().for_each(|(_, running)| running.clear());
+        // One warp may record on very many tracks, and all warps behind it on none.
+        if self.running.len() > MOST_KEPT {
+            *self = Self::default();
+        } else {
+            self.running.iter_mut().for_each(|(_, running)| running.clear());
+        }
     }
 
     /// The next region in the order of [`Warp::regions`](crate::Warp::regions). `make` is told what

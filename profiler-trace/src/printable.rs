@@ -1,4 +1,4 @@
-//! Text from a capture, made fit for a terminal.
+//! Text from a capture, made fit for a terminal, or for Markdown.
 
 use std::borrow::Cow;
 
@@ -14,6 +14,27 @@ use std::borrow::Cow;
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(steers) { text.replace(steers, " ").into() } else { text.into() }
+}
+
+/// Text as it stands in Markdown, where some characters would have a meaning.
+///
+/// ```
+/// assert_eq!(profiler_trace::markdown("sum<T>|load_a"), r"sum\<T\>\|load\_a");
+/// ```
+#[must_use]
+pub fn markdown(text: &str) -> Cow<'_, str> {
+    const MEANING: &[char] = &['\\', '`', '*', '_', '~', '$', '<', '>', '[', ']', '|', '&', '#'];
+    if !text.contains(MEANING) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if MEANING.contains(&character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped.into()
 }
 
 /// Whether a character does something to what stands around it.

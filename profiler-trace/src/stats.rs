@@ -127,7 +127,7 @@ pub struct SiteStats {
     pub throughput: Option<Throughput>,
 }
 
-/// Statistics of a trace. `Display` makes a table of it for a terminal.
+/// Statistics of a trace. `Display` makes a table of it for a terminal, and one in Markdown by `{:#}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
     /// Rows: kernels in order of their first launch; in each, places in order; in each, the kernel as

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// launches, one by one (those of --launch, or else the first), and takes no --subtract-cost
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
-    /// How to show it [default: table, or what the output file's ending says: .json, .csv,
+    /// How to show it [default: table, or what the output file's ending says: .json, .csv, .md,
     /// .txt]
     #[arg(long)]
     format: Option<Format>,
@@ -89,6 +89,8 @@ enum Show {
 enum Format {
     /// A table for people, with what else is to be known above it
     Table,
+    /// The same in Markdown
+    Markdown,
     /// A JSON object with diagnostics and rows; of regions alone, with notes as well
     Json,
     /// A line for each row, a column for each figure
@@ -144,7 +146,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (arguments.stats(&trace, console)?, trace)
     };
     let has_diagnostics = match format {
-        Format::Table => stats.is_some(),
+        Format::Table | Format::Markdown => stats.is_some(),
         Format::Json => true,
         Format::Csv => false,
     };
@@ -152,7 +154,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         console.diagnostics(&trace.diagnostics);
     }
     match (&mut stats, format) {
-        (Some(stats), Format::Table) => {
+        (Some(stats), Format::Table | Format::Markdown) => {
             stats.diagnostics.list.retain(|diagnostic| console.shows(diagnostic));
         }
         // A table of CSV has no place for the sentences.
@@ -190,14 +192,15 @@ impl Arguments {
         match ending.to_ascii_lowercase().to_str() {
             Some("json") => Ok(Format::Json),
             Some("csv") => Ok(Format::Csv),
-            Some("" | "txt" | "md") => Ok(Format::Table),
+            Some("md") => Ok(Format::Markdown),
+            Some("" | "txt") => Ok(Format::Table),
             _ => Err(Error::new(format!(
                 "the name {} does not say how the statistics are to be shown",
                 path.display()
             ))
             .with_cure(
-                "give --format FORMAT, or one of the endings .json, .csv, .txt, .md (the last two, \
-                 and none at all, are a table)",
+                "give --format FORMAT, or one of the endings .json, .csv, .md, .txt (the last, and \
+                 none at all, is a table)",
             )),
         }
     }

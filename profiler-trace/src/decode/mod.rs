@@ -350,14 +350,16 @@ impl SlotSource<'_> {
             let number = u64::from(header.strategy);
             diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
         }
-        note_track(header.track, Some(place), diagnostics);
+        // A header has more room for it than a record: beyond is beyond in both.
+        let track = header.track.min(TRACK_FIELD_MAX);
+        note_track(track, Some(place), diagnostics);
         warp.slot = slot.slot;
         warp.block = header.block;
         warp.warp = header.warp;
         warp.sm = header.sm;
         warp.cluster_rank = header.cluster_rank;
         warp.strategy = strategy.unwrap_or(Strategy::Warp);
-        warp.track = track_number(header.track);
+        warp.track = track_number(track);
         warp.clock = header.record_clock;
         (warp.entry, warp.exit) = entry_and_exit(slot, self.clocks);
         scratch.clear();

@@ -368,7 +368,9 @@ mod tests {
         #[test]
         fn both_ways_sort_alike(
             spans in prop::collection::vec((0_u64..30, 0_u64..12, any::<bool>(), 0_u32..8), 0..60),
+            open in prop::collection::vec(prop::bool::weighted(0.2), 60),
             with_begins: bool,
+            with_open: bool,
             is_alone: bool,
         ) {
             let spans: Vec<_> = spans
@@ -377,7 +379,10 @@ mod tests {
                     (start, length, has_begin && with_begins, track.saturating_sub(5))
                 })
                 .collect();
-            let all = regions(&spans);
+            let mut all = regions(&spans);
+            for (region, _) in all.iter_mut().zip(open).filter(|(_, open)| *open && with_open) {
+                region.open();
+            }
             prop_assert_eq!(sorted(&all, is_alone), by_search(&all));
             let own: Vec<Raw> = all.into_iter().filter(|region| region.track == 0).collect();
             prop_assert_eq!(sorted(&own, is_alone), by_search(&own));

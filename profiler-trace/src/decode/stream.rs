@@ -1,6 +1,7 @@
 //! Decodes a capture warp by warp.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use super::launches::{self, Arranged};
 use super::regions::Raw;
@@ -51,6 +52,8 @@ pub struct Decoder<'c> {
     subtracts_cost: bool,
     /// Whether lanes in which nothing is odd are decoded in one pass.
     pub(super) directly: bool,
+    /// The diagnostics of the first outline that was made.
+    found: OnceLock<Diagnostics>,
 }
 
 impl<'c> Decoder<'c> {
@@ -139,6 +142,7 @@ impl<'c> Decoder<'c> {
             threads,
             subtracts_cost: false,
             directly: true,
+            found: OnceLock::new(),
         }
     }
 
@@ -154,7 +158,7 @@ impl<'c> Decoder<'c> {
     /// and in all that is written. [`WarpRecords`] stay as they were recorded.
     #[must_use]
     pub fn subtract_record_cost(self) -> Self {
-        Self { subtracts_cost: true, ..self }
+        Self { subtracts_cost: true, found: OnceLock::new(), ..self }
     }
 
     /// How many warps the capture holds.
@@ -239,7 +243,16 @@ impl<'c> Decoder<'c> {
         if self.subtracts_cost {
             self.subtract_from_outline(&mut outline);
         }
+        self.found.get_or_init(|| outline.diagnostics.clone());
         outline
+    }
+
+    /// What was lost or odd, [`Trace::diagnostics`]. All is decoded for that, unless it was before:
+    /// whatever writes returns them too, but where it fails.
+    #[must_use]
+    pub fn diagnostics(&self) -> Diagnostics {
+        let found = self.found.get().cloned();
+        found.unwrap_or_else(|| self.outline().diagnostics)
     }
 
     /// A warp by its index in [`Trace::warps`].

@@ -1,5 +1,7 @@
 //! The comparison itself.
 
+use std::collections::HashMap;
+
 use super::options::{DiffError, DiffOptions, Unit};
 use super::permutation::{self, Moments, UnitSums};
 use super::random::Random;
@@ -21,19 +23,17 @@ pub(super) fn compare(a: &DiffSide, b: &DiffSide) -> Result<Diff, DiffError> {
     let only_b = b.subjects.iter().filter(|subject| !a.durations.contains_key(*subject));
     let mut subjects: Vec<&Subject> = a.subjects.iter().chain(only_b).collect();
     // Rows of a kernel together: kernels as they came, in each the launches, the kernel, regions.
-    let mut kernels: Vec<&str> = Vec::new();
+    let mut kernels: HashMap<&str, usize> = HashMap::new();
     for subject in &subjects {
-        if !kernels.contains(&subject.kernel()) {
-            kernels.push(subject.kernel());
-        }
+        let next = kernels.len();
+        kernels.entry(subject.kernel()).or_insert(next);
     }
-    let kernel = |of: &Subject| kernels.iter().position(|kernel| *kernel == of.kernel());
     let rank = |of: &Subject| match of {
         Subject::Launch { .. } => 0,
         Subject::Kernel { .. } => 1,
         Subject::Region { .. } => 2,
     };
-    subjects.sort_by_key(|subject| (kernel(subject), rank(subject)));
+    subjects.sort_by_cached_key(|subject| (kernels[subject.kernel()], rank(subject)));
     let both = subjects.iter().filter(|subject| b.durations.contains_key(**subject)).count();
     // Beside the figures of time the count is tested.
     let tests = both * (FIGURES + 1);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Change, Diff, DiffRow, ENOUGH_UNITS, Subject, Unit, Verdict};
+use super::{Change, Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
 use crate::export::text::digits;
 use crate::printable::printable;
 
@@ -152,11 +152,10 @@ impl Diff {
 fn never_ended(row: &DiffRow) -> Option<&'static str> {
     let (a, b) = (row.a?, row.b?);
     let is_launch = matches!(row.subject, Subject::Launch { .. });
-    if b.count == 0 && a.count > 0 || is_launch && a.open == 0 && b.open > 0 {
-        Some("B")
-    } else {
-        (a.count == 0 && b.count > 0).then_some("A")
-    }
+    let on = |one: Figures, other: Figures| {
+        one.count == 0 && other.count > 0 || is_launch && one.open > 0 && other.open == 0
+    };
+    if on(b, a) { Some("B") } else { on(a, b).then_some("A") }
 }
 
 /// Whether a figure grew by more than is tolerated.

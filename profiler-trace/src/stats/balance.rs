@@ -7,7 +7,7 @@ use profiler_wire::header::Dim3;
 
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{duration, horizontal, named_at, one_line};
+use super::table::{duration, named_at, one_line, sentence, table};
 use crate::export::text::{self, digits};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
@@ -302,21 +302,16 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
 impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = one_line(&self.kernel);
-        writeln!(f, "{name}, launch {}: {}", self.launch, duration(self.span_ns))?;
+        sentence(f, &format!("{name}, launch {}: {}", self.launch, duration(self.span_ns)))?;
         if self.unrecorded > 0 {
             let recorded = self.warps.count;
-            writeln!(
-                f,
-                "only of {recorded} of its {}; what the others did is in none of these figures",
-                text::counted(recorded.saturating_add(self.unrecorded), "warp")
-            )?;
+            let warps = text::counted(recorded.saturating_add(self.unrecorded), "warp");
+            let others = "what the others did is in none of these figures";
+            sentence(f, &format!("only of {recorded} of its {warps}; {others}"))?;
         }
         if self.never_left > 0 {
-            writeln!(
-                f,
-                "{} never left; they count to the end of the launch",
-                text::counted(self.never_left, "warp")
-            )?;
+            let warps = text::counted(self.never_left, "warp");
+            sentence(f, &format!("{warps} never left; they count to the end of the launch"))?;
         }
         let mut rows = Vec::new();
         let mut row = |name: String, load: &Load| {
@@ -345,7 +340,7 @@ impl fmt::Display for Balance {
             row(format!("{name}, by SM"), &region.sms);
         }
         let header = ["time of", "count", "mean", "least", "most", "most / mean", "imbalance"];
-        write!(f, "{}", horizontal(&header, rows))?;
+        table(f, &header, rows)?;
         let tail = |name: &str, tail: &Tail| {
             vec![
                 name.to_owned(),
@@ -362,10 +357,10 @@ impl fmt::Display for Balance {
             tail("SMs", &self.sm_tail),
         ];
         let header = ["in the end", "peak", "on average", "below half", "below a tenth", "alone"];
-        write!(f, "{}", horizontal(&header, rows))?;
+        table(f, &header, rows)?;
         let last = self.last_blocks.iter().map(|(block, sm, ns)| {
             format!("{} on SM {sm} after {}", text::block(*block, self.grid), duration(*ns))
         });
-        writeln!(f, "done last: {}", last.collect::<Vec<_>>().join("; "))
+        sentence(f, &format!("done last: {}", last.collect::<Vec<_>>().join("; ")))
     }
 }

@@ -69,6 +69,7 @@ pub(crate) struct Walk<'t, S> {
     query: &'t StatsQuery,
     /// Kernels in order of their first launch.
     kernels: Vec<SiteIndex>,
+    kernel_place: HashMap<SiteIndex, usize>,
     /// Whether a site's name is in.
     is_in: Vec<bool>,
     index: HashMap<Key, u32>,
@@ -92,6 +93,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             trace,
             query,
             kernels: Vec::new(),
+            kernel_place: HashMap::new(),
             is_in: trace.sites.iter().map(|site| query.takes_name(&site.name)).collect(),
             index: HashMap::new(),
             rows: Vec::new(),
@@ -123,8 +125,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             if !self.query.takes_launch(self.trace, number) {
                 continue;
             }
-            let known = self.kernels.iter().position(|kernel| *kernel == launch.kernel);
-            let kernel = known.unwrap_or_else(|| {
+            let kernel = *self.kernel_place.entry(launch.kernel).or_insert_with(|| {
                 self.kernels.push(launch.kernel);
                 self.kernels.len() - 1
             });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::query::last_ns;
-use super::table::{duration, horizontal, one_line};
+use super::table::{duration, one_line, sentence, table};
 use super::waits::Wait;
 use crate::export::text::{counted, digits};
 use crate::model::{SiteIndex, Trace, Warp};
@@ -281,15 +281,15 @@ impl fmt::Display for CriticalPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let signals = self.steps.iter().filter(|step| matches!(step.part, PathPart::HandOff(_)));
         let blocks = self.steps.iter().filter(|step| matches!(step.part, PathPart::NextBlock(_)));
-        writeln!(
-            f,
+        let about = format!(
             "{}, launch {}: critical path of {}, through {} and {}",
             one_line(&self.kernel),
             self.launch,
             duration(self.span_ns),
             counted(signals.count() as u64, "signal"),
             counted(blocks.count() as u64, "following block")
-        )?;
+        );
+        sentence(f, &about)?;
         let share = |ns: f64| {
             let share = if self.span_ns > 0.0 { ns / self.span_ns } else { 0.0 };
             format!("{} %", digits(share * 100.0))
@@ -305,6 +305,6 @@ impl fmt::Display for CriticalPath {
                 rows.push(row(name, ns));
             }
         }
-        write!(f, "{}", horizontal(&["on the path", "time", "share"], rows))
+        table(f, &["on the path", "time", "share"], rows)
     }
 }

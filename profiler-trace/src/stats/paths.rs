@@ -1,5 +1,7 @@
 //! Paths: the regions that enclose each other, down from a kernel.
 
+use std::collections::BTreeMap;
+
 use crate::model::SiteIndex;
 
 /// How many regions in each other have a path of their own. Of what is in so many, all of one name has
@@ -16,8 +18,8 @@ struct Node {
     site: SiteIndex,
     /// How deep it lies below the kernel, at most one deeper than [`PATH_LEVELS`].
     level: usize,
-    /// Nodes below it, sorted by their site.
-    below: Vec<(SiteIndex, u32)>,
+    /// Nodes below it, by their site. Most have few, which a tree holds side by side.
+    below: BTreeMap<SiteIndex, u32>,
 }
 
 /// A tree of paths: each node is a site below the sites that enclose it, a kernel is a root. Nodes
@@ -25,7 +27,7 @@ struct Node {
 #[derive(Default)]
 pub(crate) struct Paths {
     nodes: Vec<Node>,
-    roots: Vec<(SiteIndex, u32)>,
+    roots: BTreeMap<SiteIndex, u32>,
 }
 
 /// Stands for the parent of a root.
@@ -34,14 +36,12 @@ const NONE: u32 = u32::MAX;
 impl Paths {
     /// The root of a kernel.
     pub(crate) fn root(&mut self, kernel: SiteIndex) -> u32 {
-        match self.roots.iter().find(|(site, _)| *site == kernel) {
-            Some((_, node)) => *node,
-            None => {
-                let node = self.push(NONE, kernel, 0);
-                self.roots.push((kernel, node));
-                node
-            }
+        if let Some(node) = self.roots.get(&kernel) {
+            return *node;
         }
+        let node = self.push(NONE, kernel, 0);
+        self.roots.insert(kernel, node);
+        node
     }
 
     /// The node of a site directly below another node; below what is in [`PATH_LEVELS`] regions, that
@@ -50,19 +50,16 @@ impl Paths {
         let Node { parent: above, level, .. } = self.nodes[parent as usize];
         let (parent, level) =
             if level > PATH_LEVELS { (above, level) } else { (parent, level + 1) };
-        let below = &self.nodes[parent as usize].below;
-        match below.binary_search_by_key(&site, |(site, _)| *site) {
-            Ok(at) => below[at].1,
-            Err(at) => {
-                let node = self.push(parent, site, level);
-                self.nodes[parent as usize].below.insert(at, (site, node));
-                node
-            }
+        if let Some(node) = self.nodes[parent as usize].below.get(&site) {
+            return *node;
         }
+        let node = self.push(parent, site, level);
+        self.nodes[parent as usize].below.insert(site, node);
+        node
     }
 
     fn push(&mut self, parent: u32, site: SiteIndex, level: usize) -> u32 {
-        self.nodes.push(Node { parent, site, level, below: Vec::new() });
+        self.nodes.push(Node { parent, site, level, below: BTreeMap::new() });
         (self.nodes.len() - 1) as u32
     }
 

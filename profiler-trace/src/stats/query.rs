@@ -122,7 +122,8 @@ impl StatsQuery {
     }
 
     /// Only what begins in this window, in nanoseconds on the trace's axis (that of
-    /// [`crate::Time::ns`]); the last call stands.
+    /// [`crate::Time::ns`]); the last call stands. A window of all times, from minus infinity to
+    /// infinity, is none.
     ///
     /// A region belongs to the window in which it *begins*, and counts there with all of its time,
     /// also what lies behind the window. So no duration is ever one that was not measured, and the
@@ -132,7 +133,8 @@ impl StatsQuery {
     /// whole are treated as regions from a warp's entry to its exit.
     #[must_use]
     pub fn window_ns(mut self, window: Range<f64>) -> Self {
-        self.window = Some(window);
+        let all = f64::NEG_INFINITY..f64::INFINITY;
+        self.window = Some(window).filter(|window| *window != all);
         self
     }
 
@@ -273,10 +275,9 @@ impl fmt::Display for StatsQuery {
             let (start, end) = (tenths(*start), tenths(*end));
             let of = "on the trace's axis";
             parts.push(match (start.is_finite(), end.is_finite()) {
-                (true, true) => format!("what begins from {start} ns to before {end} ns {of}"),
                 (true, false) => format!("what begins from {start} ns on, {of}"),
                 (false, true) => format!("what begins before {end} ns {of}"),
-                (false, false) => "what begins at any time".to_owned(),
+                _ => format!("what begins from {start} ns to before {end} ns {of}"),
             });
         }
         f.write_str(&parts.join("; "))

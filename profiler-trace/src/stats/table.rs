@@ -1,4 +1,4 @@
-//! The statistics as a table for a terminal.
+//! The statistics as a table for a terminal, or in Markdown where `{:#}` asks for that.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -9,7 +9,7 @@ use super::paths::DEEPER;
 use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
 use crate::model::SiteIndex;
-use crate::printable::printable;
+use crate::printable::{markdown, printable};
 
 /// Kernels, and sites of theirs that their names do not tell.
 type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
@@ -17,14 +17,14 @@ type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
-            writeln!(f, "{}", printable(note))?;
+            sentence(f, &printable(note))?;
         }
-        write!(f, "{}", self.diagnostics)?;
+        for diagnostic in self.diagnostics.to_string().lines() {
+            sentence(f, diagnostic)?;
+        }
         if self.rows.is_empty() {
-            return writeln!(f, "no kernel was recorded, or none that was asked for");
+            return sentence(f, "no kernel was recorded, or none that was asked for");
         }
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
         let has_throughput = self.rows.iter().any(|row| row.throughput.is_some());
         let mut header = vec![
             "region", "count", "total", "mean", "std dev", "p50", "p95", "p99", "max", "per warp",
@@ -33,8 +33,8 @@ impl fmt::Display for Stats {
         if has_throughput {
             header.push("throughput");
         }
-        table.set_header(header);
         let ambiguous = self.ambiguous();
+        let mut rows = Vec::new();
         let mut last_place = None;
         for row in &self.rows {
             let place = (row.kernel, row.place);
@@ -42,7 +42,7 @@ impl fmt::Display for Stats {
                 // A kernel whose own row is filtered out is named all the same.
                 let heading = self.place(row);
                 if !heading.is_empty() {
-                    table.add_row([heading]);
+                    rows.push(vec![heading]);
                 }
             }
             last_place = Some(place);
@@ -52,13 +52,9 @@ impl fmt::Display for Stats {
                     rate(throughput.per_second, &throughput.unit)
                 }));
             }
-            table.add_row(cells);
+            rows.push(cells);
         }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-        writeln!(f, "{}", table.trim_fmt())
+        table(f, &header, rows)
     }
 }
 
@@ -218,15 +214,61 @@ fn rate(per_second: f64, unit: &str) -> String {
     format!("{} {prefix}{}/s", text::digits(per_second / scale), one_line(unit))
 }
 
+/// A sentence about the tables: a line, or a paragraph of Markdown.
+pub(crate) fn sentence(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    if f.alternate() { writeln!(f, "{}\n", markdown(text)) } else { writeln!(f, "{text}") }
+}
+
 /// A table of this header and these rows: names to the left, figures to the right.
-pub(crate) fn horizontal(header: &[&str], rows: Vec<Vec<String>>) -> String {
+pub(crate) fn table(
+    f: &mut fmt::Formatter<'_>,
+    header: &[&str],
+    mut rows: Vec<Vec<String>>,
+) -> fmt::Result {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    if f.alternate() {
+        table.load_style(presets::ASCII_MARKDOWN);
+        rows.iter_mut().flatten().for_each(|cell| *cell = markdown_cell(cell));
+    } else {
+        table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    }
     table.set_header(header);
     table.add_rows(rows);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
         column.set_constraint(ColumnConstraint::ContentWidth);
     }
-    format!("{}\n", table.trim_fmt())
+    if !f.alternate() {
+        return writeln!(f, "{}", table.trim_fmt());
+    }
+    for (number, line) in table.trim_fmt().lines().enumerate() {
+        match number {
+            // In the line behind the header a colon says that a column of figures is aligned to the right.
+            1 => writeln!(f, "{}", line.replace("-|", ":|").replacen(":|", "-|", 1))?,
+            _ => writeln!(f, "{line}")?,
+        }
+    }
+    writeln!(f)
+}
+
+/// A cell in Markdown, where its lines and its indentation would be lost.
+fn markdown_cell(cell: &str) -> String {
+    let line = |line: &str| {
+        let text = line.trim_start_matches(' ');
+        "&nbsp;".repeat(line.len() - text.len()) + &markdown(text)
+    };
+    cell.lines().map(line).collect::<Vec<_>>().join("<br>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::markdown_cell;
+
+    #[test]
+    fn a_cell_of_markdown_is_shown_as_it_is() {
+        let cell = "   ╰─ a|b<T>_c\n   in cycles";
+        let indent = "&nbsp;".repeat(3);
+        let wanted = format!(r"{indent}╰─ a\|b\<T\>\_c<br>{indent}in cycles");
+        assert_eq!(markdown_cell(cell), wanted);
+    }
 }

@@ -7,7 +7,7 @@ use profiler_wire::SiteKind;
 
 use super::Summary;
 use super::summary::summarize;
-use super::table::{duration, horizontal, one_line};
+use super::table::{duration, one_line, sentence, table};
 use crate::model::{Edge, Mark, MarkIndex, SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 
@@ -78,7 +78,7 @@ pub struct WaitStats {
     pub hand_off_ns: Summary,
 }
 
-/// Who waits for whom in a launch. `Display` makes a table of it.
+/// Who waits for whom in a launch. `Display` makes a table of it, `{:#}` one in Markdown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waits {
     /// Index into [`Trace::launches`].
@@ -105,7 +105,7 @@ impl Trace {
             .filter(|(_, edge)| of.warps.contains(&edge.to.warp))
             .collect();
         edges.sort_by_key(|(_, edge)| (edge.to.warp, edge.to.mark));
-        let mut stamps = Stamps::default();
+        let mut stamps = Stamps::new(self);
         let mut waits = Vec::with_capacity(edges.len());
         Progress::expect(edges.len());
         for (index, edge) in Progress::each(edges) {
@@ -115,8 +115,8 @@ impl Trace {
             else {
                 continue;
             };
-            let before = stamps.before(self, edge.to, wait);
-            let signaller = stamps.before(self, edge.from, signal);
+            let before = stamps.before(edge.to, wait);
+            let signaller = stamps.before(edge.from, signal);
             waits.push(Wait {
                 edge: index,
                 from: edge.from,
@@ -205,16 +205,40 @@ enum What {
     Mark(usize),
 }
 
-/// The stamps of lanes, in order of time, made when they are first asked for.
-#[derive(Default)]
-struct Stamps(HashMap<(usize, u8), Vec<Stamp>>);
+/// Whether sites are ones of waiting, by their names, of those that were asked for.
+type IsWaiting = HashMap<SiteIndex, bool>;
 
-impl Stamps {
+/// The stamps of lanes, in order of time, made when they are first asked for.
+struct Stamps<'t> {
+    trace: &'t Trace,
+    is_waiting: IsWaiting,
+    of_lanes: HashMap<(usize, u8), Vec<Stamp>>,
+    /// What was found for a mark: one signal may release many waits.
+    found: HashMap<MarkIndex, Option<Stamp>>,
+}
+
+impl<'t> Stamps<'t> {
+    fn new(trace: &'t Trace) -> Self {
+        let is_waiting = IsWaiting::new();
+        Self { trace, is_waiting, of_lanes: HashMap::new(), found: HashMap::new() }
+    }
+
     /// What a mark's lane recorded last before it. Of what has the same tick that is an earlier mark,
     /// otherwise the end of a region of waiting, otherwise the begin of a region.
-    fn before(&mut self, trace: &Trace, at: MarkIndex, mark: &Mark) -> Option<Stamp> {
-        let stamps = self.0.entry((at.warp, mark.lane));
-        let stamps = stamps.or_insert_with(|| of_lane(trace, &trace.warps[at.warp], mark.lane));
+    fn before(&mut self, at: MarkIndex, mark: &Mark) -> Option<Stamp> {
+        if let Some(found) = self.found.get(&at) {
+            return *found;
+        }
+        let found = self.find(at, mark);
+        self.found.insert(at, found);
+        found
+    }
+
+    fn find(&mut self, at: MarkIndex, mark: &Mark) -> Option<Stamp> {
+        let stamps = self.of_lanes.entry((at.warp, mark.lane)).or_insert_with(|| {
+            let warp = &self.trace.warps[at.warp];
+            of_lane(self.trace, warp, mark.lane, &mut self.is_waiting)
+        });
         let ticks = mark.time.ticks;
         let count = stamps.partition_point(|stamp| {
             stamp.ticks < ticks || (stamp.ticks == ticks && !stamp.is_behind)
@@ -222,7 +246,7 @@ impl Stamps {
         let (before, behind) = stamps.split_at(count);
         let at_once = &behind[..behind.partition_point(|stamp| stamp.ticks == ticks)];
         // Ends come first, then marks in their order. So only the first mark of a tick looks at the
-        // ends, however many of both there are.
+        // ends, however many of both there are, and that once.
         let is_earlier = |stamp: &Stamp| !matches!(stamp.what, What::Mark(mark) if mark >= at.mark);
         let (earlier, _) = at_once.split_at(at_once.partition_point(is_earlier));
         let mark_before = earlier.last().filter(|stamp| matches!(stamp.what, What::Mark(_)));
@@ -232,9 +256,7 @@ impl Stamps {
     }
 }
 
-fn of_lane(trace: &Trace, warp: &Warp, lane: u8) -> Vec<Stamp> {
-    let is_waiting: Vec<bool> =
-        trace.sites.iter().map(|site| site.name.to_lowercase().contains("wait")).collect();
+fn of_lane(trace: &Trace, warp: &Warp, lane: u8, is_waiting: &mut IsWaiting) -> Vec<Stamp> {
     let mut stamps = Vec::new();
     let regions = warp.regions.iter().filter(|region| region.lane == lane);
     for region in regions.clone() {
@@ -245,7 +267,10 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8) -> Vec<Stamp> {
     // Of those that end at one tick, the outermost ends last.
     for region in regions.rev() {
         let Some(end) = region.end else { continue };
-        let is_waiting = is_waiting.get(region.site.0 as usize).copied().unwrap_or_default();
+        let is_waiting = *is_waiting.entry(region.site).or_insert_with(|| {
+            let site = trace.sites.get(region.site.0 as usize);
+            site.is_some_and(|site| site.name.to_lowercase().contains("wait"))
+        });
         let (ready_ns, what) =
             if is_waiting { (region.start.ns, What::WaitingEnd) } else { (end.ns, What::Region) };
         let site = Some(region.site);
@@ -267,15 +292,15 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8) -> Vec<Stamp> {
 
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}, launch {}: who waits for whom", one_line(&self.kernel), self.launch)?;
-        if self.without_signal > 0 {
-            match self.without_signal {
-                1 => writeln!(f, "1 wait has no signal and is left out")?,
-                several => writeln!(f, "{several} waits have no signal and are left out")?,
-            };
+        let name = one_line(&self.kernel);
+        sentence(f, &format!("{name}, launch {}: who waits for whom", self.launch))?;
+        match self.without_signal {
+            0 => {}
+            1 => sentence(f, "1 wait has no signal and is left out")?,
+            several => sentence(f, &format!("{several} waits have no signal and are left out"))?,
         }
         if self.rows.is_empty() {
-            return writeln!(f, "no wait has a signal");
+            return sentence(f, "no wait has a signal");
         }
         let region =
             |name: &Option<String>| name.as_deref().map_or_else(|| "(kernel)".to_owned(), one_line);
@@ -307,6 +332,6 @@ impl fmt::Display for Waits {
             "hand-off p50",
             "p99",
         ];
-        write!(f, "{}", horizontal(&header, self.rows.iter().map(row).collect()))
+        table(f, &header, self.rows.iter().map(row).collect())
     }
 }

@@ -118,11 +118,7 @@ impl Format {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), WriteError> {
         let written = self.write_all(decoder, options, writer);
-        let (found, written) = match written {
-            Ok(found) => (found, Ok(())),
-            Err(error) => (decoder.outline().diagnostics, Err(error)),
-        };
-        *diagnostics = found;
+        *diagnostics = decoder.diagnostics();
         written
     }
 
@@ -131,33 +127,31 @@ impl Format {
         decoder: &Decoder<'_>,
         options: &Options,
         writer: &mut (dyn Write + Send),
-    ) -> Result<Diagnostics, WriteError> {
-        Ok(match self {
-            Self::Perfetto => decoder.write_perfetto_to(writer, &options.timeline)?,
-            Self::Chrome => decoder.write_chrome_to(writer, &options.timeline)?,
-            Self::Hatchet => decoder.write_hatchet_to(writer)?,
-            Self::Folded => decoder.write_folded_to(writer, options.stacks)?,
-            Self::Speedscope => decoder.write_speedscope_to(writer, &options.speedscope)?,
-            Self::EventsCsv => decoder.write_events_csv_to(writer)?,
-            Self::EventsJson => decoder.write_events_json_to(writer)?,
+    ) -> Result<(), WriteError> {
+        match self {
+            Self::Perfetto => _ = decoder.write_perfetto_to(writer, &options.timeline)?,
+            Self::Chrome => _ = decoder.write_chrome_to(writer, &options.timeline)?,
+            Self::Hatchet => _ = decoder.write_hatchet_to(writer)?,
+            Self::Folded => _ = decoder.write_folded_to(writer, options.stacks)?,
+            Self::Speedscope => _ = decoder.write_speedscope_to(writer, &options.speedscope)?,
+            Self::EventsCsv => _ = decoder.write_events_csv_to(writer)?,
+            Self::EventsJson => _ = decoder.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
             Self::Parquet => {
                 let trace = streamed(decoder, TABLE_SIXTEENTHS);
                 profiler_parquet::write_parquet(&trace, writer, &Default::default())?;
-                trace.into_outline().diagnostics
             }
             #[cfg(feature = "parquet")]
             Self::Arrow => {
                 let trace = streamed(decoder, TABLE_SIXTEENTHS);
                 profiler_parquet::write_arrow(&trace, writer, &Default::default())?;
-                trace.into_outline().diagnostics
             }
             Self::Flamegraph => {
                 let trace = streamed(decoder, OUTLINES);
                 profiler_report::write_flamegraph(&trace, writer, &Default::default())?;
-                trace.into_outline().diagnostics
             }
-        })
+        }
+        Ok(())
     }
 }
 
@@ -186,9 +180,11 @@ impl fmt::Display for Format {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, Write};
+
     use clap::ValueEnum;
     use profiler_trace::synthetic::{Content, sized};
-    use profiler_trace::{Decoder, Diagnostics, Progress, WarpSource};
+    use profiler_trace::{Decoder, DiagnosticKind, Diagnostics, Progress, WarpSource};
 
     use super::Format;
     use crate::command::export::options::FormatArguments;
@@ -213,6 +209,40 @@ mod tests {
             };
             let steps = sixteenths * warps / 16;
             assert_eq!((progress.expected(), progress.done()), (steps, steps), "{format}");
+        }
+    }
+
+    /// Takes nothing, as a pipe whose reader has gone.
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// It was once decoded anew for that.
+    #[test]
+    fn what_was_lost_is_known_where_nothing_can_be_written() {
+        let mut capture = sized(100_000, Content::Mixed).expect("the sites are whole");
+        capture.modules[0].lost.warps = 3;
+        for format in Format::value_variants() {
+            let options = FormatArguments::default().of(*format).expect("no option was given");
+            let steps = |writer: &mut (dyn Write + Send)| {
+                let decoder = Decoder::new(&capture);
+                let (progress, mut found) = (Progress::default(), Diagnostics::default());
+                let written =
+                    progress.watch(|| format.write(&decoder, &options, writer, &mut found));
+                assert_eq!(found.count(DiagnosticKind::NoSlot), 3, "{format}");
+                (written.is_ok(), progress.expected())
+            };
+            let ((is_written, whole), (is_taken, part)) =
+                (steps(&mut io::sink()), steps(&mut Closed));
+            assert!(is_written && !is_taken && part <= whole, "{format}: {part} of {whole} steps");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace, printable};
+use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace, markdown, printable};
 use serde_json::Value;
 
 use super::{Format, Show};
@@ -34,28 +34,37 @@ pub(super) fn write(
             Some(Show::CriticalPath) => of.csv(Trace::critical_path, writer),
             Some(Show::Regions) | None => stats.map_or(Ok(()), |stats| stats.write_csv_to(writer)),
         },
-        (Format::Table, _) => {
-            // Those of regions begin with the same.
-            if shown.first().is_some_and(|show| *show != Show::Regions)
-                && let Some(device) = trace.notes().first()
-            {
-                writeln!(writer, "{}", printable(device))?;
-            }
-            for (index, show) in shown.iter().enumerate() {
-                if index > 0 {
-                    writeln!(writer)?;
-                }
-                match (show, stats) {
-                    (Show::Regions, Some(stats)) => write!(writer, "{stats}")?,
-                    (Show::Regions, None) => {}
-                    (Show::Balance, _) => of.tables(Trace::balance, writer)?,
-                    (Show::Waits, _) => of.tables(Trace::waits, writer)?,
-                    (Show::CriticalPath, _) => of.tables(Trace::critical_path, writer)?,
-                }
-            }
-            Ok(())
+        (Format::Table | Format::Markdown, _) => {
+            let text = tables(shown, format == Format::Markdown, stats, &of);
+            writer.write_all(text.as_bytes())
         }
     }
+}
+
+/// Tables for people, with an empty line between them.
+fn tables(shown: &[Show], in_markdown: bool, stats: Option<&Stats>, of: &Launches<'_>) -> String {
+    let text = |table: &dyn fmt::Display| {
+        let text = if in_markdown { format!("{table:#}") } else { table.to_string() };
+        text.trim_end().to_owned()
+    };
+    let mut tables = Vec::new();
+    for show in shown {
+        match show {
+            Show::Regions => tables.extend(stats.map(|stats| text(stats))),
+            Show::Balance => tables.extend(of.tables(Trace::balance, &text)),
+            Show::Waits => tables.extend(of.tables(Trace::waits, &text)),
+            Show::CriticalPath => tables.extend(of.tables(Trace::critical_path, &text)),
+        }
+    }
+    let tables = tables.join("\n\n") + "\n";
+    // Those of regions begin with the same.
+    let notes = of.trace.notes();
+    let device = notes.first().filter(|_| shown.first() != Some(&Show::Regions));
+    let device = device.map_or_else(String::new, |device| match printable(device) {
+        device if in_markdown => format!("{}\n\n", markdown(&device)),
+        device => format!("{device}\n"),
+    });
+    device + &tables
 }
 
 /// Writes an object with a member for each thing that is shown, what is to be known of the trace, and
@@ -118,23 +127,19 @@ impl Launches<'_> {
         T::write_json_to(&self.all(of), &self.trace.diagnostics, writer)
     }
 
+    /// As `text` shows them.
     fn tables<T: fmt::Display>(
         &self,
         of: fn(&Trace, usize) -> Option<T>,
-        writer: &mut Writer<'_>,
-    ) -> io::Result<()> {
+        text: &impl Fn(&dyn fmt::Display) -> String,
+    ) -> Vec<String> {
         if self.launches.is_empty() {
-            writeln!(writer, "no kernel was recorded")?;
+            return vec!["no kernel was recorded".to_owned()];
         }
-        for (index, &launch) in self.launches.iter().enumerate() {
-            if index > 0 {
-                writeln!(writer)?;
-            }
-            match of(self.trace, launch) {
-                Some(table) => write!(writer, "{table}")?,
-                None => writeln!(writer, "launch {launch}: nothing was recorded")?,
-            }
-        }
-        Ok(())
+        let table = |&launch: &usize| match of(self.trace, launch) {
+            Some(table) => text(&table),
+            None => format!("launch {launch}: nothing was recorded"),
+        };
+        self.launches.iter().map(table).collect()
     }
 }
