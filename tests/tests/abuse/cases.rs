@@ -36,8 +36,11 @@ const fn refused_by(call: &'static [&'static str]) -> Provoked {
 /// What a tool may say behind a kernel that failed: that calls to the driver fail.
 const AFTER_A_FAILURE: &[&str] = &["on CUDA API call to", "trap", "Trap", "xception"];
 
+/// What a kernel that traps provokes: memcheck says of each thread that it did.
+const A_TRAP: Provoked = Provoked { always: &["Trace/breakpoint trap"], perhaps: AFTER_A_FAILURE };
+
 /// All cases, those that need the GPU for themselves last.
-pub(crate) static CASES: [Case; 27] = [
+pub(crate) static CASES: [Case; 28] = [
     case(
         "too_many_events",
         "ten times too many records: 7 strategies, 2 clocks, rooms of 0 to 8 units, both ends kept",
@@ -104,17 +107,26 @@ pub(crate) static CASES: [Case; 27] = [
         )
     },
     Case {
-        provokes: refused_by(AFTER_A_FAILURE),
+        provokes: A_TRAP,
         alone: true,
         ..case("trap", "a trap in the middle of a region", failures::trap)
     },
     Case {
-        provokes: refused_by(AFTER_A_FAILURE),
+        provokes: A_TRAP,
         alone: true,
         ..case(
             "trap_in_memory_of_the_host",
             "`buffer = host`: a trap in the middle of regions, which are in the trace",
             failures::trap_in_memory_of_the_host,
+        )
+    },
+    Case {
+        provokes: A_TRAP,
+        alone: true,
+        ..case(
+            "guards_and_a_trap",
+            "`buffer = host`: a write between the rooms, and behind it a trap; both are told",
+            failures::guards_and_a_trap,
         )
     },
     Case {

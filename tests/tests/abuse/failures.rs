@@ -52,7 +52,7 @@ pub(crate) fn trap_in_memory_of_the_host(setting: Setting) {
     let trace = if setting.is_gpu() {
         launched.expect("a launch does not wait");
         let error = session.finish().expect_err("the kernel failed");
-        assert!(matches!(error, Error::KernelFailed { .. }), "{error}");
+        assert!(matches!(error, Error::KernelFailed { overwritten: None, .. }), "{error}");
         decode(error.salvaged().expect("records in the memory of the host"))
     } else {
         let error = launched.expect_err("the kernel failed");
@@ -68,6 +68,39 @@ pub(crate) fn trap_in_memory_of_the_host(setting: Setting) {
     expected.extend([("round", false); ROUNDS as usize]);
     expected.sort_unstable();
     assert_eq!(found, expected, "{}", trace.diagnostics);
+    goes_on();
+}
+
+/// A kernel that writes between the rooms, and one behind it that traps, with records in memory of the
+/// host: both are said, and the records are there.
+pub(crate) fn guards_and_a_trap(setting: Setting) {
+    let backend = setting.hosted_backend();
+    let never = backend.zeroed::<u32>(1).expect("memory");
+    let mut session = session(&backend, builder());
+    let capture = session.capture().expect("intact so far");
+    let before_all = capture.modules[0].descriptor.records - 8;
+    let target = ptr::with_exposed_provenance_mut(before_all as usize);
+    // SAFETY: a guard word of the session, which only the session's next reading looks at.
+    unsafe { launch!(session, watched::abused::hosted_write_to<<<1, 1>>>(target)) }
+        .expect("the launch");
+    // SAFETY: the number lives until the session has ended.
+    let launched = unsafe { launch!(session, watched::fails<<<1, 32>>>(never.as_ptr(), 2, 0, 0)) };
+    let error = if setting.is_gpu() {
+        launched.expect("a launch does not wait");
+        let error = session.finish().expect_err("the kernel failed");
+        let Error::KernelFailed { salvaged: Some(capture), overwritten: Some(guards), .. } = error
+        else {
+            panic!("{error}")
+        };
+        assert_eq!(decode(&capture).warps.len(), 2, "a warp of each kernel");
+        *guards
+    } else {
+        let error = launched.expect_err("the kernel failed");
+        assert!(matches!(error, Error::Emulator(_)), "{error}");
+        session.finish().expect_err("a guard was overwritten")
+    };
+    assert!(matches!(error, Error::GuardsOverwritten { words: 1, .. }), "{error}");
+    assert!(error.to_string().contains("before all arrays"), "{error}");
     goes_on();
 }
 

@@ -13,6 +13,10 @@ use crate::setting::Setting;
 /// The first argument of a process that runs one case.
 pub(crate) const CASE: &str = "case";
 
+/// Findings that compute-sanitizer prints: all of any case. By itself it stops at 100, and a trap alone
+/// gives one for each thread.
+const FINDINGS_PRINTED: &str = "10000";
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -93,6 +97,7 @@ pub(crate) fn sanitized(
     let program = std::env::current_exe()?;
     let mut all: Vec<&OsStr> = ["--tool", tool, "--target-processes", "application-only"]
         .into_iter()
+        .chain(["--print-limit", FINDINGS_PRINTED])
         .map(OsStr::new)
         .collect();
     all.push(program.as_os_str());

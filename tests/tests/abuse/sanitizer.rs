@@ -21,8 +21,8 @@ impl Findings {
     ///
     /// # Errors
     ///
-    /// The output has no summary, or its summary counts findings that were not read: then nothing
-    /// is known.
+    /// The output has no summary, or its summary counts more findings or fewer than were read: then
+    /// nothing is known.
     pub(crate) fn read(output: &str, provokes: Provoked) -> Result<Self, String> {
         let mut findings = Self { provoked: 0, others: Vec::new(), missing: Vec::new() };
         let mut counted = None;
@@ -42,8 +42,11 @@ impl Findings {
             }
         }
         let counted = counted.ok_or("compute-sanitizer printed no summary")?;
-        if counted > 0 && heads.is_empty() {
-            return Err(format!("compute-sanitizer counts {counted} findings and prints none"));
+        let printed = heads.len();
+        if counted != printed as u64 {
+            return Err(format!(
+                "compute-sanitizer counts {counted} findings and prints {printed}"
+            ));
         }
         for head in &heads {
             let mut known = provokes.always.iter().chain(provokes.perhaps);
@@ -104,6 +107,13 @@ pub(crate) fn findings_are_told_apart() {
     for truncated in ["", "result: fine\n", &INVALID[..INVALID.len() - 40]] {
         assert!(Findings::read(truncated, provoked).is_err(), "no summary");
     }
-    let silent = CLEAN.replace("0 errors", "3 errors");
-    assert!(Findings::read(&silent, nothing).is_err(), "findings that are not shown");
+    for (output, zero, count) in
+        [(CLEAN, "0 errors", "3 errors"), (INVALID, "2 errors", "3 errors")]
+    {
+        let silent = output.replace(zero, count);
+        let error = Findings::read(&silent, provoked).expect_err("findings that are not shown");
+        assert!(error.contains("counts 3 findings"), "{error}");
+    }
+    let uncounted = INVALID.replace("2 errors", "1 error");
+    assert!(Findings::read(&uncounted, provoked).is_err(), "a line that is no finding");
 }
