@@ -95,7 +95,20 @@ fn add(slices: &mut Slices, name: &str, ns: u64) {
 
 #[test]
 fn a_million_slices_are_valid_json_and_all_there() {
-    let capture = sized(1_000_000, Content::Regions).expect("the sites are whole");
+    are_valid_json_and_all_there(1_000_000);
+}
+
+mod large {
+    #[test]
+    #[ignore = "takes minutes; run it with `-- --ignored large`"]
+    fn ten_million_slices_are_valid_json_and_all_there() {
+        super::are_valid_json_and_all_there(10_000_000);
+    }
+}
+
+/// So many regions and their kernels, read while they are written, so that only the capture is held.
+fn are_valid_json_and_all_there(regions: u64) {
+    let capture = sized(regions, Content::Regions).expect("the sites are whole");
     let decoder = Decoder::new(&capture);
     let mut expected = Slices::new();
     let names: Vec<String> = decoder.outline().sites.into_iter().map(|site| site.name).collect();
@@ -109,7 +122,7 @@ fn a_million_slices_are_valid_json_and_all_there() {
             add(&mut expected, name, length(region.start.ns, end.ns));
         }
     });
-    assert!(expected.values().map(|(count, _)| count).sum::<u64>() > 1_000_000);
+    assert!(expected.values().map(|(count, _)| count).sum::<u64>() > regions);
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let (members, slices) = std::thread::scope(|scope| {
         let options = ExportOptions::default();

@@ -10,12 +10,14 @@ mod numbers;
 #[path = "trace_processor/perfetto.rs"]
 mod perfetto;
 mod support;
+#[path = "support/zoo.rs"]
+mod zoo;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_trace::{ExportOptions, Trace};
+use profiler_trace::{Diagnostic, DiagnosticKind, ExportOptions, Trace};
 use profiler_trace_check::{Rows, TraceProcessor, announce, are_required};
 
 /// The trace processor, and a folder for the traces of the test.
@@ -29,6 +31,24 @@ struct Context {
 enum Format {
     Perfetto,
     Chrome,
+}
+
+/// A trace with two diagnostics, and what is said of them.
+fn with_diagnostics() -> (Trace, [&'static str; 2]) {
+    let (mut trace, _) = zoo::zoo();
+    trace.diagnostics.add(Diagnostic {
+        kind: DiagnosticKind::WaitWithoutSignal,
+        count: 3,
+        number: 0,
+        place: None,
+    });
+    let sentences = [
+        "7 records did not fit the room of their warp; build the profiler with \
+         .words_per_warp(1024) or more.",
+        "3 waits have no signal of the same name and key before them, so no arrow leads to them; \
+         check the keys, or give the session more room.",
+    ];
+    (trace, sentences)
 }
 
 type Test = fn(&Context) -> Result<(), Failed>;

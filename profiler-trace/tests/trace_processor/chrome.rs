@@ -7,13 +7,14 @@ use profiler_wire::header::Clock;
 
 use crate::numbers::{agrees_to_the_nanosecond, whole_nanoseconds};
 use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
-use crate::{Context, Format, Test};
+use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("chrome::times_names_and_arguments", times_names_and_arguments),
     ("chrome::crossing_regions_have_rows", crossing_regions_have_rows),
     ("chrome::arrows", arrows),
     ("chrome::is_json_with_other_data", is_json_with_other_data),
+    ("chrome::diagnostics_are_in_other_data", diagnostics_are_in_other_data),
     ("chrome::a_million_slices_load", a_million_slices_load),
 ];
 
@@ -112,6 +113,18 @@ fn is_json_with_other_data(context: &Context) -> Result<(), Failed> {
     assert_eq!(json["otherData"]["resolution_ns"], 0.5);
     let events = json["traceEvents"].as_array().expect("a list of events");
     assert!(events.iter().any(|event| event["name"] == "LOST 5 records" && event["ph"] == "i"));
+    Ok(())
+}
+
+/// A sentence for each kind, with how often it was seen.
+fn diagnostics_are_in_other_data(context: &Context) -> Result<(), Failed> {
+    let (trace, sentences) = with_diagnostics();
+    for (trace, expected) in [(&trace, &sentences[..]), (&gpu(), &[])] {
+        let (path, bytes) = context.write(trace, &ExportOptions::default(), Format::Chrome)?;
+        std::fs::remove_file(&path)?;
+        let json: serde_json::Value = serde_json::from_slice(&bytes)?;
+        assert_eq!(json["otherData"]["diagnostics"], serde_json::json!(expected));
+    }
     Ok(())
 }
 

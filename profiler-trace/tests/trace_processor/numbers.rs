@@ -3,11 +3,11 @@
 
 use libtest_mimic::Failed;
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
-use profiler_trace::{ExportOptions, Trace, Value, decode};
+use profiler_trace::{ExportOptions, SiteStats, Trace, Value, decode};
 use profiler_trace_check::Rows;
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
-use serde_json::json;
+use serde_json::{Map, Value as Json, json};
 
 use crate::perfetto::{ask, ask_with, one_warp};
 use crate::support::{last, region, warp};
@@ -59,13 +59,25 @@ fn counters_of_warps_and_regions(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Count, sum, least, most and median (by nearest rank) of the durations of each name.
+/// What [`BY_NAME`] says of a name.
+const FIGURES: [&str; 7] = ["count", "total_ns", "min_ns", "max_ns", "p50_ns", "p95_ns", "p99_ns"];
+
+/// Count, sum, least, most and three percentiles of the durations of each name. The percentiles are by
+/// nearest rank, in whole numbers, as those of the statistics.
 const BY_NAME: &str = "WITH ranked AS (SELECT s.name AS name, s.dur AS dur, \
     row_number() OVER (PARTITION BY s.name ORDER BY s.dur) AS place, \
     count(*) OVER (PARTITION BY s.name) AS n FROM slice s JOIN track t ON t.id = s.track_id \
     WHERE t.name != 'about this trace') \
     SELECT name, n, sum(dur), min(dur), max(dur), \
-    max(CASE WHEN place = (n + 1) / 2 THEN dur END) FROM ranked GROUP BY name ORDER BY name";
+    max(CASE WHEN place = (n * 50 + 99) / 100 THEN dur END), \
+    max(CASE WHEN place = (n * 95 + 99) / 100 THEN dur END), \
+    max(CASE WHEN place = (n * 99 + 99) / 100 THEN dur END) FROM ranked GROUP BY name ORDER BY name";
+
+/// The same figures of the statistics.
+fn figures(row: &SiteStats) -> [f64; FIGURES.len()] {
+    let ns = row.ns;
+    [row.count as f64, ns.total, ns.min, ns.max, ns.p50, ns.p95, ns.p99]
+}
 
 fn made_up(regions: u64, content: Content) -> Result<profiler_trace::Capture, Failed> {
     Ok(sized(regions, content).map_err(|error| error.to_string())?)
@@ -123,6 +135,7 @@ fn sql_at_ten_million_regions(context: &Context) -> Result<(), Failed> {
     compare(context, 10_000_000)?;
     let trace = whole_nanoseconds(Clock::GlobalTimer, 10_000_000)?;
     let answer = measured(context, &trace, "whole nanoseconds", false)?;
+    print_rows(&trace, &answer)?;
     agrees_to_the_nanosecond(&trace, &answer)
 }
 
@@ -130,6 +143,7 @@ fn compare(context: &Context, regions: u64) -> Result<(), Failed> {
     let trace = decode(&made_up(regions, Content::Regions)?);
     for gzip in [false, true] {
         let answer = measured(context, &trace, "fractions of nanoseconds", gzip)?;
+        print_rows(&trace, &answer)?;
         agrees(&trace, &answer)?;
     }
     Ok(())
@@ -232,15 +246,28 @@ fn sql_says_the_same_nanoseconds(context: &Context) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Count, sum, least, most and, where it was asked for, median of each name are those of the
+/// What SQL says of each name, beside what the statistics say.
+fn print_rows(trace: &Trace, answer: &Rows) -> Result<(), Failed> {
+    let stats = trace.stats();
+    for (row, name) in answer.rows.iter().zip(answer.texts(0)) {
+        let known = stats.get(&name).ok_or("a region that no statistics know")?;
+        let sql = FIGURES.into_iter().map(str::to_owned).zip(row[1..].iter().cloned());
+        let figures = FIGURES.into_iter().map(str::to_owned).zip(figures(known).map(Json::from));
+        let (sql, mut figures): (Map<_, _>, Map<_, _>) = (sql.collect(), figures.collect());
+        figures.insert("count".to_owned(), known.count.into());
+        println!("{}", json!({ "kind": "name", "name": name, "sql": sql, "statistics": figures }));
+    }
+    Ok(())
+}
+
+/// Count, sum, least, most and, where they were asked for, percentiles of each name are those of the
 /// statistics, with no tolerance.
 pub(crate) fn agrees_to_the_nanosecond(trace: &Trace, answer: &Rows) -> Result<(), Failed> {
     let stats = trace.stats();
     let mut names = answer.texts(0);
     for (at, name) in names.iter().enumerate() {
         let row = stats.get(name).ok_or("a region that no statistics know")?;
-        let figures = [row.count as f64, row.ns.total, row.ns.min, row.ns.max, row.ns.p50];
-        for (column, figure) in (1..answer.columns.len()).zip(figures) {
+        for (column, figure) in (1..answer.columns.len()).zip(figures(row)) {
             // The times are whole nanoseconds but for their last bits.
             assert!((figure - figure.round()).abs() < 1e-3, "{name}: {figure} ns is not whole");
             let found = answer.rows[at][column].as_i64();
@@ -259,11 +286,13 @@ fn agrees(trace: &Trace, answer: &Rows) -> Result<(), Failed> {
     let stats = trace.stats();
     let names = answer.texts(0);
     assert_eq!(names.len(), 7, "{names:?}");
+    assert_eq!(answer.columns.len(), 1 + FIGURES.len());
     for (at, name) in names.iter().enumerate() {
         let row = stats.get(name).ok_or("a region that no statistics know")?;
+        let [count, total, bounds_and_percentiles @ ..] = figures(row);
         let number = |column: usize| answer.integers(column)[at] as f64;
-        assert_eq!(number(1), row.count as f64, "{name}");
-        for (column, ns) in [(3, row.ns.min), (4, row.ns.max), (5, row.ns.p50)] {
+        assert_eq!(number(1), count, "{name}");
+        for (column, ns) in (3..).zip(bounds_and_percentiles) {
             assert!((number(column) - ns).abs() <= 1.0, "{name}: {} and {ns}", number(column));
         }
         let rounded: f64 = trace
@@ -282,21 +311,7 @@ fn agrees(trace: &Trace, answer: &Rows) -> Result<(), Failed> {
             })
             .sum();
         assert_eq!(number(2), rounded, "{name}");
-        assert!((number(2) / row.ns.total - 1.0).abs() < 1e-3, "{name}");
-        println!(
-            "{}",
-            json!({
-                "kind": "name", "name": name,
-                "sql": {
-                    "count": number(1), "total_ns": number(2), "min_ns": number(3),
-                    "max_ns": number(4), "p50_ns": number(5),
-                },
-                "statistics": {
-                    "count": row.count, "total_ns": row.ns.total, "min_ns": row.ns.min,
-                    "max_ns": row.ns.max, "p50_ns": row.ns.p50,
-                },
-            })
-        );
+        assert!((number(2) / total - 1.0).abs() < 1e-3, "{name}");
     }
     Ok(())
 }

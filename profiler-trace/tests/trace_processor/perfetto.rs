@@ -5,7 +5,7 @@ use profiler_trace::{ExportOptions, Grouping, Trace, Value};
 use profiler_wire::{SiteKind, Strategy};
 
 use crate::support::{edge, gpu, last, launch, mark, region, site, warp};
-use crate::{Context, Format, Test};
+use crate::{Context, Format, Test, with_diagnostics};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("perfetto::nesting_times_and_source", nesting_times_and_source),
@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
     ("perfetto::crossing_regions_both_survive", crossing_regions_both_survive),
     ("perfetto::arrows_join_signals_and_waits", arrows_join_signals_and_waits),
     ("perfetto::losses_are_seen", losses_are_seen),
+    ("perfetto::diagnostics_are_beside_the_facts", diagnostics_are_beside_the_facts),
     ("perfetto::open_regions_are_marked", open_regions_are_marked),
     ("perfetto::launches_are_processes", launches_are_processes),
     ("perfetto::tracks_are_in_numeric_order", tracks_are_in_numeric_order),
@@ -221,6 +222,29 @@ fn losses_are_seen(context: &Context) -> Result<(), Failed> {
             "LOST 1 record|100|block 1, warp 0 · SM 1 · lost 1",
         ]
     );
+    Ok(())
+}
+
+fn diagnostics_are_beside_the_facts(context: &Context) -> Result<(), Failed> {
+    let (trace, [too_small, unmatched]) = with_diagnostics();
+    let lines = [
+        format!("warning[room-too-small]: {too_small}"),
+        format!("note[wait-without-signal]: {unmatched}"),
+    ];
+    // Slices behind the last fact, on the first track of each launch.
+    let slices = "SELECT s.name, count(*) FROM slice s JOIN track t ON t.id = s.track_id \
+        WHERE t.name = 'about this trace' AND s.depth > (SELECT f.depth FROM slice f \
+        WHERE f.track_id = s.track_id AND f.name GLOB 'cost of a record*') \
+        GROUP BY s.name ORDER BY s.depth";
+    let descriptions = "SELECT a.string_value FROM track t \
+        JOIN args a ON a.arg_set_id = t.source_arg_set_id \
+        WHERE a.key = 'description' AND t.name = 'about this trace'";
+    let answers = ask(context, &trace, &[slices, descriptions])?;
+    assert_eq!(trace.launches.len(), 3);
+    assert_eq!(answers[0], lines.each_ref().map(|line| format!("{line}|3")));
+    assert_eq!(answers[1].len(), 3);
+    let end = format!("\n{}", lines.join("\n"));
+    assert!(answers[1].iter().all(|description| description.ends_with(&end)), "{:?}", answers[1]);
     Ok(())
 }
 
