@@ -1,6 +1,9 @@
-//! What `stats --show` says of launches, for programs: the same figures as JSON and as CSV.
+//! What `stats --show` says of launches, for programs: the same figures as JSON and as CSV. What rows
+//! of regions are about.
 
 mod support;
+
+use std::collections::BTreeSet;
 
 use profiler_trace::synthetic::{Keep, SyntheticModule};
 use serde_json::Value;
@@ -215,6 +218,40 @@ fn ranges_are_asked_for_and_named_as_ranges() {
     let csv = folder.run("stats gemm.capture --name stroe --name half --format csv");
     let said = "no region is called stroe or half: there is epilogue, gemm, load, mma, tile\n";
     assert_eq!((csv.code, csv.stderr.as_str()), (Some(0), said));
+}
+
+/// Two launches of four blocks with two warps each, on two SMs, and in each warp every region.
+#[test]
+fn a_row_is_about_what_was_asked_for() {
+    const PLACE: [&str; 6] = ["launch", "sm", "block_x", "block_y", "block_z", "warp"];
+    let folder = folder();
+    for (by, filled, places) in [
+        ("site", &[][..], 1),
+        ("path", &[], 1),
+        ("launch", &["launch"], 2),
+        ("sm", &["sm"], 2),
+        ("block", &["launch", "block_x", "block_y", "block_z"], 8),
+        ("warp", &["launch", "block_x", "block_y", "block_z", "warp"], 16),
+    ] {
+        let ran = folder.run(&format!("stats gemm.capture --by {by} --format csv"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let (columns, lines) = csv(&ran.text());
+        let at = |name: &str| columns.iter().position(|column| column == name).expect("a column");
+        let mut found = BTreeSet::new();
+        for line in &lines {
+            assert_eq!(line[at("group")], by);
+            assert_eq!(line[at("path")].is_empty(), by != "path", "{line:?}");
+            for column in PLACE {
+                let is_filled = !line[at(column)].is_empty();
+                assert_eq!(is_filled, filled.contains(&column), "{by}: {column}: {line:?}");
+            }
+            if line[at("name")] == "load" {
+                assert_eq!(line[at("count")], (64 / places).to_string(), "{by}: {line:?}");
+                found.insert(PLACE.map(|column| &line[at(column)]));
+            }
+        }
+        assert_eq!((found.len(), lines.len()), (places, 5 * places), "{by}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::Stdio;
 
 use flate2::Compression;
@@ -73,6 +74,7 @@ fn a_file_and_standard_output_get_the_same_bytes() {
     for (format, name) in [
         ("perfetto", "a.pftrace"),
         ("chrome", "a.json"),
+        ("chrome --gzip", "a.json.gz"),
         ("hatchet", "a.hatchet"),
         ("folded", "a.folded"),
         ("speedscope", "a.speedscope.json"),
@@ -86,11 +88,25 @@ fn a_file_and_standard_output_get_the_same_bytes() {
     ] {
         let to_file = folder.run(&format!("export gemm.capture -o {name}"));
         assert_eq!(to_file.code, Some(0), "{}", to_file.stderr);
-        let to_pipe = folder.run(&format!("export gemm.capture --to {format}"));
-        assert!(to_pipe.stdout == folder.bytes(name), "{format}");
-        assert!(!to_pipe.stdout.is_empty(), "{format}");
-        assert!(to_pipe.stderr.is_empty(), "{format}: {}", to_pipe.stderr);
+        for output in ["", "-o -"] {
+            let to_pipe = folder.run(&format!("export gemm.capture --to {format} {output}"));
+            assert!(to_pipe.stdout == folder.bytes(name), "{format} {output}");
+            assert!(!to_pipe.stdout.is_empty(), "{format} {output}");
+            assert!(to_pipe.stderr.is_empty(), "{format} {output}: {}", to_pipe.stderr);
+        }
     }
+    for (format, name) in [("table", "stats.txt"), ("json", "stats.json"), ("csv", "stats.csv")] {
+        for more in ["", "--by warp", "--show balance"] {
+            let words = format!("stats gemm.capture --format {format} {more}");
+            let to_file = folder.run(&format!("{words} -o {name}"));
+            assert_eq!(to_file.code, Some(0), "{words}: {}", to_file.stderr);
+            let to_pipe = folder.run(&format!("{words} -o -"));
+            assert!(to_pipe.stdout == folder.bytes(name), "{words}");
+            assert!(!to_pipe.stdout.is_empty(), "{words}");
+            assert!(to_pipe.stderr.is_empty(), "{words}: {}", to_pipe.stderr);
+        }
+    }
+    assert!(!folder.path("-").exists());
 }
 
 #[test]
@@ -378,6 +394,52 @@ fn what_is_no_capture_is_refused_with_the_cure() {
         refused(&run("text.capture"), "no capture");
         refused(&run("gemm.pftrace"), "cannot be read back");
         refused(&run("."), "it is a folder");
+    }
+}
+
+/// A small capture whose blocks have another number at this byte of their headers, which are whole.
+fn with_version(at: usize, version: u16) -> Vec<u8> {
+    const HEADER_BYTES: usize = 56;
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../profiler-trace/tests/data");
+    let mut file = fs::read(data.join("quickstart-v1.capture")).expect("it is kept for ever");
+    let mut rest = file.as_mut_slice();
+    while !rest.is_empty() {
+        let (header, behind) = rest.split_at_mut(HEADER_BYTES);
+        header[at..at + 2].copy_from_slice(&version.to_le_bytes());
+        let checksum = crc32c::crc32c(&header[..52]);
+        header[52..].copy_from_slice(&checksum.to_le_bytes());
+        let payload = u32::from_le_bytes(header[24..28].try_into().expect("four bytes"));
+        rest = &mut behind[payload as usize..];
+    }
+    file
+}
+
+#[test]
+fn a_capture_of_another_version_is_refused_with_the_cure() {
+    let folder = Folder::new();
+    let (format, wire) = (8, 10);
+    // Nothing else is wrong with it.
+    for (at, version) in [(format, 1), (wire, 2), (wire, 5)] {
+        folder.write("gemm.capture", &with_version(at, version));
+        let ran = folder.run("check gemm.capture --deny notes");
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    }
+    let format_read = "this library reads version 1";
+    let wire_read = "this library reads versions 2 to 5";
+    for (at, version, found, read, or) in [
+        (format, 2, "the capture has format version 2", format_read, "a later one"),
+        (wire, 6, "the capture's records have wire version 6", wire_read, "record it again"),
+        (wire, 1, "the capture's records have wire version 1", wire_read, "record it again"),
+    ] {
+        folder.write("gemm.capture", &with_version(at, version));
+        let said = format!(
+            "error: gemm.capture: {found}, {read}; read it with the version of the profiler that \
+             wrote it, or {or}\n"
+        );
+        let more = ["report gemm.capture -o -", "diff gemm.capture gemm.capture"];
+        for words in READERS.into_iter().chain(more) {
+            refused(&folder.run(words), &said);
+        }
     }
 }
 

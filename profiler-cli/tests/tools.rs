@@ -248,21 +248,26 @@ fn progress_of_writing() -> Result<(), Failed> {
         ("export - -o it.folded.gz", "writing it.folded.gz ", "wrote it.folded.gz"),
         ("report - -o it.html", "writing it.html ", "wrote it.html"),
         ("stats -", "gathering statistics ", "synthetic, 132 SMs"),
+        ("timeline -", "drawing ", "launch 0: kernel"),
+        ("diff - it.capture", "gathering ", "side A: 1 capture"),
+        ("diff - it.capture", "comparing ", "side A: 1 capture"),
+        ("info -", "decoding ", "file      standard input"),
+        ("check -", "decoding ", "standard input: passed"),
     ] {
         // By then the program has lost its patience, so that a bar is there from the begin of all
         // else; how much it takes for a second frame depends on the machine.
         let line = format!("(sleep 2; cat it.capture) | $PROFILER {words}");
+        let is_frame = |line: &&str| line.contains(doing) && line.ends_with(" left");
         let shown = loop {
             let shown = on_terminal(&folder, &line, &[])?;
-            let is_frame = |line: &str| line.contains(doing) && line.ends_with(" left");
-            if shown.split(['\r', '\n']).any(is_frame) {
+            if shown.split(['\r', '\n']).any(|line| is_frame(&line)) {
                 break shown;
             }
             regions *= 2;
             assert!(regions < 1 << 24, "{words}: {shown:?}");
             folder.save("it.capture", &sized(regions, Content::Regions)?);
         };
-        let frame = shown.split(['\r', '\n']).find(|line| line.ends_with(" left"));
+        let frame = shown.split(['\r', '\n']).find(is_frame);
         let frame = frame.unwrap_or_default();
         assert!(frame.contains("/s, "), "{words}: {frame:?}");
         let (bars, output) = shown.split_at(shown.rfind("\x1b[2K").ok_or("nothing is erased")?);
