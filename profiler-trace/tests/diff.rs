@@ -258,6 +258,8 @@ fn what_did_not_end_is_not_short() {
     let mut once = a.clone();
     once.warps[0].exit = None;
     assert_eq!(reasons(&a, &once, &lenient), hung_on("B"));
+    assert_eq!(reasons(&once, &a, &lenient), hung_on("A"));
+    assert_eq!(reasons(&once, &once, &lenient), (Outcome::Pass, Vec::new()));
     // A region that never ends; one that is open now and then is compared by its others.
     let mut open = a.clone();
     let regions = open.warps.iter_mut().flat_map(|warp| &mut warp.regions);

@@ -6,7 +6,7 @@ use profiler_trace::{
     decode,
 };
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
-use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX, stamp, tag, track_field};
+use profiler_wire::record::{TRACK_BEYOND, TRACK_FIELD_MAX, TRACK_MAX, stamp, tag, track_field};
 use profiler_wire::{Descriptor, RecordKind, SiteKind};
 
 const REGION: u32 = 1;
@@ -376,11 +376,11 @@ fn what_the_other_lanes_lost_of_records_of_all_lanes_is_said_of_their_warp() {
 
 #[test]
 fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
-    let trace = |of_kernel: Option<u32>, tracks: [u32; 3]| {
+    let with_field = |of_kernel: u32, tracks: [u32; 3]| {
         let mut module = module();
         let mark = module.site(SiteKind::Mark, "mark");
         let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-        warp.header.track = of_kernel.map_or(0, track_field);
+        warp.header.track = of_kernel;
         let [range, begun, marked] = tracks;
         warp.range(REGION, Some(range), 1_010, 1_020)
             .begin(REGION, Some(begun), 1_030)
@@ -390,6 +390,8 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
         module.warps.push(warp);
         decode(&capture(module))
     };
+    let trace =
+        |of_kernel: Option<u32>, tracks| with_field(of_kernel.map_or(0, track_field), tracks);
     let timeline = |trace: &Trace| {
         let mut text = Vec::new();
         trace.write_chrome_to(&mut text, &ExportOptions::default()).expect("written");
@@ -413,4 +415,11 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
     let of_kernel = trace(Some(1 << 24), [0, 1, TRACK_MAX]);
     let found = of_kernel.diagnostics.get(Kind::TrackOutOfRange).expect("the kernel's is beyond");
     assert_eq!((found.count, found.place.and_then(|place| place.unit)), (1, None));
+    // A header has 32 bits for the field, of which a kernel sets no more than a record has.
+    for field in [TRACK_FIELD_MAX + 1, u32::MAX] {
+        let odd = with_field(field, [0, 1, TRACK_MAX]);
+        assert_eq!(odd.warps[0].track, Some(TRACK_BEYOND));
+        assert_eq!((&odd.warps, &odd.diagnostics), (&of_kernel.warps, &of_kernel.diagnostics));
+        assert!(timeline(&odd).contains("tracks above 16777213"));
+    }
 }
