@@ -218,7 +218,8 @@ fn blocks() -> impl Strategy<Value = Dim3> {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let units = || prop_oneof![3 => 0..40_u32, 1 => Just(2048)];
+    // From none up; up to what a program can emit by its fuel; and more than that.
+    let units = || prop_oneof![3 => 0..40_u32, 1 => 40..1100_u32, 1 => Just(2048)];
     (
         (units(), units(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.8)),
         (

@@ -5,7 +5,7 @@ mod captures;
 
 use std::ops::Range;
 
-use captures::{blocks, check_damaged, file, of_warps, small};
+use captures::{blocks, check_damaged, check_has_every_kind, file, of_warps, small};
 use profiler_trace::{
     Capture, CaptureArray, CaptureDamage, CaptureError, DiagnosticKind as Kind, decode,
 };
@@ -31,6 +31,11 @@ fn check_flipped(capture: &Capture, bits: impl Fn(usize) -> Range<usize>) {
             checked = read;
         }
     }
+}
+
+#[test]
+fn the_capture_that_is_damaged_has_every_kind() {
+    check_has_every_kind(&small());
 }
 
 #[test]

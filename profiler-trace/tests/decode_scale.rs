@@ -1,4 +1,4 @@
-//! Decoding takes time in proportion to the records, also for shapes that invite worse.
+//! Shapes that invite quadratic work are decoded, so many that it would be seen; nothing counts steps.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{DiagnosticKind, Value, decode};

@@ -13,10 +13,8 @@ use std::sync::{Arc, Mutex};
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_test_tools::{Missing, Tool, announce, are_required};
 
-/// Targets that PTX for sm_80 is assembled for, and last that of sm_90a.
+/// Targets that PTX is assembled for, where [`runs_on`] says that it can be.
 const TARGETS: [&str; 5] = ["sm_80", "sm_90", "sm_100", "sm_120", "sm_90a"];
-/// The one module that only the last target can have, and that the others cannot go without.
-const ONLY_SM_90A: &str = "hopper_gemm";
 
 /// A module's name, its PTX with profiling and, where there is anything to profile, without.
 struct Module {
@@ -42,10 +40,14 @@ macro_rules! modules {
     };
 }
 
-const MODULES: [Module; 14] = modules! {
+/// Those of the tests and of the examples, but for the interpreters of random programs
+/// (`kernels/programs`), which spill without profiling too.
+const MODULES: [Module; 27] = modules! {
     both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent"
-        "watch" "hopper_gemm";
-    one: "collectives" "rooms" "thousand" "watched" "abuse";
+        "watch" "hopper_gemm" "renamed" "stamps" "stamps_sm_90" "stamps_sm_90a";
+    one: "collectives" "rooms" "thousand" "watched" "abuse" "barriers" "intrinsics"
+        "intrinsics_sm_90" "selected_all" "selected" "selected_alone" "stamps_twice"
+        "stamps_sm_90_twice" "stamps_sm_90a_twice";
 };
 
 /// What ptxas says of a kernel.
@@ -108,7 +110,7 @@ fn main() -> ExitCode {
 fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
     let mut by_kernel = BTreeMap::<String, [Option<Both>; TARGETS.len()]>::new();
     for (index, target) in TARGETS.into_iter().enumerate() {
-        if (target == "sm_90a") != (module.name == ONLY_SM_90A) {
+        if !runs_on(module.on, target) {
             continue;
         }
         let off = module.off.map(|ptx| assemble(ptxas, ptx, target)).transpose()?;
@@ -128,6 +130,17 @@ fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
         return Err("no kernel in the module".into());
     }
     Ok(by_kernel.into_iter().map(|(kernel, row)| (module.name, kernel, row)).collect())
+}
+
+/// Whether a target has all that the PTX asks for: newer ones do, but not of what one target alone has.
+fn runs_on(ptx: &str, target: &str) -> bool {
+    let asked = ptx.lines().find_map(|line| line.strip_prefix(".target ")).unwrap_or_default();
+    let number = |target: &str| target.trim_start_matches("sm_").parse::<u32>().ok();
+    match (number(asked.trim()), number(target)) {
+        (Some(asked), Some(target)) => asked <= target,
+        // One of the two is a target whose name ends in a letter.
+        _ => asked.trim() == target,
+    }
 }
 
 fn assemble(ptxas: &Path, ptx: &str, target: &str) -> Result<Kernels, Failed> {
@@ -182,6 +195,13 @@ fn number_before(line: &str, words: &str) -> Option<u32> {
 }
 
 fn understands() {
+    let targets = |asked: &str| {
+        let ptx = format!("//\n.version 8.0\n.target {asked}\n.address_size 64\n");
+        TARGETS.into_iter().filter(|target| runs_on(&ptx, target)).collect::<Vec<_>>()
+    };
+    assert_eq!(targets("sm_80"), ["sm_80", "sm_90", "sm_100", "sm_120"]);
+    assert_eq!(targets("sm_90"), ["sm_90", "sm_100", "sm_120"]);
+    assert_eq!(targets("sm_90a"), ["sm_90a"]);
     let log = "ptxas info    : 0 bytes gmem, 128 bytes cmem[3]\n\
         ptxas info    : Compiling entry function 'scale' for 'sm_90'\n\
         ptxas info    : Function properties for scale\n\
@@ -201,11 +221,11 @@ fn understands() {
 fn table(rows: &[Row]) -> String {
     let mut text =
         "registers, bytes spilled and bytes of the stack, with profiling/without\n".to_owned();
-    text += &format!("{:<12} {:<24}", "module", "kernel");
+    text += &format!("{:<20} {:<24}", "module", "kernel");
     text += &TARGETS.map(|target| format!(" {target:>20}")).concat();
     text += "\n";
     for (module, kernel, targets) in rows {
-        text += &format!("{module:<12} {kernel:<24}");
+        text += &format!("{module:<20} {kernel:<24}");
         for target in targets {
             let Some((on, off)) = target else {
                 text += &format!(" {:>20}", "-");

@@ -157,15 +157,17 @@ ptx_test! {
 
 ptx_test! {
     fn clocks_are_read_whole() {
-        let reads = |register: &str| {
-            let lines = code(STRATEGIES);
-            lines.into_iter().filter(|line| line.split([',', ';', ' ', '\t']).any(|word| word == register)).count()
-        };
-        for whole in ["%clock64", "%globaltimer"] {
-            assert!(reads(whole) > 0, "{whole}");
-        }
-        for half in ["%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi"] {
-            assert_eq!(reads(half), 0, "{half}");
+        for (name, ptx) in [("strategies", STRATEGIES), ("watched", WATCHED)] {
+            let reads = |register: &str| {
+                let lines = code(ptx);
+                lines.into_iter().filter(|line| line.split([',', ';', ' ', '\t']).any(|word| word == register)).count()
+            };
+            for whole in ["%clock64", "%globaltimer"] {
+                assert!(reads(whole) > 0, "{name}: {whole}");
+            }
+            for half in ["%clock", "%clock_hi", "%globaltimer_lo", "%globaltimer_hi"] {
+                assert_eq!(reads(half), 0, "{name}: {half}");
+            }
         }
     }
 }

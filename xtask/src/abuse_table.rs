@@ -75,16 +75,19 @@ fn page(summary: &str) -> Result<String, String> {
          ```\n\n\
          Each case ran in a process of its own with a time limit, alone and under the tools of \
          compute-sanitizer. Every session of a case has guard words before, between and behind all \
-         its rooms (`ProfilerBuilder::guards`), which the host checks whenever it reads records \
-         back; every warp's block, index and counts are compared with what the launch must have. \
-         The cases are in [tests/tests/abuse](../../tests/tests/abuse); those that need no GPU run \
+         its arrays, and between the rooms of warps (`ProfilerBuilder::guards`), but not between the \
+         lanes of a warp, whose rooms lie beside each other in columns, nor between their counts. The \
+         host checks them whenever it reads records back; every warp's block, index and counts are \
+         compared with what the launch must have. The cases are in [tests/tests/abuse](../../tests/tests/abuse); those that need no GPU run \
          on the emulator in `cargo test`, with the same checks.\n\n\
          A figure is the process's time in seconds and says that it passed. In parentheses: \
          findings that the case provokes on purpose, such as the illegal write, or a call that the \
          driver refuses; the list is in `tests/tests/abuse/cases.rs`, and nothing else is \
          filtered.\n\n\
          A trap and an illegal address end the context in the middle of a kernel; memcheck must say \
-         which, and the other tools may say that calls failed after it. In \
+         which, and the other tools may say that calls failed after it. Device memory cannot be read \
+         then, guard words neither; those in memory of the host are checked, in runs later than \
+         commit 5b3b3c9. In \
          `trap_in_another_process` the tool sees this process, and not the one that fails.\n\n\
          {TOOLS_SEE}\n\
          | case | what | {} |\n|---|---|{}\n",

@@ -8,6 +8,8 @@ const PAGE: &str = "docs/cases.md";
 /// Where tests run.
 const PLACES: [&str; 8] =
     ["emulator", "synthetic buffer", "PTX", "SASS", "GPU", "compiler", "host", "fuzzer"];
+/// The cases of abuse, each of which runs on a GPU too.
+const ABUSE: &str = "tests/tests/abuse/cases.rs";
 /// Columns of the table: the case, its tests, where they run, the result.
 const COLUMNS: usize = 4;
 
@@ -53,7 +55,9 @@ fn check(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
             };
             match read(file) {
                 None => offence(format!("there is no file {file}")),
-                Some(text) if is_test(name, file, &text) => runs_on_gpu |= is_for_gpu(file, &text),
+                Some(text) if is_test(name, file, &text) => {
+                    runs_on_gpu |= is_for_gpu(name, file, &text);
+                }
                 Some(_) => offence(format!("{file} has no test `{name}`")),
             }
         }
@@ -117,21 +121,29 @@ fn is_test(name: &str, file: &str, text: &str) -> bool {
     defined && listed
 }
 
-/// Whether the attributes that end here, or the macro around, make a test of what follows.
-fn is_marked(before: &str) -> bool {
-    let mut attributes = before
-        .trim_end()
-        .lines()
-        .rev()
-        .take_while(|line| !line.trim().is_empty() && !line.trim_end().ends_with('}'));
-    attributes.any(|line| line.contains("#[test]") || line.contains("ptx_test! {"))
+/// The lines before a function: its attributes, and the begin of a macro around it.
+fn attributes(before: &str) -> impl Iterator<Item = &str> {
+    let lines = before.trim_end().lines().rev();
+    lines.take_while(|line| !line.trim().is_empty() && !line.trim_end().ends_with('}'))
 }
 
-/// Whether a file has tests for a GPU.
-fn is_for_gpu(file: &str, text: &str) -> bool {
+/// Whether the attributes that end here, or the macro around, make a test of what follows.
+fn is_marked(before: &str) -> bool {
+    attributes(before).any(|line| line.contains("#[test]") || line.contains("ptx_test! {"))
+}
+
+/// Whether a test runs on a GPU: by its attribute, in the list of those that run on both back ends, or in
+/// a file whose tests all do.
+fn is_for_gpu(name: &str, file: &str, text: &str) -> bool {
+    let is_ignored = |before: &str| {
+        attributes(before).any(|line| line.contains("#[ignore = \"needs an NVIDIA GPU\"]"))
+    };
+    let on_both = text.split("on_both_back_ends! {").skip(1);
+    let mut listed = on_both.filter_map(|list| list.split('}').next());
     file.starts_with("truth/src/")
-        || text.contains("needs an NVIDIA GPU")
-        || text.contains("on_both_back_ends!")
+        || file == ABUSE
+        || listed.any(|list| list.split_whitespace().any(|word| word == name))
+        || text.match_indices(&format!("fn {name}(")).any(|(at, _)| is_ignored(&text[..at]))
 }
 
 #[cfg(test)]
@@ -145,7 +157,8 @@ mod tests {
     }
 
     const SOURCE: &str = "#[test]\n#[ignore = \"needs an NVIDIA GPU\"]\nfn whole() {}\n\
-        fn helper() {}\non_both! { both }\nfn both() {}\nTest { name: \"viewers::drawn\" };\n";
+        fn helper() {}\non_both_back_ends! {\n    both\n}\nfn both() {}\n\n#[test]\nfn hosted() {}\n\
+        Test { name: \"viewers::drawn\" };\n";
 
     fn offences_of(row: &str) -> Vec<String> {
         let page = format!("| case | tests | runs on | result |\n|---|---|---|---|\n{row}\n");
@@ -183,6 +196,16 @@ mod tests {
         let page = "| a | [x](../a.rs) | GPU | holds |";
         let offences = check(page, |_| Some("#[test]\nfn x() {}\n".to_owned()));
         assert_eq!(offences, ["docs/cases.md:1: no test of the row runs on a GPU"]);
+        // Others of the file do.
+        for name in ["hosted", "drawn"] {
+            let row = format!("| a | [`{name}`](../a/tests/b.rs) | GPU | holds |");
+            let offences = offences_of(&row);
+            assert_eq!(offences, ["docs/cases.md:3: no test of the row runs on a GPU"]);
+        }
+        for name in ["whole", "both"] {
+            let row = format!("| a | [`{name}`](../a/tests/b.rs) | GPU | holds |");
+            assert_eq!(offences_of(&row), [""; 0]);
+        }
     }
 
     #[test]

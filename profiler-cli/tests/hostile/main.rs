@@ -16,14 +16,14 @@ mod memory;
 mod program;
 mod small;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use profiler_trace::{
     Capture, CaptureDamage, CaptureError, ClockPair, DiagnosticKind as Kind, HostCapture,
     HostRecord, decode,
 };
 
-use captures::{check_damaged, file};
+use captures::{check_damaged, check_has_every_kind, file};
 use check::MEMORY_FLOOR;
 use front_ends::FrontEnds;
 use memory::within;
@@ -45,8 +45,14 @@ pub(crate) struct Damaged {
     pub(crate) capture: Option<Capture>,
 }
 
-/// Every truncation and every flipped bit of the file, of which each outcome is there once.
-fn damaged_files(bytes: &[u8]) -> Vec<Damaged> {
+/// Every truncation and every flipped bit of the small capture's file, of which each outcome is there once.
+/// Found once for all tests, each of which must be [`alone`] when it asks.
+fn damaged_files() -> &'static [Damaged] {
+    static FILES: LazyLock<Vec<Damaged>> = LazyLock::new(|| damage(&file(&small())));
+    &FILES
+}
+
+fn damage(bytes: &[u8]) -> Vec<Damaged> {
     let truncated = (0..bytes.len())
         .map(|length| (format!("the first {length} bytes"), bytes[..length].into()));
     let flipped = (0..8 * bytes.len()).map(|bit| {
@@ -86,16 +92,26 @@ fn damaged_files(bytes: &[u8]) -> Vec<Damaged> {
 }
 
 #[test]
+fn the_capture_that_is_damaged_has_every_kind() {
+    let _alone = alone();
+    let capture = small();
+    check_has_every_kind(&capture);
+    let trace = decode(&capture);
+    assert!(!trace.edges.is_empty() && trace.host.spans().count() > 0, "{}", trace.diagnostics);
+    assert!(trace.observer_effect.is_some() && trace.record_cost.is_some());
+}
+
+#[test]
 fn every_truncation_and_every_flipped_bit_through_every_front_end() {
     let _alone = alone();
     let capture = small();
     let whole = decode(&capture);
     let front_ends = FrontEnds::new(&capture);
-    let files = damaged_files(&file(&capture));
+    let files = damaged_files();
     // Both copies of the metadata, three arrays and the end mark can be hit, each for itself.
     assert!(files.len() > 6, "{} outcomes", files.len());
     assert!(files.iter().any(|damaged| damaged.capture.is_none()));
-    for Damaged { what, capture, .. } in &files {
+    for Damaged { what, capture, .. } in files {
         let Some(capture) = capture else { continue };
         let trace = decode(capture);
         assert!(trace.diagnostics.count(Kind::DamagedCapture) > 0, "{what}");

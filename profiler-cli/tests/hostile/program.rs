@@ -7,9 +7,8 @@ use std::process::{Command, Output};
 
 use profiler_trace::decode;
 
-use super::captures::file;
-use super::damaged_files;
 use super::small::small;
+use super::{alone, damaged_files};
 use support::Folder;
 
 /// KiB of address space, with the stacks of all threads and the program itself.
@@ -65,7 +64,11 @@ fn the_program_ends_in_order_on_every_kind_of_damage() {
     let capture = small();
     let whole = decode(&capture);
     folder.save("whole.capture", &capture);
-    for damaged in damaged_files(&file(&capture)) {
+    let files = {
+        let _alone = alone();
+        damaged_files()
+    };
+    for damaged in files {
         let what = &damaged.what;
         folder.write("it.capture", &damaged.bytes);
         for words in COMMANDS {

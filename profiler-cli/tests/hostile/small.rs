@@ -1,11 +1,14 @@
 //! The smallest capture that has something of everything.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, CaptureArray, ModuleCapture, Value};
+use profiler_trace::{Capture, CaptureArray, ModuleCapture, ObserverEffect, RecordCost, Value};
 use profiler_wire::SiteKind;
 
-/// One launch of one block with two warps. Of the first, two lanes record all kinds of records, and one of
-/// all lanes; the second waits for the signal of the first.
+use crate::captures::host;
+
+/// One launch of one block with two warps, by whose records and those of the first one's lane 7 all kinds
+/// are there; the second waits for the signal of the first. Two threads of the host launch it, and what
+/// recording costs and does to the kernel is known.
 pub(crate) fn small() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 16);
     module.lane_capacity = Some(4);
@@ -28,12 +31,14 @@ pub(crate) fn small() -> Capture {
             warp.begin(region, Some(2), entry + 10);
             warp.range(region, None, entry + 20, entry + 25);
             warp.attach(region, entry + 25, Value::Float(1.5));
-            warp.range(names + 1, None, entry + 30, entry + 90);
+            warp.range(names + 1, Some(3), entry + 30, entry + 90);
             warp.mark(mark, Some(4), entry + 95);
+            warp.range_unsigned(region, entry + 96, entry + 99, 7);
             warp.anchor(entry + 100, ns(entry + 100));
             warp.end(region, Some(2), entry + 102);
+            warp.open(region, None, entry + 95, entry + 105);
             warp.value(signal, entry + 110, Value::Unsigned(1));
-            warp.lane(7).range(region, None, entry + 40, entry + 60);
+            warp.lane(7).range_signed(region, entry + 40, entry + 60, -7);
         } else {
             warp.range(region, None, entry + 20, entry + 110);
             warp.value(wait, entry + 150, Value::Signed(1));
@@ -41,7 +46,16 @@ pub(crate) fn small() -> Capture {
         warp.leave(2_000, ns(2_000));
         module.warps.push(warp);
     }
-    module.into_capture().expect("the sites are whole")
+    Capture {
+        host: host(),
+        record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
+        observer_effect: Some(ObserverEffect {
+            without_ns: 100.5,
+            with_ns: 103.25,
+            ..ObserverEffect::default()
+        }),
+        ..module.into_capture().expect("the sites are whole")
+    }
 }
 
 /// An array, to be altered.

@@ -1,12 +1,15 @@
 //! Captures for tests of the file, and what must hold of one that was damaged.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use std::collections::BTreeSet;
+
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord, Mark,
     ObserverEffect, RecordCost, Region, Time, Trace, Value, Warp,
 };
-use profiler_wire::SiteKind;
+use profiler_wire::record::UNIT_BYTES;
+use profiler_wire::{RecordKind, SiteKind, Stamp};
 
 /// Two modules with all kinds of records: one that keeps the first of lane 0, one that keeps the
 /// last of all lanes.
@@ -31,6 +34,22 @@ pub(crate) fn small() -> Capture {
         }),
         ..Capture::default()
     }
+}
+
+/// Checks that a capture has records of all kinds and sites of all kinds.
+pub(crate) fn check_has_every_kind(capture: &Capture) {
+    let units = capture.modules.iter().flat_map(|module| [&module.records, &module.lanes]);
+    let stamps =
+        units.flat_map(|units| units.chunks_exact(UNIT_BYTES as usize)).filter_map(|unit| {
+            Stamp::unpack(u64::from_le_bytes(unit[8..].try_into().expect("8 bytes")))
+        });
+    let found: BTreeSet<u8> = stamps.map(|stamp| stamp.kind as u8).collect();
+    let all = (0..=u8::MAX).filter(|kind| RecordKind::from_bits(*kind).is_some());
+    assert_eq!(found, all.collect(), "kinds of records");
+    let sites = capture.modules.iter().flat_map(|module| module.sites.sites());
+    let found: BTreeSet<u8> = sites.map(|site| site.kind as u8).collect();
+    let all = (0..=u8::MAX).filter(|kind| SiteKind::from_bits(*kind).is_some());
+    assert_eq!(found, all.collect(), "kinds of sites");
 }
 
 /// Two threads of the host, one of which launches a kernel.
@@ -60,6 +79,7 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
     module.lane_capacity = lane_capacity;
     let kernel = module.site(SiteKind::Kernel, "kernel");
     let region = module.site_with_unit(SiteKind::Region, "region", "bytes");
+    let mark = module.site(SiteKind::Mark, "mark");
     let signal = module.site(SiteKind::Signal, "s");
     let wait = module.site(SiteKind::Wait, "s");
     let names = module.names("TASK", &["copy", "compute"]);
@@ -75,14 +95,17 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
         warp.range_of_all(region, entry + 5, entry + 8);
         for lane in [0, 7] {
             warp.lane(lane).begin(region, Some(2), entry + 10);
-            for step in 0..5 {
+            for step in 0..3 {
                 let start = entry + 20 + 10 * step;
                 warp.range(region, None, start, start + 5);
                 warp.attach(region, start + 5, Value::Float(1.5));
             }
-            warp.range(names + 1, Some(3), entry + 30, entry + 90);
+            warp.range(names + 1, Some(3), entry + 30, entry + 90).mark(mark, Some(4), entry + 92);
+            warp.range_unsigned(region, entry + 93, entry + 95, 7);
+            warp.range_signed(region, entry + 91, entry + 98, -7);
             warp.anchor(entry + 100, ns(entry + 100));
-            warp.end(region, Some(2), entry + 102).value(signal, entry + 110, Value::Unsigned(1));
+            warp.end(region, Some(2), entry + 102).open(region, None, entry + 99, entry + 105);
+            warp.value(signal, entry + 110, Value::Unsigned(1));
             warp.value(wait, entry + 120, Value::Signed(1));
         }
         warp.leave(2_000, ns(2_000));

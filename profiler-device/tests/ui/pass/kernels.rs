@@ -146,7 +146,17 @@ mod nested {
     }
 }
 
+/// Items in a function's body know nothing of its parameters.
+fn outer<T, const N: usize>() -> [Option<T>; N] {
+    #[profiled]
+    extern "ptx-kernel" fn inside_a_generic_function(rounds: u32) {
+        profile_region!("rounds", value = rounds);
+    }
+    [const { None }; N]
+}
+
 fn main() {
     #[profiled]
     extern "ptx-kernel" fn inside_a_function() {}
+    let [_none] = outer::<u8, 1>();
 }
