@@ -36,7 +36,7 @@ pub(crate) struct Command {
 }
 
 /// Formats of `profiler export`, and what it is told besides.
-const EXPORTS: [(&str, &str, &[&str]); 12] = [
+const EXPORTS: [(&str, &str, &[&str]); 11] = [
     ("export perfetto", "perfetto", &[]),
     ("export perfetto, gzip", "perfetto", &["--gzip"]),
     ("export chrome", "chrome", &[]),
@@ -49,7 +49,6 @@ const EXPORTS: [(&str, &str, &[&str]); 12] = [
     ("export parquet", "parquet", &[]),
     ("export arrow", "arrow", &[]),
     ("export flamegraph", "flamegraph", &[]),
-    ("export flamegraph, by warp", "flamegraph", &["--group-by", "warp"]),
 ];
 
 /// What DuckDB is asked: what the statistics say of each region.
