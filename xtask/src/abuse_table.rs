@@ -86,8 +86,7 @@ fn page(summary: &str) -> Result<String, String> {
          filtered.\n\n\
          A trap and an illegal address end the context in the middle of a kernel; memcheck must say \
          which, and the other tools may say that calls failed after it. Device memory cannot be read \
-         then, guard words neither; those in memory of the host are checked, in runs later than \
-         commit 5b3b3c9. In \
+         then, guard words neither; those in memory of the host are checked. In \
          `trap_in_another_process` the tool sees this process, and not the one that fails.\n\n\
          {TOOLS_SEE}\n\
          | case | what | {} |\n|---|---|{}\n",
