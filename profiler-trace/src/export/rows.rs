@@ -315,4 +315,38 @@ mod tests {
         assert_eq!(row[0][0].what, 'a');
         assert!(!row[0][0].ended_before(&row[0][1]));
     }
+
+    #[test]
+    fn what_starts_together_comes_empty_first_and_then_by_length() {
+        let item = |end, what| Item { start: 5.0, end, depth: 0, what };
+        let (empty, long, short) = (item(5.0, 'e'), item(9.0, 'l'), item(7.0, 's'));
+        for items in [
+            [empty, long, short],
+            [empty, short, long],
+            [long, empty, short],
+            [long, short, empty],
+            [short, empty, long],
+            [short, long, empty],
+        ] {
+            let rows = nest(items.to_vec());
+            let rows: Vec<String> =
+                rows.iter().map(|row| row.iter().map(|item| item.what).collect()).collect();
+            assert_eq!(rows, ["els"]);
+        }
+    }
+
+    #[test]
+    fn packed_rows_are_as_few_as_can_be() {
+        let source = |start, end, what| nest(vec![Item { start, end, depth: 0, what }]);
+        let sources = [
+            source(0.0, 5.0, 'a'),
+            source(2.0, 3.0, 'b'),
+            source(5.0, 9.0, 'c'),
+            source(4.0, 6.0, 'd'),
+        ];
+        let rows = pack(sources.into());
+        let rows: Vec<String> =
+            rows.iter().map(|row| row.iter().map(|item| item.what).collect()).collect();
+        assert_eq!(rows, ["ac", "bd"]);
+    }
 }
