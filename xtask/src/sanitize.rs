@@ -39,20 +39,9 @@ enum Threads {
     Coroutines,
 }
 
-/// What has `unsafe`, runs on the host, and has tests, the examples' twins among them.
-const PACKAGES: [&str; 7] = [
-    "profiler-emulator",
-    "profiler-kernel",
-    "profiler-cuda-driver",
-    "profiler-host",
-    "gemm-kernels",
-    "pipeline-kernels",
-    "hopper-gemm-kernels",
-];
-
-/// Random programs for each test of `profiler-agreement` on the emulator: a sixth of those of `cargo test`,
-/// as each of their threads is one of the system's here.
-const RANDOM_PROGRAMS: &str = "20";
+/// What has `unsafe`, runs on the host, and has tests.
+const PACKAGES: [&str; 4] =
+    ["profiler-emulator", "profiler-kernel", "profiler-cuda-driver", "profiler-host"];
 
 /// Programs that need a GPU and have `unsafe`, beside the examples and the tests that need one.
 const GPU_PROGRAMS: [(&str, &str); 3] = [
@@ -202,16 +191,6 @@ impl Compiler {
         tests(Threads::OfTheSystem)
             .args(["--lib", "--tests", "--no-fail-fast"])
             .args(packages)
-            .run()?;
-        tests(Threads::OfTheSystem)
-            .args(["--package", "profiler-agreement", "--test", "emulator"])
-            .envs([("PROPTEST_CASES".to_owned(), RANDOM_PROGRAMS.into())])
-            .run()?;
-        // Its test runs the examples as programs, which cargo builds for no single test.
-        let built = ["build", "--package", bundle::PACKAGE, "--examples"];
-        self.cargo(sanitizer, runtime, Threads::OfTheSystem, &built).run()?;
-        tests(Threads::OfTheSystem)
-            .args(["--package", bundle::PACKAGE, "--test", "emulator"])
             .run()?;
         // All that this repository's own commands have.
         tests(Threads::OfTheSystem).args(["--package", "xtask", "host_bench::process"]).run()?;
