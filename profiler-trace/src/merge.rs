@@ -132,6 +132,7 @@ impl Trace {
                 *warp = moved.get(*warp).copied().unwrap_or_default();
             }
         }
+        self.edges.sort_unstable_by_key(|edge| edge.to);
     }
 }
 

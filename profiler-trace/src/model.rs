@@ -228,7 +228,7 @@ impl Launch {
 }
 
 /// Refers to a mark: [`Trace::warps`]`[warp].marks[mark]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MarkIndex {
     /// Index into [`Trace::warps`].
     pub warp: usize,
@@ -274,7 +274,8 @@ pub struct Trace {
     pub launches: Vec<Launch>,
     /// Warps, those of one launch together, sorted by block (z, y, x) and warp.
     pub warps: Vec<Warp>,
-    /// Arrows from signals to waits.
+    /// Arrows from signals to waits, in order of the waits: by warp, then by mark. So those of one launch
+    /// lie together.
     pub edges: Vec<Edge>,
     /// What the host did meanwhile, where that was recorded.
     pub host: HostTrace,

@@ -80,6 +80,31 @@ fn many_warps_may_wait_and_many_sites_be_there() {
     assert_eq!((row.count, row.waiter.as_deref()), (WARPS.into(), Some("WAITING")));
 }
 
+/// Arrows of all launches were once gone through for each.
+#[test]
+fn many_launches_may_have_arrows() {
+    const LAUNCHES: u32 = 100_000;
+    let mut trace = gpu();
+    let kernel = site(&mut trace, SiteKind::Kernel, "kernel");
+    let signal = site(&mut trace, SiteKind::Signal, "full");
+    let wait = site(&mut trace, SiteKind::Wait, "full");
+    for number in 0..LAUNCHES {
+        let start = f64::from(number) * 100.0;
+        launch(&mut trace, kernel, [1, 1, 1], start, start + 50.0);
+        let of = warp(&mut trace, [0, 0, 0], 0, start, start + 50.0);
+        let from = mark(&mut trace, of, signal, start + 20.0, 0);
+        let to = mark(&mut trace, of, wait, start + 30.0, 0);
+        edge(&mut trace, from, to);
+    }
+    for number in 0..LAUNCHES as usize {
+        let waits = trace.released_waits(number);
+        let [wait] = &waits[..] else { panic!("launch {number}: {waits:?}") };
+        assert_eq!((wait.edge, wait.to.warp, wait.hand_off_ns()), (number, number, 10.0));
+        assert_eq!(trace.waits(number).expect("a launch").rows.len(), 1);
+        assert_eq!(trace.critical_path(number).expect("a launch").span_ns, 50.0);
+    }
+}
+
 /// A launch of each of so many kernels.
 fn kernels(count: u32) -> Trace {
     let mut trace = gpu();

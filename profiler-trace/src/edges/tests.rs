@@ -182,6 +182,7 @@ proptest! {
         let mut trace = crate::decode(&module.into_capture().expect("the sites are whole"));
         trace.alignment_ns = f64::from(tolerance);
         let (edges, unmatched) = join(&trace);
+        prop_assert!(edges.is_sorted_by_key(|edge| edge.to));
         prop_assert_eq!((edges, unmatched.count), joined_one_by_one(&trace));
     }
 }

@@ -34,6 +34,7 @@ fn launches_come_in_order_on_one_axis() {
         assert_eq!(merged.warps[index].launch, index);
     }
     assert_eq!(merged.edges.len(), 2);
+    assert!(merged.edges.is_sorted_by_key(|edge| edge.to));
     for Edge { from, to } in &merged.edges {
         assert_eq!(from.warp, to.warp);
         assert_eq!(

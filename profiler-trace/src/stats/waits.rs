@@ -8,7 +8,7 @@ use profiler_wire::SiteKind;
 use super::Summary;
 use super::summary::summarize;
 use super::table::{duration, one_line, sentence, table};
-use crate::model::{Edge, Mark, MarkIndex, SiteIndex, Trace, Warp};
+use crate::model::{Mark, MarkIndex, SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 
 /// One wait and the signal that released it.
@@ -101,14 +101,14 @@ impl Trace {
     pub fn released_waits(&self, launch: usize) -> Vec<Wait> {
         let Some(of) = self.launches.get(launch) else { return Vec::new() };
         let mark = |at: MarkIndex| Some((self.warps.get(at.warp)?, at));
-        let mut edges: Vec<(usize, Edge)> = (self.edges.iter().copied().enumerate())
-            .filter(|(_, edge)| of.warps.contains(&edge.to.warp))
-            .collect();
-        edges.sort_by_key(|(_, edge)| (edge.to.warp, edge.to.mark));
+        // Not by going through all of them: whoever asks for each launch would do that as often.
+        let behind = |warp: usize| self.edges.partition_point(|edge| edge.to.warp < warp);
+        let edges = behind(of.warps.start)..behind(of.warps.end);
         let mut stamps = Stamps::new(self);
         let mut waits = Vec::with_capacity(edges.len());
         Progress::expect(edges.len());
-        for (index, edge) in Progress::each(edges) {
+        for index in Progress::each(edges) {
+            let edge = self.edges[index];
             let (Some(from), Some(to)) = (mark(edge.from), mark(edge.to)) else { continue };
             let (Some(signal), Some(wait)) =
                 (from.0.marks.get(edge.from.mark), to.0.marks.get(edge.to.mark))

@@ -138,5 +138,6 @@ pub(crate) fn mark(
 }
 
 pub(crate) fn edge(trace: &mut Trace, from: MarkIndex, to: MarkIndex) {
-    trace.edges.push(Edge { from, to });
+    let at = trace.edges.partition_point(|edge| edge.to <= to);
+    trace.edges.insert(at, Edge { from, to });
 }
