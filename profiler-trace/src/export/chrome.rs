@@ -118,7 +118,9 @@ impl<'t, W: Write> Chrome<'t, W> {
         event: &Event<'_>,
     ) -> io::Result<()> {
         let known = match (event.site, event.name) {
-            (Some(site), Name::Site { suffix, .. }) if event.arguments.is_empty() => {
+            (Some(site), Name::Site { suffix, .. })
+                if event.value.is_none() && event.others.is_empty() =>
+            {
                 Some((site.0 as usize, suffix as usize))
             }
             _ => None,
@@ -143,7 +145,7 @@ impl<'t, W: Write> Chrome<'t, W> {
         let mut rest = Map::new();
         rest.insert("name".into(), event.name.text().into());
         let mut arguments = Map::new();
-        for &(name, argument) in &event.arguments {
+        for (name, argument) in event.arguments() {
             arguments.insert(name.into(), value(argument));
         }
         if let Some(site) = event.site.and_then(|site| self.trace.sites.get(site.0 as usize)) {

@@ -5,19 +5,19 @@
 //! the packet sequence's own. A slice of a
 //! microsecond, with its place in the source and no arguments, takes 27 bytes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::io::{self, Write};
 
 use crate::export::proto::{
     AnnotationValue, BOOTTIME, CHILDREN_BY_RANK, COUNTER, Clock, ClockSnapshot, CounterDescriptor,
     DebugAnnotation, INCREMENTAL_STATE_CLEARED, INSTANT, InternedData, InternedString, NEVER_MERGE,
-    PACKET_FIELD, ProcessDescriptor, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, ShortPacket,
-    SourceLocation, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent,
-    TrackEventDefaults,
+    PACKET_FIELD, ProcessDescriptor, SEQUENCE, SEQUENCE_CLOCK, SLICE_BEGIN, SLICE_END, ShortEvent,
+    ShortPacket, SourceLocation, TracePacket, TracePacketDefaults, TrackDescriptor, TrackEvent,
+    TrackEventDefaults, most_bytes,
 };
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::model::{SiteIndex, Trace};
+use crate::model::{SiteIndex, Trace, Value};
 
 /// Names beyond this many bytes are cut, as the length of a packet is limited.
 const LONGEST_NAME: usize = 1 << 20;
@@ -28,11 +28,12 @@ pub(super) struct Perfetto<'t, W> {
     buffer: Vec<u8>,
     /// Where the sequence's clock stands.
     now: u64,
-    names: Interner<String>,
+    names: Interner,
     /// Of each site, what is known of it, so that no text is made for each event.
     sites: Vec<KnownSite>,
-    argument_names: Interner<&'static str>,
-    texts: Interner<String>,
+    /// The names of arguments; there are some twenty of them.
+    argument_names: Vec<&'static str>,
+    texts: Interner,
     /// How many places in the source have a number.
     places: u64,
 }
@@ -44,21 +45,41 @@ struct KnownSite {
     names: [Option<u64>; Suffix::COUNT],
     /// Of its place in the source.
     place: Option<u64>,
+    /// Of the unit of its values.
+    unit: Option<u64>,
 }
 
-/// Numbers values from 1 in the order of their first use.
-struct Interner<Key>(HashMap<Key, u64>);
+/// Interned numbers of an event.
+struct Known {
+    name: u64,
+    place: u64,
+    /// Of the unit of its value.
+    unit: Option<u64>,
+}
 
-impl<Key: Hash + Eq> Interner<Key> {
-    fn new() -> Self {
-        Self(HashMap::new())
+/// The names of arguments that have a number from the begin, so that nothing looks for them.
+const FIRST_ARGUMENTS: [&str; 2] = ["value", "unit"];
+const VALUE: u64 = 1;
+const UNIT: u64 = 2;
+
+/// Numbers texts from 1 in the order of their first use.
+#[derive(Default)]
+struct Interner(HashMap<String, u64>);
+
+impl Interner {
+    /// The number of a text that has one.
+    fn known(&self, text: &str) -> Option<u64> {
+        self.0.get(text).copied()
     }
 
-    /// The number of a value, and whether it is new.
-    fn get(&mut self, key: Key) -> (u64, bool) {
+    /// The number of a text, and whether it is new.
+    fn get(&mut self, text: &str) -> (u64, bool) {
+        if let Some(iid) = self.known(text) {
+            return (iid, false);
+        }
         let next = self.0.len() as u64 + 1;
-        let iid = *self.0.entry(key).or_insert(next);
-        (iid, iid == next)
+        self.0.insert(text.to_owned(), next);
+        (next, true)
     }
 }
 
@@ -70,10 +91,10 @@ impl<'t, W: Write> Perfetto<'t, W> {
             writer,
             buffer: Vec::new(),
             now: 0,
-            names: Interner::new(),
+            names: Interner::default(),
             sites: vec![KnownSite::default(); trace.sites.len()],
-            argument_names: Interner::new(),
-            texts: Interner::new(),
+            argument_names: FIRST_ARGUMENTS.to_vec(),
+            texts: Interner::default(),
             places: 0,
         };
         let clock = |clock_id, is_incremental| Clock {
@@ -81,8 +102,13 @@ impl<'t, W: Write> Perfetto<'t, W> {
             timestamp: Some(0),
             is_incremental,
         };
+        let names = (1..).zip(FIRST_ARGUMENTS);
         this.packet(TracePacket {
             first_packet_on_sequence: Some(true),
+            interned_data: Some(InternedData {
+                debug_annotation_names: names.map(|(iid, name)| string(iid, name.into())).collect(),
+                ..InternedData::default()
+            }),
             sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
             clock_snapshot: Some(ClockSnapshot {
                 clocks: vec![clock(BOOTTIME, None), clock(SEQUENCE_CLOCK, Some(true))],
@@ -107,27 +133,71 @@ impl<'t, W: Write> Perfetto<'t, W> {
         delta
     }
 
-    /// The numbers of an event that has nothing but a site and has them already.
-    fn known(&self, event: &Event<'_>) -> Option<(u64, u64)> {
+    /// The numbers of an event that has nothing but a site and a value and has them already.
+    fn known(&self, event: &Event<'_>) -> Option<Known> {
         let (Name::Site { suffix, .. }, Some(site)) = (event.name, event.site) else { return None };
-        let is_plain =
-            event.arguments.is_empty() && event.flows_from.is_empty() && event.flows_to.is_empty();
-        let site = self.sites.get(site.0 as usize).filter(|_| is_plain)?;
-        Some((site.names[suffix as usize]?, site.place?))
+        let is_short =
+            event.others.is_empty() && event.flows_from.is_empty() && event.flows_to.is_empty();
+        let site = self.sites.get(site.0 as usize).filter(|_| is_short)?;
+        let unit = if event.unit.is_some() { Some(site.unit?) } else { None };
+        Some(Known { name: site.names[suffix as usize]?, place: site.place?, unit })
+    }
+
+    fn known_event(
+        &mut self,
+        kind: u32,
+        ns: u64,
+        Known { name, place, unit }: Known,
+        value: Option<Value>,
+    ) -> io::Result<()> {
+        let ns = self.delta(ns);
+        let Some(value) = value else {
+            let event = ShortEvent { name, place, arguments: [] };
+            let packet = ShortPacket::<{ most_bytes(0) }>::event(ns, kind, Some(event));
+            return self.writer.write_all(packet.bytes());
+        };
+        let value = match value {
+            Value::Unsigned(value) => AnnotationValue::Unsigned(value),
+            Value::Signed(value) => AnnotationValue::Signed(value),
+            Value::Float(value) => AnnotationValue::Float(value),
+        };
+        let unit = unit.map(|unit| (UNIT, AnnotationValue::TextIid(unit)));
+        let event = ShortEvent { name, place, arguments: [Some((VALUE, value)), unit] };
+        let packet = ShortPacket::<{ most_bytes(2) }>::event(ns, kind, Some(event));
+        self.writer.write_all(packet.bytes())
+    }
+
+    /// The number of an argument's name that has one.
+    fn argument_name(&self, name: &str) -> Option<u64> {
+        let at = self.argument_names.iter().position(|known| *known == name)?;
+        Some(at as u64 + 1)
+    }
+
+    /// What an argument says, if it is not a text without a number.
+    fn argument_value(&self, argument: Argument<'_>) -> Option<AnnotationValue> {
+        Some(match argument {
+            Argument::Unsigned(value) => AnnotationValue::Unsigned(value),
+            Argument::Signed(value) => AnnotationValue::Signed(value),
+            Argument::Float(value) => AnnotationValue::Float(value),
+            Argument::Bool(value) => AnnotationValue::Bool(value),
+            Argument::Text(text) => AnnotationValue::TextIid(self.texts.known(&clean(text))?),
+        })
     }
 
     fn event(&mut self, kind: u32, ns: u64, event: &Event<'_>) -> io::Result<()> {
         if let Some(known) = self.known(event) {
-            let packet = ShortPacket::event(self.delta(ns), kind, Some(known));
-            return self.writer.write_all(packet.bytes());
+            return self.known_event(kind, ns, known, event.value);
         }
         let mut interned = InternedData::default();
         let name = self.name(event, &mut interned);
         let place = event.site.and_then(|site| self.place(site, &mut interned));
-        let arguments = event.arguments.iter();
-        let debug_annotations = arguments
-            .map(|&(name, argument)| self.argument(name, argument, &mut interned))
+        let debug_annotations = (event.arguments())
+            .map(|(name, argument)| self.argument(name, argument, &mut interned))
             .collect();
+        let site = event.site.and_then(|site| self.sites.get_mut(site.0 as usize));
+        if let (Some(unit), Some(site)) = (event.unit, site) {
+            site.unit = self.texts.known(&clean(unit));
+        }
         let track_event = TrackEvent {
             r#type: Some(kind),
             name_iid: Some(name),
@@ -156,10 +226,11 @@ impl<'t, W: Write> Perfetto<'t, W> {
         if let Some(&mut Some(iid)) = known {
             return iid;
         }
-        let text = clean(&event.name.text());
-        let (iid, new) = self.names.get(text.clone());
+        let text = event.name.text();
+        let text = clean(&text);
+        let (iid, new) = self.names.get(&text);
         if new {
-            interned.event_names.push(string(iid, text));
+            interned.event_names.push(string(iid, text.into_owned()));
         }
         if let Some(known) = known {
             *known = Some(iid);
@@ -175,8 +246,8 @@ impl<'t, W: Write> Perfetto<'t, W> {
             let site = self.trace.site(index);
             interned.source_locations.push(SourceLocation {
                 iid: known.place,
-                file_name: Some(clean(&site.file)),
-                function_name: (!site.module.is_empty()).then(|| clean(&site.module)),
+                file_name: Some(clean(&site.file).into_owned()),
+                function_name: (!site.module.is_empty()).then(|| clean(&site.module).into_owned()),
                 line_number: Some(site.line),
             });
         }
@@ -189,24 +260,19 @@ impl<'t, W: Write> Perfetto<'t, W> {
         argument: Argument<'_>,
         interned: &mut InternedData,
     ) -> DebugAnnotation {
-        let (name_iid, new) = self.argument_names.get(name);
-        if new {
-            interned.debug_annotation_names.push(string(name_iid, name.to_owned()));
+        if self.argument_name(name).is_none() {
+            self.argument_names.push(name);
+            let iid = self.argument_names.len() as u64;
+            interned.debug_annotation_names.push(string(iid, name.to_owned()));
         }
-        let value = match argument {
-            Argument::Unsigned(value) => AnnotationValue::Unsigned(value),
-            Argument::Signed(value) => AnnotationValue::Signed(value),
-            Argument::Float(value) => AnnotationValue::Float(value),
-            Argument::Bool(value) => AnnotationValue::Bool(value),
-            Argument::Text(text) => {
-                let (iid, new) = self.texts.get(clean(text));
-                if new {
-                    interned.debug_annotation_string_values.push(string(iid, clean(text)));
-                }
-                AnnotationValue::TextIid(iid)
+        if let Argument::Text(text) = argument {
+            let text = clean(text);
+            let (iid, new) = self.texts.get(&text);
+            if new {
+                interned.debug_annotation_string_values.push(string(iid, text.into_owned()));
             }
-        };
-        DebugAnnotation { name_iid: Some(name_iid), value: Some(value) }
+        }
+        DebugAnnotation { name_iid: self.argument_name(name), value: self.argument_value(argument) }
     }
 }
 
@@ -217,7 +283,7 @@ impl<W: Write> Sink for Perfetto<'_, W> {
                 uuid: Some(process_uuid(id)),
                 process: Some(ProcessDescriptor {
                     pid: Some(i32::try_from(id).map_err(io::Error::other)?),
-                    process_name: Some(clean(name)),
+                    process_name: Some(clean(name).into_owned()),
                 }),
                 child_ordering: Some(CHILDREN_BY_RANK),
                 ..TrackDescriptor::default()
@@ -232,8 +298,8 @@ impl<W: Write> Sink for Perfetto<'_, W> {
             track_descriptor: Some(TrackDescriptor {
                 uuid: Some(track_uuid(track.id)),
                 parent_uuid: Some(track.parent.map_or(process_uuid(track.process), track_uuid)),
-                name: Some(clean(track.name)),
-                description: (!description.is_empty()).then(|| clean(description)),
+                name: Some(clean(track.name).into_owned()),
+                description: (!description.is_empty()).then(|| clean(description).into_owned()),
                 child_ordering: Some(CHILDREN_BY_RANK),
                 sibling_order_rank: Some(i32::try_from(track.rank).map_err(io::Error::other)?),
                 sibling_merge_behavior: Some(NEVER_MERGE),
@@ -263,7 +329,7 @@ impl<W: Write> Sink for Perfetto<'_, W> {
     }
 
     fn end(&mut self, ns: u64) -> io::Result<()> {
-        let packet = ShortPacket::event(self.delta(ns), SLICE_END, None);
+        let packet = ShortPacket::<{ most_bytes(0) }>::event::<0>(self.delta(ns), SLICE_END, None);
         self.writer.write_all(packet.bytes())
     }
 
@@ -300,10 +366,14 @@ fn string(iid: u64, name: String) -> InternedString {
 }
 
 /// Text that the trace processor shows whole: it ends strings at a NUL.
-fn clean(text: &str) -> String {
+fn clean(text: &str) -> Cow<'_, str> {
     let mut end = text.len().min(LONGEST_NAME);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    text[..end].replace('\0', "\u{2400}")
+    let text = &text[..end];
+    if text.contains('\0') {
+        return text.replace('\0', "\u{2400}").into();
+    }
+    text.into()
 }

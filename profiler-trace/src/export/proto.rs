@@ -33,9 +33,49 @@ pub(super) const PACKET_FIELD: u32 = 1;
 
 /// A packet of the hot path, put together byte by byte: the same bytes as the messages below give,
 /// in much less time.
-pub(super) struct ShortPacket {
-    bytes: [u8; Self::MOST],
+pub(super) struct ShortPacket<const MOST: usize> {
+    bytes: [u8; MOST],
     length: usize,
+}
+
+/// At least the bytes of the longest packet with so many arguments: a time, a name and a place of up to
+/// ten bytes each, two numbers of one byte, a dozen of keys and lengths, and up to 25 an argument.
+pub(super) const fn most_bytes(arguments: usize) -> usize {
+    64 + 25 * arguments
+}
+
+/// What an event of the hot path has beside its type, by interned numbers.
+#[derive(Clone, Copy)]
+pub(super) struct ShortEvent<const ARGUMENTS: usize> {
+    pub(super) name: u64,
+    /// Of its place in the source.
+    pub(super) place: u64,
+    /// The name of each argument and what it says.
+    pub(super) arguments: [Option<(u64, AnnotationValue)>; ARGUMENTS],
+}
+
+impl<const ARGUMENTS: usize> ShortEvent<ARGUMENTS> {
+    fn arguments(&self) -> impl Iterator<Item = (u64, AnnotationValue)> {
+        self.arguments.into_iter().flatten()
+    }
+
+    /// Bytes of all its fields.
+    fn bytes(&self) -> u8 {
+        let arguments = self.arguments().map(|argument| 2 + argument_bytes(argument)).sum::<u8>();
+        arguments + 1 + varint_bytes(self.name) + 2 + varint_bytes(self.place)
+    }
+}
+
+/// Bytes of a [`DebugAnnotation`].
+fn argument_bytes((name, value): (u64, AnnotationValue)) -> u8 {
+    let of_value = match value {
+        AnnotationValue::Bool(_) => 2,
+        AnnotationValue::Unsigned(value) => 1 + varint_bytes(value),
+        AnnotationValue::Signed(value) => 1 + varint_bytes(value as u64),
+        AnnotationValue::Float(_) => 9,
+        AnnotationValue::TextIid(text) => 2 + varint_bytes(text),
+    };
+    1 + varint_bytes(name) + of_value
 }
 
 /// Key of a field on the wire, where it fits one byte.
@@ -43,6 +83,7 @@ const fn key(field: u32, wire_type: u8) -> u8 {
     (field as u8) << 3 | wire_type
 }
 const VARINT: u8 = 0;
+const FIXED64: u8 = 1;
 const LENGTH: u8 = 2;
 
 /// Bytes of a number on the wire.
@@ -50,32 +91,60 @@ const fn varint_bytes(value: u64) -> u8 {
     (u64::BITS - (value | 1).leading_zeros()).div_ceil(7) as u8
 }
 
-impl ShortPacket {
-    /// Bytes of the longest: three numbers of up to ten bytes, two of one, and a dozen of keys and
-    /// lengths.
-    const MOST: usize = 64;
-
+impl<const MOST: usize> ShortPacket<MOST> {
     /// A packet on the sequence `SEQUENCE` with an event of a type and, where it is a begin or an
-    /// instant, an interned name and an interned place in the source.
-    pub(super) fn event(timestamp: u64, kind: u32, name_and_place: Option<(u64, u64)>) -> Self {
-        let mut packet = Self { bytes: [0; Self::MOST], length: 0 };
-        let of_event = match name_and_place {
-            Some((name, place)) => 2 + 1 + varint_bytes(name) + 2 + varint_bytes(place),
-            None => 2,
-        };
+    /// instant, what else it has.
+    pub(super) fn event<const ARGUMENTS: usize>(
+        timestamp: u64,
+        kind: u32,
+        event: Option<ShortEvent<ARGUMENTS>>,
+    ) -> Self {
+        // So lengths take one byte, too.
+        const { assert!(most_bytes(ARGUMENTS) <= MOST && MOST < 128) };
+        let mut packet = Self { bytes: [0; MOST], length: 0 };
+        let of_event = 2 + event.as_ref().map_or(0, ShortEvent::bytes);
         let of_packet = 1 + varint_bytes(timestamp) + 2 + 2 + of_event;
         packet.put([key(PACKET_FIELD, LENGTH), of_packet, key(8, VARINT)]);
         packet.varint(timestamp);
         packet.put([key(10, VARINT), SEQUENCE as u8, key(11, LENGTH), of_event]);
+        if let Some(event) = event {
+            event.arguments().for_each(|argument| packet.argument(argument));
+        }
         packet.put([key(9, VARINT), kind as u8]);
-        if let Some((name, place)) = name_and_place {
+        if let Some(event) = event {
             packet.put([key(10, VARINT)]);
-            packet.varint(name);
+            packet.varint(event.name);
             // The key of field 34 takes two bytes.
             packet.put([0x90, 0x02]);
-            packet.varint(place);
+            packet.varint(event.place);
         }
         packet
+    }
+
+    fn argument(&mut self, argument: (u64, AnnotationValue)) {
+        let (name, value) = argument;
+        self.put([key(4, LENGTH), argument_bytes(argument), key(1, VARINT)]);
+        self.varint(name);
+        match value {
+            AnnotationValue::Bool(value) => self.put([key(2, VARINT), value.into()]),
+            AnnotationValue::Unsigned(value) => {
+                self.put([key(3, VARINT)]);
+                self.varint(value);
+            }
+            AnnotationValue::Signed(value) => {
+                self.put([key(4, VARINT)]);
+                self.varint(value as u64);
+            }
+            AnnotationValue::Float(value) => {
+                self.put([key(5, FIXED64)]);
+                self.put(value.to_le_bytes());
+            }
+            AnnotationValue::TextIid(text) => {
+                // The key of field 17 takes two bytes.
+                self.put([0x88, 0x01]);
+                self.varint(text);
+            }
+        }
     }
 
     #[inline]
@@ -214,7 +283,7 @@ pub(super) struct DebugAnnotation {
     pub(super) value: Option<AnnotationValue>,
 }
 
-#[derive(Clone, PartialEq, Oneof)]
+#[derive(Clone, Copy, PartialEq, Oneof)]
 pub(super) enum AnnotationValue {
     #[prost(bool, tag = "2")]
     Bool(bool),
@@ -265,26 +334,60 @@ pub(super) struct SourceLocation {
 mod tests {
     use super::*;
 
+    fn check<const MOST: usize, const ARGUMENTS: usize>(
+        timestamp: u64,
+        short: Option<ShortEvent<ARGUMENTS>>,
+    ) {
+        let arguments = short.iter().flat_map(ShortEvent::arguments);
+        let event = TrackEvent {
+            r#type: Some(SLICE_BEGIN),
+            name_iid: short.map(|short| short.name),
+            source_location_iid: short.map(|short| short.place),
+            debug_annotations: arguments
+                .map(|(name, value)| DebugAnnotation { name_iid: Some(name), value: Some(value) })
+                .collect(),
+            ..TrackEvent::default()
+        };
+        let packet = TracePacket {
+            timestamp: Some(timestamp),
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_event: Some(event),
+            ..TracePacket::default()
+        };
+        let mut expected = Vec::new();
+        prost::encoding::message::encode(PACKET_FIELD, &packet, &mut expected);
+        let packet = ShortPacket::<MOST>::event(timestamp, SLICE_BEGIN, short);
+        assert_eq!(packet.bytes(), expected);
+    }
+
     #[test]
     fn short_packets_are_those_of_the_messages() {
+        let values = [
+            AnnotationValue::Bool(true),
+            AnnotationValue::Bool(false),
+            AnnotationValue::Unsigned(0),
+            AnnotationValue::Unsigned(300),
+            AnnotationValue::Unsigned(u64::MAX),
+            AnnotationValue::Signed(1),
+            AnnotationValue::Signed(-1),
+            AnnotationValue::Float(-0.5),
+            AnnotationValue::TextIid(u64::MAX),
+        ];
         for timestamp in [0, 127, 128, 300, 1 << 40, u64::MAX] {
-            for known in [None, Some((1, 1)), Some((127, 128)), Some((u64::MAX, u64::MAX))] {
-                let event = TrackEvent {
-                    r#type: Some(SLICE_BEGIN),
-                    name_iid: known.map(|known| known.0),
-                    source_location_iid: known.map(|known| known.1),
-                    ..TrackEvent::default()
-                };
-                let packet = TracePacket {
-                    timestamp: Some(timestamp),
-                    trusted_packet_sequence_id: Some(SEQUENCE),
-                    track_event: Some(event),
-                    ..TracePacket::default()
-                };
-                let mut expected = Vec::new();
-                prost::encoding::message::encode(PACKET_FIELD, &packet, &mut expected);
-                let short = ShortPacket::event(timestamp, SLICE_BEGIN, known);
-                assert_eq!(short.bytes(), expected);
+            check::<{ most_bytes(0) }, 0>(timestamp, None);
+            for (name, place) in [(1, 1), (127, 128), (u64::MAX, u64::MAX)] {
+                check::<{ most_bytes(0) }, 0>(
+                    timestamp,
+                    Some(ShortEvent { name, place, arguments: [] }),
+                );
+                for value in values {
+                    let [small, large] = [1, u64::MAX].map(|name| Some((name, value)));
+                    for arguments in [[small, None], [large, None], [large, small], [large, large]]
+                    {
+                        let event = ShortEvent { name, place, arguments };
+                        check::<{ most_bytes(2) }, 2>(timestamp, Some(event));
+                    }
+                }
             }
         }
     }

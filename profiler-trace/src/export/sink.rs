@@ -49,7 +49,12 @@ pub(super) struct Event<'a> {
     pub(super) name: Name<'a>,
     /// Where in the source.
     pub(super) site: Option<SiteIndex>,
-    pub(super) arguments: Vec<(&'static str, Argument<'a>)>,
+    /// What was recorded with it.
+    pub(super) value: Option<Value>,
+    /// What the value is counted in.
+    pub(super) unit: Option<&'a str>,
+    /// Facts beside them. Most events have none, so that nothing is allocated for them.
+    pub(super) others: Vec<(&'static str, Argument<'a>)>,
     /// Arrows that begin here.
     pub(super) flows_from: Vec<u64>,
     /// Arrows that end here.
@@ -122,7 +127,9 @@ impl<'a> Event<'a> {
         Self {
             name: Name::Text(text),
             site: None,
-            arguments: Vec::new(),
+            value: None,
+            unit: None,
+            others: Vec::new(),
             flows_from: Vec::new(),
             flows_to: Vec::new(),
         }
@@ -130,7 +137,14 @@ impl<'a> Event<'a> {
 
     /// The same with one more fact.
     pub(super) fn with(mut self, name: &'static str, argument: Argument<'a>) -> Self {
-        self.arguments.push((name, argument));
+        self.others.push((name, argument));
         self
+    }
+
+    /// All that is known of it, by name.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = (&'static str, Argument<'a>)> {
+        let value = self.value.map(|value| ("value", value.into()));
+        let unit = self.unit.map(|unit| ("unit", Argument::Text(unit)));
+        value.into_iter().chain(unit).chain(self.others.iter().copied())
     }
 }

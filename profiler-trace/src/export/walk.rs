@@ -392,8 +392,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
 
     fn region_event(&self, region: &Region) -> Event<'t> {
         let suffix = if region.end.is_some() { Suffix::None } else { Suffix::Open };
-        let mut event = self.site_event(region.site, suffix);
-        event = self.value(event, region.site, region.value);
+        let mut event = self.value_event(region.site, suffix, region.value);
         if region.end.is_none() {
             event = event.with("open", Argument::Bool(true));
         }
@@ -401,8 +400,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     fn mark_event(&self, mark: &Mark, index: MarkIndex) -> Event<'t> {
-        let event = self.site_event(mark.site, Suffix::None);
-        let mut event = self.value(event, mark.site, mark.value);
+        let mut event = self.value_event(mark.site, Suffix::None, mark.value);
         for (flow, end) in self.arrows.of(index) {
             match end {
                 End::From => event.flows_from.push(flow),
@@ -418,20 +416,18 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         Event {
             name: Name::Site { name, suffix },
             site: site.map(|_| index),
-            arguments: Vec::new(),
+            value: None,
+            unit: None,
+            others: Vec::new(),
             flows_from: Vec::new(),
             flows_to: Vec::new(),
         }
     }
 
-    fn value(&self, event: Event<'t>, site: SiteIndex, value: Option<Value>) -> Event<'t> {
-        let Some(value) = value else { return event };
-        let event = event.with("value", value.into());
-        let site = self.trace.sites.get(site.0 as usize);
-        match site.and_then(|site| site.unit.as_deref()) {
-            Some(unit) => event.with("unit", Argument::Text(unit)),
-            None => event,
-        }
+    fn value_event(&self, index: SiteIndex, suffix: Suffix, value: Option<Value>) -> Event<'t> {
+        let site = self.trace.sites.get(index.0 as usize).filter(|_| value.is_some());
+        let unit = site.and_then(|site| site.unit.as_deref());
+        Event { value, unit, ..self.site_event(index, suffix) }
     }
 
     fn times(&self, mut event: Event<'t>, start: Time, end: Option<Time>) -> Event<'t> {
