@@ -377,3 +377,17 @@ fn clean(text: &str) -> Cow<'_, str> {
     }
     text.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_NAME, clean};
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let of_three_bytes = "\u{2192}".repeat(LONGEST_NAME / 3 + 1);
+        let text = clean(&of_three_bytes);
+        assert_eq!((text.len(), LONGEST_NAME % 3), (LONGEST_NAME - 1, 1));
+        assert!(of_three_bytes.starts_with(&*text));
+        assert_eq!(clean("a\0b"), "a\u{2400}b");
+    }
+}
