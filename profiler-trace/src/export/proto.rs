@@ -338,7 +338,7 @@ mod tests {
         timestamp: u64,
         short: Option<ShortEvent<ARGUMENTS>>,
     ) {
-        let arguments = short.iter().flat_map(ShortEvent::arguments);
+        let arguments = short.iter().flat_map(|short| short.arguments.into_iter().flatten());
         let event = TrackEvent {
             r#type: Some(SLICE_BEGIN),
             name_iid: short.map(|short| short.name),
