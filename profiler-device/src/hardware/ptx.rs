@@ -152,6 +152,9 @@ special_registers! {
     pure cluster_ctarank: u32 as reg32 = "cluster_ctarank";
     /// In every lane: ptxas 13.0 turns a read under a predicate into a read without one and two selects
     /// behind it. All 64 bits: a 32-bit read costs three times as much on an H200.
+    ///
+    /// Whoever reads it must use 32 bits of it or more: where only a conversion to 16 bits is left, the same in
+    /// all lanes, ptxas 13.0 (V13.0.88, sm_90 and sm_100) makes an instruction of zeros, at which the GPU stops.
     ordered clock64: u64 as reg64 = "clock64";
     /// In every lane, as [`clock64`].
     ordered globaltimer: u64 as reg64 = "globaltimer";
