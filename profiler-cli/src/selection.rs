@@ -1,14 +1,16 @@
-//! Which of many numbered things are meant: `0-3,8`; which blocks: `0-3,1`; which warps.
+//! Which of many numbered things are meant: `0-3,8`; which blocks: `0-3,1`; which warps; which launches.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use profiler_trace::Warp;
+use profiler_trace::{Decoder, Launch, Pattern, Warp};
 use profiler_wire::header::Dim3;
 
+use crate::exit::Error;
+
 /// Which warps.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub(crate) struct WarpArguments {
     /// Warps on these SMs only, such as 0-3,8
     #[arg(long, value_name = "NUMBERS")]
@@ -23,6 +25,11 @@ pub(crate) struct WarpArguments {
 }
 
 impl WarpArguments {
+    /// Whether all are meant.
+    fn takes_all(&self) -> bool {
+        self.sm.is_none() && self.block.is_empty() && self.warp.is_none()
+    }
+
     /// Whether a block is meant.
     pub(crate) fn takes_block(&self, block: Dim3) -> bool {
         self.block.is_empty() || self.block.iter().any(|blocks| blocks.contains(block))
@@ -35,6 +42,76 @@ impl WarpArguments {
         };
         takes(&self.sm, warp.sm) && takes(&self.warp, warp.warp) && self.takes_block(warp.block)
     }
+}
+
+/// Which launches.
+#[derive(Args, Debug)]
+pub(crate) struct LaunchArguments {
+    /// Launches of kernels of this name only: `*` stands for any characters, `?` for one; may be
+    /// repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) kernel: Vec<String>,
+    /// These launches only, by their index, such as 0-3,8; `profiler info` lists them
+    #[arg(long, value_name = "NUMBERS")]
+    pub(crate) launch: Option<Selection>,
+}
+
+impl LaunchArguments {
+    /// The launches that `--launch` means, of so many.
+    pub(crate) fn numbers(&self, count: usize) -> Result<Vec<usize>, Error> {
+        let Some(selection) = &self.launch else { return Ok((0..count).collect()) };
+        let launches: Vec<usize> =
+            (0..count).filter(|&launch| selection.contains(launch as u64)).collect();
+        if launches.is_empty() {
+            return Err(Error::new("there is no such launch").with_cure(match count {
+                0 => "nothing was launched while the session was attached".to_owned(),
+                _ => format!("the launches are 0 to {}; `profiler info` lists them", count - 1),
+            }));
+        }
+        Ok(launches)
+    }
+
+    /// The launches that are meant, of those of a capture.
+    fn of(&self, decoder: &Decoder<'_>) -> Result<Vec<usize>, Error> {
+        let launches = decoder.launches();
+        let kernel = |launch: &Launch| decoder.sites()[launch.kernel.0 as usize].name.as_str();
+        let patterns: Vec<Pattern> = self.kernel.iter().map(|text| Pattern::new(text)).collect();
+        let mut numbers = self.numbers(launches.len())?;
+        numbers.retain(|&number| {
+            let name = kernel(&launches[number]);
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+        });
+        if numbers.is_empty() && !patterns.is_empty() {
+            let among = if self.launch.is_some() { "of these launches is" } else { "is" };
+            return Err(Error::new(format!(
+                "no kernel {among} called {}",
+                self.kernel.join(" or ")
+            ))
+            .with_cure("choose others by --kernel and --launch; `profiler info` lists them"));
+        }
+        Ok(numbers)
+    }
+}
+
+/// A decoder that shows no other launches, nor other warps of them.
+pub(crate) fn only<'c>(
+    decoder: Decoder<'c>,
+    launches: &LaunchArguments,
+    warps: &WarpArguments,
+) -> Result<Decoder<'c>, Error> {
+    let takes_all = launches.kernel.is_empty() && launches.launch.is_none() && warps.takes_all();
+    if takes_all {
+        return Ok(decoder);
+    }
+    let numbers = launches.of(&decoder)?;
+    let is_meant = |warp: &Warp| numbers.binary_search(&warp.launch).is_ok() && warps.takes(warp);
+    let decoder = decoder.only(is_meant);
+    if decoder.warp_count() == 0 && !warps.takes_all() {
+        return Err(Error::new("nothing was recorded there").with_cure(
+            "choose others by --sm, --block and --warp; `profiler timeline` shows which",
+        ));
+    }
+    Ok(decoder)
 }
 
 /// A list of numbers and ranges of them; both ends of a range belong to it.

@@ -33,6 +33,7 @@ pub(crate) fn pairs(trace: &Trace) -> Vec<(String, String)> {
     say("recorded", trace.recorded().to_string());
     say("lost", trace.lost().to_string());
     say("lost_unplaced", trace.lost_unplaced.to_string());
+    say("warps_left_out", trace.left_out_warps.to_string());
     say("host_spans_left_out", trace.host.spans().count().to_string());
     let diagnostics: Vec<Value> = trace.diagnostics.list.iter().map(Diagnostic::to_json).collect();
     say("diagnostics", Value::from(diagnostics).to_string());

@@ -50,7 +50,7 @@ pub(crate) struct Curves {
 /// The longest launches in order of their start.
 pub(crate) fn facts(trace: &Trace) -> Vec<LaunchFacts> {
     let length = |at: usize| trace.launches[at].end_ns - trace.launches[at].start_ns;
-    let mut order: Vec<usize> = (0..trace.launches.len()).collect();
+    let mut order: Vec<usize> = trace.shown_launches().collect();
     order.sort_by(|&left, &right| length(right).total_cmp(&length(left)));
     order.truncate(MAX_LISTED);
     let facts = order.into_iter().enumerate();

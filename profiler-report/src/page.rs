@@ -222,11 +222,11 @@ fn summary(
     (whole, regions): (Axis, usize),
     notes: &[String],
 ) -> io::Result<()> {
-    let kernel_ns: f64 =
-        trace.launches.iter().map(|launch| (launch.end_ns - launch.start_ns).max(0.0)).sum();
+    let launches = || trace.shown_launches().map(|launch| &trace.launches[launch]);
+    let kernel_ns: f64 = launches().map(|launch| (launch.end_ns - launch.start_ns).max(0.0)).sum();
     let marks: usize = trace.warps.iter().map(|warp| warp.marks.len()).sum();
     let mut tiles = vec![
-        ("Launches", count(trace.launches.len() as u64)),
+        ("Launches", count(launches().count() as u64)),
         ("Kernel time, all launches", duration(kernel_ns)),
         ("First entry to last exit", duration(whole.length())),
         ("Warps", count(trace.warps.len() as u64)),

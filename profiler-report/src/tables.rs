@@ -112,12 +112,13 @@ pub(crate) fn launches(
     trace: &Trace,
     facts: &[LaunchFacts],
 ) -> io::Result<()> {
-    if trace.launches.len() > facts.len() {
+    let shown = trace.shown_launches().count();
+    if shown > facts.len() {
         write!(
             writer,
             "<p class=\"note\">The {} longest of {} launches.</p>",
             facts.len(),
-            count(trace.launches.len() as u64)
+            count(shown as u64)
         )?;
     }
     writer.write_all(

@@ -63,6 +63,7 @@ impl Trace {
         self.alignment_ns = self.alignment_ns.max(other.alignment_ns);
         self.timer_step_ns = self.timer_step_ns.max(other.timer_step_ns);
         self.lost_unplaced = self.lost_unplaced.saturating_add(other.lost_unplaced);
+        self.left_out_warps += other.left_out_warps;
         self.diagnostics.extend(&other.diagnostics);
     }
 

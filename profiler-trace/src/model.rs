@@ -216,8 +216,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Warps of the grid of which nothing was recorded: those that the session did not select, and
-    /// those that found no slot.
+    /// Warps of the grid that are not here: those that the session did not select, those that found no
+    /// slot, and those that the decoder was told to [leave out](Trace::left_out_warps).
     #[must_use]
     pub fn unrecorded_warps(&self) -> u64 {
         let product =
@@ -304,7 +304,9 @@ pub struct Trace {
     /// Records that belong to no warp here: of warps without a slot, of lanes without a room, of
     /// slots that could not be read.
     pub lost_unplaced: u64,
-    /// What was lost or odd.
+    /// Warps that recorded and are not here, as [`Decoder::only`](crate::Decoder::only) was told so.
+    pub left_out_warps: u64,
+    /// What was lost or odd, of those as well.
     pub diagnostics: Diagnostics,
 }
 
@@ -317,6 +319,18 @@ impl Trace {
     #[must_use]
     pub fn site(&self, index: SiteIndex) -> &Site {
         &self.sites[index.0 as usize]
+    }
+
+    /// Whether a launch has no warp here because all of them were [left out](Self::left_out_warps).
+    #[must_use]
+    pub fn is_left_out(&self, launch: usize) -> bool {
+        let of = self.launches.get(launch);
+        self.left_out_warps > 0 && of.is_some_and(|launch| launch.warps.is_empty())
+    }
+
+    /// The launches that have not been [left out](Self::is_left_out), by index.
+    pub fn shown_launches(&self) -> impl Iterator<Item = usize> {
+        (0..self.launches.len()).filter(|&launch| !self.is_left_out(launch))
     }
 
     /// Records that were decoded, over all warps.

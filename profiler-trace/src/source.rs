@@ -6,7 +6,6 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 
 use crate::decode::{Decoder, Memory};
-use crate::diagnostic::DiagnosticKind;
 use crate::export::{self, StackGroup, text};
 use crate::model::{Trace, Warp};
 use crate::progress::Progress;
@@ -121,6 +120,6 @@ impl WarpSource for StreamedTrace<'_> {
     }
 
     fn open_regions(&self) -> u64 {
-        self.outline.diagnostics.count(DiagnosticKind::OpenRegion)
+        self.decoder.open_regions()
     }
 }

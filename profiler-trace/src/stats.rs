@@ -20,6 +20,7 @@ use crate::model::{Site, SiteIndex, Trace};
 pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use launches::LaunchTable;
+pub use pattern::Pattern;
 pub use query::StatsQuery;
 pub use waits::{Wait, WaitStats, Waits};
 

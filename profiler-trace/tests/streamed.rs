@@ -10,9 +10,9 @@ use std::path::Path;
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy,
-    Grouping, HostCost, Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery,
-    Trace, Value, WarpSource,
+    Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, Edge, ExportOptions, FormCosts, GroupBy,
+    Grouping, HostCost, MarkIndex, Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost,
+    StatsQuery, Trace, Value, Warp, WarpSource,
 };
 use profiler_wire::{SiteEntry, SiteKind};
 use proptest::prelude::*;
@@ -276,6 +276,89 @@ fn comparisons_of_every_content() {
     }
 }
 
+/// Which warps are to be shown, each given as it is without its records.
+type Takes = fn(&Warp) -> bool;
+
+const PARTS: [Takes; 7] = [
+    |warp| warp.launch == 1,
+    |warp| warp.block[0] % 2 == 0,
+    |warp| warp.sm == 1 && warp.launch == 0,
+    |warp| warp.warp == 0 && warp.exit.is_some(),
+    |warp| warp.entry.ns > 20.0 || warp.launch == 1,
+    |_| true,
+    |_| false,
+];
+
+/// What a trace has of these warps, by the words of [`Decoder::only`].
+fn part_of(whole: &Trace, takes: Takes) -> Trace {
+    let mut part = whole.clone();
+    part.warps.retain(takes);
+    part.left_out_warps = (whole.warps.len() - part.warps.len()) as u64;
+    let mut start = 0;
+    for (number, launch) in part.launches.iter_mut().enumerate() {
+        let count = part.warps.iter().filter(|warp| warp.launch == number).count();
+        launch.warps = start..start + count;
+        start += count;
+    }
+    let kept: Vec<usize> =
+        (0..whole.warps.len()).filter(|&warp| takes(&whole.warps[warp])).collect();
+    let place =
+        |mark: MarkIndex| Some(MarkIndex { warp: kept.binary_search(&mark.warp).ok()?, ..mark });
+    let edges = whole.edges.iter();
+    let edges =
+        edges.filter_map(|edge| Some(Edge { from: place(edge.from)?, to: place(edge.to)? }));
+    part.edges = edges.collect();
+    part
+}
+
+#[test]
+fn a_part_is_what_the_whole_has_of_it() {
+    let mixed = sized(1_000, Content::Mixed).expect("the sites are whole");
+    let mut lost_edges = 0;
+    for mut capture in [mixed, varied(), captures::small(), Capture::default()] {
+        capture.record_cost = Some(RecordCost::uniform(5.0, 20.0));
+        let whole = Decoder::new(&capture).trace();
+        for takes in PARTS {
+            let mut expected = part_of(&whole, takes);
+            lost_edges += whole.edges.len() - expected.edges.len();
+            let decoder = || Decoder::new(&capture).only(takes);
+            assert!(decoder().trace() == expected);
+            assert_eq!(decoder().launches().len(), expected.launches.len());
+            require_equal(&decoder(), &expected);
+            require_equal_warps(&decoder(), &expected);
+            assert_eq!(decoder().warp_count(), expected.warps.len());
+            let visited = decoder().fold_warps(|| 0, |count, _| *count += 1);
+            assert_eq!(visited.into_iter().sum::<usize>(), expected.warps.len());
+            let whole_launches = decoder().only(|_| true).only(takes);
+            assert!(whole_launches.trace() == expected, "what was left out stays so");
+            expected.subtract_record_cost();
+            let threads = NonZeroUsize::new(3).expect("not zero");
+            assert!(decoder().subtract_record_cost().threads(threads).trace() == expected);
+            require_equal(&decoder().subtract_record_cost(), &expected);
+        }
+    }
+    assert!(lost_edges > 0, "some arrows lead to or from what is left out");
+}
+
+#[test]
+fn what_is_left_out_is_said_and_its_launches_are_not_drawn() {
+    let capture = varied();
+    let decoder = Decoder::new(&capture).only(|warp| warp.launch == 1 && warp.block[0] < 2);
+    let trace = decoder.trace();
+    let says = "SHOWS 2 of 6 warps: records, losses and open regions are counted of those";
+    assert!(decoder.streamed().notes().iter().any(|note| note == says));
+    assert!((trace.is_left_out(0), trace.is_left_out(1)) == (true, false));
+    assert_eq!(trace.shown_launches().collect::<Vec<_>>(), [1]);
+    let chrome = written(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
+    let chrome = String::from_utf8(chrome).expect("it is text");
+    assert!(!chrome.contains("kernel, launch 0") && chrome.contains("kernel, launch 1"));
+    let speedscope =
+        written(|bytes| trace.write_speedscope_to(bytes, &SpeedscopeOptions::default()));
+    let speedscope = String::from_utf8(speedscope).expect("it is text");
+    assert!(speedscope.contains("4 warps left out"));
+    assert!(!Decoder::new(&capture).streamed().notes().iter().any(|note| note.contains("SHOWS")));
+}
+
 /// An outline lacks its regions; a trace may have none.
 #[test]
 fn open_regions_are_those_of_the_trace() {
@@ -307,6 +390,7 @@ proptest! {
     fn every_format_of_damaged_captures(
         changes in prop::collection::vec((0_usize..3, any::<prop::sample::Index>(), any::<u8>()), 0..60),
         subtracts: bool,
+        part in 0..PARTS.len(),
     ) {
         let mut capture = varied();
         capture.record_cost = Some(RecordCost::uniform(5.0, 40.0));
@@ -321,13 +405,15 @@ proptest! {
             let at = at.index(bytes.len() - bytes.len() / 6) + bytes.len() / 6;
             bytes[at] = byte;
         }
-        let mut trace = Decoder::new(&capture).trace();
-        let mut decoder = Decoder::new(&capture);
-        if subtracts {
-            trace.subtract_record_cost();
-            decoder = decoder.subtract_record_cost();
+        let whole = Decoder::new(&capture).trace();
+        let part = (Decoder::new(&capture).only(PARTS[part]), part_of(&whole, PARTS[part]));
+        for (mut decoder, mut trace) in [(Decoder::new(&capture), whole), part] {
+            if subtracts {
+                trace.subtract_record_cost();
+                decoder = decoder.subtract_record_cost();
+            }
+            require_equal(&decoder, &trace);
         }
-        require_equal(&decoder, &trace);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
+use crate::selection::{self, LaunchArguments, WarpArguments};
 use crate::units::counted;
 use format::Format;
 
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   profiler export gemm.capture -o gemm.pftrace
   profiler export gemm.capture --to perfetto --group-by sm -o by-sm.pftrace
+  profiler export gemm.capture --launch 3 --block 0-7 -o part.pftrace
   profiler export gemm.capture -o gemm.json.gz
   profiler export gemm.capture --to folded | inferno-flamegraph --countname ns > gemm.svg
   profiler export gemm.capture -o gemm.hatchet && proton-viewer -m normalized_cycles gemm.hatchet
@@ -29,6 +31,9 @@ Examples:
 ///
 /// Where --to is not given, the ending of the output file says which format is meant. A file
 /// appears under its name when it is whole.
+///
+/// Of a large capture, a part may be what a viewer can hold. Clocks, arrows and what was lost or odd
+/// are found in all of it, whatever is written.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -45,6 +50,10 @@ pub(crate) struct Arguments {
     /// where size is all, write to `-` and pipe into `gzip -9`
     #[arg(long)]
     gzip: bool,
+    #[command(flatten)]
+    launches: LaunchArguments,
+    #[command(flatten)]
+    warps: WarpArguments,
     #[command(flatten)]
     options: options::FormatArguments,
 }
@@ -83,6 +92,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, content, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
+    let decoder = selection::only(decoder, &arguments.launches, &arguments.warps)?;
     let mut diagnostics = Diagnostics::default();
     let written = output::write(output, content, &[&input.capture], console, |writer| {
         if !is_gzip {

@@ -9,11 +9,13 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
+use crate::selection::{self, LaunchArguments, WarpArguments};
 use crate::window::Window;
 
 const EXAMPLES: &str = "\
 Examples:
   profiler report gemm.capture -o gemm.html
+  profiler report gemm.capture -o slowest.html --launch 17
   profiler report gemm.capture -o gemm.html --window 25%..50% --title 'gemm, 4096 x 4096'";
 
 /// Write one HTML page with figures, distributions, timeline and maps
@@ -24,6 +26,8 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
+    #[command(flatten)]
+    launches: LaunchArguments,
     /// The file to write; `-` for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: File,
@@ -31,8 +35,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// The stretch of time that the timeline shows: 10us..20us, 25%..50%, 1ms..; counted from the
-    /// begin of the first launch; what the host did before it is negative: -50us..100%. All other
-    /// figures are about the whole capture
+    /// begin of the first launch that is shown; what the host did before it is negative: -50us..100%.
+    /// All other figures are about whole launches
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
     /// How many megabytes single regions may take in the page before they are compressed; what does
@@ -48,11 +52,12 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
+    let decoder = selection::only(decoder, &arguments.launches, &WarpArguments::default())?;
     let trace = load::streamed(&decoder, &capture, input.reading, console);
     let outline = trace.outline();
     console.diagnostics(&outline.diagnostics);
     let window = match arguments.window {
-        Some(window) => window.on_launches(outline, 0..outline.launches.len())?,
+        Some(window) => window.on_launches(outline, outline.shown_launches())?,
         None => None,
     };
     let options = ReportOptions {

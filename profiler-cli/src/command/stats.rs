@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
-use crate::selection::{Blocks, Selection, WarpArguments};
+use crate::selection::{Blocks, LaunchArguments, Selection, WarpArguments};
 use crate::window::Window;
 
 const EXAMPLES: &str = "\
@@ -57,12 +57,8 @@ struct Filters {
     /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
     #[arg(long, value_name = "PATTERN")]
     name: Vec<String>,
-    /// Launches of kernels of this name only; may be repeated
-    #[arg(long, value_name = "PATTERN")]
-    kernel: Vec<String>,
-    /// These launches only, by their index, such as 0-3,8; `profiler info` lists them
-    #[arg(long, value_name = "NUMBERS")]
-    launch: Option<Selection>,
+    #[command(flatten)]
+    launches: LaunchArguments,
     /// Only what begins in this stretch of time: 10us..20us, 25%..50%, 1ms..; counted from the begin
     /// of the launch if there is one, or one is chosen, otherwise from the begin of the first
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
@@ -161,9 +157,10 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(stats), Format::Csv) => stats.unmet.iter().for_each(|unmet| console.note(unmet)),
         _ => {}
     }
-    let launches = match arguments.filters.launch {
-        Some(_) => arguments.filters.launches(&trace)?,
-        None => (0..trace.launches.len()).take(1).collect(),
+    let count = trace.launches.len();
+    let launches = match &arguments.filters.launches {
+        given if given.launch.is_some() => given.numbers(count)?,
+        _ => (0..count).take(1).collect(),
     };
     output::write(output, content, &[capture], console, |writer| {
         show::write(&arguments.show, format, (stats.as_ref(), &trace), &launches, writer)?;
@@ -222,7 +219,7 @@ impl Arguments {
         let given = [
             ("--by", self.by.is_some()),
             ("--name", !filters.name.is_empty()),
-            ("--kernel", !filters.kernel.is_empty()),
+            ("--kernel", !filters.launches.kernel.is_empty()),
             ("--window", filters.window.is_some()),
             ("--sm", filters.warps.sm.is_some()),
             ("--block", !filters.warps.block.is_empty()),
@@ -244,11 +241,11 @@ impl Filters {
         for name in &self.name {
             query = query.name(name);
         }
-        for kernel in &self.kernel {
+        for kernel in &self.launches.kernel {
             query = query.kernel(kernel);
         }
-        let launches = self.launches(trace)?;
-        for range in self.launch.iter().flat_map(Selection::ranges) {
+        let launches = self.launches.numbers(trace.launches.len())?;
+        for range in self.launches.launch.iter().flat_map(Selection::ranges) {
             query = query.launches(range);
         }
         if let Some(window) = self.window
@@ -257,21 +254,6 @@ impl Filters {
             query = query.window_ns(window);
         }
         self.warps_of(trace, query)
-    }
-
-    /// The launches that are meant.
-    fn launches(&self, trace: &Trace) -> Result<Vec<usize>, Error> {
-        let count = trace.launches.len();
-        let Some(selection) = &self.launch else { return Ok((0..count).collect()) };
-        let launches: Vec<usize> =
-            (0..count).filter(|&launch| selection.contains(launch as u64)).collect();
-        if launches.is_empty() {
-            return Err(Error::new("there is no such launch").with_cure(match count {
-                0 => "nothing was launched while the session was attached".to_owned(),
-                _ => format!("the launches are 0 to {}; `profiler info` lists them", count - 1),
-            }));
-        }
-        Ok(launches)
     }
 
     /// Adds the SMs, blocks and warps that are meant, if anything was recorded there.

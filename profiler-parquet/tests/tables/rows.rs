@@ -244,6 +244,7 @@ fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
         assert_eq!(said("lost"), trace.lost().to_string());
         assert_eq!(said("lost_unplaced"), "5");
         assert_eq!(said("host_spans_left_out"), "3");
+        assert_eq!(said("warps_left_out"), "0");
         assert_eq!(said("clock_mhz").parse(), Ok(trace.clock_mhz.expect("cycles were recorded")));
         assert_eq!(said("resolution_ns").parse(), Ok(trace.resolution_ns));
         assert_eq!(said("alignment_ns").parse(), Ok(trace.alignment_ns));

@@ -328,6 +328,29 @@ fn blank_warp() -> Warp {
     }
 }
 
+/// Who the warp of a slot is and when it ran, which its header says.
+fn describe(slot: &Slot, clocks: &ClockMap, warp: &mut Warp) {
+    let header = &slot.header;
+    warp.slot = slot.slot;
+    warp.block = header.block;
+    warp.warp = header.warp;
+    warp.sm = header.sm;
+    warp.cluster_rank = header.cluster_rank;
+    warp.strategy = strategy_of(header).unwrap_or(Strategy::Warp);
+    warp.track = track_number(track_of(header));
+    warp.clock = header.record_clock;
+    (warp.entry, warp.exit) = entry_and_exit(slot, clocks);
+}
+
+fn strategy_of(header: &SlotHeader) -> Option<Strategy> {
+    u16::try_from(header.strategy).ok().and_then(Strategy::from_code)
+}
+
+/// A header has more room for it than a record: beyond is beyond in both.
+fn track_of(header: &SlotHeader) -> u32 {
+    header.track.min(TRACK_FIELD_MAX)
+}
+
 impl SlotSource<'_> {
     /// Decodes the slot into `scratch` and, but for its regions, into `warp`.
     fn decode(&self, scratch: &mut Scratch, diagnostics: &mut Diagnostics, warp: &mut Warp) {
@@ -345,23 +368,12 @@ impl SlotSource<'_> {
         if slot.exit.is_some_and(left_before) {
             diagnostics.note(Kind::TimeNotMonotonic, Some(place));
         }
-        let strategy = u16::try_from(header.strategy).ok().and_then(Strategy::from_code);
-        if strategy.is_none() {
+        if strategy_of(header).is_none() {
             let number = u64::from(header.strategy);
             diagnostics.note_number(Kind::UnknownStrategy, number, Some(place));
         }
-        // A header has more room for it than a record: beyond is beyond in both.
-        let track = header.track.min(TRACK_FIELD_MAX);
-        note_track(track, Some(place), diagnostics);
-        warp.slot = slot.slot;
-        warp.block = header.block;
-        warp.warp = header.warp;
-        warp.sm = header.sm;
-        warp.cluster_rank = header.cluster_rank;
-        warp.strategy = strategy.unwrap_or(Strategy::Warp);
-        warp.track = track_number(track);
-        warp.clock = header.record_clock;
-        (warp.entry, warp.exit) = entry_and_exit(slot, self.clocks);
+        note_track(track_of(header), Some(place), diagnostics);
+        describe(slot, self.clocks, warp);
         scratch.clear();
         let mut decoder = lane::Decoder {
             sites: &self.module.sites,

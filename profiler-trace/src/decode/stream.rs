@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use super::launches::{self, Arranged};
 use super::regions::Raw;
 use super::{
-    Scratch, SiteKinds, Slot, SlotSource, blank_warp, entry_and_exit, fit_clocks, note_lost,
-    note_nothing_selected, read_slots, threads, to_ns,
+    Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
+    note_lost, note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
@@ -15,7 +15,7 @@ use crate::clock::{ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::edges;
 use crate::host::HostTrace;
-use crate::model::{Launch, Region, Time, Trace, Value, Warp};
+use crate::model::{Edge, Launch, MarkIndex, Region, Site, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::StreamedTrace;
 
@@ -45,15 +45,29 @@ pub struct Decoder<'c> {
     order: Vec<usize>,
     /// The launch of each slot.
     launch_of: Vec<usize>,
-    /// The trace without its warps, and without what only records tell.
+    /// What is left out, by slot; nothing where all is shown.
+    hidden: Vec<bool>,
+    /// The slots that are shown, in the order of the trace.
+    shown: Vec<usize>,
+    /// The launches with the warps that are shown.
+    launches: Vec<Launch>,
+    /// The trace without its warps, and without what only records tell. Its launches have all warps.
     head: Trace,
     threads: NonZeroUsize,
     /// Whether what recording cost is taken out of the times.
     subtracts_cost: bool,
     /// Whether lanes in which nothing is odd are decoded in one pass.
     pub(super) directly: bool,
-    /// The diagnostics of the first outline that was made.
-    found: OnceLock<Diagnostics>,
+    /// What was odd when the first outline was made.
+    found: OnceLock<Found>,
+}
+
+/// What was odd in a capture.
+#[derive(Debug)]
+struct Found {
+    diagnostics: Diagnostics,
+    /// Regions without an end in the warps that are shown.
+    open: u64,
 }
 
 impl<'c> Decoder<'c> {
@@ -126,6 +140,7 @@ impl<'c> Decoder<'c> {
         }
         head.host = HostTrace::new(&capture.host, origin, &launches, &head.sites);
         head.launches = launches;
+        let launches = head.launches.clone();
         let bytes = |module: &ModuleCapture| module.records.len() + module.lanes.len();
         let kinds = capture.modules.iter();
         let kinds = kinds.map(|module| SiteKinds::new(&module.sites, bytes(module))).collect();
@@ -136,6 +151,9 @@ impl<'c> Decoder<'c> {
             kinds,
             slots,
             clocks,
+            hidden: Vec::new(),
+            shown: order.clone(),
+            launches,
             order,
             launch_of,
             head,
@@ -161,17 +179,68 @@ impl<'c> Decoder<'c> {
         Self { subtracts_cost: true, found: OnceLock::new(), ..self }
     }
 
-    /// How many warps the capture holds.
+    /// Shows only the warps for which `takes` holds, of those that were shown so far. It is given warps
+    /// without their records: who they are, their launch, and their times.
+    ///
+    /// Launches keep their places and times, and one may have no warp left. Clocks, arrows, losses and
+    /// [`Trace::diagnostics`] are found as if all warps were there, so that what is shown of a warp does not
+    /// depend on others; arrows to or from warps that are left out are left out, too. How many warps these
+    /// are is in [`Trace::left_out_warps`].
+    ///
+    /// ```
+    /// # fn export(capture: &profiler_trace::Capture, file: std::fs::File) -> std::io::Result<()> {
+    /// use profiler_trace::Decoder;
+    ///
+    /// let decoder = Decoder::new(capture).only(|warp| warp.launch == 3 && warp.block[0] < 8);
+    /// decoder.write_perfetto_to(file, &Default::default())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn only(mut self, takes: impl Fn(&Warp) -> bool) -> Self {
+        let mut warp = blank_warp();
+        let is_shown = |slot: &usize| {
+            warp.launch = self.launch_of[*slot];
+            describe(&self.slots[*slot], &self.clocks, &mut warp);
+            takes(&warp)
+        };
+        self.shown.retain(is_shown);
+        self.hidden = vec![true; self.slots.len()];
+        self.shown.iter().for_each(|&slot| self.hidden[slot] = false);
+        let mut shown = self.shown.as_slice();
+        let mut start = 0;
+        for (number, launch) in self.launches.iter_mut().enumerate() {
+            let count = shown.partition_point(|&slot| self.launch_of[slot] == number);
+            shown = &shown[count..];
+            launch.warps = start..start + count;
+            start += count;
+        }
+        self.found = OnceLock::new();
+        self
+    }
+
+    fn is_shown(&self, slot: usize) -> bool {
+        !self.hidden.get(slot).copied().unwrap_or(false)
+    }
+
+    /// How many warps are shown: all that the capture holds, but for those that [`Decoder::only`] leaves
+    /// out.
     #[must_use]
     pub fn warp_count(&self) -> usize {
-        self.slots.len()
+        self.shown.len()
     }
 
     /// The launches, in the order of [`Trace::launches`]. A launch of which no warp left the kernel
     /// ends, as far as this tells, at minus infinity.
     #[must_use]
     pub fn launches(&self) -> &[Launch] {
-        &self.head.launches
+        &self.launches
+    }
+
+    /// The sites, in the order of [`Trace::sites`].
+    #[must_use]
+    pub fn sites(&self) -> &[Site] {
+        &self.head.sites
     }
 
     /// What the host did.
@@ -183,8 +252,8 @@ impl<'c> Decoder<'c> {
     /// Visits the warps in the order of [`Trace::warps`], on this thread.
     pub fn each_warp(&self, mut visit: impl FnMut(&WarpRecords<'_>)) {
         let mut memory = Memory::new();
-        Progress::expect(self.order.len());
-        for &slot in Progress::each(&self.order) {
+        Progress::expect(self.shown.len());
+        for &slot in Progress::each(&self.shown) {
             visit(&self.slot(slot, &mut memory, &mut Diagnostics::default()));
         }
     }
@@ -199,7 +268,7 @@ impl<'c> Decoder<'c> {
     /// That of `visit`.
     pub fn try_each_warp<E>(&self, mut visit: impl FnMut(&Warp) -> Result<(), E>) -> Result<(), E> {
         let mut memory = Memory::new();
-        (0..self.order.len()).try_for_each(|index| visit(&self.warp(index, &mut memory)))
+        (0..self.shown.len()).try_for_each(|index| visit(&self.warp(index, &mut memory)))
     }
 
     /// Visits the warps on all threads, each of which has states of its own, and returns the
@@ -209,10 +278,10 @@ impl<'c> Decoder<'c> {
         state: impl Fn() -> State + Sync,
         visit: impl Fn(&mut State, &WarpRecords<'_>) + Sync,
     ) -> Vec<State> {
-        Progress::expect(self.slots.len());
+        Progress::expect(self.shown.len());
         threads::in_ranges(self.threads, self.slots.len(), Memory::new, |memory, slots| {
             let mut state = state();
-            for slot in Progress::each(slots) {
+            for slot in Progress::each(slots.filter(|&slot| self.is_shown(slot))) {
                 visit(&mut state, &self.slot(slot, memory, &mut Diagnostics::default()));
             }
             state
@@ -222,7 +291,7 @@ impl<'c> Decoder<'c> {
     /// The whole trace in memory.
     #[must_use]
     pub fn trace(&self) -> Trace {
-        let mut trace = self.gather(|records| records.to_warp());
+        let (mut trace, _) = self.gather(|records| records.to_warp());
         if self.subtracts_cost {
             trace.subtract_record_cost();
         }
@@ -239,11 +308,11 @@ impl<'c> Decoder<'c> {
     /// The trace but for the regions of its warps, which [`Warp::regions`] then lacks.
     #[must_use]
     pub fn outline(&self) -> Trace {
-        let mut outline = self.gather(|records| records.warp.clone());
+        let (mut outline, open) = self.gather(|records| records.warp.clone());
         if self.subtracts_cost {
             self.subtract_from_outline(&mut outline);
         }
-        self.found.get_or_init(|| outline.diagnostics.clone());
+        self.found.get_or_init(|| Found { diagnostics: outline.diagnostics.clone(), open });
         outline
     }
 
@@ -251,8 +320,13 @@ impl<'c> Decoder<'c> {
     /// whatever writes returns them too, but where it fails.
     #[must_use]
     pub fn diagnostics(&self) -> Diagnostics {
-        let found = self.found.get().cloned();
+        let found = self.found.get().map(|found| found.diagnostics.clone());
         found.unwrap_or_else(|| self.outline().diagnostics)
+    }
+
+    /// How many regions of the warps that are shown have no end, once there was an outline.
+    pub(crate) fn open_regions(&self) -> u64 {
+        self.found.get().map_or(0, |found| found.open)
     }
 
     /// A warp by its index in [`Trace::warps`].
@@ -262,7 +336,7 @@ impl<'c> Decoder<'c> {
 
     /// A warp, and what was odd when the cost of recording was subtracted from it.
     fn warp_and_odd(&self, index: usize, memory: &mut Memory) -> (Warp, Diagnostics) {
-        let warp = self.slot(self.order[index], memory, &mut Diagnostics::default()).to_warp();
+        let warp = self.slot(self.shown[index], memory, &mut Diagnostics::default()).to_warp();
         if !self.subtracts_cost {
             return (warp, Diagnostics::default());
         }
@@ -302,8 +376,8 @@ impl<'c> Decoder<'c> {
                 .collect();
             (warps, all)
         };
-        Progress::expect(self.order.len());
-        let done = threads::in_ranges(self.threads, self.order.len(), Memory::new, work);
+        Progress::expect(self.shown.len());
+        let done = threads::in_ranges(self.threads, self.shown.len(), Memory::new, work);
         let mut odd = Diagnostics::default();
         for (warps, of_warps) in done {
             outline.warps.extend(warps);
@@ -339,28 +413,39 @@ impl<'c> Decoder<'c> {
         }
     }
 
-    /// A trace of all warps, of each what `keep` returns.
-    fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> Trace {
+    /// A trace of the warps that are shown, of each what `keep` returns. All are decoded: arrows and
+    /// diagnostics are those of all. Beside it, how many regions of those that are shown have no end.
+    fn gather(&self, keep: impl Fn(&WarpRecords<'_>) -> Warp + Sync) -> (Trace, u64) {
         struct Kept {
             warp: Warp,
             last_ns: Option<f64>,
         }
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
-            let kept: Vec<Kept> = Progress::each(slots)
+            let mut open_elsewhere = 0;
+            let kept: Vec<Kept> = slots
                 .map(|slot| {
+                    let open_before = diagnostics.count(Kind::OpenRegion);
                     let records = self.slot(slot, memory, &mut diagnostics);
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
-                    Kept { warp: keep(&records), last_ns }
+                    if !self.is_shown(slot) {
+                        open_elsewhere += diagnostics.count(Kind::OpenRegion) - open_before;
+                        return Kept { warp: records.warp.clone(), last_ns };
+                    }
+                    let warp = keep(&records);
+                    Progress::step();
+                    Kept { warp, last_ns }
                 })
                 .collect();
-            (kept, diagnostics)
+            (kept, diagnostics, open_elsewhere)
         };
-        Progress::expect(self.slots.len());
+        Progress::expect(self.shown.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
+        let mut open = 0;
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
-        for (slots, diagnostics) in done {
+        for (slots, diagnostics, open_elsewhere) in done {
+            open += diagnostics.count(Kind::OpenRegion) - open_elsewhere;
             kept.extend(slots.into_iter().map(Some));
             trace.diagnostics.extend(&diagnostics);
         }
@@ -376,7 +461,33 @@ impl<'c> Decoder<'c> {
         let (signals, unmatched) = edges::join(&trace);
         trace.edges = signals;
         trace.diagnostics.add(unmatched);
-        trace
+        if self.shown.len() < self.order.len() {
+            self.leave_out(&mut trace);
+        }
+        (trace, open)
+    }
+
+    /// Takes what is not shown out of a trace of all warps.
+    fn leave_out(&self, trace: &mut Trace) {
+        let all = trace.warps.len();
+        let mut places = Vec::with_capacity(all);
+        let mut count = 0;
+        for &slot in &self.order {
+            let is_shown = self.is_shown(slot);
+            places.push(is_shown.then_some(count));
+            count += usize::from(is_shown);
+        }
+        let mut is_shown = places.iter().map(Option::is_some);
+        trace.warps.retain(|_| is_shown.next().unwrap_or(false));
+        let place = |mark: MarkIndex| Some(MarkIndex { warp: places[mark.warp]?, ..mark });
+        let edges = std::mem::take(&mut trace.edges).into_iter();
+        let edges =
+            edges.filter_map(|edge| Some(Edge { from: place(edge.from)?, to: place(edge.to)? }));
+        trace.edges = edges.collect();
+        for (launch, shown) in trace.launches.iter_mut().zip(&self.launches) {
+            launch.warps = shown.warps.clone();
+        }
+        trace.left_out_warps = (all - trace.warps.len()) as u64;
     }
 }
 

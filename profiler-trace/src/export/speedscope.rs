@@ -53,6 +53,9 @@ pub(super) fn write(
     if warps.len() < all {
         name += &format!(", {} of {all} warps, from warp {} on", warps.len(), warps.start);
     }
+    if trace.left_out_warps > 0 {
+        name += &format!(", {} left out", text::counted(trace.left_out_warps, "warp"));
+    }
     writer.write_all(b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"")?;
     write!(writer, ",\"exporter\":\"profiler-trace {}\"", env!("CARGO_PKG_VERSION"))?;
     write!(writer, ",\"name\":{},\"profiles\":[", Value::from(name))?;

@@ -125,6 +125,13 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
     } else {
         format!("{}, none lost", counted(recorded, "record"))
     });
+    if trace.left_out_warps > 0 {
+        let shown = trace.warps.len() as u64;
+        lines.push(format!(
+            "SHOWS {shown} of {}: records, losses and open regions are counted of those",
+            counted(shown.saturating_add(trace.left_out_warps), "warp")
+        ));
+    }
     if open > 0 {
         lines.push(match open {
             1 => "1 open region: it has no end".to_owned(),

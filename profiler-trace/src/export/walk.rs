@@ -56,7 +56,7 @@ pub(super) fn walk(
     let summary = text::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
-    for index in 0..trace.launches.len() {
+    for index in trace.shown_launches() {
         let process = u32::try_from(index + 1).map_err(io::Error::other)?;
         sink.process(process, &text::process(trace, index))?;
         walk.summary(process, index, &summary, sink)?;

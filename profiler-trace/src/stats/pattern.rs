@@ -4,7 +4,7 @@
 /// behind it as it is. Upper and lower case differ. A pattern without them is the name itself, and
 /// `*load*` finds the names that contain `load`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     text: String,
     parts: Vec<Part>,
 }
@@ -17,7 +17,9 @@ enum Part {
 }
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Self {
+    /// The pattern that a text is.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
         let mut parts = Vec::new();
         let mut characters = text.chars();
         while let Some(character) = characters.next() {
@@ -32,7 +34,9 @@ impl Pattern {
         Self { text: text.to_owned(), parts }
     }
 
-    pub(crate) fn matches(&self, name: &str) -> bool {
+    /// Whether a name is one of those that are meant.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
         let (mut part, mut at) = (0, 0);
         // Where to go on if what follows the last star does not fit: one character further on.
