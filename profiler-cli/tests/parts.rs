@@ -15,6 +15,8 @@ fn a_launch_of_one_kernel_and_some_of_its_warps() {
             gemm;tile;load 1880
             gemm;tile;mma 4640
             gemm;epilogue 1800
+            --- stderr
+            wrote 2 of 16 warps
             --- exit code 0
         "#]],
     );

@@ -352,6 +352,10 @@ fn what_is_left_out_is_said_and_its_launches_are_not_drawn() {
     let chrome = written(|bytes| trace.write_chrome_to(bytes, &ExportOptions::default()));
     let chrome = String::from_utf8(chrome).expect("it is text");
     assert!(!chrome.contains("kernel, launch 0") && chrome.contains("kernel, launch 1"));
+    let nothing = Decoder::new(&capture).only(|_| false).trace();
+    let nothing = written(|bytes| nothing.write_chrome_to(bytes, &ExportOptions::default()));
+    let nothing = String::from_utf8(nothing).expect("it is text");
+    assert!(nothing.contains("no launch is shown") && nothing.contains("SHOWS 0 of 6 warps"));
     let speedscope =
         written(|bytes| trace.write_speedscope_to(bytes, &SpeedscopeOptions::default()));
     let speedscope = String::from_utf8(speedscope).expect("it is text");

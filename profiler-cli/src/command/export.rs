@@ -92,6 +92,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(output, content, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
+    let all = decoder.warp_count();
     let decoder = selection::only(decoder, &arguments.launches, &arguments.warps)?;
     let mut diagnostics = Diagnostics::default();
     let written = output::write(output, content, &[&input.capture], console, |writer| {
@@ -104,6 +105,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Ok(())
     });
     console.diagnostics(&diagnostics);
+    if decoder.warp_count() < all {
+        console.note(&format!("wrote {} of {}", decoder.warp_count(), counted(all, "warp")));
+    }
     if !format.shows_host() && !decoder.host().is_empty() {
         let spans = counted(decoder.host().spans().count(), "span");
         console.note(&format!(

@@ -225,6 +225,7 @@ fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
     trace.device.compute_capability = Some((9, 0));
     trace.device.driver = "580.159.04".to_owned();
     trace.lost_unplaced = 5;
+    trace.left_out_warps = 2;
     let kind = HostSpanKind::Span;
     let span = HostSpan { name: "copy".to_owned(), start_ns: 1.0, end_ns: 2.0, kind };
     trace.host.threads = vec![HostThread { name: "main".to_owned(), spans: vec![span; 3] }];
@@ -244,7 +245,7 @@ fn metadata_says_what_the_trace_says(reader: &Reader) -> Result<(), Failed> {
         assert_eq!(said("lost"), trace.lost().to_string());
         assert_eq!(said("lost_unplaced"), "5");
         assert_eq!(said("host_spans_left_out"), "3");
-        assert_eq!(said("warps_left_out"), "0");
+        assert_eq!(said("warps_left_out"), "2");
         assert_eq!(said("clock_mhz").parse(), Ok(trace.clock_mhz.expect("cycles were recorded")));
         assert_eq!(said("resolution_ns").parse(), Ok(trace.resolution_ns));
         assert_eq!(said("alignment_ns").parse(), Ok(trace.alignment_ns));

@@ -52,7 +52,8 @@ pub(super) fn walk(
     let axis = Axis::new(trace);
     let arrows = Arrows::new(trace, &axis);
     let calls = Calls::new(trace, &axis);
-    let mut walk = Walk { trace, source, options, arrows, calls, axis, tracks: 0 };
+    let launches = trace.shown_launches().count();
+    let mut walk = Walk { trace, source, options, arrows, calls, axis, launches, tracks: 0 };
     let summary = text::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
@@ -62,8 +63,9 @@ pub(super) fn walk(
         walk.summary(process, index, &summary, sink)?;
         walk.launch(process, index, &mut late, sink)?;
     }
-    if trace.launches.is_empty() {
-        sink.process(1, &format!("no launch was recorded, {}", text::device(&trace.device)))?;
+    if launches == 0 {
+        let what = if trace.launches.is_empty() { "was recorded" } else { "is shown" };
+        sink.process(1, &format!("no launch {what}, {}", text::device(&trace.device)))?;
         walk.about(1, 0, 1, &summary, sink)?;
     }
     // An arrow leads from what comes first; see [`Arrows::is_late`].
@@ -85,6 +87,8 @@ struct Walk<'t, S> {
     arrows: Arrows,
     calls: Calls,
     axis: Axis,
+    /// How many launches are shown.
+    launches: usize,
     /// How many tracks there are so far.
     tracks: u64,
 }

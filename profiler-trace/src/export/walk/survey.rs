@@ -72,7 +72,7 @@ impl<S: WarpSource> Walk<'_, S> {
         let by_sm = warps_by_sm(&trace.warps[warps], &self.axis, end);
         let by_sm = by_sm.into_iter().map(|(sm, steps)| (format!("SM {sm}"), steps)).collect();
         self.counter_tracks(process, root, ("active warps", "warps"), by_sm, sink)?;
-        let by_site = activity.steps(&self.axis, trace.shown_launches().count()).into_iter();
+        let by_site = activity.steps(&self.axis, self.launches).into_iter();
         let by_site =
             by_site.map(|(site, steps)| (self.site_name(site).to_owned(), steps)).collect();
         self.counter_tracks(process, root, ("active regions", "regions"), by_site, sink)
