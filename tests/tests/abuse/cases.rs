@@ -81,12 +81,12 @@ pub(crate) static CASES: [Case; 28] = [
     },
     case(
         "guards_are_overwritten",
-        "a write between the rooms, which the guards show",
+        "a write before, within, between and behind the arrays of a session, which the guards show",
         sessions::guards_are_overwritten,
     ),
     case(
         "guards_in_memory_of_the_host",
-        "`buffer = host`: a write between the rooms, which the guards show",
+        "`buffer = host`: a write before, within, between and behind the arrays, which the guards show",
         hosted::guards_in_memory_of_the_host,
     ),
     gpu_case("two_streams", "two streams at once", modules::two_streams),
@@ -125,7 +125,7 @@ pub(crate) static CASES: [Case; 28] = [
         alone: true,
         ..case(
             "guards_and_a_trap",
-            "`buffer = host`: a write between the rooms, and behind it a trap; both are told",
+            "`buffer = host`: a write before all rooms, and then a trap; both are told",
             failures::guards_and_a_trap,
         )
     },

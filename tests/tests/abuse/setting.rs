@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use profiler_host::{Backend, BackendChoice, Buffer, Profiler, ProfilerBuilder, Session, Trace};
+use profiler_wire::descriptor::{Descriptor, FLAG_CLAIMED, FLAG_LANES, Lost};
+use profiler_wire::header;
 
 use crate::kernels::{Kernel, Rounds, Shape};
 
@@ -139,4 +141,42 @@ pub(crate) fn record(
         kernel.name
     );
     trace
+}
+
+/// Guard words of a session that keeps what came first: the address of one of each kind, and where the
+/// session says that it lies.
+pub(crate) fn guard_words(descriptor: &Descriptor) -> Vec<(u64, String)> {
+    let Descriptor { records, lanes, headers, lane_counts, claims, lost, .. } = *descriptor;
+    let slots = u64::from(descriptor.slot_count);
+    let (room, limit) = (1_u64 << descriptor.record_shift, u64::from(descriptor.record_limit));
+    let header = header::BYTES as u64;
+    let last_written = 8 * (header::SHARED_START + header::SHARED_WORDS) as u64;
+    let element = |array: &str, byte: u64, index: u64| {
+        format!("in {array}, at byte {byte} of element {index}")
+    };
+    let behind = |array: &str| format!("behind {array}");
+    let mut words = vec![
+        (records - 8, "before all arrays".to_owned()),
+        (records + limit, element("the rooms of lane 0", limit, 0)),
+        (records + 3 * room + limit, element("the rooms of lane 0", limit, 3)),
+        (records + 4 * room - 8, element("the rooms of lane 0", room - 8, 3)),
+        (records + slots * room, behind("the rooms of lane 0")),
+        (headers + last_written, element("the headers", last_written, 0)),
+        (headers + 3 * header - 8, element("the headers", header - 8, 2)),
+        (headers + slots * header, behind("the headers")),
+        (lost + Lost::BYTES as u64, behind("the counts of what is lost")),
+    ];
+    if descriptor.flags & FLAG_LANES != 0 {
+        let (room, limit) = (1_u64 << descriptor.lane_shift, u64::from(descriptor.lane_limit));
+        words.extend([
+            (lanes, element("the rooms of the other lanes", 0, 0)),
+            (lanes + room + limit + 16, element("the rooms of the other lanes", limit + 16, 1)),
+            (lanes + slots * room, behind("the rooms of the other lanes")),
+            (lane_counts + slots * 256, behind("the counts of the lanes")),
+        ]);
+    }
+    if descriptor.flags & FLAG_CLAIMED != 0 {
+        words.push((claims + 8, element("the counters of claims", 8, 0)));
+    }
+    words
 }
