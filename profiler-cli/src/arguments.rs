@@ -169,7 +169,7 @@ pub(crate) struct ReadingArguments {
     /// For a moment reading may take four times as much, and what is made of a capture takes memory of
     /// its own.
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes,
-          display_order = order::READING + 1)]
+          allow_negative_numbers = true, display_order = order::READING + 1)]
     pub(crate) memory_limit: Option<u64>,
 }
 

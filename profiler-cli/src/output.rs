@@ -147,6 +147,14 @@ impl<'p> Target<'p> {
             ))
             .with_cure("give -o another name"));
         }
+        if is_plain && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("capture"))
+        {
+            return Err(Error::new(format!(
+                "{} would hold something else under the name of a capture",
+                path.display()
+            ))
+            .with_cure("give -o a name that does not end in .capture"));
+        }
         let folder = match real.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
             _ => PathBuf::from("."),
@@ -178,6 +186,11 @@ impl<'p> Target<'p> {
             });
         }
         let mut part = Part::new_in(&self.folder).map_err(|error| failed(&error))?;
+        // What takes the place of a file is for the same readers.
+        if let Ok(about) = fs::metadata(&self.real) {
+            let permissions = part.file().set_permissions(about.permissions());
+            permissions.map_err(|error| failed(&error))?;
+        }
         write(part.file()).map_err(|error| failed(error.as_ref()))?;
         part.persist(&self.real).map_err(|error| failed(&error))
     }

@@ -1,5 +1,8 @@
 //! Which of many numbered things are meant: `0-3,8`; which blocks: `0-3,1`; which warps; which launches.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -13,14 +16,14 @@ use crate::exit::Error;
 #[derive(Args, Debug, Default)]
 pub(crate) struct WarpArguments {
     /// Warps on these SMs only, such as 0-3,8
-    #[arg(long, value_name = "NUMBERS")]
+    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true)]
     pub(crate) sm: Option<Selection>,
     /// These blocks only: coordinates or ranges of them, such as 7, 0-3 or 0-3,1,0; those left out
     /// may be any; may be repeated
-    #[arg(long, value_name = "X[,Y[,Z]]")]
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true)]
     pub(crate) block: Vec<Blocks>,
     /// These warps of each block only
-    #[arg(long, value_name = "NUMBERS")]
+    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true)]
     pub(crate) warp: Option<Selection>,
 }
 
@@ -33,6 +36,28 @@ impl WarpArguments {
     /// Whether a block is meant.
     pub(crate) fn takes_block(&self, block: Dim3) -> bool {
         self.block.is_empty() || self.block.iter().any(|blocks| blocks.contains(block))
+    }
+
+    /// What of the arguments nothing meets that was recorded at these places.
+    fn unmet(&self, places: &Places) -> Vec<String> {
+        let of = |selection: &Option<Selection>, present: &BTreeSet<u64>| {
+            let is_empty =
+                |range: &RangeInclusive<u64>| present.range(range.clone()).next().is_none();
+            selection.as_ref().and_then(|selection| selection.unmet(is_empty))
+        };
+        let mut unmet = Vec::new();
+        if let Some(text) = of(&self.sm, &places.sms) {
+            unmet.push(format!("nothing was recorded on SM {text} in these launches"));
+        }
+        let is_empty =
+            |blocks: &&Blocks| !places.blocks.iter().any(|&block| blocks.contains(block));
+        for blocks in self.block.iter().filter(is_empty) {
+            unmet.push(format!("nothing was recorded of block {blocks} in these launches"));
+        }
+        if let Some(text) = of(&self.warp, &places.warps) {
+            unmet.push(format!("no warp {text} of a block was recorded in these launches"));
+        }
+        unmet
     }
 
     /// Whether a warp is meant.
@@ -52,7 +77,7 @@ pub(crate) struct LaunchArguments {
     #[arg(long, value_name = "PATTERN")]
     pub(crate) kernel: Vec<String>,
     /// These launches only, by their index, such as 0-3,8; `profiler info` lists them
-    #[arg(long, value_name = "NUMBERS")]
+    #[arg(long, value_name = "NUMBERS", allow_negative_numbers = true)]
     pub(crate) launch: Option<Selection>,
 }
 
@@ -69,6 +94,25 @@ impl LaunchArguments {
             }));
         }
         Ok(launches)
+    }
+
+    /// What of the arguments no launch meets, where some do.
+    fn unmet(&self, decoder: &Decoder<'_>) -> Vec<String> {
+        let launches = decoder.launches();
+        let mut unmet = Vec::new();
+        let is_beyond = |range: &RangeInclusive<u64>| *range.start() >= launches.len() as u64;
+        if let Some(text) = self.launch.as_ref().and_then(|selection| selection.unmet(is_beyond)) {
+            unmet.push(format!("there is no launch {text}: they are 0 to {}", launches.len() - 1));
+        }
+        for text in &self.kernel {
+            let pattern = Pattern::new(text);
+            let names =
+                launches.iter().map(|launch| &decoder.sites()[launch.kernel.0 as usize].name);
+            if !names.into_iter().any(|name| pattern.matches(name)) {
+                unmet.push(format!("no kernel is called {text}"));
+            }
+        }
+        unmet
     }
 
     /// The launches that are meant, of those of a capture.
@@ -93,25 +137,49 @@ impl LaunchArguments {
     }
 }
 
-/// A decoder that shows no other launches, nor other warps of them.
+/// A decoder that shows no other launches, nor other warps of them; and what of the arguments nothing meets.
 pub(crate) fn only<'c>(
     decoder: Decoder<'c>,
     launches: &LaunchArguments,
     warps: &WarpArguments,
-) -> Result<Decoder<'c>, Error> {
+) -> Result<(Decoder<'c>, Vec<String>), Error> {
     let takes_all = launches.kernel.is_empty() && launches.launch.is_none() && warps.takes_all();
     if takes_all {
-        return Ok(decoder);
+        return Ok((decoder, Vec::new()));
     }
     let numbers = launches.of(&decoder)?;
-    let is_meant = |warp: &Warp| numbers.binary_search(&warp.launch).is_ok() && warps.takes(warp);
-    let decoder = decoder.only(is_meant);
+    let mut unmet = launches.unmet(&decoder);
+    let places = RefCell::new(Places::default());
+    let decoder = decoder.only(|warp: &Warp| {
+        let is_of_launch = numbers.binary_search(&warp.launch).is_ok();
+        if is_of_launch {
+            places.borrow_mut().add(warp);
+        }
+        is_of_launch && warps.takes(warp)
+    });
+    unmet.extend(warps.unmet(&places.into_inner()));
     if decoder.warp_count() == 0 && !warps.takes_all() {
         return Err(Error::new("nothing was recorded there").with_cure(
             "choose others by --sm, --block and --warp; `profiler timeline` shows which",
         ));
     }
-    Ok(decoder)
+    Ok((decoder, unmet))
+}
+
+/// Where something was recorded.
+#[derive(Default)]
+struct Places {
+    sms: BTreeSet<u64>,
+    warps: BTreeSet<u64>,
+    blocks: BTreeSet<Dim3>,
+}
+
+impl Places {
+    fn add(&mut self, warp: &Warp) {
+        self.sms.insert(warp.sm.into());
+        self.warps.insert(warp.warp.into());
+        self.blocks.insert(warp.block);
+    }
 }
 
 /// A list of numbers and ranges of them; both ends of a range belong to it.
@@ -122,6 +190,12 @@ impl Selection {
     /// Whether a number is meant.
     pub(crate) fn contains(&self, number: u64) -> bool {
         self.0.iter().any(|range| range.contains(&number))
+    }
+
+    /// The ranges that are `empty`, in words, if any are.
+    fn unmet(&self, empty: impl Fn(&RangeInclusive<u64>) -> bool) -> Option<String> {
+        let ranges: Vec<_> = self.0.iter().filter(|range| empty(range)).map(in_words).collect();
+        (!ranges.is_empty()).then(|| ranges.join(", "))
     }
 
     /// The ranges, as far as numbers of this type go.
@@ -161,6 +235,20 @@ impl Blocks {
     }
 }
 
+impl fmt::Display for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(in_words).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// A range as it is written.
+fn in_words(range: &RangeInclusive<u64>) -> String {
+    match range.start() == range.end() {
+        true => range.start().to_string(),
+        false => format!("{}-{}", range.start(), range.end()),
+    }
+}
+
 impl FromStr for Blocks {
     type Err = String;
 
@@ -189,14 +277,11 @@ fn range(text: &str) -> Option<RangeInclusive<u64>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Blocks, Selection};
+    use super::{Blocks, Selection, in_words};
 
     /// Ranges in order, as text; a range of one number is that number.
     fn written(ranges: &[(u64, u64)]) -> String {
-        let range = |&(first, last): &(u64, u64)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}-{last}"),
-        };
+        let range = |&(first, last): &(u64, u64)| in_words(&(first..=last));
         ranges.iter().map(range).collect::<Vec<_>>().join(",")
     }
 

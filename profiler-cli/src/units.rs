@@ -1,5 +1,9 @@
 //! Numbers as a person writes and reads them.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 /// Units of time with their nanoseconds, as they are written; the first of a size is printed.
 pub(crate) const TIMES: [(&str, f64); 5] =
     [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("us", 1e3), ("ns", 1.0)];
@@ -53,6 +57,29 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let bytes = number.parse::<f64>().map_err(|_| refused())? * scale;
     // A cast saturates: more than there can be is no limit.
     Ok(bytes.round() as u64)
+}
+
+/// A whole number that a person wrote.
+pub(crate) fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| match text.parse::<i128>() {
+        Ok(0) => "it must be 1 or more".to_owned(),
+        Ok(number) if number < 0 => "it is below 0; write a whole number such as 3".to_owned(),
+        Ok(_) => "it is too large".to_owned(),
+        Err(_) => format!("`{text}` is no whole number; write one such as 3"),
+    })
+}
+
+/// [`whole`] within these.
+pub(crate) fn whole_in<N: FromStr + PartialOrd + Display + Clone>(
+    range: RangeInclusive<N>,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    move |text| {
+        let number: N = whole(text)?;
+        if range.contains(&number) {
+            return Ok(number);
+        }
+        Err(format!("{number} is not in {} to {}", range.start(), range.end()))
+    }
 }
 
 /// So many things, which are called this if there is one.

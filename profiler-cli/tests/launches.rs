@@ -215,9 +215,21 @@ fn ranges_are_asked_for_and_named_as_ranges() {
     }
     assert_eq!(json["rows"][0]["count"], 32);
     // A table of CSV has no place for that, and standard error has.
-    let csv = folder.run("stats gemm.capture --name stroe --name half --format csv");
-    let said = "no region is called stroe or half: there is epilogue, gemm, load, mma, tile\n";
+    let csv = folder.run("stats gemm.capture --name stroe --name load --format csv");
+    let said = "no region is called stroe: there is epilogue, gemm, load, mma, tile\n";
     assert_eq!((csv.code, csv.stderr.as_str()), (Some(0), said));
+    // Where nothing is left there is nothing to show, which a script must see.
+    for (words, said) in [
+        ("--name stroe --name half", "error: no region is called stroe or half: there is epilogue"),
+        ("--kernel gem", "error: no kernel is called gem: there is gemm"),
+    ] {
+        for format in ["csv", "json", "table"] {
+            let ran = folder.run(&format!("stats gemm.capture {words} --format {format} --quiet"));
+            assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+            assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
+            assert!(ran.stdout.is_empty(), "{words}");
+        }
+    }
 }
 
 /// Two launches of four blocks with two warps each, on two SMs, and in each warp every region.

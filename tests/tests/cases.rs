@@ -235,7 +235,9 @@ fn a_kernel_lasts_as_long_as_events_say() {
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).expect("a stream");
     let output = DeviceBuffer::from_slice(&[0_u32; 132 * 64]).expect("memory");
     for (launches, wait) in BETWEEN_EVENTS {
-        let profiler = Profiler::builder().build().expect("the options");
+        // Two warps in each of 132 blocks.
+        let warps = 2 * 132 * (launches * TIMES) as u32;
+        let profiler = Profiler::builder().max_warps(warps).build().expect("the options");
         let session = profiler.attach(&module, ptx).expect("a session");
         let mut events_ns = Vec::new();
         for _ in 0..TIMES {

@@ -40,7 +40,8 @@ pub(crate) struct Arguments {
     /// Fail also on these: `warnings`, `notes` (and warnings), `losses` (any record or value that
     /// was emitted and not kept), `empty` (no kernel was recorded), or a diagnostic, named as in
     /// --help
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes())]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = classes(),
+          hide_possible_values = true)]
     deny: Vec<Class>,
     /// Do not fail on these diagnostics, named as in --help, not even on errors and damage
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = kinds(),
@@ -113,13 +114,13 @@ fn names() -> String {
 }
 
 fn kinds() -> impl TypedValueParser<Value = Kind> {
-    let names = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()).hide(true));
+    let names = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()));
     PossibleValuesParser::new(names).try_map(|text| kind(&text))
 }
 
 fn classes() -> impl TypedValueParser<Value = Class> {
     let classes = CLASSES.iter().map(|(name, _)| PossibleValue::new(*name));
-    let kinds = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()).hide(true));
+    let kinds = Kind::ALL.iter().map(|kind| PossibleValue::new(kind.name()));
     PossibleValuesParser::new(classes.chain(kinds)).try_map(|text| text.parse::<Class>())
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{self, Error, Verdict};
+use crate::units::whole;
 use crate::{load, output};
 
 const EXAMPLES: &str = "\
@@ -74,16 +75,21 @@ struct ComparisonArguments {
     #[arg(long, value_name = "WHAT")]
     unit: Option<UnitOf>,
     /// The smallest change of a figure that is reported
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true,
+          value_parser = percent)]
     min_effect: f64,
     /// How large a part of the reported changes may be false ones
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true,
+          value_parser = percent)]
     false_discovery_rate: f64,
-    /// How many permutations are tried for each figure at most: units dealt anew to the two sides
-    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    /// How many permutations are tried for each figure at most, 1000 or more: units dealt anew to the two
+    /// sides
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, allow_negative_numbers = true,
+          value_parser = whole::<u32>)]
     permutations: u32,
     /// The seed of the permutations: the same number gives the same result
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_negative_numbers = true,
+          value_parser = whole::<u64>)]
     seed: u64,
 }
 
@@ -92,7 +98,7 @@ struct ComparisonArguments {
 struct ThresholdArguments {
     /// Exit with 1 if a mean grew by more than this, and with 3 if that cannot be told, as where it
     /// grew by more in the numbers, and that may be noise
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent)]
     fail_above: Option<f64>,
     /// Hold median, 95th and 99th percentile to --fail-above, too
     #[arg(long, requires = "fail_above")]
@@ -153,7 +159,7 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is no percentage, such as 2.5%")),
+        _ => Err(format!("`{text}` is no percentage of 0 or more, such as 2.5%")),
     }
 }
 

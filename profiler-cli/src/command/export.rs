@@ -93,7 +93,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let all = decoder.warp_count();
-    let decoder = selection::only(decoder, &arguments.launches, &arguments.warps)?;
+    let (decoder, unmet) = selection::only(decoder, &arguments.launches, &arguments.warps)?;
+    options.check(format, decoder.warp_count())?;
     let mut diagnostics = Diagnostics::default();
     let written = output::write(output, content, &[&input.capture], console, |writer| {
         if !is_gzip {
@@ -105,8 +106,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         Ok(())
     });
     console.diagnostics(&diagnostics);
-    if decoder.warp_count() < all {
-        console.note(&format!("wrote {} of {}", decoder.warp_count(), counted(all, "warp")));
+    unmet.iter().for_each(|unmet| console.note(unmet));
+    let written_warps = options.warps_of(format, decoder.warp_count());
+    if written_warps < all {
+        let counted = counted(all, "warp");
+        let cure = if written_warps < decoder.warp_count() {
+            "; --first-warp and --most-warps say which"
+        } else {
+            ""
+        };
+        console.note(&format!("wrote {written_warps} of {counted}{cure}"));
     }
     if !format.shows_host() && !decoder.host().is_empty() {
         let spans = counted(decoder.host().spans().count(), "span");

@@ -1,5 +1,7 @@
 //! `profiler report`: all of it on one page.
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, ValueHint};
 use profiler_report::{ReportOptions, write_html};
 use profiler_trace::WarpSource;
@@ -10,6 +12,7 @@ use crate::exit::{Error, Verdict};
 use crate::load;
 use crate::output::{self, Content};
 use crate::selection::{self, LaunchArguments, WarpArguments};
+use crate::units::whole_in;
 use crate::window::Window;
 
 const EXAMPLES: &str = "\
@@ -41,8 +44,8 @@ pub(crate) struct Arguments {
     window: Option<Window>,
     /// How many megabytes single regions may take in the page before they are compressed; what does
     /// not fit is drawn from sums
-    #[arg(long, value_name = "MEGABYTES", default_value_t = 8,
-          value_parser = clap::value_parser!(u32).range(..=1024))]
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 8, allow_negative_numbers = true,
+          value_parser = whole_in(0..=1024_u32))]
     detail: u32,
 }
 
@@ -52,7 +55,9 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     output::check(&arguments.output, Content::Text, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
-    let decoder = selection::only(decoder, &arguments.launches, &WarpArguments::default())?;
+    let (decoder, unmet) =
+        selection::only(decoder, &arguments.launches, &WarpArguments::default())?;
+    unmet.iter().for_each(|unmet| console.note(unmet));
     let trace = load::streamed(&decoder, &capture, input.reading, console);
     let outline = trace.outline();
     console.diagnostics(&outline.diagnostics);
@@ -71,6 +76,18 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     Ok(Verdict::Clean)
 }
 
+/// The name of the page that this may have been meant for: without the endings of files that hold one, or
+/// that of another format.
+fn page_of(path: &Path) -> PathBuf {
+    let is_html = |path: &Path| {
+        path.extension().is_some_and(|ending| {
+            ["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html))
+        })
+    };
+    let stem = path.with_extension("");
+    if is_html(&stem) { stem } else { path.with_extension("html") }
+}
+
 /// A page that bears the name of something else would not open.
 fn refuse_other_formats(output: &File) -> Result<(), Error> {
     let Some(path) = output.path() else { return Ok(()) };
@@ -82,7 +99,7 @@ fn refuse_other_formats(output: &File) -> Result<(), Error> {
             ))
             .with_cure(format!(
                 "write -o {}; `profiler export` knows other formats",
-                path.with_extension("html").display()
+                page_of(path).display()
             )))
         }
         _ => Ok(()),

@@ -176,7 +176,12 @@ impl Arguments {
             return Ok(None);
         }
         let query = self.filters.query(trace.outline())?.by(self.by.unwrap_or(By::Site).into());
-        Ok(Some(console.work("gathering statistics", "steps", |_| trace.stats_of(&query))))
+        let stats = console.work("gathering statistics", "steps", |_| trace.stats_of(&query));
+        if stats.rows.is_empty() && !stats.unmet.is_empty() {
+            return Err(Error::new(stats.unmet.join("; "))
+                .with_cure("choose others; `profiler info` lists launches and regions"));
+        }
+        Ok(Some(stats))
     }
 
     /// How to show it: as was said, or as the name of the output says.

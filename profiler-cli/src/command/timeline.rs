@@ -14,6 +14,7 @@ use crate::arguments::CaptureArguments;
 use crate::console::Console;
 use crate::exit::{Error, Verdict};
 use crate::selection::WarpArguments;
+use crate::units::{whole, whole_in};
 use crate::window::Window;
 use crate::{load, output};
 use rows::RowKind;
@@ -30,7 +31,7 @@ Examples:
 /// How wide a timeline is where there is no terminal to ask.
 const WIDTH: usize = 100;
 /// What fits any terminal that is in use.
-const WIDTHS: RangeInclusive<i64> = 40..=1000;
+const WIDTHS: RangeInclusive<u32> = 40..=1000;
 
 /// Draw on the terminal what the warps of a launch did, and when
 ///
@@ -50,7 +51,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
     /// Which launch, by its index; `profiler info` lists them
-    #[arg(long, value_name = "INDEX", default_value_t = 0)]
+    #[arg(long, value_name = "INDEX", default_value_t = 0, allow_negative_numbers = true,
+          value_parser = whole::<usize>)]
     launch: usize,
     /// The stretch of time to show, from the begin of the launch: 10us..20us, 25%..50%, 1ms..; what
     /// was before it is negative: -20us..100%
@@ -60,17 +62,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHAT")]
     by: Option<RowKind>,
     /// How many rows there may be; what does not fit is drawn together
-    #[arg(long, value_name = "COUNT", default_value_t = 32,
-          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 32, allow_negative_numbers = true,
+          value_parser = whole_in(1..=100_000_u32))]
     rows: u32,
     /// How wide the drawing is, in characters [default: the terminal's width, else 100]
-    #[arg(long, value_name = "CHARACTERS",
-          value_parser = clap::value_parser!(u32).range(WIDTHS))]
+    #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true,
+          value_parser = whole_in(WIDTHS))]
     width: Option<u32>,
     #[command(flatten)]
     warps: WarpArguments,
     /// Show regions at most this deep; 1 is the outermost [default: the innermost]
-    #[arg(long, value_name = "DEPTH", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "DEPTH", allow_negative_numbers = true,
+          value_parser = whole_in(1..=u16::MAX))]
     depth: Option<u16>,
 }
 

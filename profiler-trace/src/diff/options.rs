@@ -131,13 +131,14 @@ impl fmt::Display for DiffError {
             ),
             Self::FalseDiscoveryRate(rate) => write!(
                 f,
-                "a false discovery rate of {rate} makes no sense: take one above 0 and below 1, \
-                 such as 0.05"
+                "a false discovery rate of {} % makes no sense: take one above 0 and below 100 %, \
+                 such as 5 %",
+                rate * 100.0
             ),
             Self::MinEffect(effect) => write!(
                 f,
-                "a smallest effect of {effect} makes no sense: take one from 0 on, such as 0.01 \
-                 for 1 %"
+                "a smallest effect of {} % makes no sense: take one from 0 on, such as 1 %",
+                effect * 100.0
             ),
             Self::Permutations(count) => {
                 write!(f, "{count} permutations tell too little: take 1000 or more")

@@ -161,8 +161,7 @@ pub(crate) fn guards_are_overwritten(setting: Setting) {
             let (address, place) = &words[index];
             let target = std::ptr::with_exposed_provenance_mut(*address as usize);
             // SAFETY: a guard word of the session, which only the session's next reading looks at.
-            unsafe { launch!(session, kernels::write_to<<<1, 1>>>(target)) }
-                .expect("the launch");
+            unsafe { launch!(session, kernels::write_to<<<1, 1>>>(target)) }.expect("the launch");
             let error = session.finish().expect_err("a guard was overwritten");
             assert!(matches!(error, Error::GuardsOverwritten { words: 1, .. }), "{error}");
             assert!(error.to_string().contains(place), "{place}: {error}");

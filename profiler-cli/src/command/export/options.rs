@@ -1,10 +1,13 @@
 //! Options of the formats. None is taken where it would do nothing.
 
+use std::num::NonZero;
+
 use clap::{Args, ValueEnum};
 use profiler_trace::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
 
 use super::format::Format;
 use crate::exit::Error;
+use crate::units::whole;
 
 /// What some formats can be told.
 #[derive(Args, Debug, Default)]
@@ -23,11 +26,12 @@ pub(super) struct FormatArguments {
     #[arg(long)]
     no_counters: bool,
     /// speedscope: the first warp to show, counted over all launches [default: 0]
-    #[arg(long, value_name = "INDEX")]
+    #[arg(long, value_name = "INDEX", allow_negative_numbers = true, value_parser = whole::<usize>)]
     first_warp: Option<usize>,
     /// speedscope: how many warps to show at most [default: 256]
-    #[arg(long, value_name = "COUNT")]
-    most_warps: Option<usize>,
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
+          value_parser = whole::<NonZero<usize>>)]
+    most_warps: Option<NonZero<usize>>,
 }
 
 /// What stays together.
@@ -108,9 +112,32 @@ impl FormatArguments {
             },
             speedscope: SpeedscopeOptions {
                 first_warp: self.first_warp.unwrap_or(speedscope.first_warp),
-                most_warps: self.most_warps.unwrap_or(speedscope.most_warps),
+                most_warps: self.most_warps.map_or(speedscope.most_warps, NonZero::get),
             },
         })
+    }
+}
+
+impl Options {
+    /// How many of so many warps a format writes.
+    pub(super) fn warps_of(&self, format: Format, warps: usize) -> usize {
+        match format {
+            Format::Speedscope => {
+                let rest = warps.saturating_sub(self.speedscope.first_warp);
+                rest.min(self.speedscope.most_warps)
+            }
+            _ => warps,
+        }
+    }
+
+    /// Refuses to write none of so many warps.
+    pub(super) fn check(&self, format: Format, warps: usize) -> Result<(), Error> {
+        if warps > 0 && self.warps_of(format, warps) == 0 {
+            let first = self.speedscope.first_warp;
+            return Err(Error::new(format!("there is no warp {first}, where --first-warp begins"))
+                .with_cure(format!("the warps that are meant are 0 to {}", warps - 1)));
+        }
+        Ok(())
     }
 }
 
