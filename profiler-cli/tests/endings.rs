@@ -105,3 +105,79 @@ fn endings_are_the_same_in_capitals() {
         assert!(text(name) == text(&capitals), "{name}");
     }
 }
+
+#[test]
+fn no_other_content_takes_the_name_of_a_capture() {
+    let folder = Folder::with_captures();
+    folder.write("other.capture", b"a capture of yesterday");
+    for words in [
+        "export gemm.capture --to folded -o other.capture",
+        "stats gemm.capture --format csv -o other.capture",
+        "stats gemm.capture --format csv -o new.CAPTURE",
+    ] {
+        let ran = folder.run(words);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("under the name of a capture\n  help: give -o a name"),
+            "{words}"
+        );
+    }
+    assert_eq!(folder.bytes("other.capture"), b"a capture of yesterday");
+    assert!(!folder.path("new.CAPTURE").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_takes_the_place_of_another_is_for_the_same_readers() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::with_captures();
+    folder.write("own.csv", b"");
+    for mode in [0o600, 0o640] {
+        let path = folder.path("own.csv");
+        fs::set_permissions(&path, Permissions::from_mode(mode)).expect("one's own file");
+        let ran = folder.run("stats gemm.capture -o own.csv");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let about = fs::metadata(&path).expect("it is there");
+        assert!(about.len() > 0);
+        assert_eq!(about.permissions().mode() & 0o777, mode);
+    }
+}
+
+#[test]
+fn pages_are_to_be_called_pages() {
+    let folder = Folder::with_captures();
+    for (name, cure) in [("a.csv", "a.html"), ("a.html.gz", "a.html"), ("a.htm.xz", "a.htm")] {
+        let ran = folder.run(&format!("report gemm.capture -o {name}"));
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("write -o {cure};")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused_with_a_cure() {
+    let folder = Folder::with_captures();
+    for (words, cure) in [
+        ("stats gemm.capture --warp -1", "write numbers and ranges, such as 0-3,8"),
+        ("export gemm.capture --to folded --block -1", "write X, X,Y or X,Y,Z"),
+        ("timeline gemm.capture --launch 0-3", "`0-3` is no whole number; write one such as 3"),
+        ("timeline gemm.capture --launch -3", "it is below 0"),
+        ("timeline gemm.capture --rows -5", "it is below 0"),
+        ("timeline gemm.capture --rows 0", "0 is not in 1 to 100000"),
+        ("timeline gemm.capture --width abc", "`abc` is no whole number"),
+        ("timeline gemm.capture --width 4294967296", "it is too large"),
+        ("report gemm.capture -o a.html --detail 2000", "2000 is not in 0 to 1024"),
+        ("diff gemm.capture gemm.capture --fail-above -5%", "such as 2.5%"),
+        ("diff gemm.capture gemm.capture --seed -1", "it is below 0"),
+        ("diff gemm.capture gemm.capture --false-discovery-rate 0", "above 0 and below 100 %"),
+        ("stats gemm.capture --memory-limit -1", "one such as 512M or 2G"),
+        ("check gemm.capture --deny room-to-small", "room-too-small"),
+        ("check gemm.capture --allow nope", "open-region"),
+    ] {
+        let ran = folder.run(words);
+        assert_eq!(ran.code, Some(2), "{words}: {}", ran.stderr);
+        assert!(ran.stderr.contains(cure), "{words}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("-- -"), "{words}: {}", ran.stderr);
+    }
+}

@@ -101,3 +101,54 @@ fn a_page_of_one_launch_lists_no_other() {
     let windowed = folder.run("report gemm.capture -o - --launch 1 --window 0us..5us");
     assert!(lists(&windowed.text(), 1));
 }
+
+#[test]
+fn what_is_not_there_beside_what_is_is_said() {
+    let folder = Folder::with_captures();
+    let words =
+        "--launch 0,99 --kernel gemm --kernel conv --sm 0,77-78 --block 0 --block 9,1 --warp 0,31";
+    for command in ["export gemm.capture --to folded", "export gemm.capture --to events-csv"] {
+        let ran = folder.run(&format!("{command} {words}"));
+        let said = "there is no launch 99: they are 0 to 1\nno kernel is called conv\n\
+                    nothing was recorded on SM 77-78 in these launches\n\
+                    nothing was recorded of block 9,1 in these launches\n\
+                    no warp 31 of a block was recorded in these launches\n\
+                    wrote 1 of 16 warps\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), said));
+    }
+    let ran = folder.run("report gemm.capture --launch 1,2 -o page.html");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no launch 2: they are 0 to 1\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn warps_that_speedscope_leaves_out_are_said() {
+    check(
+        "export gemm.capture --to speedscope --first-warp 14 --most-warps 5 --block 0-3 -o some.json",
+        expect![[r#"
+            --- stderr
+            wrote some.json, 2.767 kB
+            wrote 2 of 16 warps; --first-warp and --most-warps say which
+            --- exit code 0
+        "#]],
+    );
+    check(
+        "export gemm.capture --to speedscope --first-warp 3 --launch 1 --block 1 -o none.json",
+        expect![[r#"
+            --- stderr
+            error: there is no warp 3, where --first-warp begins
+              help: the warps that are meant are 0 to 1
+            --- exit code 2
+        "#]],
+    );
+    check(
+        "export gemm.capture --to speedscope --most-warps 0 -o none.json",
+        expect![[r#"
+            --- stderr
+            error: invalid value '0' for '--most-warps <COUNT>': it must be 1 or more
+
+            For more information, try '--help'.
+            --- exit code 2
+        "#]],
+    );
+}
