@@ -82,7 +82,10 @@ pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
     let private = runtime.private();
     let recorder = recorder(&arguments, &runtime);
     let local = Ident::new("__profiler_recorder", Span::mixed_site());
-    let leader = By::leader(given(arguments.by.as_ref()), &runtime, &local);
+    let by = given(arguments.by.as_ref());
+    // Records of anchors name no site.
+    let declared = by.and_then(|by| by.declared(Site::new("Mark", "profile_anchor!"), &runtime));
+    let leader = By::leader(by, &runtime, &local);
     let call = match given(arguments.every.as_ref()) {
         None => emit!(#private::Leader::anchor(#leader)),
         Some(cycles) => emit!(#private::Leader::anchor_every(#leader, #cycles)),
@@ -90,6 +93,7 @@ pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
     with_mistakes(
         errors,
         emit!({
+            #declared
             let #local = #recorder;
             #call
         }),

@@ -52,6 +52,7 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
         let text = format!(" Names of regions: {}.", quoted.join(", "));
         emit!(#[doc = #text])
     });
+    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     let length = u32::try_from(names.len()).unwrap_or(u32::MAX);
     let mistakes = errors.into_tokens();
     emit! {
@@ -66,6 +67,7 @@ pub(crate) fn expand(tokens: TokenStream) -> TokenStream {
         )]
         #visibility struct #ident;
 
+        #(#conditions)*
         #[allow(dead_code, reason = "not every list is asked for its length")]
         impl #ident {
             /// How many names the list has.

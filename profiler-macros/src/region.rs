@@ -188,13 +188,9 @@ fn begin(
             Site::new("Region", text.value()).with_unit(unit).with_strategy(by).tokens(runtime)
         }
         Name::Listed { list, index } => {
-            let declared = by.filter(|by| by.needs_lanes()).map(|by| {
-                // A list's own entry does not know this strategy. The host must, to give the lanes
-                // room, so an entry that no record refers to says it.
-                let name = list.to_token_stream().to_string();
-                let site =
-                    Site::new("Region", name).with_strategy(Some(by)).always().tokens(runtime);
-                emit!(let _ = #site;)
+            // A list's own entry does not know this strategy.
+            let declared = by.and_then(|by| {
+                by.declared(Site::new("Region", list.to_token_stream().to_string()), runtime)
             });
             let index = quote_spanned!(at(index)=> (#index) as ::core::primitive::u64);
             emit!({ #declared #list.__site(#index) })

@@ -6,7 +6,7 @@ use syn::parse::ParseStream;
 use syn::{Expr, ExprLit, Lit, token};
 
 use crate::report::{Errors, listed};
-use crate::runtime::{Runtime, assert_constant, emit};
+use crate::runtime::{Runtime, Site, assert_constant, emit};
 
 /// What may stand behind `by =`, as messages list it.
 const ALLOWED: [&str; 7] =
@@ -75,6 +75,16 @@ impl By {
     /// Whether lanes other than lane 0 can record.
     pub(crate) fn needs_lanes(&self) -> bool {
         matches!(self, Self::Elected | Self::Thread | Self::When(_))
+    }
+
+    /// What must be said of this strategy where the records that it is for refer to no site that knows it.
+    /// The host must know that lanes need room, so `site`, to which no record refers, says it.
+    pub(crate) fn declared(&self, site: Site<'_>, runtime: &Runtime) -> Option<TokenStream> {
+        if self.needs_lanes() {
+            let site = site.with_strategy(Some(self)).always().tokens(runtime);
+            return Some(emit!(let _ = #site;));
+        }
+        self.assertion()
     }
 
     /// The strategy as a constant of the runtime's type.

@@ -167,10 +167,12 @@ fn tokens_and_marks() {
     let wait = mark::expand_wait(quote!("full", key, recorder = prof));
     let anchor = mark::expand_anchor(quote!(by = block));
     let now_and_then = mark::expand_anchor(quote!(every = 1 << 18, recorder = prof));
+    let elected_anchor = mark::expand_anchor(quote!(by = elected));
+    let anchor_of_warp = mark::expand_anchor(quote!(by = warp(INDEX)));
     check_statements(
         quote!(
             let token = #start; #end; #end_with; let prof = #recorder; #mark; #value; #signal; #wait;
-            #anchor; #now_and_then;
+            #anchor; #now_and_then; #elected_anchor; #anchor_of_warp;
         ),
         expect_file!["tests/expected/tokens_and_marks.rs"],
     );

@@ -247,6 +247,8 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
     });
     let kind = if lost.warps == 0 { Kind::LanesWithoutRoom } else { Kind::RecordsWithoutRoom };
     trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
+    let values = Kind::ValuesLost;
+    trace.diagnostics.add(Diagnostic { kind: values, count: lost.attachments, number: 0, place });
 }
 
 /// Reports where the selection of a session took nothing of a module.

@@ -100,4 +100,35 @@ fn enclosing() {
             1 << 18,
         )
     };
+    {
+        let _ = ::profiler_device::__site!(
+            kind = Mark, name = "profile_anchor!", unit = "", strategy =
+            ::profiler_device::__private::wire::Strategy::Elected.code(), symbol = "",
+            max_threads = 0, min_blocks = 0, max_registers = 0, names = [], always = true
+        );
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
+        ::profiler_device::__private::Leader::anchor(
+            ::profiler_device::__private::Recorder::leader_elected(__profiler_recorder),
+        )
+    };
+    {
+        const _: () = {
+            let __profiler_value: ::core::primitive::u32 = INDEX;
+            ::core::assert!(
+                __profiler_value < 32u32,
+                "a block has at most 32 warps: the index of a warp is 0 to 31"
+            )
+        };
+        let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
+            &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
+        );
+        ::profiler_device::__private::Leader::anchor(
+            ::profiler_device::__private::Recorder::leader_warp_index(
+                __profiler_recorder,
+                INDEX,
+            ),
+        )
+    };
 }
