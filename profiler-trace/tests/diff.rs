@@ -377,10 +377,12 @@ fn options_that_cannot_be() {
     let by_sm = DiffOptions { query: StatsQuery::new().by(GroupBy::Sm), ..options() };
     assert!(wrong(by_sm).contains("group by Site or by Path"));
     for rate in [0.0, 1.0, f64::NAN] {
-        assert!(wrong(DiffOptions { false_discovery_rate: rate, ..options() }).contains("0.05"));
+        assert!(
+            wrong(DiffOptions { false_discovery_rate: rate, ..options() }).contains("such as 5 %")
+        );
     }
     for min_effect in [-0.1, f64::NAN, f64::INFINITY] {
-        assert!(wrong(DiffOptions { min_effect, ..options() }).contains("0.01"));
+        assert!(wrong(DiffOptions { min_effect, ..options() }).contains("such as 1 %"));
     }
     assert!(wrong(DiffOptions { permutations: 10, ..options() }).contains("1000"));
     let side = |seed| DiffSide::new(&DiffOptions { seed, ..options() }).expect("usable");
