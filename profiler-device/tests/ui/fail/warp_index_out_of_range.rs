@@ -1,10 +1,14 @@
-use profiler_device::{profile_region, profiled};
+use profiler_device::{profile_anchor, profile_names, profile_region, profiled};
 
 const FAR: u32 = 40;
 
+profile_names!(TASK = ["a", "b"]);
+
 #[profiled]
-extern "ptx-kernel" fn kernel() {
+extern "ptx-kernel" fn kernel(task: u32) {
     profile_region!("region", by = warp(FAR));
+    profile_region!(TASK[task], by = warp(FAR));
+    profile_anchor!(by = warp(FAR));
 }
 
 fn main() {}

@@ -2,7 +2,16 @@
 #![deny(warnings, unsafe_op_in_unsafe_fn)]
 #![allow(dead_code, reason = "compiled, not run")]
 
-use profiler_device::{Recorder, profile_region, profiled};
+use profiler_device::{Recorder, profile_names, profile_region, profiled};
+
+profile_names!(
+    #[cfg(any())]
+    ABSENT = ["is not there"]
+);
+profile_names!(
+    #[cfg(all())]
+    PRESENT = ["is there"]
+);
 
 /// Makes functions with the attribute in each place among others.
 macro_rules! in_every_order {
