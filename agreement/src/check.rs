@@ -207,9 +207,10 @@ impl WarpCheck<'_> {
     /// counted.
     fn run(mut self, trace: &Trace, seen: Option<&Warp>) -> Result<u64, String> {
         let Some(seen) = seen else {
-            for lane in &self.run.lanes {
+            for (number, lane) in (0_u32..).zip(&self.run.lanes) {
                 let records = lane.units.iter().filter(|unit| !unit.is_attachment()).count();
                 self.totals.unplaced += Bounds::exactly(records as u64);
+                self.totals.lose_unplaced_values(lane, number == 0, self.open);
             }
             return Ok(0);
         };
@@ -250,6 +251,7 @@ impl WarpCheck<'_> {
             } else {
                 let unplaced = kept.emitted.records();
                 self.totals.unplaced += Bounds::exactly(unplaced);
+                self.totals.lose_unplaced_values(lane, number == 0, self.open);
                 lost -= unplaced;
             }
             self.lane(trace, seen, number, &kept, Extent::Whole)?;
@@ -285,6 +287,7 @@ impl WarpCheck<'_> {
                 // What is not in lane 0's room is nowhere.
                 let (most, shareable) = (all.records(), all.shareable());
                 self.totals.unplaced += Bounds { least: most - shareable, most };
+                self.totals.lose_unplaced_values(&wholes[number as usize], number == 0, open);
                 self.lane(trace, seen, number, &all.without_room(), Extent::Part)?;
                 continue;
             };

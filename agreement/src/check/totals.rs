@@ -144,6 +144,19 @@ impl Totals {
         }
     }
 
+    /// Adds the attachments that a lane without a room loses. Those to what lanes share are lane 0's alone.
+    pub(super) fn lose_unplaced_values(&mut self, lane: &LaneRun, is_leader: bool, open: Open) {
+        let attachments = |lane: &LaneRun, of_shared: bool| {
+            let units = lane.units.iter().filter(|unit| unit.is_attachment());
+            units.filter(|unit| of_shared || !unit.is_shared).count() as u64
+        };
+        self.values_lost += if open.any() {
+            Bounds::up_to(attachments(&lane.with_all_elected(), true))
+        } else {
+            Bounds::exactly(attachments(lane, is_leader))
+        };
+    }
+
     /// Adds what a lane with a room loses.
     pub(super) fn lose(&mut self, kept: &Kept, is_leader: bool) {
         let lost = |emitted: u64, survived: u64| Bounds::exactly(emitted - survived);
