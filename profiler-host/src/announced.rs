@@ -60,6 +60,11 @@ impl Announced {
         u32::try_from(self.next_slot).unwrap_or(u32::MAX).min(slot_count)
     }
 
+    /// How many slots would have done for all of them.
+    pub(crate) fn needed_slots(&self) -> u64 {
+        self.next_slot
+    }
+
     /// Checks what the kernels wrote: in the slots of each launch only headers of one launch of
     /// that shape, each where its warp belongs, and none behind the last launch's slots; and no more
     /// warps without a slot than the announced launches had.

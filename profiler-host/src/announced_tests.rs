@@ -4,6 +4,7 @@ use profiler_device::__private::__profiler_calibrate_v5 as profiled;
 use profiler_trace::ModuleCapture;
 
 use super::*;
+use crate::capacity::Capacity;
 
 const SLOTS: u32 = 64;
 
@@ -79,6 +80,35 @@ fn announced_launches_are_read_back() {
         bench.launch(grid, block);
     }
     assert_eq!(bench.headers(), 3 * 2 + 2 + 4 + 4);
+}
+
+#[test]
+fn slots_of_launches_that_do_not_record_are_counted_as_needed() {
+    let device = device();
+    let run = |slots| {
+        let mut bench = Bench::new(&device, |options| options.max_warps = Some(slots));
+        for (kernel, grid) in [(profiled as unsafe fn(u32), 3), (not_profiled, 60), (profiled, 4)] {
+            bench.announce(grid, 64);
+            bench.run(kernel, Shape::new(grid, 64, 0), 1).expect("the kernel runs");
+        }
+        bench.session.capture().expect("all launches were announced")
+    };
+    let needed = 2 * (3 + 60 + 4);
+    // The last launch finds no slot, only a part of it does, all of it does.
+    for slots in [7, 100, needed - 1] {
+        let capture = run(slots);
+        assert!(capture.modules[0].lost.warps > 0);
+        assert_eq!(capture.modules[0].needed_slots(), u64::from(needed), "{slots}");
+        let error = Capacity::needed(&capture).expect_err("warps found no slot");
+        assert!(error.to_string().contains(&format!(".max_warps({needed})")), "{error}");
+        let trace = profiler_trace::decode(&capture);
+        let said = trace.diagnostics.to_string();
+        assert!(said.contains(&format!(".max_warps({needed})")), "{said}");
+    }
+    let capture = run(needed);
+    assert_eq!(capture.modules[0].lost.warps, 0);
+    assert_eq!(Capacity::needed(&capture).map(|needed| needed.max_warps), Ok(needed));
+    assert_eq!(run(1000).modules[0].needed_slots(), u64::from(needed));
 }
 
 #[test]

@@ -121,9 +121,10 @@ impl Arrays {
         let in_use = self.in_use(memory)?;
         let slots = in_use.last().map_or(0, |range| range.end as usize);
         let room = self.layout.room;
+        let needed = u32::try_from(self.announced.needed_slots()).unwrap_or(u32::MAX);
         let mut capture = ModuleCapture {
             sites,
-            descriptor: self.descriptor,
+            descriptor: Descriptor { slot_base: needed, ..self.descriptor },
             headers: self.layout.zeros(slots * header::BYTES)?,
             records: self.layout.zeros(slots << room.shift)?,
             ..ModuleCapture::default()

@@ -16,7 +16,8 @@ pub struct Capacity {
     pub words_per_warp: u32,
     /// Words of the room of the busiest other lane; 0 if none recorded.
     pub words_per_lane: u32,
-    /// Warps that entered profiled kernels.
+    /// Slots that the launches of the busiest module took: one for each warp that entered a kernel that
+    /// records; where slots are linear, also one for each selected warp of the other launches.
     pub max_warps: u32,
 }
 
@@ -46,7 +47,7 @@ pub enum CapacityError {
     )]
     TooMuch(u32),
     /// More warps than any session has slots for.
-    #[error("{0} warps recorded, a session has at most {WARPS_MAX} slots; select fewer blocks")]
+    #[error("{0} slots are needed, and a session has at most {WARPS_MAX}; select fewer blocks")]
     TooManyWarps(u64),
 }
 
@@ -59,9 +60,10 @@ impl Capacity {
     /// [`CapacityError`], where the capture does not tell.
     pub fn needed(capture: &Capture) -> Result<Self, CapacityError> {
         let (mut units, mut lane_units) = (0, 0);
-        let (mut warps, mut unfinished, mut without_slot) = (0_u64, 0, 0);
+        let (mut warps, mut unfinished, mut without_slot, mut slots) = (0_u64, 0, 0, 0);
         for module in &capture.modules {
             without_slot += module.lost.warps;
+            slots = slots.max(module.needed_slots());
             for header in module.headers.chunks_exact(header::BYTES) {
                 let words = header_words(header);
                 if SlotHeader::unpack(&words).is_none() {
@@ -76,7 +78,7 @@ impl Capacity {
             lane_units = lane_units.max(busiest_lane(module));
         }
         if without_slot > 0 {
-            return Err(CapacityError::TooFewSlots(without_slot, warps + without_slot));
+            return Err(CapacityError::TooFewSlots(without_slot, slots));
         }
         if unfinished > 0 {
             return Err(CapacityError::Unfinished(unfinished));
@@ -88,13 +90,13 @@ impl Capacity {
             Some(words) if units < stop && words <= limit => Ok(words),
             _ => Err(CapacityError::TooMuch(units)),
         };
-        match u32::try_from(warps) {
+        match u32::try_from(slots) {
             Ok(max_warps) if max_warps <= WARPS_MAX => Ok(Self {
                 words_per_warp: words(units, COUNT_MAX, WORDS_MAX)?,
                 words_per_lane: words(lane_units, LANE_COUNT_MAX, LANE_WORDS_MAX)?,
                 max_warps,
             }),
-            _ => Err(CapacityError::TooManyWarps(warps)),
+            _ => Err(CapacityError::TooManyWarps(slots)),
         }
     }
 }
@@ -157,6 +159,28 @@ mod tests {
             Capacity::needed(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
             Ok(Capacity { words_per_warp: 140, words_per_lane: 10, max_warps: 3 })
         );
+    }
+
+    #[test]
+    fn the_busiest_module_counts() {
+        let mut both = capture(&[Some(3), Some(70)], &[], 0);
+        both.modules.extend(capture(&[Some(4), Some(0), Some(1)], &[], 0).modules);
+        let needed = Capacity { words_per_warp: 140, words_per_lane: 0, max_warps: 3 };
+        assert_eq!(Capacity::needed(&both), Ok(needed));
+    }
+
+    #[test]
+    fn linear_slots_of_launches_that_do_not_record_count() {
+        let linear = |base, slot_count, lost_warps| {
+            let mut capture = capture(&[Some(3), Some(70)], &[], lost_warps);
+            let descriptor = &mut capture.modules[0].descriptor;
+            (descriptor.slot_base, descriptor.slot_count) = (base, slot_count);
+            Capacity::needed(&capture)
+        };
+        assert_eq!(linear(9, 10, 0).map(|needed| needed.max_warps), Ok(9));
+        assert_eq!(linear(20, 10, 3), Err(CapacityError::TooFewSlots(3, 20)));
+        // The base of a capture of an earlier version says nothing.
+        assert_eq!(linear(0, 10, 3), Err(CapacityError::TooFewSlots(3, 13)));
     }
 
     #[test]

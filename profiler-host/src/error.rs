@@ -45,8 +45,24 @@ pub enum OptionsError {
     #[error("block_stride(0) selects nothing; 1 selects every block, 2 every other")]
     ZeroStride,
     /// A number of warps that no session can have.
-    #[error("max_warps({0}) is not within 1 to {WARPS_MAX}")]
+    #[error(
+        "max_warps({0}) is not within 1 to {WARPS_MAX}; give a number that is, or leave the option out"
+    )]
     MaxWarps(u32),
+    /// A shape of which the selection takes no warp, or more than any session has slots for.
+    #[error(
+        "for_grid(..) asks for slots for {warps} warps, and a session has 1 to {WARPS_MAX}; {}",
+        if *warps == 0 {
+            "select blocks and warps that the launches have, and give at least one launch"
+        } else {
+            "select fewer blocks or warps (block_stride(..) takes a sample), or reset the session between \
+             launches and count fewer of them"
+        }
+    )]
+    WarpsOfGrid {
+        /// How many the selection takes from all launches.
+        warps: u64,
+    },
     /// The room of lanes that have none.
     #[error(
         "words_per_lane(..) does nothing where lane_rooms(LaneRooms::Never) leaves the rooms of all \
@@ -179,6 +195,22 @@ pub enum Error {
          this one"
     )]
     OtherContext,
+    /// A module was to be attached that was loaded in another context than the calling thread's.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "the module was loaded in another CUDA context than the calling thread's, on another GPU perhaps, \
+         whose kernels cannot record in memory of this one; make the module's context current \
+         (`cust::context::CurrentContext::set_current`) before the session begins"
+    )]
+    ModuleOfOtherContext,
+    /// What a record costs was to be measured in a module to which another session is attached.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "to measure what a record costs, a session needs the descriptor of the module for a moment, also one \
+         that profiles apart, and another session has filled it; begin this session first, or give the builder \
+         .record_cost(..) with what the other session measured (Session::record_cost)"
+    )]
+    CalibrationOfAttached,
     /// A launch was announced for a module that the session does not know.
     #[cfg(feature = "cuda")]
     #[error(

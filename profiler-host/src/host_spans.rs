@@ -1,6 +1,7 @@
 //! What the host does beside its kernels: spans that the program names, and the launches.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
@@ -78,10 +79,17 @@ impl HostRecorder {
     }
 
     /// Begins a span on the calling thread's track. It ends when the value is dropped: bind it to a
-    /// name, `let _span = host.span("copy");`.
+    /// name, `let _span = host.span("copy");`. It cannot leave its thread:
+    ///
+    /// ```compile_fail,E0277
+    /// let host = profiler_host::HostRecorder::new();
+    /// let span = host.span("copy");
+    /// std::thread::scope(|scope| scope.spawn(move || drop(span)).join());
+    /// ```
     #[must_use = "the span ends when this is dropped; bind it to a name such as `_span`"]
     pub fn span(&self, name: impl Into<String>) -> HostSpan<'_> {
-        HostSpan { recorder: self, name: name.into(), start_ns: self.now_ns() }
+        let (name, start_ns) = (name.into(), self.now_ns());
+        HostSpan { recorder: self, name, start_ns, thread: PhantomData }
     }
 
     /// Does something in a span.
@@ -139,6 +147,8 @@ pub struct HostSpan<'r> {
     recorder: &'r HostRecorder,
     name: String,
     start_ns: u64,
+    /// Not `Send`: where it ends is where it began.
+    thread: PhantomData<*const ()>,
 }
 
 impl Drop for HostSpan<'_> {

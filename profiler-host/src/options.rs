@@ -393,6 +393,21 @@ mod tests {
         assert!(matches!(with(|o| o.words_per_lane = 1 << 30), OptionsError::TooManyWords { .. }));
         assert_eq!(with(|o| o.block_stride = 0), OptionsError::ZeroStride);
         assert_eq!(with(|o| o.max_warps = Some(0)), OptionsError::MaxWarps(0));
+        let for_grid = |builder: crate::ProfilerBuilder, launches| {
+            builder
+                .for_grid([u32::MAX, 1, 1], 64, launches)
+                .expect_err("must be refused")
+                .to_string()
+        };
+        let builder = crate::Profiler::builder;
+        let too_many = for_grid(builder(), 3);
+        assert!(too_many.contains("for 25769803770 warps"), "{too_many}");
+        assert!(too_many.ends_with("count fewer of them"), "{too_many}");
+        let none = for_grid(builder().warps(2..), 1);
+        assert!(none.ends_with("give at least one launch"), "{none}");
+        assert_eq!(for_grid(builder(), 0), none);
+        // What is wrong with the selection itself says more.
+        assert_eq!(for_grid(builder().warps(2..2), 1), OptionsError::NoWarps.to_string());
         let mut zero = Options::default();
         (zero.words_per_warp, zero.words_per_lane) = (0, 0);
         assert_eq!(zero.check(), Ok(()), "a session that only counts is legal");

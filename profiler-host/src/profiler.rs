@@ -8,7 +8,7 @@ use crate::capacity::Capacity;
 use crate::error::{Error, OptionsError};
 use crate::given::Given;
 use crate::host_spans::HostRecorder;
-use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
+use crate::options::{Cost, Keep, LaneRooms, Options, Slots, WARPS_MAX};
 
 /// Slots of a counting session whose profiler does not say how many warps to expect. A slot that
 /// keeps nothing takes 144 bytes, so that this is little memory.
@@ -189,7 +189,7 @@ impl ProfilerBuilder {
     ///
     /// # Errors
     ///
-    /// [`OptionsError::MaxWarps`] where they are too many for any session, or none.
+    /// [`OptionsError::WarpsOfGrid`] where they are too many for any session, or none.
     pub fn for_grid(
         mut self,
         grid: impl Into<crate::Extent>,
@@ -199,8 +199,15 @@ impl ProfilerBuilder {
         let of_each = self.options.selected_warps(grid.into().0, block.into().0);
         let warps = of_each.saturating_mul(u64::from(launches));
         self.given.add("for_grid");
-        self.options.max_warps = Some(u32::try_from(warps).unwrap_or(u32::MAX));
         self.options.warps_of_each = (launches > 1).then_some(of_each);
+        match u32::try_from(warps) {
+            Ok(slots @ 1..=WARPS_MAX) => self.options.max_warps = Some(slots),
+            _ => {
+                // An empty selection or a stride of 0 has an error that says more.
+                self.options.check()?;
+                return Err(OptionsError::WarpsOfGrid { warps });
+            }
+        }
         self.options.check()?;
         Ok(self)
     }
@@ -216,6 +223,8 @@ impl ProfilerBuilder {
 
     /// Measures what a record costs when a session begins, on its device, and stores it in the
     /// trace; also what one to memory of the host costs, where a kernel of the module records there.
+    /// On a GPU this takes the module's own descriptor for a moment, also where the session profiles
+    /// [apart](Self::apart): no other session may be attached to the module then.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
         self.given.add("measure_record_cost");

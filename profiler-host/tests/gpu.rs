@@ -235,6 +235,9 @@ fn what_cannot_work_is_said() {
     let profiler = linear().build().expect("options");
     let second = profiler.attach(&gpu.module, &gpu.ptx);
     assert!(matches!(second, Err(Error::AlreadyAttached)));
+    let apart = Profiler::builder().apart(true).measure_record_cost().build().expect("options");
+    let second = apart.attach(&gpu.module, &gpu.ptx);
+    assert!(matches!(second, Err(Error::CalibrationOfAttached)));
     gpu.launch(1);
     assert!(matches!(session.trace(&gpu.stream), Err(Error::UnannouncedLaunch)));
     session.reset(&gpu.stream).expect("reset");

@@ -99,7 +99,7 @@ pub struct Descriptor {
     pub record_shift: u32,
     /// How many slots there are.
     pub slot_count: u32,
-    /// Linear slots: the first slot of the next launch.
+    /// Linear slots: the first slot of the next launch; in a capture it may lie behind the last one.
     pub slot_base: u32,
     /// Claimed slots: how many SMs have counters.
     pub sm_count: u32,

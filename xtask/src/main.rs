@@ -147,6 +147,11 @@ fn test(arguments: &[String]) -> Result<(), Error> {
     if !arguments.is_empty() {
         return Ok(());
     }
+    // Above, profiling is on, as other packages need it: here what users write compiles without it.
+    cargo()
+        .args(["test", "--quiet", "--package", "profiler-device"])
+        .envs(tools.variables())
+        .run()?;
     // What fuzzing found interesting, given to the same functions again.
     cargo()
         .args(["test", "--quiet", "--manifest-path"])

@@ -92,14 +92,21 @@ fn kernels(
     })
 }
 
-/// The address of the module's descriptor.
+/// The address of the descriptor of a module of the current context.
 fn find_descriptor(module: &Module, ptx: &str) -> Result<u64, Error> {
     // A kernel leads to the module's handle, which `Module` keeps to itself.
     let Some((kernel, _)) = kernels(module, ptx).next().transpose()? else {
         return Err(Error::NoDescriptor);
     };
     match driver::symbol(kernel, DESCRIPTOR)? {
-        Some((address, descriptor::BYTES)) => Ok(address),
+        // An address is valid in all contexts, so that nothing else would fail before a kernel does.
+        Some((address, descriptor::BYTES)) => {
+            if driver::context_of(address)? == driver::current_context()? {
+                Ok(address)
+            } else {
+                Err(Error::ModuleOfOtherContext)
+            }
+        }
         _ => Err(Error::NoDescriptor),
     }
 }
@@ -127,9 +134,9 @@ impl<'m> Attached<'m> {
                 DeviceMemory::new(descriptor::BYTES as u64, || "free device memory".to_owned())
             })
             .transpose()?;
-        let symbol = match &own_descriptor {
-            Some(memory) => memory.address(),
-            None => find_descriptor(module, ptx)?,
+        let symbol = match (&own_descriptor, find_descriptor(module, ptx)) {
+            (Some(memory), Ok(_) | Err(Error::NoDescriptor)) => memory.address(),
+            (_, found) => found?,
         };
         let kernels = match options.host {
             Some(_) => kernels(module, ptx).collect::<Result<_, _>>()?,
@@ -268,14 +275,20 @@ impl<'m> Attached<'m> {
 
     /// Measures what a record costs, by the kernels that the module carries for it: of memory of the host
     /// only where one of its own kernels records there. (A module of an earlier version cannot tell that.)
+    /// `apart` says whether the session leaves the module's own descriptor to others.
     pub(crate) fn calibrate(
         module: &'m Module,
         ptx: &str,
         device: &DeviceInfo,
+        apart: bool,
     ) -> Result<RecordCost, Error> {
         // First: of kernels of another wire version it names both, where the name of the calibration kernel,
         // which has the version in it, would just not be found.
-        let mut attached = Self::new(&calibration_options(), module, ptx, device, true)?;
+        let attached = Self::new(&calibration_options(), module, ptx, device, true);
+        let mut attached = attached.map_err(|error| match error {
+            Error::AlreadyAttached if apart => Error::CalibrationOfAttached,
+            error => error,
+        })?;
         let mut kernels = vec![function(module, ptx, CALIBRATION)?];
         if attached.sites.needs_host_memory()
             && entry_names(ptx).any(|name| name == CALIBRATION_OF_HOST)

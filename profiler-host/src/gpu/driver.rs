@@ -317,6 +317,22 @@ pub(crate) fn symbol(kernel: CUfunction, name: &str) -> Result<Option<(u64, usiz
     Ok(Some((address, bytes)))
 }
 
+/// The context to which an address of the device belongs.
+pub(crate) fn context_of(address: u64) -> Result<CUcontext, Error> {
+    let mut context: CUcontext = ptr::null_mut();
+    // SAFETY: of this attribute the driver writes a context's handle, and the pointer is to a live variable
+    // of that type.
+    let code = unsafe {
+        sys::cuPointerGetAttribute(
+            (&raw mut context).cast(),
+            sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT,
+            address,
+        )
+    };
+    check("finding the module's context", code)?;
+    Ok(context)
+}
+
 /// One attribute of a kernel.
 pub(crate) fn function_attribute(
     kernel: CUfunction,

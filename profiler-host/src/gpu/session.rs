@@ -106,7 +106,7 @@ impl<'m> ModuleSession<'m> {
         let device = driver::device_info()?;
         let mut output = Output::new(options);
         if options.record_cost == Cost::Measure {
-            output.cost = Some(Attached::calibrate(module, ptx, &device)?);
+            output.cost = Some(Attached::calibrate(module, ptx, &device, options.apart)?);
         }
         let attached = Attached::new(options, module, ptx, &device, announced)?;
         let host = options.host.clone().map(Host::new).transpose()?;
@@ -140,7 +140,7 @@ impl<'m> ModuleSession<'m> {
             && SiteTable::from_ptx(ptx)?.needs_host_memory()
         {
             // The modules so far have no kernel that records there.
-            cost.host = Attached::calibrate(module, ptx, &self.device)?.host;
+            cost.host = Attached::calibrate(module, ptx, &self.device, self.options.apart)?.host;
         }
         let attached = Attached::new(&self.options, module, ptx, &self.device, self.announced)?;
         self.attached.push(attached);

@@ -159,7 +159,7 @@ fn refuse_anchors(tokens: TokenStream, errors: &mut Errors) {
     for token in tokens {
         match token {
             TokenTree::Ident(ident) if ident == "profile_anchor" => called = Some(ident),
-            TokenTree::Punct(_) => {}
+            TokenTree::Punct(punct) if punct.as_char() == '!' => {}
             TokenTree::Group(group) => {
                 match called.take() {
                     Some(ident) if !mentions(group.stream(), "recorder") => errors.on(

@@ -15,8 +15,8 @@ mod read;
 mod sections;
 mod write;
 
-use profiler_wire::Descriptor;
-use profiler_wire::descriptor::Lost;
+use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
+use profiler_wire::{Descriptor, header};
 
 use crate::host::HostCapture;
 use crate::model::DeviceInfo;
@@ -90,6 +90,24 @@ pub struct ModuleCapture {
 }
 
 impl ModuleCapture {
+    /// How many slots the launches in it needed, as far as it tells: with linear slots, launches of kernels
+    /// that do not record need theirs, too.
+    #[must_use]
+    pub fn needed_slots(&self) -> u64 {
+        let without = self.lost.warps;
+        if self.descriptor.flags & FLAG_CLAIMED != 0 {
+            let headers = self.headers.chunks_exact(header::BYTES);
+            let claimed = headers.filter(|header| header.iter().any(|byte| *byte != 0)).count();
+            return without.saturating_add(claimed as u64);
+        }
+        let mut found = (self.headers.len() / header::BYTES) as u64;
+        if without > 0 {
+            // They come behind all slots.
+            found = found.max(u64::from(self.descriptor.slot_count));
+        }
+        without.saturating_add(found).max(u64::from(self.descriptor.slot_base))
+    }
+
     /// One of the arrays.
     #[must_use]
     pub fn array(&self, array: CaptureArray) -> &[u8] {

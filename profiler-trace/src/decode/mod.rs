@@ -242,7 +242,7 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
     trace.diagnostics.add(Diagnostic {
         kind: Kind::NoSlot,
         count: lost.warps,
-        number: u64::from(module.descriptor.slot_count).saturating_add(lost.warps),
+        number: module.needed_slots(),
         place,
     });
     let kind = if lost.warps == 0 { Kind::LanesWithoutRoom } else { Kind::RecordsWithoutRoom };

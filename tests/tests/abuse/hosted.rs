@@ -9,7 +9,7 @@ use profiler_host::{Backend, Error, Keep, ProfilerBuilder, Session, Slots, Trace
 use test_kernels_watched::abused as kernels;
 
 use crate::kernels::{Shape, check_identity};
-use crate::setting::{Setting, builder, guard_words, output, session};
+use crate::setting::{Setting, builder, output, overwrite_guards, session};
 
 /// Units of a room: nothing, less than a region, an end without its value, odd numbers, and rings of no
 /// power of two.
@@ -362,25 +362,10 @@ pub(crate) fn guards_in_memory_of_the_host(setting: Setting) {
     let mut output = output(&backend, shape);
     let pointer = output.as_mut_ptr();
     let rounds = Rounds { rounds: 3, values: false, leaving: false };
-    for slots in [Slots::Linear, Slots::Claimed] {
-        // As many as there are kinds of words, which the first session tells.
-        let (mut index, mut count) = (0, 1);
-        while index < count {
-            let mut session = session(&backend, builder().slots(slots).max_warps(100));
-            (KERNELS[0].launch)(&mut session, shape, pointer, rounds).expect("the launch");
-            let capture = session.capture().expect("intact so far");
-            let words = guard_words(&capture.modules[0].descriptor);
-            let (address, place) = &words[index];
-            let target = std::ptr::with_exposed_provenance_mut(*address as usize);
-            // SAFETY: a guard word of the session, which only the session's next reading looks at.
-            unsafe { launch!(session, kernels::hosted_write_to<<<1, 1>>>(target)) }
-                .expect("the launch");
-            let error = session.finish().expect_err("a guard was overwritten");
-            assert!(matches!(error, Error::GuardsOverwritten { words: 1, .. }), "{error}");
-            assert!(error.to_string().contains(place), "{place}: {error}");
-            (index, count) = (index + 1, words.len());
-        }
-        // The rooms of all arrays were among them.
-        assert!(count >= 13, "{count}");
-    }
+    overwrite_guards(
+        &backend,
+        |session| (KERNELS[0].launch)(session, shape, pointer, rounds).expect("the launch"),
+        // SAFETY: a guard word of the session, which only the session's next reading looks at.
+        |session, word| unsafe { launch!(session, kernels::hosted_write_to<<<1, 1>>>(word)) },
+    );
 }

@@ -4,7 +4,7 @@ use profiler_host::{Error, Slots, launch};
 use test_kernels_abuse as kernels;
 
 use crate::kernels::{Rounds, Shape, check_identity, kernel};
-use crate::setting::{Setting, builder, guard_words, output, record, session};
+use crate::setting::{Setting, builder, output, overwrite_guards, record, session};
 
 const SHAPE: Shape = Shape { grid: [3, 2, 1], block: [50, 1, 1] };
 
@@ -150,24 +150,12 @@ pub(crate) fn refused_launches(setting: Setting) {
 /// case relies on to be seen is seen, and where it is.
 pub(crate) fn guards_are_overwritten(setting: Setting) {
     let backend = setting.backend();
-    for slots in [Slots::Linear, Slots::Claimed] {
-        // As many as there are kinds of words, which the first session tells.
-        let (mut index, mut count) = (0, 1);
-        while index < count {
-            let mut session = session(&backend, builder().slots(slots).max_warps(100));
-            kernel("warp_cycles").launch(&mut session, SHAPE, std::ptr::null_mut(), Rounds::all(3));
-            let capture = session.capture().expect("intact so far");
-            let words = guard_words(&capture.modules[0].descriptor);
-            let (address, place) = &words[index];
-            let target = std::ptr::with_exposed_provenance_mut(*address as usize);
-            // SAFETY: a guard word of the session, which only the session's next reading looks at.
-            unsafe { launch!(session, kernels::write_to<<<1, 1>>>(target)) }.expect("the launch");
-            let error = session.finish().expect_err("a guard was overwritten");
-            assert!(matches!(error, Error::GuardsOverwritten { words: 1, .. }), "{error}");
-            assert!(error.to_string().contains(place), "{place}: {error}");
-            (index, count) = (index + 1, words.len());
-        }
-        // The rooms of all arrays were among them.
-        assert!(count >= 13, "{count}");
-    }
+    overwrite_guards(
+        &backend,
+        |session| {
+            kernel("warp_cycles").launch(session, SHAPE, std::ptr::null_mut(), Rounds::all(3));
+        },
+        // SAFETY: a guard word of the session, which only the session's next reading looks at.
+        |session, word| unsafe { launch!(session, kernels::write_to<<<1, 1>>>(word)) },
+    );
 }

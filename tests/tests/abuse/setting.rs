@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use profiler_host::{Backend, BackendChoice, Buffer, Profiler, ProfilerBuilder, Session, Trace};
+use profiler_host::{
+    Backend, BackendChoice, Buffer, Error, Profiler, ProfilerBuilder, Session, Slots, Trace,
+};
 use profiler_wire::descriptor::{Descriptor, FLAG_CLAIMED, FLAG_LANES, Lost};
 use profiler_wire::header;
 
@@ -143,9 +145,39 @@ pub(crate) fn record(
     trace
 }
 
+/// Overwrites one guard word of each kind of place, a session each: what every other case relies on to be seen
+/// is seen, and where it is. `launch` fills a session's slots, and `write` launches a kernel that writes to
+/// where it is told.
+#[track_caller]
+pub(crate) fn overwrite_guards(
+    backend: &Backend,
+    launch: impl Fn(&mut Session<'_>),
+    write: impl Fn(&mut Session<'_>, *mut u32) -> Result<(), Error>,
+) {
+    for slots in [Slots::Linear, Slots::Claimed] {
+        // As many as there are kinds of words, which the first session tells.
+        let (mut index, mut count) = (0, 1);
+        while index < count {
+            let mut session = session(backend, builder().slots(slots).max_warps(100));
+            launch(&mut session);
+            let capture = session.capture().expect("intact so far");
+            let words = guard_words(&capture.modules[0].descriptor);
+            let (address, place) = &words[index];
+            write(&mut session, std::ptr::with_exposed_provenance_mut(*address as usize))
+                .expect("the launch");
+            let error = session.finish().expect_err("a guard was overwritten");
+            assert!(matches!(error, Error::GuardsOverwritten { words: 1, .. }), "{error}");
+            assert!(error.to_string().contains(place), "{place}: {error}");
+            (index, count) = (index + 1, words.len());
+        }
+        // The rooms of all arrays were among them.
+        assert!(count >= 13, "{count}");
+    }
+}
+
 /// Guard words of a session that keeps what came first: the address of one of each kind, and where the
 /// session says that it lies.
-pub(crate) fn guard_words(descriptor: &Descriptor) -> Vec<(u64, String)> {
+fn guard_words(descriptor: &Descriptor) -> Vec<(u64, String)> {
     let Descriptor { records, lanes, headers, lane_counts, claims, lost, .. } = *descriptor;
     let slots = u64::from(descriptor.slot_count);
     let (room, limit) = (1_u64 << descriptor.record_shift, u64::from(descriptor.record_limit));

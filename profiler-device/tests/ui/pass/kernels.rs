@@ -2,7 +2,7 @@
 #![deny(warnings)]
 #![allow(dead_code, reason = "compiled, not run")]
 
-use profiler_device::{DescriptorPtr, profile_region, profiled};
+use profiler_device::{DescriptorPtr, profile_region, profiled, recorder};
 
 const THREADS: u32 = 256;
 const TUNING: bool = cfg!(debug_assertions);
@@ -41,6 +41,20 @@ extern "ptx-kernel" fn conditional(lane: u32, tile: u32) {
         return;
     }
     profile_region!("rest", by = when(lane > 3));
+}
+
+// No anchor of this kernel's own, which is refused: a name, and one of a recorder.
+#[profiled(clock = globaltimer)]
+extern "ptx-kernel" fn anchors_elsewhere(rounds: u32) {
+    use profiler_device::profile_anchor;
+    #[allow(unused_parens, reason = "an attribute behind the name")]
+    let last = (rounds - 1);
+    let prof = recorder!();
+    for round in 0..rounds {
+        if round == last {
+            profile_anchor!(recorder = prof);
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
