@@ -280,6 +280,58 @@ fn lanes_of_a_gpu_may_share_less() {
     }
 }
 
+/// The busiest lane's units: of lane 0, or of the others.
+fn most_units(outcome: &Outcome, others: bool) -> u32 {
+    let module = &outcome.capture.modules[0];
+    if others {
+        let counts = module.lane_counts.as_chunks::<8>().0.iter();
+        let units = counts.map(|bytes| header::unpack_counts(u64::from_le_bytes(*bytes)).0);
+        return units.max().unwrap_or(0);
+    }
+    let exits = module.headers.as_chunks::<{ header::BYTES }>().0.iter().filter_map(|bytes| {
+        let mut words = [0; header::WORDS];
+        let whole = bytes.as_chunks::<8>().0;
+        words.iter_mut().zip(whole).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+        ExitHeader::unpack(&words)
+    });
+    exits.map(|exit| exit.units).max().unwrap_or(0)
+}
+
+/// One program of all kinds of records by every kernel, in rooms of each size from none to one more than is
+/// needed, that keep what came first or last.
+#[test]
+fn every_capacity_is_as_the_reference_says() {
+    let lanes = vec![parted(
+        vec![around(Operation::RegionValue, vec![leaf(Operation::Mark, 0)])],
+        vec![around(Operation::Region, vec![])],
+    )];
+    let mut compared = 0;
+    for &kernel in KERNELS.iter().chain(HOSTED) {
+        let program = [small().program, lanes.clone()].concat();
+        let enough = Options { units_per_lane: 64, lane_rooms: true, ..small().session };
+        let session = Options { warp_mask: u32::MAX, ..enough };
+        let case = Case { program, kernel, when: 0b1101, block: [35, 1, 1], session, ..small() };
+        let outcome = case.run(&emulator(&case)).expect("the launch");
+        check(&case, &outcome, Times::Virtual).expect("nothing is lost");
+        let [of_lane_0, of_others] = [false, true].map(|others| most_units(&outcome, others));
+        assert!((10..64).contains(&of_lane_0), "{kernel:?}: {of_lane_0}");
+        for keep in [Keep::First, Keep::Last] {
+            for units in 0..=of_lane_0.max(of_others) + 1 {
+                let session = Options {
+                    units_per_warp: units,
+                    units_per_lane: units,
+                    keep,
+                    ..case.session.clone()
+                };
+                is_as_the_reference_says(&Case { session, ..case.clone() })
+                    .unwrap_or_else(|error| panic!("{kernel:?}, {keep:?}, {units}: {error}"));
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 28 * 2 * 11, "{compared}");
+}
+
 #[test]
 fn what_a_gpu_may_not_do_is_seen_without_times() {
     let case = small();

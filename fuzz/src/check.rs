@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use profiler_trace::{
-    Capture, Decoder, ExportOptions, GroupBy, Grouping, SpeedscopeOptions, StackGroup, Trace,
+    Capture, Decoder, ExportOptions, GroupBy, Grouping, SpeedscopeOptions, StackGroup, Trace, Warp,
 };
 use serde_json::Value as Json;
 
@@ -14,6 +14,8 @@ use crate::memory::within;
 mod consistent;
 #[path = "../../profiler-trace/tests/support/figures.rs"]
 mod figures;
+#[path = "../../profiler-trace/tests/support/part.rs"]
+mod part;
 
 const GROUPS: [GroupBy; 6] =
     [GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp];
@@ -34,7 +36,7 @@ pub fn capture(capture: &Capture, choice: u8) -> Trace {
         2 => events(&trace),
         3 => figures::statistics(&trace, GROUPS[usize::from(choice / 8) % GROUPS.len()]),
         4 => figures::launches(&trace),
-        5 => ways_of_decoding(capture, &trace),
+        5 => ways_of_decoding(capture, &trace, choice / 8),
         6 => costs_and_merges(&trace),
         _ => {
             assert_eq!(trace.diagnostics.to_string().lines().count(), trace.diagnostics.list.len())
@@ -172,7 +174,7 @@ fn text(trace: &Trace) -> String {
     format!("{trace:?}")
 }
 
-fn ways_of_decoding(capture: &Capture, trace: &Trace) {
+fn ways_of_decoding(capture: &Capture, trace: &Trace, choice: u8) {
     let threads = NonZeroUsize::new(3).expect("three");
     let decoder = Decoder::new(capture).threads(threads);
     assert_eq!(text(&decoder.trace()), text(trace));
@@ -185,6 +187,18 @@ fn ways_of_decoding(capture: &Capture, trace: &Trace) {
     let outline = decoder.outline();
     assert_eq!(outline.recorded(), trace.recorded());
     assert_eq!(outline.lost(), trace.lost());
+    // Some warps are what the whole has of them.
+    let takes = |warp: &Warp| match choice % 4 {
+        0 => warp.launch > 0,
+        1 => warp.block[0] % 2 == u32::from(choice / 4 % 2),
+        2 => warp.exit.is_none(),
+        _ => warp.warp == 0 && warp.sm < 4,
+    };
+    let some = Decoder::new(capture).only(takes);
+    assert_eq!(text(&some.trace()), text(&part::part_of(trace, takes)));
+    let options = ExportOptions::default();
+    let streamed = written(|bytes| some.write_perfetto_to(bytes, &options).map(drop));
+    assert!(streamed == written(|bytes| some.trace().write_perfetto_to(bytes, &options)));
 }
 
 fn costs_and_merges(trace: &Trace) {

@@ -10,6 +10,7 @@ use clap::Args;
 use profiler_trace::{Decoder, Launch, Pattern, Warp};
 use profiler_wire::header::Dim3;
 
+use crate::console::Console;
 use crate::exit::Error;
 
 /// Which warps.
@@ -138,16 +139,19 @@ impl LaunchArguments {
 }
 
 /// A decoder that shows no other launches, nor other warps of them; and what of the arguments nothing meets.
+/// Where that leaves nothing, it may be that what was meant is lost, so that the diagnostics are said as well.
 pub(crate) fn only<'c>(
     decoder: Decoder<'c>,
     launches: &LaunchArguments,
     warps: &WarpArguments,
+    console: &Console,
 ) -> Result<(Decoder<'c>, Vec<String>), Error> {
     let takes_all = launches.kernel.is_empty() && launches.launch.is_none() && warps.takes_all();
     if takes_all {
         return Ok((decoder, Vec::new()));
     }
-    let numbers = launches.of(&decoder)?;
+    let numbers =
+        launches.of(&decoder).inspect_err(|_| console.diagnostics(&decoder.diagnostics()))?;
     let mut unmet = launches.unmet(&decoder);
     let places = RefCell::new(Places::default());
     let decoder = decoder.only(|warp: &Warp| {
@@ -159,6 +163,7 @@ pub(crate) fn only<'c>(
     });
     unmet.extend(warps.unmet(&places.into_inner()));
     if decoder.warp_count() == 0 && !warps.takes_all() {
+        console.diagnostics(&decoder.diagnostics());
         return Err(Error::new("nothing was recorded there").with_cure(
             "choose others by --sm, --block and --warp; `profiler timeline` shows which",
         ));

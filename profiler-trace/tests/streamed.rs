@@ -2,17 +2,20 @@
 
 #[path = "support/captures.rs"]
 mod captures;
+#[path = "support/part.rs"]
+mod part;
 
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use part::part_of;
 use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
-    Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, Edge, ExportOptions, FormCosts, GroupBy,
-    Grouping, HostCost, MarkIndex, Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost,
-    StatsQuery, Trace, Value, Warp, WarpSource,
+    Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy,
+    Grouping, HostCost, Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery,
+    Trace, Value, Warp, WarpSource,
 };
 use profiler_wire::{SiteEntry, SiteKind};
 use proptest::prelude::*;
@@ -288,28 +291,6 @@ const PARTS: [Takes; 7] = [
     |_| true,
     |_| false,
 ];
-
-/// What a trace has of these warps, by the words of [`Decoder::only`].
-fn part_of(whole: &Trace, takes: Takes) -> Trace {
-    let mut part = whole.clone();
-    part.warps.retain(takes);
-    part.left_out_warps = (whole.warps.len() - part.warps.len()) as u64;
-    let mut start = 0;
-    for (number, launch) in part.launches.iter_mut().enumerate() {
-        let count = part.warps.iter().filter(|warp| warp.launch == number).count();
-        launch.warps = start..start + count;
-        start += count;
-    }
-    let kept: Vec<usize> =
-        (0..whole.warps.len()).filter(|&warp| takes(&whole.warps[warp])).collect();
-    let place =
-        |mark: MarkIndex| Some(MarkIndex { warp: kept.binary_search(&mark.warp).ok()?, ..mark });
-    let edges = whole.edges.iter();
-    let edges =
-        edges.filter_map(|edge| Some(Edge { from: place(edge.from)?, to: place(edge.to)? }));
-    part.edges = edges.collect();
-    part
-}
 
 #[test]
 fn a_part_is_what_the_whole_has_of_it() {

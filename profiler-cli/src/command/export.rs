@@ -93,7 +93,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let all = decoder.warp_count();
-    let (decoder, unmet) = selection::only(decoder, &arguments.launches, &arguments.warps)?;
+    let (decoder, unmet) =
+        selection::only(decoder, &arguments.launches, &arguments.warps, console)?;
     options.check(format, decoder.warp_count())?;
     let mut diagnostics = Diagnostics::default();
     let written = output::write(output, content, &[&input.capture], console, |writer| {

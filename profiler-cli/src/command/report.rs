@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let (decoder, unmet) =
-        selection::only(decoder, &arguments.launches, &WarpArguments::default())?;
+        selection::only(decoder, &arguments.launches, &WarpArguments::default(), console)?;
     unmet.iter().for_each(|unmet| console.note(unmet));
     let trace = load::streamed(&decoder, &capture, input.reading, console);
     let outline = trace.outline();

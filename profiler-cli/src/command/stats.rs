@@ -175,9 +175,13 @@ impl Arguments {
         if !self.show.contains(&Show::Regions) {
             return Ok(None);
         }
-        let query = self.filters.query(trace.outline())?.by(self.by.unwrap_or(By::Site).into());
+        // What was meant may be lost.
+        let say_why = || console.diagnostics(&trace.outline().diagnostics);
+        let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
+        let query = query.by(self.by.unwrap_or(By::Site).into());
         let stats = console.work("gathering statistics", "steps", |_| trace.stats_of(&query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
+            say_why();
             return Err(Error::new(stats.unmet.join("; "))
                 .with_cure("choose others; `profiler info` lists launches and regions"));
         }

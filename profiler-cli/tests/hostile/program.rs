@@ -17,7 +17,7 @@ const MEMORY_KIB: u32 = 2 << 20;
 const SECONDS: u32 = 20;
 
 /// Every command on the file `it.capture`, beside `whole.capture`; all formats, all groupings.
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 33] = [
     "info it.capture",
     "info it.capture --format json",
     "check it.capture",
@@ -30,6 +30,7 @@ const COMMANDS: [&str; 29] = [
     "stats it.capture --by warp --window 10%..90%",
     "stats it.capture --show balance,waits,critical-path",
     "stats it.capture --subtract-cost",
+    "stats it.capture --launch 0 --sm 0-1",
     "timeline it.capture",
     "timeline it.capture --by sm --window 25%.. --depth 1",
     "export it.capture --to perfetto -o it.pftrace",
@@ -44,6 +45,9 @@ const COMMANDS: [&str; 29] = [
     "export it.capture --to arrow -o it.arrow",
     "export it.capture --to flamegraph",
     "report it.capture -o it.html",
+    "export it.capture --to perfetto -o it.pftrace --launch 0 --sm 0,1",
+    "export it.capture --to speedscope --block 0 --warp 0",
+    "report it.capture -o it.html --kernel * --launch 0-9",
     "diff it.capture whole.capture",
     "diff whole.capture it.capture --fail-above 5%",
     "diff whole.capture it.capture --format json",

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What runs an intrinsic on a GPU, and looks at the result.
 #[derive(Clone, Copy, Debug)]
-enum By {
+pub(super) enum By {
     /// A test, in `tests/tests/FILE.rs`, that the bundle for GPUs holds.
     Test(&'static str, &'static str),
     /// A test of a file of its own, which fails or hangs a kernel, or watches it.
@@ -43,12 +43,12 @@ const fn hopper(word: &'static str) -> By {
 }
 
 /// The functions of a file.
-type Functions = &'static [(&'static str, By)];
+pub(super) type Functions = &'static [(&'static str, By)];
 
 /// What the device runtime has on the GPU in another way than in its twin.
 const GPU_SIDE: &str = "profiler-device/src/hardware/gpu.rs";
 
-const LIST: [(&str, Functions); 7] = [
+pub(super) const LIST: [(&str, Functions); 7] = [
     (
         GPU_SIDE,
         &[
@@ -226,7 +226,7 @@ const PACKAGES: [&str; 4] =
 /// What the macros are held against by their own tests: text, which is compiled nowhere.
 const EXPECTED: &str = "profiler-macros/src/tests/";
 
-fn read(path: &str) -> String {
+pub(super) fn read(path: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
