@@ -119,7 +119,7 @@ mod tests {
             }));
             lines.push(json!({
                 "test": "mapping", "kind": "release", "kernel_ns": 1_000_000, "anchors": "each release",
-                "since_entry_ns": 5e5 * f64::from(step), "error_ns": summary(3.0),
+                "since_entry_ns": 5e5 * f64::from(step), "lag_ns": summary(3.0),
             }));
             lines.push(json!({
                 "test": "frequency", "kind": "millisecond", "variant": "globaltimer",

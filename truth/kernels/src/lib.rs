@@ -59,7 +59,7 @@ pub use known_work::{
 #[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 pub use latency::{CHAIN, NODE_BYTES, Node, PLAIN_LOADS, SINGLES, chase, link};
 #[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
-pub use releases::{ARRIVED, EXPIRED, FLAG, SYNC_WORDS, releases};
+pub use releases::{ARRIVED, EXPIRED, FLAG, MOMENT, NOTICE_NS, SYNC_WORDS, releases};
 #[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 pub use schedule::{READING_WORDS, STEP_WORDS, scheduled_cycles, scheduled_timer};
 

@@ -1,4 +1,4 @@
-//! Moments that all SMs see nearly together: releases of the whole grid by a flag.
+//! Moments that all SMs see together: releases of the whole grid, each at a time that was agreed on.
 
 use profiler_device::hardware::{globaltimer, lane_id};
 use profiler_device::{profile_anchor, profile_mark, profiled, recorder};
@@ -12,13 +12,19 @@ pub const FLAG: usize = 0;
 pub const ARRIVED: usize = 32;
 /// Index into `sync` of how many warps gave up for want of time.
 pub const EXPIRED: usize = 64;
+/// Index into `sync` of the moment of the last release, by `%globaltimer`: two numbers.
+pub const MOMENT: usize = 80;
 /// Numbers that `sync` has.
 pub const SYNC_WORDS: usize = 96;
 
-/// `count` releases, `interval_ns` apart: thread 0 of the grid writes the number of the release to
-/// a flag, from 1 on, once all warps have seen the one before. Every warp polls the flag. When it
-/// sees release `r`, it reads `%globaltimer`, marks "release" with the value `r`, and writes the
-/// reading to `timers[(r - 1) * warps + warp of the grid]`. A warp that has been in the kernel for
+/// How long before the moment of a release it is agreed on. A flag reaches all SMs within a part of it.
+pub const NOTICE_NS: u64 = 2_000;
+
+/// `count` barriers of the whole grid, `interval_ns` apart: once all warps have seen the one before, thread 0
+/// of the grid writes down a moment, [`NOTICE_NS`] from then, and the number of the release, from 1 on, to a
+/// flag. A flag would be seen earlier on one SM than on another; so every warp that sees it waits until
+/// `%globaltimer` shows the moment. Then it marks "release" with the value `r`, and writes what the timer
+/// showed to `timers[(r - 1) * warps + warp of the grid]`. A warp that has been in the kernel for
 /// `limit_ns` waits no longer, and says so in `sync[EXPIRED]`. Where `anchors` is not 0, every warp
 /// reads both clocks behind each mark; where `anchor_cycles` is not 0, while it polls, each time that
 /// so many cycles have passed.
@@ -39,8 +45,9 @@ pub unsafe extern "ptx-kernel" fn releases(
 ) {
     let recorder = recorder!();
     // SAFETY: all three lie in `sync`.
-    let (flag, arrived, expired) =
-        unsafe { (sync.add(FLAG), sync.add(ARRIVED), sync.add(EXPIRED)) };
+    let (flag, arrived, expired, moment) =
+        unsafe { (sync.add(FLAG), sync.add(ARRIVED), sync.add(EXPIRED), sync.add(MOMENT)) };
+    let moment: *mut u64 = moment.cast();
     let (warp, warps) = (thread_of_grid() / 32, threads_of_grid() / 32);
     let begin = globaltimer();
     let is_late = || globaltimer() - begin > limit_ns;
@@ -60,15 +67,27 @@ pub unsafe extern "ptx-kernel" fn releases(
                 let all_arrived = unsafe { load_acquire_u32(arrived) } >= before;
                 all_arrived && globaltimer() - begin >= due_ns || is_late()
             });
-            // SAFETY: as above.
-            unsafe { store_release_u32(flag, release) };
+            // SAFETY: the counter and the flag are only accessed atomically. The moment is two numbers of
+            // `sync`: who has arrived has read it, and reads it again behind the flag.
+            unsafe {
+                if load_acquire_u32(arrived) >= before {
+                    *moment = globaltimer() + NOTICE_NS;
+                }
+                store_release_u32(flag, release);
+            }
         }
         spin_until(|| {
             anchor_now_and_then();
             // SAFETY: as above.
             unsafe { load_acquire_u32(flag) >= release || is_late() }
         });
-        let timer = globaltimer();
+        // SAFETY: the flag as above; the moment was written before it, and is not written again until this
+        // warp has arrived.
+        let moment = unsafe { if load_acquire_u32(flag) >= release { moment.read() } else { 0 } };
+        let mut timer = globaltimer();
+        while timer < moment {
+            timer = globaltimer();
+        }
         profile_mark!("release", release, recorder = recorder);
         if anchors != 0 {
             profile_anchor!(recorder = recorder);

@@ -1,4 +1,4 @@
-//! Where the marks of all SMs lie beside the readings of `%globaltimer`, over the time in a kernel.
+//! Where the marks of all SMs lie behind the moments of `%globaltimer`, over the time in a kernel.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::Failure;
 /// How long a kernel ran, in nanoseconds, and when it took anchors.
 type Kernel = (f64, String);
 
-/// A release: milliseconds since the entry; least, middle and largest error in nanoseconds.
+/// A release: milliseconds since the entry; least, middle and largest lag in nanoseconds.
 type Point = (f64, [f64; 3]);
 
 pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
@@ -20,8 +20,8 @@ pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
         let anchors = line["anchors"].as_str().unwrap_or("none");
         let kernel = (number(line, &["kernel_ns"])?, anchors.to_owned());
         let at = number(line, &["since_entry_ns"])? / 1e6;
-        let error = |name| number(line, &["error_ns", name]);
-        let point = (at, [error("min")?, error("median")?, error("max")?]);
+        let lag = |name| number(line, &["lag_ns", name]);
+        let point = (at, [lag("min")?, lag("median")?, lag("max")?]);
         match kernels.iter_mut().find(|(other, _)| *other == kernel) {
             Some((_, points)) => points.push(point),
             None => kernels.push((kernel, vec![point])),
@@ -37,7 +37,7 @@ pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
 
 fn panel(area: &Area<'_>, (length_ns, anchors): &Kernel, points: &[Point]) -> Result<(), Failure> {
     let colour = RGBColor(0, 114, 178);
-    let errors = points.iter().flat_map(|(_, errors)| *errors).chain([-32.0, 32.0]);
+    let lags = points.iter().flat_map(|(_, lags)| *lags).chain([-16.0, 80.0]);
     let times = range(points.iter().map(|&(at, _)| at).chain([0.0]));
     let mut chart = ChartBuilder::on(area)
         .caption(
@@ -50,15 +50,15 @@ fn panel(area: &Area<'_>, (length_ns, anchors): &Kernel, points: &[Point]) -> Re
         .margin(12)
         .x_label_area_size(42)
         .y_label_area_size(64)
-        .build_cartesian_2d(times.clone(), range(errors))?;
+        .build_cartesian_2d(times.clone(), range(lags))?;
     chart
         .configure_mesh()
         .x_desc("ms since the first entry")
-        .y_desc("mark - globaltimer in ns")
+        .y_desc("mark - moment of the release in ns")
         .light_line_style(WHITE)
         .draw()?;
-    for limit in [-16.0, 16.0] {
-        // What a reading leaves open: half a step to either side.
+    for limit in [0.0, 64.0] {
+        // Two steps of the timer.
         let line = [(times.start, limit), (times.end, limit)];
         chart.draw_series(LineSeries::new(line, BLACK.mix(0.5)))?;
     }

@@ -1,0 +1,89 @@
+//! Limits, and what is told from errors.
+
+use super::*;
+
+fn of_clock(clock: &str) -> Subject {
+    let kernel = KNOWN_WORK.iter().find(|kernel| kernel.clock == clock);
+    Subject { kernel: kernel.expect("there is one"), form: "range" }
+}
+
+#[test]
+fn limits_are_a_part_or_some_ticks() {
+    let limits = |of: Subject| [90.0, 20_000.0].map(|truth| of.limit(truth));
+    assert_eq!(limits(of_clock("cycles")), [8.0, 200.0].map(Some));
+    assert_eq!(limits(of_clock("globaltimer")), [16.0, 200.0].map(Some));
+    let hosted = |strategy| {
+        let kernel = HOSTED_WORK.iter().find(|kernel| kernel.strategy == strategy);
+        Subject { kernel: kernel.expect("there is one"), form: "range" }
+    };
+    assert_eq!(limits(hosted("elected")), [48.0, 200.0].map(Some));
+    assert_eq!(limits(hosted("thread")), [None; 2]);
+    assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
+}
+
+#[test]
+fn short_spins_are_repeated_more_often_where_the_timer_measures() {
+    let cases = [(64, 12), (10_000, 12)];
+    let cases = cases.map(|(cycles, repeats)| Case { depth: 1, cycles, repeats });
+    let repeats =
+        |of: Subject| -> Vec<u32> { of.repeated(&cases).iter().map(|case| case.repeats).collect() };
+    assert_eq!(repeats(of_clock("cycles")), [12, 12]);
+    assert_eq!(repeats(of_clock("globaltimer")), [200, 12]);
+}
+
+#[test]
+fn of_errors_in_steps_the_mean_is_typical() {
+    let errors = Summary::of([0.0, 0.0, 32.0, 32.0, 32.0]).expect("there are some");
+    assert_eq!(of_clock("cycles").typical(&errors), 32.0);
+    assert!((of_clock("globaltimer").typical(&errors) - 19.2).abs() < 1e-9);
+}
+
+#[test]
+fn what_goes_to_the_host_says_so() {
+    let kernel = HOSTED_WORK.first().expect("there is one");
+    assert_eq!(Subject { kernel, form: "wait" }.to_string(), "warp, cycles, wait, host");
+    for clock in ["cycles", "globaltimer"] {
+        let of_clock = HOSTED_WORK.iter().filter(|kernel| kernel.clock == clock);
+        let strategies: Vec<&str> = of_clock.map(|kernel| kernel.strategy).collect();
+        assert_eq!(strategies, ["warp", "elected", "thread"]);
+    }
+}
+
+#[test]
+fn every_strategy_has_both_clocks() {
+    for clock in ["cycles", "globaltimer"] {
+        let strategies: Vec<&str> = KNOWN_WORK
+            .iter()
+            .filter(|kernel| kernel.clock == clock)
+            .map(|kernel| kernel.strategy)
+            .collect();
+        let all = ["warp", "block", "warp(1)", "elected", "thread", "warp_group", "when"];
+        assert_eq!(strategies, all);
+    }
+}
+
+#[test]
+fn costs_are_told_from_errors() {
+    let mut seen = SeenCost::default();
+    assert_eq!((seen.inside_ticks(), seen.total_ticks()), (None, None));
+    for (inner, error) in [(0, 4.0), (0, 6.0), (0, 5.0), (1, 40.0)] {
+        seen.add(inner, error);
+    }
+    assert_eq!((seen.inside_ticks(), seen.total_ticks()), (Some(5.0), Some(35.0)));
+    seen.add(7, 75.0);
+    assert_eq!(seen.total_ticks(), Some(10.0));
+}
+
+#[test]
+fn the_worst_is_farthest_from_zero() {
+    let mut worst = Worst::default();
+    for (raw, subtracted) in [(20.0, 3.0), (10.0, -7.0), (9.0, 8.5)] {
+        let less = [(100.0 + subtracted, 100.0)];
+        let level = summarize(&[(100.0 + raw, 100.0)], &less).expect("one region");
+        worst.add(of_clock("cycles"), &level, &less);
+    }
+    assert_eq!((worst.raw_typical, worst.subtracted_typical), (20.0, 8.5));
+    assert_eq!((worst.raw, worst.subtracted), (20.0, 8.5));
+    assert_eq!((worst.beyond, worst.regions), (1, 3));
+    assert!(summarize(&[], &[]).is_none());
+}
