@@ -14,12 +14,13 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 12] = [
+const TESTS: [(&str, Profiling); 13] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
     ("collectives", On),
     ("rooms", On),
+    ("anchors", On),
     ("thousand", On),
     ("barriers", On),
     ("intrinsics", On),

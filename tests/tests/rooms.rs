@@ -19,10 +19,13 @@ use profiler_wire::record::UNIT_BYTES;
 use test_kernels_rooms as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("rooms");
+/// Of kernels with anchors alone.
+const ANCHORS: Option<&str> = profiler_host::include_ptx!("anchors");
 
 on_both_back_ends! {
     guard_words_stay
     recorded_and_lost_are_all
+    anchors_by_lanes_alone_have_rooms
 }
 
 const BLOCKS: u32 = 3;
@@ -349,4 +352,33 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
         }
     }
     assert_eq!(output.read().expect("the results"), [ROUNDS; THREADS as usize]);
+}
+
+/// Nothing but anchors asks for rooms of the lanes, and all of these are kept.
+fn anchors_by_lanes_alone_have_rooms(choice: BackendChoice) {
+    const ROUNDS: u32 = 5;
+    if let Some(ptx) = ANCHORS {
+        let sites = profiler_trace::SiteTable::from_ptx(ptx).expect("a site table");
+        assert!(sites.needs_lanes());
+    }
+    let backend = Backend::choose(choice, ANCHORS).expect("the back end");
+    let profiler = Profiler::builder().for_grid(2, 64, 1).expect("so many warps").build();
+    let mut session = backend.session(&profiler.expect("the options")).expect("a session");
+    // SAFETY: the kernel touches no memory but the session's.
+    unsafe { launch!(session, test_kernels_anchors::anchored<<<2, 64>>>(ROUNDS)) }
+        .expect("the launch");
+    let trace = session.finish().expect("a trace");
+    assert_eq!((trace.warps.len(), trace.lost()), (4, 0), "{}", trace.diagnostics);
+    for warp in &trace.warps {
+        let of = |lane| warp.anchors.iter().filter(|anchor| anchor.lane == lane).count();
+        let counts: Vec<usize> = (0..32).map(of).collect();
+        let round = |lane: u32| 1 + u32::from(lane == test_kernels_anchors::LANE);
+        let by_all_and_one: u32 = (0..32).map(round).sum();
+        let elected = (ROUNDS * (by_all_and_one + 1)) as usize;
+        // Who is elected is not said.
+        assert_eq!(counts.iter().sum::<usize>(), elected, "{counts:?}");
+        for lane in 0..32 {
+            assert!(counts[lane as usize] >= (ROUNDS * round(lane)) as usize, "{counts:?}");
+        }
+    }
 }
