@@ -1,6 +1,7 @@
 //! A kernel whose only sites that lanes other than lane 0 record at are anchors: they alone say that all
 //! lanes need rooms.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![forbid(unsafe_code)]
 
 use profiler_device::{profile_anchor, profiled};
 use profiler_kernel::thread;
