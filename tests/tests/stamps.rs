@@ -14,6 +14,8 @@
 
 #[path = "stamps/cases.rs"]
 mod cases;
+#[path = "stamps/count.rs"]
+mod count;
 #[path = "stamps/sass.rs"]
 mod sass;
 #[path = "stamps/tools.rs"]
@@ -73,9 +75,18 @@ fn main() -> ExitCode {
             let tools = tools.clone();
             // Assembled by the first of the tests that need it.
             let both = Arc::new(LazyLock::new(move || assemble(tools, module, target)));
+            let copies = if module.is_twice { "twice::" } else { "" };
+            if module.has_loop {
+                let both = Arc::clone(&both);
+                let name = format!("{target}::{copies}a_record_is_few_instructions");
+                let trial = Trial::test(name, move || {
+                    let (on, off) = (**both).as_ref().map_err(Clone::clone)?;
+                    count::check(target, module.is_twice, on, off).map_err(Failed::from)
+                });
+                trials.push(trial.with_ignored_flag(is_ignored));
+            }
             for case in module.cases {
                 let both = Arc::clone(&both);
-                let copies = if module.is_twice { "twice::" } else { "" };
                 let name = format!("{target}::{copies}{}", case.name());
                 let trial = Trial::test(name, move || {
                     let (on, off) = (**both).as_ref().map_err(Clone::clone)?;

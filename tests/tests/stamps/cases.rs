@@ -71,6 +71,8 @@ pub(crate) struct Module {
     pub(crate) off: &'static str,
     /// Whether each body is there twice with profiling, for a session and for none.
     pub(crate) is_twice: bool,
+    /// Whether it has the kernel whose loop holds nothing but regions.
+    pub(crate) has_loop: bool,
     pub(crate) targets: &'static [&'static str],
     pub(crate) cases: &'static [Case],
 }
@@ -81,6 +83,7 @@ macro_rules! module {
             on: include_str!(concat!(env!("OUT_DIR"), "/", $on, ".ptx")),
             off: include_str!(concat!(env!("OUT_DIR"), "/", $off, ".ptx")),
             is_twice: $is_twice,
+            has_loop: matches!($on.as_bytes(), b"stamps" | b"stamps_twice"),
             targets: $targets,
             cases: $cases,
         }
@@ -103,12 +106,16 @@ pub(crate) static MODULES: [Module; 6] = modules! {
 };
 
 const LOAD: &[&str] = &["LDG"];
+const ATOMIC: &[&str] = &["ATOM"];
 
-static SINCE_SM_80: [Case; 31] = [
+static SINCE_SM_80: [Case; 34] = [
     Case::new("fma_pinned", &["FFMA"], End::Any),
     Case { before: &["LDG", "FMUL"], ..Case::new("entry_pinned", &["FFMA"], End::Any) },
     Case::new("fma_value", &["FFMA"], End::Any),
     Case::new("fma_waited", &["FFMA"], End::Complete),
+    Case { work_outside: 1, ..Case::new("store", &["STG"], End::Any) },
+    Case::new("atomic_issued", ATOMIC, End::Issued),
+    Case::new("atomic_waited", ATOMIC, End::Complete),
     Case::new("load_issued", LOAD, End::Issued),
     Case::new("load_pinned", &["LDG", "FFMA"], End::Any),
     Case::new("pointer_pinned", LOAD, End::Any),

@@ -106,7 +106,14 @@ impl Instruction {
         self.opcode.contains("SETP") || self.operands.first().is_some_and(is_predicate)
     }
 
-    /// The registers that it writes: the first operand and, of wide results, those behind it.
+    /// Which operand is the result: the first, but for what gives a predicate before it, such as
+    /// `ATOM PT, R4, ..`.
+    fn result(&self) -> usize {
+        let gives_both = ["ATOM", "SHFL"].iter().any(|family| self.opcode.starts_with(family));
+        usize::from(gives_both && self.operands.first().is_some_and(|first| first.starts_with('P')))
+    }
+
+    /// The registers that it writes: the result and, of wide results, those behind it.
     pub(crate) fn written(&self) -> BTreeSet<u32> {
         let has = |suffix: &str| self.opcode.split('.').any(|part| part == suffix);
         let count = if has("128") || has("4") || self.is("HMMA") || self.is("HGMMA") {
@@ -117,14 +124,15 @@ impl Instruction {
             1
         };
         let stores = ["ST", "RED", "BRA", "BAR", "CALL", "WARPSYNC"];
-        let first = self.operands.first().map(|operand| registers(operand)).unwrap_or_default();
+        let first =
+            self.operands.get(self.result()).map(|operand| registers(operand)).unwrap_or_default();
         let writes = !stores.iter().any(|family| self.opcode.starts_with(family));
         first.into_iter().filter(|_| writes).flat_map(|first| first..first + count).collect()
     }
 
     /// The registers that it reads, as far as they are named: of a wide operand the first.
     pub(crate) fn read(&self) -> BTreeSet<u32> {
-        let sources = if self.written().is_empty() { 0 } else { 1 };
+        let sources = if self.written().is_empty() { 0 } else { self.result() + 1 };
         self.operands.iter().skip(sources).flat_map(|operand| registers(operand)).collect()
     }
 }
@@ -252,6 +260,14 @@ pub(crate) fn understands() -> Result<(), String> {
     let kernels = parse(text)?;
     let kernel = kernels.get("kernel").ok_or("no kernel")?;
     let [load, branch] = &kernel.code[..] else { return Err(format!("{kernel:?}")) };
+    let atomic = Instruction {
+        opcode: "ATOM.E.ADD.STRONG.GPU".to_owned(),
+        operands: ["PT", "R17", "desc[UR14][R4.64]", "R11"].map(str::to_owned).to_vec(),
+        ..load.clone()
+    };
+    if (atomic.written(), atomic.read()) != (BTreeSet::from([17]), BTreeSet::from([4, 11])) {
+        return Err(format!("{atomic:?}"));
+    }
     let expected = (BTreeSet::from([6, 7]), BTreeSet::from([2]), Some(2), 0);
     if (load.written(), load.read(), load.releases, load.waits) != expected
         || (branch.guard.as_deref(), branch.waits, kernel.target(1)) != (Some("!P1"), 4, Some(1))

@@ -6,6 +6,7 @@
 #![cfg(target_arch = "nvptx64")]
 
 use profiler_device::{profile_region, profiled};
+use profiler_kernel::atomic::atomic_add_u32;
 use profiler_kernel::{copy, math, mma, shared_array, thread, warp};
 
 shared_array!(static TILE: [f32; 1024], align = 128);
@@ -65,6 +66,80 @@ pub unsafe extern "ptx-kernel" fn fma_waited(output: *mut f32, factor: f32) {
     // SAFETY: one number a thread.
     let output = unsafe { output.add(thread::index_1d() as usize) };
     let x = profile_region!("chain", wait, { chain(factor, factor) });
+    // SAFETY: this thread's number.
+    unsafe { *output = x };
+}
+
+/// A store.
+///
+/// # Safety
+///
+/// `output` must be valid for two numbers a thread.
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
+pub unsafe extern "ptx-kernel" fn store(output: *mut f32, factor: f32) {
+    // SAFETY: two numbers a thread.
+    let output = unsafe { output.add(2 * thread::index_1d() as usize) };
+    // SAFETY: this thread's first number.
+    profile_region!("store", { unsafe { output.write_volatile(factor) } });
+    // SAFETY: this thread's second number.
+    unsafe { output.add(1).write_volatile(factor * factor) };
+}
+
+/// An atomic addition that is issued in the region, by two threads to each counter.
+///
+/// # Safety
+///
+/// `counters` must be valid for one number for two threads and only accessed atomically, `output` valid for
+/// one number a thread.
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
+pub unsafe extern "ptx-kernel" fn atomic_issued(counters: *mut u32, output: *mut u32) {
+    let index = thread::index_1d();
+    // SAFETY: only accessed atomically.
+    let counter = unsafe { counters.add(index as usize / 2) };
+    // SAFETY: as above.
+    let before = profile_region!("atomic", { unsafe { atomic_add_u32(counter, index) } });
+    // SAFETY: this thread's number.
+    unsafe { *output.add(index as usize) = before };
+}
+
+/// An atomic addition that the end stamp waits for.
+///
+/// # Safety
+///
+/// As [`atomic_issued`].
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
+pub unsafe extern "ptx-kernel" fn atomic_waited(counters: *mut u32, output: *mut u32) {
+    let index = thread::index_1d();
+    // SAFETY: only accessed atomically.
+    let counter = unsafe { counters.add(index as usize / 2) };
+    // SAFETY: as above.
+    let before = profile_region!("atomic", wait, { unsafe { atomic_add_u32(counter, index) } });
+    // SAFETY: this thread's number.
+    unsafe { *output.add(index as usize) = before };
+}
+
+/// Four regions a round, one behind the other, by the default form, and nothing else but a chain in each.
+///
+/// # Safety
+///
+/// As [`fma_pinned`].
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
+pub unsafe extern "ptx-kernel" fn four_regions(output: *mut f32, factor: f32, rounds: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread::index_1d() as usize) };
+    let mut x = factor;
+    let mut round = 0;
+    while round < rounds {
+        profile_region!("first", pin = x, { x = chain(x, factor) });
+        profile_region!("second", pin = x, { x = chain(x, factor) });
+        profile_region!("third", pin = x, { x = chain(x, factor) });
+        profile_region!("fourth", pin = x, { x = chain(x, factor) });
+        round += 1;
+    }
     // SAFETY: this thread's number.
     unsafe { *output = x };
 }
