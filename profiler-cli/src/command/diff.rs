@@ -164,6 +164,11 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl ComparisonArguments {
+    /// Whether all regions of all kernels are compared.
+    fn takes_all(&self) -> bool {
+        self.name.is_empty() && self.kernel.is_empty()
+    }
+
     fn options(&self) -> DiffOptions {
         let mut query = StatsQuery::new().by(match self.by {
             By::Site => GroupBy::Site,
@@ -233,6 +238,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         .work("comparing", "rows", |_| Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
+    // A threshold says itself that nothing was held to it.
+    if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
+        return Err(Error::new(diff.notes.join("; "))
+            .with_cure("choose others; `profiler info` lists launches and regions"));
+    }
     match arguments.format {
         Format::Table => output::print(&text(&diff, report.as_ref()))?,
         Format::Json => output::print_json(&json(&diff, &found, report.as_ref()))?,

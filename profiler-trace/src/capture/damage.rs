@@ -168,7 +168,8 @@ impl fmt::Display for CaptureError {
             Self::Io(error) => write!(f, "the capture cannot be read: {error}"),
             Self::NotACapture => f.write_str(
                 "this is no capture; give a file that a session wrote, such as NAME.capture of an \
-                 example (a .pftrace or .json is made from a capture, and cannot be read back)",
+                 example (a .pftrace or .json is made from a capture, and cannot be read back; what gzip \
+                 packed, gunzip unpacks)",
             ),
             Self::FormatVersion { found } => write!(
                 f,
