@@ -267,7 +267,7 @@ fn diff_prints_what_the_page_says() {
     let commands = [
         "diff gemm.capture slower.capture --fail-above 5% --unit block",
         "diff gemm.capture waiting.capture --by path",
-        "diff odd.capture odd.capture --name none",
+        "diff odd.capture odd.capture --name none --fail-above 5%",
         "diff lossy.capture cut.capture",
         "diff few.capture more.capture",
     ];

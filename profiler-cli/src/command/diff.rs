@@ -238,14 +238,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         .work("comparing", "rows", |_| Diff::of(&a, &b))
         .map_err(|error| Error::new(error.to_string()))?;
     let report = arguments.threshold.threshold().map(|threshold| diff.check(&threshold));
-    // A threshold says itself that nothing was held to it.
-    if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
-        return Err(Error::new(diff.notes.join("; "))
-            .with_cure("choose others; `profiler info` lists launches and regions"));
-    }
     match arguments.format {
         Format::Table => output::print(&text(&diff, report.as_ref()))?,
         Format::Json => output::print_json(&json(&diff, &found, report.as_ref()))?,
+    }
+    // A threshold says itself that nothing was held to it.
+    if diff.rows.is_empty() && report.is_none() && !arguments.comparison.takes_all() {
+        return Err(Error::new(
+            "nothing is compared: no region that was asked for is on either side",
+        )
+        .with_cure("choose others by --name and --kernel; `profiler info` lists them"));
     }
     Ok(match report.map(|report| report.outcome) {
         None | Some(Outcome::Pass) => Verdict::Clean,
