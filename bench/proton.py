@@ -206,6 +206,7 @@ def measure(scheme, warps, blocks_per_sm, body):
         "bytes_per_region": BYTES_PER_REGION,
         "registers": getattr(compiled, "n_regs", None),
         "baseline_cycles": medians[0][1],
+        "iteration_cycles": medians,
         "spread": max(spreads),
     }
 

@@ -237,6 +237,7 @@ fn summarise(times: &[Times], point: &mut Point) {
     point.cycles_per_region_longest = line(&medians(|times| &times.longest)).map(|line| line.slope);
     point.kernel_ns_per_region = line(&medians(|times| &times.kernels)).map(|line| line.slope);
     point.baseline_cycles = means.first().map(|point| point.1);
+    point.iteration_cycles = means;
     let flush = times.last().and_then(|times| median(&times.flushes));
     point.flush_cycles = flush.filter(|&cycles| cycles > 0.0);
     point.spread = times.iter().map(|times| spread(&times.means)).reduce(f64::max);
@@ -359,6 +360,7 @@ mod tests {
         let kernel = point.kernel_ns_per_region.expect("a slope");
         assert!((kernel - 80.0).abs() < 1e-9, "{point:?}");
         assert_eq!((point.baseline_cycles, point.spread), (Some(201.0), Some(60.0)));
+        assert_eq!(point.iteration_cycles.first(), Some(&(0.0, 201.0)));
         assert_eq!(point.flush_cycles, Some(843.0));
     }
 

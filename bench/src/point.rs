@@ -77,6 +77,9 @@ pub struct Point {
     pub registers: Option<u32>,
     /// Cycles of an iteration without a recorded body.
     pub baseline_cycles: Option<f64>,
+    /// How many bodies are recorded, and the cycles of an iteration then: the points of the first line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub iteration_cycles: Vec<(f64, f64)>,
     /// How far the launches of one kernel differ at most, in cycles of an iteration.
     pub spread: Option<f64>,
     /// Cycles that a warp takes at the end to copy its ring in shared memory to its room: the median of
