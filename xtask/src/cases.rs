@@ -5,6 +5,8 @@ use std::path::Path;
 
 /// The page.
 const PAGE: &str = "docs/cases.md";
+/// Where the output of what ran on a GPU lies, and pages that lead to it.
+const MEASUREMENTS: &str = "docs/measurements";
 /// Where tests run.
 const PLACES: [&str; 8] =
     ["emulator", "synthetic buffer", "PTX", "SASS", "GPU", "compiler", "host", "fuzzer"];
@@ -63,6 +65,9 @@ fn check(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
         }
         if places.contains(&"GPU") && !runs_on_gpu {
             offence("no test of the row runs on a GPU".to_owned());
+        }
+        if places.contains(&"GPU") && !result.contains("](measurements/") {
+            offence(format!("what a GPU showed has no link into {MEASUREMENTS}"));
         }
     }
     if rows == 0 {
@@ -168,7 +173,10 @@ mod tests {
     #[test]
     fn rows_that_hold_pass() {
         let tests = ["whole", "both", "drawn"].map(|name| format!("[`{name}`](../a/tests/b.rs)"));
-        let row = format!("| a case | {} | GPU, PTX | holds |", tests.join(", "));
+        let row = format!(
+            "| a case | {} | GPU, PTX | holds ([raw](measurements/x.txt)) |",
+            tests.join(", ")
+        );
         assert_eq!(offences_of(&row), [""; 0]);
     }
 
@@ -193,18 +201,24 @@ mod tests {
 
     #[test]
     fn a_place_must_be_possible() {
-        let page = "| a | [x](../a.rs) | GPU | holds |";
+        let page = "| a | [x](../a.rs) | GPU | [raw](measurements/x.txt) |";
         let offences = check(page, |_| Some("#[test]\nfn x() {}\n".to_owned()));
         assert_eq!(offences, ["docs/cases.md:1: no test of the row runs on a GPU"]);
         // Others of the file do.
         for name in ["hosted", "drawn"] {
-            let row = format!("| a | [`{name}`](../a/tests/b.rs) | GPU | holds |");
+            let row =
+                format!("| a | [`{name}`](../a/tests/b.rs) | GPU | [raw](measurements/x.txt) |");
             let offences = offences_of(&row);
             assert_eq!(offences, ["docs/cases.md:3: no test of the row runs on a GPU"]);
         }
         for name in ["whole", "both"] {
-            let row = format!("| a | [`{name}`](../a/tests/b.rs) | GPU | holds |");
+            let row =
+                format!("| a | [`{name}`](../a/tests/b.rs) | GPU | [raw](measurements/x.txt) |");
             assert_eq!(offences_of(&row), [""; 0]);
+            let row = row.replace("measurements/", "");
+            let offences = offences_of(&row);
+            assert_eq!(offences.len(), 1, "{offences:?}");
+            assert!(offences[0].ends_with("has no link into docs/measurements"), "{offences:?}");
         }
     }
 
