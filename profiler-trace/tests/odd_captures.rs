@@ -2,9 +2,10 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureEnd, DiagnosticKind as Kind, ExportOptions, Place, Trace, Value,
-    decode,
+    Capture, CaptureDamage, CaptureEnd, DiagnosticKind as Kind, ExportOptions, ModuleCapture,
+    Place, Trace, Value, decode,
 };
+use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
 use profiler_wire::record::{TRACK_BEYOND, TRACK_FIELD_MAX, TRACK_MAX, stamp, tag, track_field};
 use profiler_wire::{Descriptor, RecordKind, SiteKind};
@@ -422,4 +423,31 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
         assert_eq!((&odd.warps, &odd.diagnostics), (&of_kernel.warps, &of_kernel.diagnostics));
         assert!(timeline(&odd).contains("tracks above 16777213"));
     }
+}
+
+/// Of a module with four headers, the second of which nobody wrote.
+#[test]
+fn so_many_slots_would_have_done() {
+    let needed = |flags, slot_count, slot_base, lost_warps| {
+        let mut headers = vec![1_u8; 4 * header::BYTES];
+        headers[header::BYTES..2 * header::BYTES].fill(0);
+        let module = ModuleCapture {
+            descriptor: Descriptor { flags, slot_count, slot_base, ..Descriptor::default() },
+            headers,
+            lost: Lost { warps: lost_warps, ..Lost::default() },
+            ..ModuleCapture::default()
+        };
+        module.needed_slots()
+    };
+    // Claimed ones are those that were claimed, wherever they lie.
+    assert_eq!(needed(FLAG_CLAIMED, 100, 0, 0), 3);
+    assert_eq!(needed(FLAG_CLAIMED, 100, 90, 7), 10);
+    assert_eq!(needed(FLAG_CLAIMED, 100, 0, u64::MAX), u64::MAX);
+    // Of linear ones those of launches that do not record are taken too, also behind the last one.
+    assert_eq!(needed(0, 100, 0, 0), 4);
+    assert_eq!(needed(0, 100, 9, 0), 9);
+    assert_eq!(needed(0, 4, 9, 2), 9);
+    assert_eq!(needed(0, 4, 5, 2), 6);
+    assert_eq!(needed(0, 10, 0, 2), 12);
+    assert_eq!(needed(0, 2, 0, 2), 6);
 }
