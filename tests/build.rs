@@ -66,6 +66,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     compiles &= compile(&kernels, "hopper_gemm_off", false)?;
     let kernels = Kernels::new("kernels/intrinsics").target("sm_90").ptx_version(80);
     compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
+    let hosted = Kernels::new("kernels/annotated").feature("hosted");
+    compiles &= compile(&hosted, "annotated_hosted_off", false)?;
     for (name, kernels) in selected() {
         compiles &= compile(&kernels, name, true)?;
     }

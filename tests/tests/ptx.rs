@@ -7,6 +7,8 @@ use support::{code, count, entry, ptx_test};
 
 const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain_off.ptx"));
 const ANNOTATED_OFF: &str = include_str!(concat!(env!("OUT_DIR"), "/annotated_off.ptx"));
+const ANNOTATED_HOSTED_OFF: &str =
+    include_str!(concat!(env!("OUT_DIR"), "/annotated_hosted_off.ptx"));
 const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
 const STRATEGIES: &str = include_str!(concat!(env!("OUT_DIR"), "/strategies.ptx"));
 const INTRINSICS: &str = include_str!(concat!(env!("OUT_DIR"), "/intrinsics.ptx"));
@@ -34,6 +36,7 @@ ptx_test! {
     fn off_leaves_nothing() {
         assert!(PLAIN.contains(".entry scale("));
         assert_eq!(code(PLAIN), code(ANNOTATED_OFF));
+        assert_eq!(code(PLAIN), code(ANNOTATED_HOSTED_OFF));
     }
 }
 
