@@ -15,14 +15,8 @@ profile_names!(ROUND = ["even", "odd"], unit = "bytes");
 /// # Safety
 ///
 /// `input` and `output` must be valid for `n` numbers.
-#[cfg_attr(
-    not(feature = "hosted"),
-    profiled(by = elected, track = 3, clock = globaltimer, name = "scale them")
-)]
-#[cfg_attr(
-    feature = "hosted",
-    profiled(by = elected, track = 3, clock = globaltimer, name = "scale them", buffer = host)
-)]
+#[cfg_attr(not(feature = "hosted"), profiled(by = elected, track = 3, clock = globaltimer))]
+#[cfg_attr(feature = "hosted", profiled(by = thread, name = "scale them", buffer = host))]
 pub unsafe extern "ptx-kernel" fn scale(input: *const f32, output: *mut f32, n: u32, rounds: u32) {
     let index = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     if index >= n {
