@@ -470,3 +470,18 @@ fn what_is_watched_ends_where_it_said() {
         }
     }
 }
+
+#[test]
+fn what_was_found_before_the_cost_was_subtracted_is_found_anew() {
+    let mut capture = varied();
+    capture.record_cost = None;
+    let decoder = Decoder::new(&capture);
+    let before = decoder.diagnostics();
+    let decoder = decoder.subtract_record_cost();
+    assert_eq!(before.count(DiagnosticKind::CostUnknown), 0);
+    assert_eq!(decoder.diagnostics().count(DiagnosticKind::CostUnknown), 1);
+    capture.record_cost = Some(RecordCost::uniform(5.0, 20.0));
+    let outline = Decoder::new(&capture).subtract_record_cost().outline();
+    assert!(outline.cost_subtracted && outline.recorded() > 0);
+    assert!(outline.warps.iter().all(|warp| warp.regions.is_empty()), "an outline has none");
+}
