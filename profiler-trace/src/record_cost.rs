@@ -198,8 +198,14 @@ impl Election {
 /// as work it is always too short, never too long. Work of a few dozen cycles between records can
 /// therefore not be told from none.
 ///
-/// Stamps of `%globaltimer` come in steps that are longer than a wait. There a stamp counts as within
-/// reach up to a step further, and no more than the reach is taken off.
+/// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
+/// and now and then a whole step. What is cut is therefore worked out from means: of all that a warp stamped
+/// at the same two places, one right behind the other, as far as recording alone may have taken that long.
+/// The mean of `n` readings counts as right to a step over the square root of `n`; by so much further a stamp
+/// counts as within reach, and no more than the reach is taken off. So a place that a loop passes hundreds of
+/// times is cut as exactly as by cycles, and one that is passed once as exactly as a step tells.
+/// Between which stamps no time passed for all that is known, they lie together, where they were read on
+/// average.
 ///
 /// # What it does not know
 ///

@@ -38,9 +38,9 @@ const CYCLES_MAX: f64 = 8.0;
 /// With `buffer = host`, where the begin of a region is a record too: work that has to stay behind its stamp
 /// waits for its store, and the calibration, whose work need not, does not see that.
 const HOSTED_CYCLES_MAX: f64 = 48.0;
-/// Half a step of `%globaltimer`, and the step, for means of few readings.
-const TIMER_NS_MAX: f64 = 16.0;
-const HOSTED_TIMER_NS_MAX: f64 = 32.0;
+/// By the timer the mean is judged, which so many of its standard errors may be off more: of thousands of
+/// means hardly one is.
+const STANDARD_ERRORS: f64 = 4.0;
 /// How often spins up to a length, in cycles, are repeated where the timer measures them: what a few of its
 /// readings say of a mean is not as exact as the limit. Not where records go to memory of the host: those of
 /// so many would fill the bus.
@@ -84,17 +84,24 @@ impl Subject {
         self.kernel.buffer == "host"
     }
 
-    /// What the regions of a true length may be wrong by, in ticks. Nothing is promised of lanes that each
-    /// store records of their own over the bus, which is full of them.
-    fn limit(&self, truth: f64) -> Option<f64> {
-        let least = match (self.kernel.clock, self.is_hosted()) {
-            (_, true) if self.kernel.strategy == "thread" => return None,
-            ("cycles", true) => HOSTED_CYCLES_MAX,
-            ("cycles", false) => CYCLES_MAX,
-            (_, true) => HOSTED_TIMER_NS_MAX,
-            (_, false) => TIMER_NS_MAX,
+    /// What the regions of a true length may be wrong by, in ticks, of which one cycle is so many. Nothing is
+    /// promised of lanes that each store records of their own over the bus, which is full of them.
+    fn limit(&self, truth: f64, ticks_per_cycle: f64) -> Option<f64> {
+        let cycles = match self.is_hosted() {
+            true if self.kernel.strategy == "thread" => return None,
+            true => HOSTED_CYCLES_MAX,
+            false => CYCLES_MAX,
         };
-        Some((PART_MAX * truth).max(least))
+        Some((PART_MAX * truth).max(cycles * ticks_per_cycle))
+    }
+
+    /// How many ticks of its clock a cycle of the SMs is.
+    fn ticks_per_cycle(&self, trace: &Trace) -> Result<f64, Failure> {
+        match (self.kernel.clock, trace.clock_mhz) {
+            ("cycles", _) => Ok(1.0),
+            (_, Some(mhz)) => Ok(1000.0 / mhz),
+            (_, None) => Err("the trace does not say how fast the SMs' clock is".into()),
+        }
     }
 
     /// The cases, of which short ones are repeated so often that the timer can tell.
@@ -129,7 +136,7 @@ struct Worst {
 }
 
 impl Worst {
-    fn add(&mut self, subject: Subject, level: &Level, less: &[Lengths]) {
+    fn add(&mut self, subject: Subject, level: &Level, less: &[Lengths], ticks_per_cycle: f64) {
         let larger = |left: f64, right: f64| if right.abs() > left.abs() { right } else { left };
         self.raw_typical = larger(self.raw_typical, subject.typical(&level.raw));
         self.subtracted_typical =
@@ -138,7 +145,8 @@ impl Worst {
         self.subtracted = larger(self.subtracted, level.subtracted.worst());
         self.regions += less.len();
         let is_beyond = |&&(recorded, truth): &&Lengths| {
-            subject.limit(truth).is_some_and(|limit| (recorded - truth).abs() > limit)
+            let limit = subject.limit(truth, ticks_per_cycle);
+            limit.is_some_and(|limit| (recorded - truth).abs() > limit)
         };
         self.beyond += less.iter().filter(is_beyond).count();
     }
@@ -201,7 +209,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     report.say(
         "error = recorded - true length, in ticks of the clock (cycles, or ns of globaltimer); of \
          all lengths and levels the worst; typical = the median of cycles, the mean of \
-         globaltimer; beyond = single regions that are off by more than the limit",
+         globaltimer, which may be off by four of its standard errors more than the limit; beyond = \
+         single regions that are off by more than the limit",
     );
     report.table(
         &[
@@ -238,6 +247,7 @@ fn compare(
 ) -> Result<Compared, Failure> {
     let mut subtracted = trace.clone();
     subtracted.subtract_record_cost();
+    let ticks_per_cycle = subject.ticks_per_cycle(trace)?;
     let mut all: BTreeMap<u32, Worst> = BTreeMap::new();
     let mut seen = SeenCost::default();
     for (launch, (case, truth)) in cases.iter().zip(truths).enumerate() {
@@ -251,9 +261,12 @@ fn compare(
         };
         for (index, (raw, less)) in raw.into_iter().zip(less).enumerate() {
             let Some(level) = summarize(&raw, &less) else { continue };
-            all.entry(case.depth).or_default().add(subject, &level, &less);
+            all.entry(case.depth).or_default().add(subject, &level, &less, ticks_per_cycle);
             seen.add(case.depth as usize - 1 - index, level.raw.median);
-            let limit = subject.limit(level.truth);
+            let limit = subject.limit(level.truth, ticks_per_cycle).map(|limit| {
+                let by_chance = STANDARD_ERRORS * level.subtracted.standard_error;
+                limit + if subject.kernel.clock == "cycles" { 0.0 } else { by_chance }
+            });
             let typical = subject.typical(&level.subtracted);
             report.require(limit.is_none_or(|limit| typical.abs() <= limit), || {
                 format!(

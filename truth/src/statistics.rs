@@ -17,6 +17,9 @@ pub struct Summary {
     pub max: f64,
     /// The mean.
     pub mean: f64,
+    /// How far the mean is from that of infinitely many, by one standard deviation, if they vary each for
+    /// itself.
+    pub standard_error: f64,
 }
 
 impl Summary {
@@ -27,8 +30,13 @@ impl Summary {
         sorted.sort_by(f64::total_cmp);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
         let rank = |part: f64| sorted[((sorted.len() - 1) as f64 * part).round() as usize];
-        let mean = sorted.iter().sum::<f64>() / sorted.len() as f64;
-        Some(Self { count: sorted.len(), min, median: rank(0.5), p95: rank(0.95), max, mean })
+        let count = sorted.len();
+        let mean = sorted.iter().sum::<f64>() / count as f64;
+        let squares: f64 = sorted.iter().map(|number| (number - mean).powi(2)).sum();
+        let variance = squares / (count - 1).max(1) as f64;
+        let standard_error = (variance / count as f64).sqrt();
+        let (median, p95) = (rank(0.5), rank(0.95));
+        Some(Self { count, min, median, p95, max, mean, standard_error })
     }
 
     /// From the smallest to the largest.
@@ -53,6 +61,7 @@ impl Summary {
             "p95": self.p95,
             "max": self.max,
             "mean": self.mean,
+            "standard_error": self.standard_error,
         })
     }
 }
@@ -69,7 +78,10 @@ mod tests {
             (0.0, 50.0, 95.0, 100.0)
         );
         assert_eq!((summary.count, summary.mean, summary.spread()), (101, 50.0, 100.0));
-        assert_eq!(Summary::of([-7.0, 3.0]).expect("there are some").worst(), 7.0);
+        let two = Summary::of([-7.0, 3.0]).expect("there are some");
+        // Of a standard deviation of 5 times the square root of 2.
+        assert_eq!((two.worst(), two.standard_error), (7.0, 5.0));
+        assert_eq!(Summary::of([4.0]).expect("there is one").standard_error, 0.0);
         assert_eq!(Summary::of([]), None);
     }
 }

@@ -6,8 +6,8 @@ use proptest::strategy::Strategy as _;
 
 use super::*;
 use crate::diagnostic::DiagnosticKind;
-use crate::model::{Region, Value};
-use crate::record_cost::{HostCost, StampWaits};
+use crate::model::{Region, Time, Value};
+use crate::record_cost::{Election, FormCosts, HostCost, StampCost, StampWaits};
 use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
 /// Decodes one warp of 1 cycle per nanosecond that `record`s on a region and a mark.
@@ -114,6 +114,7 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
 
 mod hosted;
 mod lanes;
+mod timer;
 mod waits;
 
 use waits::Holds;

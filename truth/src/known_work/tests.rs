@@ -9,15 +9,22 @@ fn of_clock(clock: &str) -> Subject {
 
 #[test]
 fn limits_are_a_part_or_some_ticks() {
-    let limits = |of: Subject| [90.0, 20_000.0].map(|truth| of.limit(truth));
+    let limits = |of: Subject| [90.0, 20_000.0].map(|truth| of.limit(truth, 1.0));
     assert_eq!(limits(of_clock("cycles")), [8.0, 200.0].map(Some));
-    assert_eq!(limits(of_clock("globaltimer")), [16.0, 200.0].map(Some));
     let hosted = |strategy| {
         let kernel = HOSTED_WORK.iter().find(|kernel| kernel.strategy == strategy);
         Subject { kernel: kernel.expect("there is one"), form: "range" }
     };
     assert_eq!(limits(hosted("elected")), [48.0, 200.0].map(Some));
     assert_eq!(limits(hosted("thread")), [None; 2]);
+    // Of half a nanosecond each.
+    let by_timer = of_clock("globaltimer");
+    assert_eq!([90.0, 20_000.0].map(|truth| by_timer.limit(truth, 0.5)), [4.0, 200.0].map(Some));
+    let mut trace = Trace { clock_mhz: Some(2000.0), ..Trace::default() };
+    assert_eq!(by_timer.ticks_per_cycle(&trace).ok(), Some(0.5));
+    assert_eq!(of_clock("cycles").ticks_per_cycle(&trace).ok(), Some(1.0));
+    trace.clock_mhz = None;
+    assert!(by_timer.ticks_per_cycle(&trace).is_err());
     assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
 }
 
@@ -80,7 +87,7 @@ fn the_worst_is_farthest_from_zero() {
     for (raw, subtracted) in [(20.0, 3.0), (10.0, -7.0), (9.0, 8.5)] {
         let less = [(100.0 + subtracted, 100.0)];
         let level = summarize(&[(100.0 + raw, 100.0)], &less).expect("one region");
-        worst.add(of_clock("cycles"), &level, &less);
+        worst.add(of_clock("cycles"), &level, &less, 1.0);
     }
     assert_eq!((worst.raw_typical, worst.subtracted_typical), (20.0, 8.5));
     assert_eq!((worst.raw, worst.subtracted), (20.0, 8.5));

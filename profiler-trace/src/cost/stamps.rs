@@ -1,0 +1,237 @@
+//! The stamps of a warp: what it took its times by, in order.
+
+use super::order::for_each_bound;
+use crate::model::{Buffer, RegionRecord, Site, SiteIndex, Time, Warp};
+use crate::record_cost::{Election, FormCosts, StampCost};
+
+/// Lanes of a warp.
+const LANES: usize = 32;
+/// A warp takes fewer stamps within a step of the timer, of 1 µs at most, so that a damaged capture
+/// in which all times are one is not searched for more.
+const STAMPS_MAX: usize = 256;
+
+/// A moment that moves. Sorted by axis and time, then by what comes first of things at one time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    /// The lane, where each has an axis of its own.
+    pub(super) axis: u8,
+    ticks: u64,
+    order: Order,
+    what: What,
+    lane: u8,
+}
+
+/// What comes first of things at one time: what ends there or has no length, then marks, then what begins
+/// there and lasts, and all in it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    /// Of things of one kind, by a number.
+    Ahead(usize),
+    Mark(usize),
+    Behind(usize),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// Indices into the warp's regions.
+    Start(usize),
+    End(usize),
+    /// Index into the warp's marks.
+    Mark(usize),
+    /// Index into the warp's anchors.
+    Anchor(usize),
+}
+
+impl Moment {
+    /// The time that moves.
+    pub(super) fn time_of(self, warp: &mut Warp) -> Option<&mut Time> {
+        match self.what {
+            What::Start(index) => Some(&mut warp.regions[index].start),
+            What::End(index) => warp.regions[index].end.as_mut(),
+            What::Mark(index) => Some(&mut warp.marks[index].time),
+            What::Anchor(index) => Some(&mut warp.anchors[index].time),
+        }
+    }
+}
+
+/// All moments of a warp's records, axis by axis, in order.
+pub(super) fn moments(warp: &Warp, axis_of_each_lane: bool) -> Vec<Moment> {
+    let count = 2 * warp.regions.len() + warp.marks.len() + warp.anchors.len();
+    let mut moments = Vec::with_capacity(count);
+    let mut add = |lane: u8, ticks, order, what| {
+        let axis = if axis_of_each_lane { lane } else { 0 };
+        moments.push(Moment { axis, ticks, order, what, lane });
+    };
+    let mut number = 0;
+    for_each_bound(&warp.regions, |bound| {
+        let order = if bound.is_in_begun { Order::Behind(number) } else { Order::Ahead(number) };
+        number += 1;
+        let what = if bound.is_end { What::End(bound.region) } else { What::Start(bound.region) };
+        add(warp.regions[bound.region].lane, bound.ticks, order, what);
+    });
+    for (index, mark) in warp.marks.iter().enumerate() {
+        add(mark.lane, mark.time.ticks, Order::Mark(index), What::Mark(index));
+    }
+    for (index, anchor) in warp.anchors.iter().enumerate() {
+        add(anchor.lane, anchor.time.ticks, Order::Mark(index), What::Anchor(index));
+    }
+    moments.sort_unstable();
+    moments
+}
+
+/// What instruction stamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Stamped {
+    Start(SiteIndex),
+    /// Whether with a value in a record of its own, too.
+    End(SiteIndex, bool),
+    Mark(SiteIndex),
+    Anchor,
+}
+
+/// What a stamp stores.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stores {
+    /// As the begin of a region does, which is stored with its end.
+    Nothing,
+    /// The begin of a region, as a record of its own.
+    Begin,
+    /// Any other record.
+    Record,
+}
+
+impl Stores {
+    pub(super) fn is_begin(self) -> bool {
+        self != Self::Record
+    }
+}
+
+/// What one instruction of a warp stamped, for one lane or several at once.
+#[derive(Clone, Copy)]
+pub(super) struct Stamp {
+    pub(super) ticks: u64,
+    pub(super) stamped: Stamped,
+    pub(super) stores: Stores,
+    pub(super) election: Election,
+}
+
+impl Stamp {
+    pub(super) fn cost(self, costs: &FormCosts) -> StampCost {
+        match self.stamped {
+            Stamped::Start(_) => costs.region_begin,
+            Stamped::End(_, has_value) => {
+                let mut end = costs.region_end;
+                if has_value {
+                    end.after_ticks += costs.value.total_ticks();
+                }
+                end
+            }
+            Stamped::Mark(_) => costs.mark,
+            Stamped::Anchor => costs.anchor,
+        }
+    }
+}
+
+/// The stamps of a time axis, in order.
+pub(super) struct Stamps {
+    pub(super) all: Vec<Stamp>,
+    /// Of each of the axis's moments, by which stamp it was taken.
+    pub(super) of_moments: Vec<usize>,
+    /// Whether lanes stored at once, each a record of its own.
+    pub(super) stored_apart: bool,
+}
+
+impl Stamps {
+    /// Those of one axis's `moments`.
+    pub(super) fn of(moments: &[Moment], warp: &Warp, sites: &[Site], buffer: Buffer) -> Self {
+        let election_at = |site: SiteIndex, shared: bool| {
+            let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
+            Election::of(of_site.unwrap_or(warp.strategy), shared)
+        };
+        // Apart, since at one site lanes may share a region and record another one each for itself: no
+        // stamp of the one is one of the other.
+        let (mut shared, mut own) = (Together::default(), Together::default());
+        let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
+        let mut all = Vec::with_capacity(moments.len());
+        let mut of_moments = Vec::with_capacity(moments.len());
+        for &Moment { ticks, what, lane, .. } in moments {
+            let (stamped, election) = match what {
+                What::Start(index) => {
+                    let region = &warp.regions[index];
+                    (Stamped::Start(region.site), election_at(region.site, region.is_shared()))
+                }
+                What::End(index) => {
+                    let region = &warp.regions[index];
+                    let has_value_apart =
+                        region.value.is_some() && region.record != RegionRecord::WithValue;
+                    let stamped = Stamped::End(region.site, has_value_apart);
+                    (stamped, election_at(region.site, region.is_shared()))
+                }
+                What::Mark(index) => {
+                    let site = warp.marks[index].site;
+                    (Stamped::Mark(site), election_at(site, false))
+                }
+                // An anchor has no site that would say who was to take it: by the kernel's way.
+                What::Anchor(_) => (Stamped::Anchor, Election::of(warp.strategy, false)),
+            };
+            let stores = match (stamped, buffer) {
+                (Stamped::Start(_), Buffer::Global) => Stores::Nothing,
+                (Stamped::Start(_), Buffer::Host) => Stores::Begin,
+                _ => Stores::Record,
+            };
+            let together = match election {
+                Election::AllLanes => Some(&mut shared),
+                Election::OneLane => Some(&mut own),
+                // Of lanes that are elected, each stamps by itself.
+                Election::Elected => None,
+            };
+            let mut together = together.filter(|_| has_lanes);
+            let taken = together.as_mut().and_then(|of| of.find(ticks, stamped, stores, lane));
+            of_moments.push(taken.unwrap_or_else(|| {
+                if let Some(together) = together {
+                    together.add(stamped, lane, all.len());
+                }
+                all.push(Stamp { ticks, stamped, stores, election });
+                all.len() - 1
+            }));
+        }
+        Self { all, of_moments, stored_apart: own.stored }
+    }
+}
+
+/// The stamps of several lanes at one time, in the order in which the first lane took each.
+#[derive(Default)]
+struct Together {
+    ticks: u64,
+    /// What was stamped, and the stamp's index among all.
+    stamps: Vec<(Stamped, usize)>,
+    /// Of each lane, how many of them its next one lies behind.
+    behind: [usize; LANES],
+    /// Whether lanes took one together, at any time, that stores a record.
+    stored: bool,
+}
+
+impl Together {
+    /// A lane's stamp, if another lane has taken it.
+    fn find(&mut self, ticks: u64, stamped: Stamped, stores: Stores, lane: u8) -> Option<usize> {
+        if ticks != self.ticks {
+            (self.ticks, self.behind) = (ticks, [0; LANES]);
+            self.stamps.clear();
+        }
+        let behind = self.behind.get_mut(usize::from(lane))?;
+        let ahead = &self.stamps[*behind..];
+        let place = ahead.iter().take(STAMPS_MAX).position(|stamp| stamp.0 == stamped)?;
+        let index = ahead[place].1;
+        *behind += place + 1;
+        self.stored |= stores != Stores::Nothing;
+        Some(index)
+    }
+
+    /// Adds a lane's stamp that was not found.
+    fn add(&mut self, stamped: Stamped, lane: u8, index: usize) {
+        self.stamps.push((stamped, index));
+        if let Some(behind) = self.behind.get_mut(usize::from(lane)) {
+            *behind = self.stamps.len();
+        }
+    }
+}
