@@ -87,7 +87,7 @@ fn the_worst_is_farthest_from_zero() {
     for (raw, subtracted) in [(20.0, 3.0), (10.0, -7.0), (9.0, 8.5)] {
         let less = [(100.0 + subtracted, 100.0)];
         let level = summarize(&[(100.0 + raw, 100.0)], &less).expect("one region");
-        worst.add(of_clock("cycles"), &level, &less, 1.0);
+        worst.add((of_clock("cycles"), 64), &level, &less, 1.0);
     }
     assert_eq!((worst.raw_typical, worst.subtracted_typical), (20.0, 8.5));
     assert_eq!((worst.raw, worst.subtracted), (20.0, 8.5));
