@@ -147,7 +147,7 @@ fn compress(
         let mut moved = axis.moved();
         for (moment, &stamp) in moments.iter().zip(&stamps.of_moments) {
             if let Some(time) = moment.time_of(warp) {
-                *time = moved.time(stamp, *time);
+                *time = moved.time(stamp);
             }
         }
         let last = moved.last();

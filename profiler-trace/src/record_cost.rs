@@ -199,13 +199,13 @@ impl Election {
 /// therefore not be told from none.
 ///
 /// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
-/// and now and then a whole step. What is cut is therefore worked out from means: of all that a warp stamped
-/// at the same two places, one right behind the other, as far as recording alone may have taken that long.
-/// The mean of `n` readings counts as right to a step over the square root of `n`; by so much further a stamp
-/// counts as within reach, and no more than the reach is taken off. So a place that a loop passes hundreds of
-/// times is cut as exactly as by cycles, and one that is passed once as exactly as a step tells.
-/// Between which stamps no time passed for all that is known, they lie together, where they were read on
-/// average.
+/// and now and then a whole step. Where a warp stamped at the same two places, one right behind the other, at
+/// least 16 times, so near to each other that recording alone may have taken that long, what is cut is worked
+/// out from the mean of that; stamps between which no time passed on average lie together, where they were
+/// read on average. Single readings bear it out to a step, or are followed instead. So a place that a loop
+/// passes hundreds of times is cut as exactly as by cycles, if each time is like the others, and any other as
+/// exactly as a step tells: there a stamp counts as within reach up to a step further, and no more than the
+/// reach is taken off.
 ///
 /// # What it does not know
 ///
@@ -226,6 +226,9 @@ impl Election {
 /// * A region by `thread` that could have been shared and was not, because lanes were missing or values
 ///   differed, asked for that in vain. The trace does not tell it from a token, which never asks, so the
 ///   few cycles that the question takes stay in the times.
+/// * By `%globaltimer`, a loop whose turns last a whole number of steps reads each of its places at the same
+///   part of a step again and again, and means of such readings are off by up to a step. Then less may be
+///   cut than recording took.
 /// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
 ///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
 ///   cycles more.

@@ -5,25 +5,35 @@ use super::stamps::{Stamp, Stores};
 use crate::model::Time;
 use crate::record_cost::{FormCosts, StampCost, StampWait};
 
+/// How far off each other two times may be that are one, by rounding.
+const ROUNDING: f64 = 1e-6;
+
 /// How far a time axis has been compressed.
+///
+/// What is cut between two stamps follows what was read, so that it neither adds up to more than passed nor
+/// to less. Where the clock comes in steps and many readings tell what passes on average, it is that, and
+/// what was read must bear it out to a step.
 pub(super) struct Axis {
     entry: Time,
     ns_per_tick: f64,
-    /// Where the last stamp was, as the gaps tell, in ticks since the entry.
-    now: f64,
-    /// How far off that may be.
-    unsure: f64,
-    /// How far off two readings of the clock may be.
+    /// How far off each other two readings of the clock may be at one time.
     step: f64,
     /// Ticks cut out so far.
     shift: f64,
-    /// The last moved stamp, in ticks since the entry; none may come before it.
+    /// What the last stamp cost behind it, which is not cut yet.
+    after: f64,
+    /// What else is to be cut behind it.
+    owed: f64,
+    /// The latest place of a stamp so far, in ticks since the entry.
     last: f64,
+    /// Where the earliest stamp of the last place would be by itself.
+    low: f64,
     clamped: u64,
     /// The last stamp that stored a record, and the last one if it did not.
     stored: Option<Holder>,
     begun: Option<Holder>,
     places: Vec<Place>,
+    times: Vec<Time>,
 }
 
 /// Where stamps move to that no time passed between.
@@ -32,6 +42,8 @@ struct Place {
     /// In ticks since the entry.
     at: f64,
     stamps: usize,
+    /// When the first of them was read, in ticks since the entry.
+    read: f64,
 }
 
 impl Place {
@@ -39,14 +51,16 @@ impl Place {
     fn with(self, other: Self) -> Self {
         let stamps = self.stamps + other.stamps;
         let part = other.stamps as f64 / stamps as f64;
-        Self { at: self.at + (other.at - self.at) * part, stamps }
+        Self { at: self.at + (other.at - self.at) * part, stamps, read: self.read }
     }
 }
 
 /// A stamp that may hold up those behind it, and what has been recorded since.
 #[derive(Clone, Copy)]
 struct Holder {
-    at: f64,
+    /// What has passed since, as far as is known, and how far off that may be.
+    passed: f64,
+    unsure: f64,
     /// What it cost behind it and all stamps since cost, each for itself.
     apart: f64,
     /// What has been cut of what the stamps since waited for it.
@@ -56,9 +70,24 @@ struct Holder {
 }
 
 impl Holder {
-    fn new(at: f64, cost: StampCost, stores: Stores) -> Self {
+    fn new(cost: StampCost, stores: Stores) -> Self {
         let begun = stores == Stores::Begin;
-        Self { at, apart: cost.after_ticks, waited: 0.0, begun }
+        Self { passed: 0.0, unsure: 0.0, apart: cost.after_ticks, waited: 0.0, begun }
+    }
+
+    /// Goes on to the next stamp, by what it costs ahead of it.
+    fn pass(&mut self, gap: Gap, cost: StampCost) {
+        self.passed += gap.ticks;
+        self.unsure = self.unsure.max(gap.unsure);
+        self.apart += cost.before_ticks;
+    }
+
+    /// What the stamp that is now may have waited for it and was not cut yet, if it may have waited.
+    fn reach(&self, wait: StampWait) -> Option<f64> {
+        let reach = wait.reach_ticks()?;
+        // As far as is known.
+        let is_within = self.passed <= self.apart + reach + self.unsure;
+        is_within.then(|| (reach - self.waited).max(0.0))
     }
 }
 
@@ -68,15 +97,17 @@ impl Axis {
         Self {
             entry,
             ns_per_tick,
-            now: 0.0,
-            unsure: 0.0,
             step,
             shift: 0.0,
+            after: 0.0,
+            owed: 0.0,
             last: 0.0,
+            low: 0.0,
             clamped: 0,
             stored: None,
             begun: None,
             places: Vec::with_capacity(stamps),
+            times: Vec::with_capacity(stamps),
         }
     }
 
@@ -85,83 +116,101 @@ impl Axis {
         self.clamped
     }
 
-    /// Ticks since the entry, few enough to be exact.
-    fn since_entry(&self, ticks: u64) -> f64 {
-        ticks.saturating_sub(self.entry.ticks) as f64
+    /// Cuts out what a stamp cost, and moves it. `gap` is what passed since the stamp before, if there was
+    /// one; `costs` are in ticks of this axis.
+    pub(super) fn stamp(&mut self, stamp: Stamp, gap: Option<Gap>, costs: &FormCosts) {
+        let cost = stamp.cost(costs);
+        let since = since(self.entry, stamp.time);
+        let gap = gap.unwrap_or(Gap { ticks: since, unsure: self.step, is_mean: false });
+        let mut apart = self.after + self.owed + cost.before_ticks;
+        self.owed = 0.0;
+        if gap.is_mean && apart > gap.ticks {
+            // On average no more can be cut than passed; as far as that is not known, it remains to be.
+            self.owed = (apart - gap.ticks).min(gap.unsure);
+            apart = gap.ticks;
+        }
+        self.shift += apart;
+        for holder in [&mut self.stored, &mut self.begun].into_iter().flatten() {
+            holder.pass(gap, cost);
+        }
+        let waited = self.cut_wait(since, gap.is_mean.then_some(gap.ticks - apart), stamp, costs);
+        let is_cut_whole = gap.is_mean && gap.ticks - apart - waited <= ROUNDING;
+        if let Some(stored) = &mut self.stored {
+            stored.begun |= stamp.stores.is_begin();
+            stored.apart += cost.after_ticks;
+        }
+        self.place(since, gap.is_mean, is_cut_whole);
+        self.times.push(stamp.time);
+        self.after = cost.after_ticks;
+        let holder = Some(Holder::new(cost, stamp.stores));
+        match stamp.stores {
+            Stores::Nothing => self.begun = holder,
+            Stores::Begin | Stores::Record => (self.stored, self.begun) = (holder, None),
+        }
     }
 
-    /// Cuts out what a stamp cost, and moves it. `gap` is what passed since the stamp before; `costs` are
-    /// in ticks of this axis.
-    pub(super) fn stamp(&mut self, stamp: Stamp, gap: Option<Gap>, costs: &FormCosts) {
-        let Stamp { ticks, stores, .. } = stamp;
-        let cost = stamp.cost(costs);
-        match gap {
-            Some(gap) => (self.now, self.unsure) = (self.now + gap.ticks, gap.unsure),
-            None => (self.now, self.unsure) = (self.since_entry(ticks), self.step),
-        }
-        self.shift += cost.before_ticks;
-        if let Some(begun) = &mut self.begun {
-            begun.apart += cost.before_ticks;
-        }
-        let mut held = false;
-        if let Some(mut stored) = self.stored.take() {
-            let wait = match stores {
+    /// Cuts out what a stamp waited for an earlier one, if it may have: what passed on average, where that is
+    /// known, or was read to have passed. Returns how much that is.
+    fn cut_wait(
+        &mut self,
+        since: f64,
+        on_average: Option<f64>,
+        stamp: Stamp,
+        costs: &FormCosts,
+    ) -> f64 {
+        let mut stored = self.stored.as_mut().and_then(|stored| {
+            let wait = match stamp.stores {
                 Stores::Nothing | Stores::Begin => costs.waits.begin,
                 Stores::Record if stored.begun => costs.waits.end,
                 Stores::Record => costs.waits.record,
             };
-            stored.apart += cost.before_ticks;
-            held = self.wait(&mut stored, wait);
-            stored.begun |= stores.is_begin();
-            stored.apart += cost.after_ticks;
-            self.stored = Some(stored);
+            stored.reach(wait).map(|reach| (reach, stored))
+        });
+        let begun = self.begun.as_mut();
+        let held = stored.take().or_else(|| {
+            begun.and_then(|begun| begun.reach(costs.waits.nested).map(|reach| (reach, begun)))
+        });
+        let Some((reach, holder)) = held else { return 0.0 };
+        let at = since - self.shift;
+        let mut wait = on_average.unwrap_or(at - self.last).clamp(0.0, reach);
+        if on_average.is_some() {
+            // Of stamps at one place none is read more than a step behind another.
+            let beyond = at - wait - self.low - self.step;
+            wait += beyond.clamp(0.0, reach - wait);
         }
-        if let Some(mut begun) = self.begun.take()
-            && !held
-        {
-            self.wait(&mut begun, costs.waits.nested);
-        }
-        self.move_to(ticks);
-        self.shift += cost.after_ticks;
-        let holder = Some(Holder::new(self.now, cost, stores));
-        match stores {
-            Stores::Nothing => self.begun = holder,
-            Stores::Begin | Stores::Record => self.stored = holder,
-        }
+        self.shift += wait;
+        holder.waited += wait;
+        wait
     }
 
-    /// Cuts out what the stamp that is now may have waited for an earlier one; whether it may have.
-    fn wait(&mut self, holder: &mut Holder, wait: StampWait) -> bool {
-        let Some(reach) = wait.reach_ticks() else { return false };
-        // As far as the gaps tell.
-        if self.now - holder.at > holder.apart + reach + self.unsure {
-            return false;
-        }
-        let passed = self.now - self.shift - self.last;
-        let more = passed.min(reach - holder.waited).max(0.0);
-        self.shift += more;
-        holder.waited += more;
-        true
-    }
-
-    /// Moves the stamp that is now and was read at `ticks`.
-    fn move_to(&mut self, ticks: u64) {
-        let at = self.now - self.shift;
-        let behind = self.last - at;
+    /// Moves the stamp that was read then to a place of its own, or to that of the last one.
+    fn place(&mut self, since: f64, is_mean: bool, is_cut_whole: bool) {
+        let behind = self.last - (since - self.shift);
         if behind > 0.0 {
-            // Half a tick is rounding, not a region that is too short, and so is a step of the clock.
-            self.clamped += u64::from(behind > self.step.max(0.5));
-            // What cannot have passed was not cut; what may have, for all that is known, remains to be.
-            self.shift -= (behind - self.unsure).max(0.0);
+            // Half a tick is rounding, not a region that is too short. Of a clock with steps each of the two
+            // readings may be a step off, and what passes on average may not have passed this time.
+            self.clamped += u64::from(!is_mean && behind > (2.0 * self.step).max(0.5));
+            // What cannot have passed was not cut; what a step may hide remains to be.
+            self.shift -= (behind - self.step).max(0.0);
         }
-        let place = Place { at: self.since_entry(ticks) - self.shift, stamps: 1 };
-        // Rounding is no time that passed.
-        let is_new = at - self.last > 1e-6;
+        let at = since - self.shift;
+        let is_with_last = if is_mean {
+            is_cut_whole && at <= self.low + self.step + ROUNDING
+        } else {
+            at <= self.last + ROUNDING
+        };
+        let place = Place { at, stamps: 1, read: since };
+        match self.places.last_mut().filter(|_| is_with_last) {
+            Some(last) => {
+                *last = last.with(place);
+                self.low = self.low.min(at);
+            }
+            None => {
+                self.places.push(place);
+                self.low = at;
+            }
+        }
         self.last = self.last.max(at);
-        match self.places.last_mut().filter(|_| !is_new) {
-            Some(last) => *last = last.with(place),
-            None => self.places.push(place),
-        }
     }
 
     /// Where all stamps were moved to, when no more will be.
@@ -179,19 +228,28 @@ impl Axis {
             ordered += 1;
         }
         self.places.truncate(ordered);
-        let mut ats = Vec::with_capacity(self.places.iter().map(|place| place.stamps).sum());
-        for place in &self.places {
-            // Nothing comes before the entry.
-            ats.extend(std::iter::repeat_n(place.at.max(0.0), place.stamps));
-        }
-        Moved {
+        let mut times = std::mem::take(&mut self.times);
+        let mut moved = Moved {
             entry: self.entry,
             ns_per_tick: self.ns_per_tick,
-            shift: self.shift,
-            ats,
-            last: Time { ticks: 0, ns: f64::NEG_INFINITY },
+            shift: self.shift + self.after + self.owed,
+            last: (0.0, Time { ticks: 0, ns: f64::NEG_INFINITY }),
+            times: Vec::new(),
+        };
+        let mut rest = times.iter_mut();
+        for place in &self.places {
+            // Nothing comes before the entry, and nothing later than it was read.
+            let at = place.at.min(place.read).max(0.0);
+            rest.by_ref().take(place.stamps).for_each(|time| *time = moved.move_to(at, *time));
         }
+        moved.times = times;
+        moved
     }
+}
+
+/// Ticks since a warp's entry, few enough to be exact.
+fn since(entry: Time, time: Time) -> f64 {
+    time.ticks.saturating_sub(entry.ticks) as f64
 }
 
 /// A compressed time axis.
@@ -200,40 +258,41 @@ pub(super) struct Moved {
     ns_per_tick: f64,
     /// Ticks cut out in all.
     shift: f64,
-    /// Of each stamp, in ticks since the entry.
-    ats: Vec<f64>,
-    /// The last time that was asked for.
-    last: Time,
+    /// Where the last time was moved to, in ticks since the entry, and that time.
+    last: (f64, Time),
+    /// What became of each stamp's time.
+    times: Vec<Time>,
 }
 
 impl Moved {
-    /// What becomes of a `time` that was taken by a stamp. Times are asked for in order.
-    pub(super) fn time(&mut self, stamp: usize, time: Time) -> Time {
-        self.time_at(self.ats[stamp], time)
+    /// What became of a stamp's time.
+    pub(super) fn time(&self, stamp: usize) -> Time {
+        self.times[stamp]
     }
 
     /// What becomes of a `time` behind all stamps.
     pub(super) fn behind(&mut self, time: Time) -> Time {
-        let since = time.ticks.saturating_sub(self.entry.ticks) as f64;
-        let last = self.ats.last().copied().unwrap_or(0.0);
         // What the last record cost may lie behind it.
-        self.time_at((since - self.shift).max(last), time)
+        let at = (since(self.entry, time) - self.shift).max(self.last.0);
+        self.move_to(at, time)
     }
 
-    /// The last time that was asked for.
+    /// What became of the last stamp's time.
     pub(super) fn last(&self) -> Time {
-        self.last
+        self.last.1
     }
 
-    fn time_at(&mut self, at: f64, time: Time) -> Time {
-        let since = time.ticks.saturating_sub(self.entry.ticks) as f64;
+    /// Moves times in order.
+    fn move_to(&mut self, at: f64, time: Time) -> Time {
         let ticks = self.entry.ticks.saturating_add(at.round() as u64);
-        let ns = time.ns - (since - at) * self.ns_per_tick;
-        self.last = Time {
+        let ns = time.ns - (since(self.entry, time) - at) * self.ns_per_tick;
+        let last = self.last.1;
+        let moved = Time {
             // A lane may have recorded before lane 0 entered.
-            ticks: ticks.min(time.ticks).max(self.last.ticks),
-            ns: ns.max(self.last.ns),
+            ticks: ticks.min(time.ticks).max(last.ticks),
+            ns: ns.max(last.ns),
         };
-        self.last
+        self.last = (at, moved);
+        moved
     }
 }

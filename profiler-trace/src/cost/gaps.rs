@@ -11,7 +11,12 @@ pub(super) struct Gap {
     pub(super) ticks: f64,
     /// How far off that may be.
     pub(super) unsure: f64,
+    /// Whether it is what passes there on average.
+    pub(super) is_mean: bool,
 }
+
+/// So many readings at least are taken for the mean: it is then off by less than a quarter of a step.
+const READINGS_MIN: u64 = 16;
 
 /// What passes from a stamp to the next one.
 ///
@@ -33,7 +38,7 @@ impl Gaps {
         // All that passed between stamps of a clock without steps was read.
         if step > 0.0 {
             for pair in stamps.windows(2) {
-                let ticks = pair[1].ticks.saturating_sub(pair[0].ticks);
+                let ticks = pair[1].time.ticks.saturating_sub(pair[0].time.ticks);
                 if ticks as f64 <= gaps.longest {
                     let read = gaps.read.entry((pair[0].stamped, pair[1].stamped)).or_default();
                     (read.0, read.1) = (read.0.saturating_add(ticks), read.1 + 1);
@@ -45,14 +50,15 @@ impl Gaps {
 
     /// What passed between a stamp and the one behind it.
     pub(super) fn between(&self, left: Stamp, right: Stamp) -> Gap {
-        let ticks = right.ticks.saturating_sub(left.ticks) as f64;
+        let ticks = right.time.ticks.saturating_sub(left.time.ticks) as f64;
         let read = self.read.get(&(left.stamped, right.stamped));
-        match read.filter(|_| ticks <= self.longest) {
+        match read.filter(|read| ticks <= self.longest && read.1 >= READINGS_MIN) {
             Some(&(sum, count)) => {
                 let count = count as f64;
-                Gap { ticks: sum as f64 / count, unsure: self.step / count.sqrt() }
+                let unsure = self.step / count.sqrt();
+                Gap { ticks: sum as f64 / count, unsure, is_mean: true }
             }
-            None => Gap { ticks, unsure: self.step },
+            None => Gap { ticks, unsure: self.step, is_mean: false },
         }
     }
 }

@@ -146,7 +146,8 @@ impl Precedence {
         is_changed
     }
 
-    /// Which regions behind the first, in which they seem to lie, were before it: one, and those in that.
+    /// Which regions behind the first, in which they seem to lie, were before it: one, and those in that, of as
+    /// many as are looked at.
     fn find_ahead(&self, nested: &[Nested]) -> Option<Range<usize>> {
         let (begun, rest) = nested.split_first()?;
         let rest = &rest[..rest.len().min(INSTANTS_MAX)];

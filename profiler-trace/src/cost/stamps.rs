@@ -109,7 +109,7 @@ impl Stores {
 /// What one instruction of a warp stamped, for one lane or several at once.
 #[derive(Clone, Copy)]
 pub(super) struct Stamp {
-    pub(super) ticks: u64,
+    pub(super) time: Time,
     pub(super) stamped: Stamped,
     pub(super) stores: Stores,
     pub(super) election: Election,
@@ -155,24 +155,29 @@ impl Stamps {
         let mut all = Vec::with_capacity(moments.len());
         let mut of_moments = Vec::with_capacity(moments.len());
         for &Moment { ticks, what, lane, .. } in moments {
-            let (stamped, election) = match what {
+            let (stamped, election, time) = match what {
                 What::Start(index) => {
                     let region = &warp.regions[index];
-                    (Stamped::Start(region.site), election_at(region.site, region.is_shared()))
+                    let election = election_at(region.site, region.is_shared());
+                    (Stamped::Start(region.site), election, region.start)
                 }
                 What::End(index) => {
                     let region = &warp.regions[index];
                     let has_value_apart =
                         region.value.is_some() && region.record != RegionRecord::WithValue;
-                    let stamped = Stamped::End(region.site, has_value_apart);
-                    (stamped, election_at(region.site, region.is_shared()))
+                    let Some(time) = region.end else { continue };
+                    let election = election_at(region.site, region.is_shared());
+                    (Stamped::End(region.site, has_value_apart), election, time)
                 }
                 What::Mark(index) => {
-                    let site = warp.marks[index].site;
-                    (Stamped::Mark(site), election_at(site, false))
+                    let mark = &warp.marks[index];
+                    (Stamped::Mark(mark.site), election_at(mark.site, false), mark.time)
                 }
-                // An anchor has no site that would say who was to take it: by the kernel's way.
-                What::Anchor(_) => (Stamped::Anchor, Election::of(warp.strategy, false)),
+                What::Anchor(index) => {
+                    // An anchor has no site that would say who was to take it: by the kernel's way.
+                    let election = Election::of(warp.strategy, false);
+                    (Stamped::Anchor, election, warp.anchors[index].time)
+                }
             };
             let stores = match (stamped, buffer) {
                 (Stamped::Start(_), Buffer::Global) => Stores::Nothing,
@@ -191,7 +196,7 @@ impl Stamps {
                 if let Some(together) = together {
                     together.add(stamped, lane, all.len());
                 }
-                all.push(Stamp { ticks, stamped, stores, election });
+                all.push(Stamp { time, stamped, stores, election });
                 all.len() - 1
             }));
         }

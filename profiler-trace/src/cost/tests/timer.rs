@@ -147,3 +147,146 @@ proptest::proptest! {
         }
     }
 }
+
+/// Subtracts a cost from a warp by the timer, at 1 ns a cycle, that `record`s at as many sites as there are
+/// names; all lanes may record.
+fn subtracted(
+    cost: RecordCost,
+    names: usize,
+    record: impl FnOnce(&mut SyntheticWarp, &[u32]),
+) -> [Trace; 2] {
+    let mut module = SyntheticModule::new(Keep::First, 1 << 14);
+    module.lane_capacity = Some(1 << 8);
+    let kernel = module.site(SiteKind::Kernel, "k");
+    let sites: Vec<u32> =
+        (0..names).map(|index| module.site(SiteKind::Region, &format!("r{index}"))).collect();
+    let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
+    warp.header.record_clock = Clock::GlobalTimer;
+    record(&mut warp, &sites);
+    warp.leave(800_000, 800_000);
+    module.warps.push(warp);
+    let mut capture = module.into_capture().expect("the sites are whole");
+    capture.device.clock_mhz = Some(1000.0);
+    capture.record_cost = Some(cost);
+    let mut before = crate::decode(&capture);
+    before.timer_step_ns = STEP as f64;
+    let mut after = before.clone();
+    after.subtract_record_cost();
+    [before, after]
+}
+
+fn lengths_of(trace: &Trace, name: &str) -> Vec<u64> {
+    let regions = trace.warps[0].regions.iter();
+    regions.filter(|region| trace.site(region.site).name == name).map(length).collect()
+}
+
+/// Costs that are those of [`waits`] where records are close.
+fn held(inside: f64, total: f64) -> RecordCost {
+    let one_lane = FormCosts { waits: waits(), ..RecordCost::uniform(inside, total).one_lane };
+    RecordCost { one_lane, ..RecordCost::default() }
+}
+
+#[test]
+fn what_is_off_at_places_passed_once_does_not_add_up() {
+    // Regions of sites of their own, each with one of a common site behind it, all back to back.
+    for (total, count) in [(41, 290), (37, 290), (43, 100), (41, 30)] {
+        for phase in 0..8 {
+            let read = |ns: u64| ns / STEP * STEP;
+            let [_, after] =
+                subtracted(RecordCost::uniform(4.0, total as f64), count + 2, |warp, sites| {
+                    let start = 641_000 + phase * 4;
+                    let mut now = start + 4;
+                    for &site in &sites[2..] {
+                        for site in [site, sites[1]] {
+                            warp.range(site, None, read(now), read(now + 4));
+                            now += total;
+                        }
+                    }
+                    warp.range(sites[0], None, read(start), read(now + 1_000));
+                });
+            let around = lengths_of(&after, "r0")[0];
+            assert!(around.abs_diff(1_000) <= STEP, "{total} {count} {phase}: {around}");
+        }
+    }
+}
+
+#[test]
+fn a_mean_that_does_not_hold_throughout_moves_nothing_else() {
+    // A loop of empty regions, the first half of which waits for nothing and the second half for 24 ns.
+    let read = |ns: u64| ns / STEP * STEP;
+    let [_, after] = subtracted(held(4.0, 16.0), 3, |warp, sites| {
+        let mut now = 641_000;
+        for (index, turns) in [(0, 10), (1, 2_000), (2, 10)] {
+            for turn in 0..turns {
+                let (length, pause) = match index {
+                    1 if turn < 1_000 => (4, 12),
+                    1 => (28, 12),
+                    _ => (1_004, 300),
+                };
+                warp.range(sites[index], None, read(now), read(now + length));
+                now += length + pause;
+            }
+            now += 300;
+        }
+    });
+    for name in ["r0", "r2"] {
+        let lengths = lengths_of(&after, name);
+        assert_eq!(lengths.len(), 10);
+        assert!(lengths.iter().all(|length| length.abs_diff(1_000) <= STEP), "{name} {lengths:?}");
+    }
+}
+
+#[test]
+fn what_was_stamped_before_the_entry_costs_nothing_behind_it() {
+    let [mut before, _] = subtracted(RecordCost::uniform(10.0, 30.0), 2, |warp, sites| {
+        for index in 0..50 {
+            warp.range(sites[1], None, 640_000 + index, 640_000 + index);
+        }
+        warp.range(sites[0], None, 641_000, 643_000);
+    });
+    // No capture has such times: they are cut at the entry when it is decoded.
+    for (index, region) in before.warps[0].regions.iter_mut().take(50).enumerate() {
+        let ticks = 637_000 + 50 * index as u64;
+        let time = Time { ticks, ns: ticks as f64 };
+        (region.start, region.end) = (time, Some(time));
+    }
+    before.subtract_record_cost();
+    let region = before.warps[0].regions.last().expect("there are some");
+    assert_eq!(length(region), 1_990);
+    // As much as a step may hide.
+    assert!(641_000 - region.start.ticks <= 2 * STEP, "{:?}", region.start);
+}
+
+proptest::proptest! {
+    /// What lanes stamp at one time they share, in nanoseconds and ticks alike.
+    #[test]
+    fn lanes_that_record_alike_get_the_same_times(
+        steps in proptest::collection::vec((0_usize..3, 0_u64..3, 0_u64..3), 1..40),
+        is_held in any::<bool>(),
+    ) {
+        let cost = if is_held { held(4.0, 36.0) } else { RecordCost::uniform(2.0, 6.0) };
+        let [before, after] = subtracted(cost, 3, |warp, sites| {
+            warp.header.strategy = u32::from(Strategy::Thread.code());
+            warp.header.block_dim = [32, 1, 1];
+            for lane in 0..3 {
+                warp.lane(lane);
+                let mut now = 640_000;
+                for &(site, steps, pause) in &steps {
+                    warp.range(sites[site], None, now, now + STEP * steps);
+                    now += STEP * (steps + pause);
+                }
+            }
+        });
+        let times = |trace: &Trace, lane: u8| -> Vec<[Option<Time>; 2]> {
+            let regions = trace.warps[0].regions.iter().filter(|region| region.lane == lane);
+            regions.map(|region| [Some(region.start), region.end]).collect()
+        };
+        proptest::prop_assert_eq!(times(&after, 0), times(&after, 1));
+        proptest::prop_assert_eq!(times(&after, 0), times(&after, 2));
+        let all = |trace| times(trace, 0).into_iter().flatten().flatten();
+        for (read, moved) in all(&before).zip(all(&after)) {
+            let cut = [(read.ticks - moved.ticks) as f64, read.ns - moved.ns];
+            proptest::prop_assert!((cut[0] - cut[1]).abs() < 1.0, "{:?} {:?}", read, moved);
+        }
+    }
+}
