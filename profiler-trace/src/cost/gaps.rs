@@ -15,8 +15,9 @@ pub(super) struct Gap {
     pub(super) is_mean: bool,
 }
 
-/// So many readings at least are taken for the mean: it is then off by less than a quarter of a step.
-const READINGS_MIN: u64 = 16;
+/// So many readings at least are taken for the mean: their mean is then off by less than a quarter of a step,
+/// two times in three.
+const READINGS_MIN: u64 = 8;
 
 /// What passes from a stamp to the next one.
 ///
