@@ -53,6 +53,7 @@ impl Trace {
             return;
         };
         let ns_per_cycle = self.clock_mhz.map(|mhz| 1000.0 / mhz);
+        let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
         let device = Device {
             emulated: self.device.emulated,
             ns_per_cycle,

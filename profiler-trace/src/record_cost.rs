@@ -200,12 +200,15 @@ impl Election {
 ///
 /// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
 /// and now and then a whole step. Where a warp stamped at the same two places, one right behind the other, at
-/// least 8 times, so near to each other that recording alone may have taken that long, what is cut is worked
-/// out from the mean of that; stamps between which no time passed on average lie together, where they were
-/// read on average. Single readings bear it out to a step, or are followed instead. So a place that a loop
-/// passes hundreds of times is cut as exactly as by cycles, if each time is like the others, and any other as
-/// exactly as a step tells: there a stamp counts as within reach up to a step further, and no more than the
-/// reach is taken off.
+/// least 8 times, so near to each other that recording alone may have taken that long, and hardly anything
+/// else near to either of them, what is cut is worked out from the mean of that; stamps between which no time
+/// passed on average lie together, where they were read on average. Single readings bear it out to a step, or
+/// are followed instead. So regions that a loop passes hundreds of times are cut as exactly as by cycles, if
+/// each time is like the others.
+///
+/// Where marks are read at one time with something else, their order is not known, and no mean is taken.
+/// There, and at all other places, costs are cut as exactly as a step tells: a stamp counts as within reach up
+/// to a step further, and no more than the reach is taken off.
 ///
 /// # What it does not know
 ///

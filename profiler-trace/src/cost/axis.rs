@@ -10,9 +10,9 @@ const ROUNDING: f64 = 1e-6;
 
 /// How far a time axis has been compressed.
 ///
-/// What is cut between two stamps follows what was read, so that it neither adds up to more than passed nor
-/// to less. Where the clock comes in steps and many readings tell what passes on average, it is that, and
-/// what was read must bear it out to a step.
+/// What is cut between two stamps follows what was read, so that it does not add up to more than passed. Where
+/// the clock comes in steps and many readings tell what passes on average, it is that, and what was read must
+/// bear it out to a step.
 pub(super) struct Axis {
     entry: Time,
     ns_per_tick: f64,
@@ -191,7 +191,7 @@ impl Axis {
             // readings may be a step off, and what passes on average may not have passed this time.
             self.clamped += u64::from(!is_mean && behind > (2.0 * self.step).max(0.5));
             // What cannot have passed was not cut; what a step may hide remains to be.
-            self.shift -= (behind - self.step).max(0.0);
+            self.shift = self.shift.min(since - self.last + self.step);
         }
         let at = since - self.shift;
         let is_with_last = if is_mean {

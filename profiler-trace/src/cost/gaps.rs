@@ -5,6 +5,11 @@ use std::collections::HashMap;
 use super::stamps::{Stamp, Stamped};
 use crate::record_cost::{RecordCost, StampWaits};
 
+/// Where more than this part of what is near to a stamp is something else, or in no known order, no mean is
+/// taken: what seems to be next then depends on how it was read, and readings that were chosen so are off on
+/// average.
+const OTHERS_PART: u64 = 64;
+
 /// What passed between two stamps, in ticks.
 #[derive(Clone, Copy)]
 pub(super) struct Gap {
@@ -30,30 +35,75 @@ pub(super) struct Gaps {
     longest: f64,
     /// The sum of what was read between two stamps, and how often.
     read: HashMap<(Stamped, Stamped), (u64, u64)>,
+    near: HashMap<Stamped, Near>,
+}
+
+/// How often something was read near to a stamp.
+#[derive(Clone, Copy, Default)]
+struct Near {
+    behind: u64,
+    ahead: u64,
+    /// At one time with it, in an order that nothing tells.
+    unordered: u64,
 }
 
 impl Gaps {
     /// Those between `stamps`; `cost` is in the ticks of their clock, whose steps are `step` ticks.
     pub(super) fn of(stamps: &[Stamp], cost: &RecordCost, step: f64) -> Self {
-        let mut gaps = Self { step, longest: longest(cost) + step, read: HashMap::new() };
+        let mut gaps = Self {
+            step,
+            longest: longest(cost) + step,
+            read: HashMap::new(),
+            near: HashMap::new(),
+        };
         // All that passed between stamps of a clock without steps was read.
         if step > 0.0 {
             for pair in stamps.windows(2) {
-                let ticks = pair[1].time.ticks.saturating_sub(pair[0].time.ticks);
-                if ticks as f64 <= gaps.longest {
-                    let read = gaps.read.entry((pair[0].stamped, pair[1].stamped)).or_default();
-                    (read.0, read.1) = (read.0.saturating_add(ticks), read.1 + 1);
-                }
+                gaps.add(pair[0], pair[1]);
+            }
+            for stamps in stamps.chunk_by(|left, right| left.time.ticks == right.time.ticks) {
+                gaps.add_unordered(stamps);
             }
         }
         gaps
+    }
+
+    fn add(&mut self, left: Stamp, right: Stamp) {
+        let ticks = right.time.ticks.saturating_sub(left.time.ticks);
+        if ticks as f64 <= self.longest {
+            let read = self.read.entry((left.stamped, right.stamped)).or_default();
+            (read.0, read.1) = (read.0.saturating_add(ticks), read.1 + 1);
+            self.near.entry(left.stamped).or_default().behind += 1;
+            self.near.entry(right.stamped).or_default().ahead += 1;
+        }
+    }
+
+    /// Adds stamps that were read at one time. Regions nest, but nothing tells where a mark was.
+    fn add_unordered(&mut self, stamps: &[Stamp]) {
+        let is_mark = |stamp: &Stamp| matches!(stamp.stamped, Stamped::Mark(_) | Stamped::Anchor);
+        if stamps.len() > 1 && stamps.iter().any(is_mark) {
+            for stamp in stamps {
+                self.near.entry(stamp.stamped).or_default().unordered += 1;
+            }
+        }
     }
 
     /// What passed between a stamp and the one behind it.
     pub(super) fn between(&self, left: Stamp, right: Stamp) -> Gap {
         let ticks = right.time.ticks.saturating_sub(left.time.ticks) as f64;
         let read = self.read.get(&(left.stamped, right.stamped));
-        match read.filter(|read| ticks <= self.longest && read.1 >= READINGS_MIN) {
+        let near = |stamp: Stamp| self.near.get(&stamp.stamped).copied().unwrap_or_default();
+        let is_known = |&&(_, count): &&(u64, u64)| {
+            let (left, right) = (near(left), near(right));
+            let of_left = [left.behind - count, left.unordered].map(|others| (others, left.behind));
+            let of_right =
+                [right.ahead - count, right.unordered].map(|others| (others, right.ahead));
+            let mut all = of_left.into_iter().chain(of_right);
+            ticks <= self.longest
+                && count >= READINGS_MIN
+                && all.all(|(others, near)| others <= near / OTHERS_PART)
+        };
+        match read.filter(is_known) {
             Some(&(sum, count)) => {
                 let count = count as f64;
                 let unsure = self.step / count.sqrt();

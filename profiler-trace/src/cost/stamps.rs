@@ -73,7 +73,8 @@ pub(super) fn moments(warp: &Warp, axis_of_each_lane: bool) -> Vec<Moment> {
         add(mark.lane, mark.time.ticks, Order::Mark(index), What::Mark(index));
     }
     for (index, anchor) in warp.anchors.iter().enumerate() {
-        add(anchor.lane, anchor.time.ticks, Order::Mark(index), What::Anchor(index));
+        let order = Order::Mark(warp.marks.len() + index);
+        add(anchor.lane, anchor.time.ticks, order, What::Anchor(index));
     }
     moments.sort_unstable();
     moments

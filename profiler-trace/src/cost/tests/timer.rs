@@ -148,12 +148,12 @@ proptest::proptest! {
     }
 }
 
-/// Subtracts a cost from a warp by the timer, at 1 ns a cycle, that `record`s at as many sites as there are
-/// names; all lanes may record.
+/// Subtracts a cost from a warp by the timer, at 1 ns a cycle, that `record`s regions of as many names, and
+/// marks of one; all lanes may record.
 fn subtracted(
     cost: RecordCost,
     names: usize,
-    record: impl FnOnce(&mut SyntheticWarp, &[u32]),
+    record: impl FnOnce(&mut SyntheticWarp, &[u32], u32),
 ) -> [Trace; 2] {
     let mut module = SyntheticModule::new(Keep::First, 1 << 14);
     module.lane_capacity = Some(1 << 8);
@@ -162,13 +162,15 @@ fn subtracted(
         (0..names).map(|index| module.site(SiteKind::Region, &format!("r{index}"))).collect();
     let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
     warp.header.record_clock = Clock::GlobalTimer;
-    record(&mut warp, &sites);
-    warp.leave(800_000, 800_000);
+    let mark = module.site(SiteKind::Mark, "m");
+    record(&mut warp, &sites, mark);
+    warp.leave(1_800_000, 1_800_000);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(1000.0);
     capture.record_cost = Some(cost);
     let mut before = crate::decode(&capture);
+    assert_eq!(before.lost(), 0);
     before.timer_step_ns = STEP as f64;
     let mut after = before.clone();
     after.subtract_record_cost();
@@ -193,7 +195,7 @@ fn what_is_off_at_places_passed_once_does_not_add_up() {
         for phase in 0..8 {
             let read = |ns: u64| ns / STEP * STEP;
             let [_, after] =
-                subtracted(RecordCost::uniform(4.0, total as f64), count + 2, |warp, sites| {
+                subtracted(RecordCost::uniform(4.0, total as f64), count + 2, |warp, sites, _| {
                     let start = 641_000 + phase * 4;
                     let mut now = start + 4;
                     for &site in &sites[2..] {
@@ -211,10 +213,53 @@ fn what_is_off_at_places_passed_once_does_not_add_up() {
 }
 
 #[test]
+fn what_was_read_in_no_known_order_does_not_add_up() {
+    // Nothing but records, and a pause behind each turn: `(`, `)` and `|` are begins, ends and marks.
+    for (body, names) in
+        [("(|)", 1), ("|()", 1), ("()|", 1), ("|()|", 1), ("(()())", 3), ("(())", 1)]
+    {
+        let mut around = 0;
+        let [_, after] =
+            subtracted(RecordCost::uniform(4.0, 17.0), names + 1, |warp, sites, mark| {
+                let mut now = 650_004.0;
+                let mut pauses = 0.0;
+                for turn in 0..500 {
+                    let (mut open, mut begun) = (Vec::new(), 0);
+                    for stamp in body.chars() {
+                        let read = now as u64 / STEP * STEP;
+                        match stamp {
+                            '(' => {
+                                open.push((sites[1 + begun % names], read));
+                                begun += 1;
+                                now += 4.0;
+                            }
+                            ')' => {
+                                let (site, start) = open.pop().expect("it was begun");
+                                warp.range(site, None, start, read);
+                                now += 13.0;
+                            }
+                            _ => {
+                                warp.mark(mark, None, read);
+                                now += 17.0;
+                            }
+                        }
+                    }
+                    let pause = 200.0 + (f64::from(turn) * 0.618_034).fract() * 320.0;
+                    (now, pauses) = (now + pause, pauses + pause);
+                }
+                warp.range(sites[0], None, 650_000 / STEP * STEP, now as u64 / STEP * STEP);
+                around = pauses as u64;
+            });
+        let length = lengths_of(&after, "r0")[0];
+        assert!(length.abs_diff(around) <= 2 * STEP, "{body}: {length}, not {around}");
+    }
+}
+
+#[test]
 fn a_mean_that_does_not_hold_throughout_moves_nothing_else() {
     // A loop of empty regions, the first half of which waits for nothing and the second half for 24 ns.
     let read = |ns: u64| ns / STEP * STEP;
-    let [_, after] = subtracted(held(4.0, 16.0), 3, |warp, sites| {
+    let [_, after] = subtracted(held(4.0, 16.0), 3, |warp, sites, _| {
         let mut now = 641_000;
         for (index, turns) in [(0, 10), (1, 2_000), (2, 10)] {
             for turn in 0..turns {
@@ -238,7 +283,7 @@ fn a_mean_that_does_not_hold_throughout_moves_nothing_else() {
 
 #[test]
 fn what_was_stamped_before_the_entry_costs_nothing_behind_it() {
-    let [mut before, _] = subtracted(RecordCost::uniform(10.0, 30.0), 2, |warp, sites| {
+    let [mut before, _] = subtracted(RecordCost::uniform(10.0, 30.0), 2, |warp, sites, _| {
         for index in 0..50 {
             warp.range(sites[1], None, 640_000 + index, 640_000 + index);
         }
@@ -265,7 +310,7 @@ proptest::proptest! {
         is_held in any::<bool>(),
     ) {
         let cost = if is_held { held(4.0, 36.0) } else { RecordCost::uniform(2.0, 6.0) };
-        let [before, after] = subtracted(cost, 3, |warp, sites| {
+        let [before, after] = subtracted(cost, 3, |warp, sites, _| {
             warp.header.strategy = u32::from(Strategy::Thread.code());
             warp.header.block_dim = [32, 1, 1];
             for lane in 0..3 {
