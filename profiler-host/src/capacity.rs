@@ -102,12 +102,16 @@ impl Capacity {
 }
 
 fn busiest_lane(module: &ModuleCapture) -> u32 {
-    let counts = module.lane_counts.chunks_exact(8).filter_map(|bytes| bytes.first_chunk());
+    let of_slots = module.lane_counts.as_chunks::<8>().0.chunks(32);
+    // Lane 0's stand in the header; here may be a guard word.
+    let counts = of_slots.flat_map(|counts| &counts[1..]);
     counts.map(|bytes| unpack_counts(u64::from_le_bytes(*bytes)).0).max().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::iter::once;
+
     use profiler_wire::descriptor::Lost;
     use profiler_wire::header::{Clock, pack_counts};
 
@@ -146,7 +150,14 @@ mod tests {
     fn capture(units: &[Option<u32>], lanes: &[u32], lost_warps: u64) -> Capture {
         let module = ModuleCapture {
             headers: units.iter().flat_map(|&units| header(units)).collect(),
-            lane_counts: lanes.iter().flat_map(|&n| pack_counts(n, 1).to_le_bytes()).collect(),
+            // In the place of lane 0 anything may stand.
+            lane_counts: lanes
+                .chunks(31)
+                .flat_map(|of_slot| {
+                    once(u64::MAX).chain(of_slot.iter().map(|&n| pack_counts(n, 1)))
+                })
+                .flat_map(u64::to_le_bytes)
+                .collect(),
             lost: Lost { warps: lost_warps, ..Lost::default() },
             ..ModuleCapture::default()
         };
@@ -159,6 +170,9 @@ mod tests {
             Capacity::needed(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
             Ok(Capacity { words_per_warp: 140, words_per_lane: 10, max_warps: 3 })
         );
+        let of_two_slots: Vec<u32> = (1..=40).collect();
+        let needed = Capacity::needed(&capture(&[Some(3)], &of_two_slots, 0));
+        assert_eq!(needed.map(|needed| needed.words_per_lane), Ok(80));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use profiler_wire::record::UNIT_BYTES;
 
 use crate::arrays::{Memory, Rows};
 use crate::error::Error;
-use crate::layout::Layout;
+use crate::layout::{LANE_COUNT_BYTES, Layout};
 
 /// What a guard word holds: no record, header or count looks like it.
 const PATTERN: u64 = 0xa5a5_5a5a_c3c3_3c3c;
@@ -82,8 +82,17 @@ impl Guards {
         let headers = array(layout.headers, slots, header_bytes);
         areas.push(Area::new("the headers", headers, header_bytes, written));
         if layout.lane_room.is_some() {
-            let counts = array(layout.lane_counts, slots * 32, WORD);
-            areas.push(Area::new("the counts of the lanes", counts, WORD, WORD));
+            areas.push(Area {
+                // That of lane 0, which stands in the header.
+                row: LANE_COUNT_BYTES,
+                skip: WORD,
+                ..Area::new(
+                    "the counts of the lanes",
+                    array(layout.lane_counts, slots, LANE_COUNT_BYTES),
+                    LANE_COUNT_BYTES,
+                    LANE_COUNT_BYTES,
+                )
+            });
         }
         if let Some(claims) = layout.claims {
             let stride = u64::from(CLAIM_STRIDE);

@@ -84,7 +84,7 @@ fn what_kernels_may_write_is_what_the_wire_contract_gives_them() {
             + slots * (header::SHARED_START + header::SHARED_WORDS) as u64
             + Lost::BYTES as u64 / WORD;
         if let Some(room) = layout.lane_room {
-            expected += slots * 31 * u64::from(room.capacity()) * unit_words + slots * 32;
+            expected += slots * 31 * (u64::from(room.capacity()) * unit_words + 1);
         }
         if let Some(claims) = layout.claims {
             expected += claims.counters() as u64;
@@ -108,6 +108,10 @@ fn guards_lie_before_behind_and_between() {
         for slot in 0..u64::from(layout.slot_count) {
             let end = layout.records + (slot + 1) * layout.room.stride();
             assert_eq!(at(end - WORD), PATTERN, "behind the room of slot {slot}");
+            if layout.lane_room.is_some() {
+                let counts = layout.lane_counts + slot * LANE_COUNT_BYTES;
+                assert_eq!(at(counts), PATTERN, "before the counts of slot {slot}");
+            }
         }
     }
 }

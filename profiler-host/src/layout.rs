@@ -20,7 +20,7 @@ const DEFAULT_WARPS: u64 = 16_384;
 /// Alignment of every array.
 const ALIGNMENT: u64 = 256;
 /// Bytes of the counts of a slot's lanes.
-const LANE_COUNT_BYTES: u64 = 32 * 8;
+pub(crate) const LANE_COUNT_BYTES: u64 = 32 * 8;
 
 /// A room: how many units it keeps and how far apart two rooms are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -75,9 +75,9 @@ fn page(summary: &str) -> Result<String, String> {
          ```\n\n\
          Each case ran in a process of its own with a time limit, alone and under the tools of \
          compute-sanitizer. Every session of a case has guard words before, between and behind all \
-         its arrays, and between the rooms of warps (`ProfilerBuilder::guards`), but not between the \
-         lanes of a warp, whose rooms lie beside each other in columns, nor between their counts. The \
-         host checks them whenever it reads records back; every warp's block, index and counts are \
+         its arrays, and in each array between what is one warp's and what is the next one's \
+         (`ProfilerBuilder::guards`), but not between the lanes of a warp, whose rooms and counts lie \
+         beside each other. The host checks them whenever it reads records back; every warp's block, index and counts are \
          compared with what the launch must have. The cases are in [tests/tests/abuse](../../tests/tests/abuse); those that need no GPU run \
          on the emulator in `cargo test`, with the same checks.\n\n\
          A figure is the process's time in seconds and says that it passed. In parentheses: \

@@ -100,8 +100,10 @@ if [ $sanitize = yes ]; then
         done
         # Kernels of known length last too long under a tool, and `launches_wait_for_no_kernel` never ends:
         # of `cases` two launches that wait for each other are run, of `watched_modules` nothing.
-        run test.cases.memcheck compute-sanitizer --tool memcheck --error-exitcode 9 \
-            "$bundle/tests/cases" --ignored --test-threads=1 two_launches
+        for tool in memcheck racecheck initcheck synccheck; do
+            run "test.cases.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+                "$bundle/tests/cases" --ignored --test-threads=1 two_launches
+        done
         for name in end_to_end intrinsics rooms stress watched; do
             for tool in memcheck racecheck; do
                 run "test.$name.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \

@@ -299,7 +299,31 @@ fn is_in_attribute(line: &str) -> bool {
 }
 
 fn joined<'l>(lines: impl Iterator<Item = &'l str>) -> String {
-    lines.map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
+    let text = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    without_paths(text.trim())
+}
+
+/// The text without links to paths of Rust, which only its own documentation can follow.
+fn without_paths(text: &str) -> String {
+    let is_path = |target: &str| {
+        target.chars().all(|character| character.is_alphanumeric() || "_:!".contains(character))
+    };
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("](") {
+        let label = before.rfind('[').map(|at| (&before[..at], &before[at + 1..]));
+        match (label, behind.split_once(')')) {
+            (Some((head, label)), Some((target, tail))) if is_path(target) => {
+                plain.extend([head, label]);
+                rest = tail;
+            }
+            _ => {
+                plain.extend([before, "]("]);
+                rest = behind;
+            }
+        }
+    }
+    plain + rest
 }
 
 /// The name behind a `fn`; none where it is a type. In a macro it may be a variable.

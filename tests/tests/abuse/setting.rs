@@ -171,7 +171,7 @@ pub(crate) fn overwrite_guards(
             (index, count) = (index + 1, words.len());
         }
         // The rooms of all arrays were among them.
-        assert!(count >= 13, "{count}");
+        assert!(count >= 15, "{count}");
     }
 }
 
@@ -204,6 +204,8 @@ fn guard_words(descriptor: &Descriptor) -> Vec<(u64, String)> {
             (lanes, element("the rooms of the other lanes", 0, 0)),
             (lanes + room + limit + 16, element("the rooms of the other lanes", limit + 16, 1)),
             (lanes + slots * room, behind("the rooms of the other lanes")),
+            (lane_counts, element("the counts of the lanes", 0, 0)),
+            (lane_counts + 2 * 256, element("the counts of the lanes", 0, 2)),
             (lane_counts + slots * 256, behind("the counts of the lanes")),
         ]);
     }

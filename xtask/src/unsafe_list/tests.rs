@@ -23,7 +23,7 @@ fn every_kind_is_found_also_within_macros() {
 /// # Safety
 ///
 /// `x` must
-/// be valid.
+/// be [valid](Self::is_valid), as [a page](../x.md) and [another](https://x.y/z) say, and [i](j).
 #[inline]
 unsafe fn one(x: *const u8, f: unsafe extern "C" fn(u8)) {
     // SAFETY: the
@@ -55,7 +55,10 @@ unsafe extern "C" {
 }
 "#;
     let expected = [
-        ("`unsafe fn one`", "`x` must be valid."),
+        (
+            "`unsafe fn one`",
+            "`x` must be valid, as [a page](../x.md) and [another](https://x.y/z) say, and i.",
+        ),
         ("`one`, a block", "the caller's."),
         ("`one`, a block", "as above."),
         ("`unsafe impl Send for Carried`", "it is."),
