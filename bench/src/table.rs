@@ -6,7 +6,7 @@ use crate::point::COMBINATIONS;
 use crate::results::{Column, Results};
 
 /// Below this the points do not lie on a line, and the slope says little.
-const R2_MIN: f64 = 0.9;
+const R2_MIN: f64 = 0.92;
 /// Slopes of less than this many cycles need no straight line: what varies is noise.
 const CYCLES_OF_NOISE: f64 = 3.0;
 /// Schemes of a summary, where they were measured, and what they are called there.

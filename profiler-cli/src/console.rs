@@ -14,6 +14,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, Prog
 use profiler_trace::{Diagnostic, Diagnostics, Progress as Steps, Severity, printable};
 
 use crate::exit::Error;
+use crate::terminal;
 
 /// A command that is over sooner shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -276,6 +277,7 @@ fn clean(text: &str) -> String {
 
 /// Writes a line. Where standard error is closed, there is nobody to tell.
 fn say(text: &str) {
+    let text = terminal::lines(text, terminal::width_of_stderr());
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

@@ -13,6 +13,7 @@ mod output;
 mod part;
 mod screen;
 mod selection;
+mod terminal;
 mod units;
 mod window;
 
@@ -26,7 +27,10 @@ use console::Console;
 fn main() -> ExitCode {
     // Help and errors about arguments are printed while these are parsed, with colour or without.
     Color::asked_for(std::env::args_os()).apply();
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(words) => return told(&words),
+    };
     let console = Console::new(arguments.quiet);
     match command::run(arguments.command, &console) {
         Ok(verdict) => verdict.code(),
@@ -34,5 +38,16 @@ fn main() -> ExitCode {
             console.error(&error);
             exit::TROUBLE.into()
         }
+    }
+}
+
+/// Prints help, the version, or what is wrong with the arguments. Help that cannot be written is a failure.
+fn told(words: &clap::Error) -> ExitCode {
+    match words.print() {
+        Err(error) if !words.use_stderr() && !exit::is_broken_pipe(&error) => {
+            Console::new(false).error(&exit::cannot_write("standard output", &error));
+            exit::TROUBLE.into()
+        }
+        _ => ExitCode::from(u8::try_from(words.exit_code()).unwrap_or(exit::TROUBLE)),
     }
 }

@@ -10,6 +10,7 @@ use crate::console::Console;
 use crate::exit::{Error, cannot_write, is_broken_pipe};
 use crate::part::Part;
 use crate::screen::Screen;
+use crate::terminal;
 
 /// Anything that makes writing fail.
 pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
@@ -19,6 +20,11 @@ pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     printed.or_else(|error| closed_or("standard output", error.into()))
+}
+
+/// Prints text of which a terminal shows whole words.
+pub(crate) fn print_lines(text: &str) -> Result<(), Error> {
+    print(&terminal::lines(text, terminal::width_of_stdout()))
 }
 
 /// Prints a JSON document to standard output.
@@ -62,6 +68,14 @@ pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result
         }
         File::Standard => Ok(()),
         File::Path(path) => Target::of(path, inputs).map(drop),
+    }
+}
+
+/// How wide the terminal is to which an output goes, if it goes to one.
+pub(crate) fn width(output: &File) -> Option<usize> {
+    match output {
+        File::Standard => terminal::width_of_stdout(),
+        File::Path(_) => None,
     }
 }
 

@@ -27,6 +27,7 @@ const TESTS: &[Test] = &[
     ("progress_is_shown_on_a_terminal", "script", &["--version"], progress),
     ("progress_stands_before_what_is_written", "script", &["--version"], progress_of_writing),
     ("no_name_steers_a_terminal_instead_of_a_file", "script", &["--version"], names),
+    ("lines_fit_a_terminal", "script", &["--version"], fits),
 ];
 
 fn main() -> ExitCode {
@@ -251,6 +252,9 @@ fn progress_of_writing() -> Result<(), Failed> {
         ("timeline -", "drawing ", "launch 0: kernel"),
         ("diff - it.capture", "gathering ", "side A: 1 capture"),
         ("diff - it.capture", "comparing ", "side A: 1 capture"),
+        ("stats - --show balance", "decoding ", "synthetic, 132 SMs"),
+        ("stats - --show waits", "decoding ", "synthetic, 132 SMs"),
+        ("stats - --show critical-path", "decoding ", "synthetic, 132 SMs"),
         ("info -", "decoding ", "file      standard input"),
         ("check -", "decoding ", "standard input: passed"),
     ] {
@@ -275,6 +279,37 @@ fn progress_of_writing() -> Result<(), Failed> {
         let output = output.trim_start_matches("\x1b[2K");
         assert!(output.starts_with(begin) && !output.contains(" left"), "{words}: {output:?}");
     }
+    Ok(())
+}
+
+/// Whatever is written for people fits the terminal's width: tables leave figures out and name them, and long
+/// lines go on in the next one. What goes elsewhere is whole.
+fn fits() -> Result<(), Failed> {
+    let folder = Folder::with_captures();
+    let with_columns = |columns: usize, words: &str| {
+        let line = format!("stty cols {columns} rows 24; $PROFILER {words}");
+        on_terminal(&folder, &line, &[("NO_COLOR", "1")]).map(|text| text.replace('\r', ""))
+    };
+    for words in [
+        "stats lossy.capture",
+        "stats lossy.capture --show balance,waits,critical-path",
+        "diff lossy.capture gemm.capture --fail-above 5% || true",
+        "info lossy.capture --all",
+        "check lossy.capture --deny losses || true",
+        "timeline lossy.capture",
+        "export lossy.capture -o lossy.json --to chrome",
+    ] {
+        for columns in [60, 80, 120] {
+            let shown = with_columns(columns, words)?;
+            let widest = shown.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+            assert!(widest.chars().count() <= columns, "{words}, {columns}: {widest:?}");
+        }
+    }
+    let left_out = "no room for: std dev, per warp";
+    assert!(with_columns(90, "stats gemm.capture")?.contains(left_out));
+    let wide = with_columns(400, "stats gemm.capture")?;
+    assert!(wide.contains("std dev") && !wide.contains("no room for"), "{wide}");
+    assert_eq!(with_columns(60, "stats gemm.capture | cat")?, wide);
     Ok(())
 }
 

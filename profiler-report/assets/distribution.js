@@ -86,19 +86,23 @@
       const anchor = bin === 0 ? "start" : inner.wide - x < 30 ? "end" : "middle";
       plot.append(svg("text", { x, y: inner.high + 16, "text-anchor": anchor }, duration(edge(histogram, bin))));
     }
-    // Names of quantiles that lie close together stand above each other.
-    let lastX = -100;
-    let level = 0;
-    for (const name of ["p50", "p95", "p99"]) {
+    // Names of quantiles that lie close together stand above each other, each but the last on the left of its
+    // line: the next line would go through them.
+    const quantiles = ["p50", "p95", "p99"].map((name) => {
       const place = Math.log2(Math.max(stats[name], 1e-3)) * histogram.perDoubling - histogram.first;
-      const x = Math.min(bins, Math.max(0, place)) * step;
-      level = x - lastX < 34 ? level + 1 : 0;
-      lastX = x;
+      return { name, x: Math.min(bins, Math.max(0, place)) * step };
+    });
+    const areClose = (left, right) => left !== undefined && right !== undefined && right.x - left.x < 34;
+    let level = 0;
+    quantiles.forEach(({ name, x }, index) => {
+      level = areClose(quantiles[index - 1], quantiles[index]) ? level + 1 : 0;
+      const isLeft = areClose(quantiles[index], quantiles[index + 1]);
+      const label = isLeft ? { x: x - 2, "text-anchor": "end" } : { x: Math.min(x, inner.wide - 24) };
       plot.append(
         svg("line", { class: "mark", x1: x, x2: x, y1: -4 - 12 * level, y2: inner.high }),
-        svg("text", { class: "strong", x: Math.min(x, inner.wide - 24), y: -8 - 12 * level }, name),
+        svg("text", { class: "strong", y: -8 - 12 * level, ...label }, name),
       );
-    }
+    });
     drawing.append(plot);
     figure.append(drawing, controls);
   }

@@ -144,7 +144,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     }
     let denied = checks.iter().any(Check::is_denied);
     match arguments.format {
-        Format::Text => output::print(&checks.iter().map(Check::text).collect::<String>())?,
+        Format::Text => output::print_lines(&checks.iter().map(Check::text).collect::<String>())?,
         Format::Json => {
             let checks: Vec<Value> = checks.iter().map(Check::json).collect();
             let all = json!({ "schema": 1, "denied": denied, "captures": checks });

@@ -11,7 +11,7 @@ use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{self, Error, Verdict};
 use crate::units::whole;
-use crate::{load, output};
+use crate::{load, output, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -276,9 +276,10 @@ impl Found {
 }
 
 fn text(diff: &Diff, report: Option<&ThresholdReport>) -> String {
-    let mut text = diff.to_string();
+    let width = terminal::width_of_stdout();
+    let mut text = terminal::fitted(diff, width);
     if let Some(report) = report {
-        text += &format!("{report}\n");
+        text += &terminal::lines(&format!("{report}\n"), width);
     }
     text
 }

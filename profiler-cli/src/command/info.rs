@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     match arguments.format {
         Format::Text => {
             outline.trace.diagnostics.list.retain(|diagnostic| console.shows(diagnostic));
-            output::print(&text(&file, &modules, &outline, arguments.all))?;
+            output::print_lines(&text(&file, &modules, &outline, arguments.all))?;
         }
         Format::Json => {
             output::print_json(&format!("{:#}\n", to_json(&file, &modules, &outline)))?;

@@ -160,10 +160,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let count = trace.launches.len();
     let launches = match &arguments.filters.launches {
         given if given.launch.is_some() => given.numbers(count)?,
-        _ => (0..count).take(1).collect(),
+        _ => {
+            if count > 1 && arguments.is_about_launches() {
+                console.note(&format!("launch 0 of 0 to {}; --launch chooses", count - 1));
+            }
+            (0..count).take(1).collect()
+        }
     };
     output::write(output, content, &[capture], console, |writer| {
-        show::write(&arguments.show, format, (stats.as_ref(), &trace), &launches, writer)?;
+        let of = (stats.as_ref(), &trace);
+        show::write(&arguments.show, format, of, &launches, output::width(output), writer)?;
         Ok(())
     })?;
     Ok(Verdict::Clean)
@@ -186,6 +192,11 @@ impl Arguments {
                 .with_cure("choose others; `profiler info` lists launches and regions"));
         }
         Ok(Some(stats))
+    }
+
+    /// Whether something is shown that is about whole launches, one by one.
+    fn is_about_launches(&self) -> bool {
+        self.show.iter().any(|show| *show != Show::Regions)
     }
 
     /// How to show it: as was said, or as the name of the output says.
@@ -216,8 +227,7 @@ impl Arguments {
             return Err(Error::new("a file of CSV is one table, and --show names several")
                 .with_cure("show them one by one, or all of them with --format json"));
         }
-        let is_of_launches = self.show.iter().any(|show| *show != Show::Regions);
-        if self.input.reading.subtract_cost && is_of_launches {
+        if self.input.reading.subtract_cost && self.is_about_launches() {
             return Err(Error::new(
                 "--subtract-cost takes from the times of each warp what that warp recorded, and \
                  balance, waits and critical-path hold times of several warps against each other",

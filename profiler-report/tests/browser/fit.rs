@@ -3,7 +3,7 @@
 use libtest_mimic::Failed;
 use profiler_report::ReportOptions;
 use profiler_wire::SiteKind;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::tool::{Browser, Scheme};
 use crate::{ask, page, support};
@@ -25,16 +25,26 @@ pub(crate) fn page_fits(browser: &Browser) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Where all durations are alike, so that the names of all quantiles stand above each other.
+/// Where all durations are alike, so that the names of all quantiles stand above each other, and where the
+/// line of one would go through the name of another.
 pub(crate) fn labels_fit(browser: &Browser) -> Result<(), Failed> {
+    let alike = vec![50.0; 4];
+    let close = (0..400).map(|at| 50.0 + 0.1 * f64::from(at)).collect();
+    for durations in [alike, close] {
+        let answer = labels(browser, &durations)?;
+        assert_eq!(answer, json!({ "named": 3, "cut": [], "crossed": [] }), "{durations:?}");
+    }
+    Ok(())
+}
+
+fn labels(browser: &Browser, durations: &[f64]) -> Result<Value, Failed> {
     let mut trace = support::gpu();
     let kernel = support::site(&mut trace, SiteKind::Kernel, "kernel");
     let region = support::site(&mut trace, SiteKind::Region, "region");
     support::launch(&mut trace, kernel, [1, 1, 1], 0.0);
-    support::warp(&mut trace, 0, 0, 0, 0.0, 1000.0);
-    for at in 0..4 {
-        let start = f64::from(at) * 100.0;
-        support::region(&mut trace, region, (start, start + 50.0), 0);
+    support::warp(&mut trace, 0, 0, 0, 0.0, 100.0 * durations.len() as f64);
+    for (start, duration) in (0..).step_by(100).map(f64::from).zip(durations) {
+        support::region(&mut trace, region, (start, start + duration), 0);
     }
     let probe = "
         const drawing = document.querySelector('figure svg');
@@ -45,8 +55,13 @@ pub(crate) fn labels_fit(browser: &Browser) -> Result<(), Failed> {
           return box.top < place.top || box.left < place.left || box.right > place.right || box.bottom > place.bottom;
         });
         const named = texts.filter((text) => /^p[0-9]+$/.test(text.textContent));
-        return { named: named.length, cut: cut.map((text) => text.textContent) };";
-    let answer = ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, probe)?;
-    assert_eq!(answer, json!({ "named": 3, "cut": [] }));
-    Ok(())
+        const lines = [...drawing.querySelectorAll('.mark')].map((line) => line.getBoundingClientRect());
+        const crossed = named.filter((text) => {
+          const box = text.getBoundingClientRect();
+          const isThrough = (line) => line.left > box.left + 1 && line.right < box.right - 1;
+          return lines.some((line) => isThrough(line) && line.top < box.bottom && line.bottom > box.top);
+        });
+        const words = (texts) => texts.map((text) => text.textContent);
+        return { named: named.length, cut: words(cut), crossed: words(crossed) };";
+    ask(browser, &page(&trace, &ReportOptions::default())?, Scheme::Light, probe)
 }

@@ -2,15 +2,37 @@
 
 use std::fmt;
 
-use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
-
 use super::{Change, Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
 use crate::export::text::digits;
 use crate::printable::printable;
-use crate::stats::table::{duration, one_line};
+use crate::stats::table::{Sheet, Spare, duration, one_line};
+
+const HEADER: [&str; 11] = [
+    "region",
+    "a launch, A",
+    "B",
+    "mean, A",
+    "B",
+    "mean",
+    "95 % interval",
+    "p50",
+    "p95",
+    "p99",
+    "verdict",
+];
+/// Columns that may be left out where they do not fit.
+const SPARE: &[Spare<'_>] = &[
+    ("p50", &[7]),
+    ("p95", &[8]),
+    ("p99", &[9]),
+    ("a launch", &[1, 2]),
+    ("means of A and B", &[3, 4]),
+    ("95 % interval", &[6]),
+];
 
 /// Notes, then one row a region: what A and B have, how it changed. A star stands behind what is
-/// reported as a change.
+/// reported as a change. A width, as in `{:80}`, is how many columns of a terminal there are: figures for which
+/// there is no room are left out then, and named below.
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
@@ -19,32 +41,8 @@ impl fmt::Display for Diff {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new();
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-        table.set_header([
-            "region",
-            "a launch, A",
-            "B",
-            "mean, A",
-            "B",
-            "mean",
-            "95 % interval",
-            "p50",
-            "p95",
-            "p99",
-            "verdict",
-        ]);
-        for row in &self.rows {
-            table.add_row(cells(row));
-        }
-        let last = table.column_count().saturating_sub(1);
-        for (number, column) in table.column_iter_mut().enumerate().skip(1) {
-            if number != last {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-        writeln!(f, "{}", table.trim_fmt())?;
+        let rows = self.rows.iter().map(cells).collect();
+        Sheet { spare: SPARE, ends_in_words: true, ..Sheet::new(&HEADER, rows) }.write(f)?;
         let changed = self.changed().count();
         let compared = self.rows.iter().filter(|row| row.mean.p.is_some()).count();
         writeln!(

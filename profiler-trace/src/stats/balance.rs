@@ -7,7 +7,7 @@ use profiler_wire::header::Dim3;
 
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{duration, named_at, one_line, sentence, table};
+use super::table::{Sheet, Spare, duration, named_at, one_line, sentence};
 use crate::export::text::{self, digits};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
@@ -299,6 +299,10 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
     regions
 }
 
+/// Columns that may be left out where they do not fit.
+const SPARE: &[Spare<'_>] = &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2])];
+const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5])];
+
 impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = one_line(&self.kernel);
@@ -340,7 +344,7 @@ impl fmt::Display for Balance {
             row(format!("{name}, by SM"), &region.sms);
         }
         let header = ["time of", "count", "mean", "least", "most", "most / mean", "imbalance"];
-        table(f, &header, rows)?;
+        Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)?;
         let tail = |name: &str, tail: &Tail| {
             vec![
                 name.to_owned(),
@@ -357,7 +361,7 @@ impl fmt::Display for Balance {
             tail("SMs", &self.sm_tail),
         ];
         let header = ["in the end", "peak", "on average", "below half", "below a tenth", "alone"];
-        table(f, &header, rows)?;
+        Sheet { spare: SPARE_OF_TAILS, ..Sheet::new(&header, rows) }.write(f)?;
         let last = self.last_blocks.iter().map(|(block, sm, ns)| {
             format!("{} on SM {sm} after {}", text::block(*block, self.grid), duration(*ns))
         });

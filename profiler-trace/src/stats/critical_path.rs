@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::query::last_ns;
-use super::table::{duration, one_line, sentence, table};
+use super::table::{Sheet, duration, one_line, sentence};
 use super::waits::Wait;
 use crate::export::text::{counted, digits};
 use crate::model::{SiteIndex, Trace, Warp};
@@ -305,6 +305,6 @@ impl fmt::Display for CriticalPath {
                 rows.push(row(name, ns));
             }
         }
-        table(f, &["on the path", "time", "share"], rows)
+        Sheet::new(&["on the path", "time", "share"], rows).write(f)
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, presets};
+use unicode_width::UnicodeWidthStr;
 
 use super::paths::DEEPER;
 use super::{SiteStats, Stats, StatsPlace, Summary};
@@ -14,6 +15,19 @@ use crate::printable::{markdown, printable};
 /// Kernels, and sites of theirs that their names do not tell.
 type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
 
+/// Columns of the statistics that may be left out where they do not fit.
+const SPARE: &[Spare<'_>] = &[
+    ("std dev", &[4]),
+    ("per warp", &[9]),
+    ("p95", &[6]),
+    ("total", &[2]),
+    ("throughput", &[11]),
+    ("p99", &[7]),
+    ("p50", &[5]),
+];
+
+/// One row a region. A width, as in `{:80}`, is how many columns of a terminal there are: figures for which
+/// there is no room are left out then, and named below.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
@@ -54,7 +68,7 @@ impl fmt::Display for Stats {
             }
             rows.push(cells);
         }
-        table(f, &header, rows)
+        Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)
     }
 }
 
@@ -219,36 +233,82 @@ pub(crate) fn sentence(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     if f.alternate() { writeln!(f, "{}\n", markdown(text)) } else { writeln!(f, "{text}") }
 }
 
-/// A table of this header and these rows: names to the left, figures to the right.
-pub(crate) fn table(
-    f: &mut fmt::Formatter<'_>,
-    header: &[&str],
-    mut rows: Vec<Vec<String>>,
-) -> fmt::Result {
-    let mut table = Table::new();
-    if f.alternate() {
-        table.load_style(presets::ASCII_MARKDOWN);
-        rows.iter_mut().flatten().for_each(|cell| *cell = markdown_cell(cell));
-    } else {
-        table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+/// Columns that a table may leave out, by their places, under a common name.
+pub(crate) type Spare<'s> = (&'s str, &'s [usize]);
+
+/// A table: names to the left, figures to the right.
+pub(crate) struct Sheet<'s> {
+    pub(crate) header: &'s [&'s str],
+    /// Rows of a heading have one cell.
+    pub(crate) rows: Vec<Vec<String>>,
+    /// What is left out where there is no room for all, the first first.
+    pub(crate) spare: &'s [Spare<'s>],
+    /// Whether the last column has words, which stand to the left.
+    pub(crate) ends_in_words: bool,
+}
+
+impl<'s> Sheet<'s> {
+    pub(crate) fn new(header: &'s [&'s str], rows: Vec<Vec<String>>) -> Self {
+        Self { header, rows, spare: &[], ends_in_words: false }
     }
-    table.set_header(header);
-    table.add_rows(rows);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-        column.set_constraint(ColumnConstraint::ContentWidth);
-    }
-    if !f.alternate() {
-        return writeln!(f, "{}", table.trim_fmt());
-    }
-    for (number, line) in table.trim_fmt().lines().enumerate() {
-        match number {
-            // In the line behind the header a colon says that a column of figures is aligned to the right.
-            1 => writeln!(f, "{}", line.replace("-|", ":|").replacen(":|", "-|", 1))?,
-            _ => writeln!(f, "{line}")?,
+
+    /// Writes the table: within as many columns of a terminal as the formatter's width says, if it says one
+    /// and enough may be left out.
+    pub(crate) fn write(mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown: Vec<usize> = (0..self.header.len()).collect();
+        if f.alternate() {
+            return self.write_markdown(f, &shown);
+        }
+        let mut left_out = Vec::new();
+        let mut spare = self.spare.iter().filter(|(_, columns)| columns[0] < self.header.len());
+        let text = loop {
+            let text = self.drawn(&shown, presets::UTF8_HORIZONTAL_ONLY);
+            let width = text.lines().map(UnicodeWidthStr::width).max();
+            let fits = f.width().is_none_or(|most| width.is_none_or(|width| width <= most));
+            match spare.next() {
+                Some((name, columns)) if !fits => {
+                    shown.retain(|column| !columns.contains(column));
+                    left_out.push(*name);
+                }
+                _ => break text,
+            }
+        };
+        writeln!(f, "{text}")?;
+        match left_out.as_slice() {
+            [] => Ok(()),
+            names => sentence(f, &format!("no room for: {}", names.join(", "))),
         }
     }
-    writeln!(f)
+
+    fn write_markdown(&mut self, f: &mut fmt::Formatter<'_>, shown: &[usize]) -> fmt::Result {
+        self.rows.iter_mut().flatten().for_each(|cell| *cell = markdown_cell(cell));
+        for (number, line) in self.drawn(shown, presets::ASCII_MARKDOWN).lines().enumerate() {
+            match number {
+                // In the line behind the header a colon says that a column of figures is aligned to the right.
+                1 => writeln!(f, "{}", line.replace("-|", ":|").replacen(":|", "-|", 1))?,
+                _ => writeln!(f, "{line}")?,
+            }
+        }
+        writeln!(f)
+    }
+
+    /// The text with these columns.
+    fn drawn(&self, shown: &[usize], style: TableStyle) -> String {
+        let mut table = Table::new();
+        table.load_style(style.row_separator(LineStyle::none()));
+        table.set_header(shown.iter().map(|&column| self.header[column]));
+        for row in &self.rows {
+            table.add_row(shown.iter().filter_map(|&column| row.get(column)));
+        }
+        let words = self.ends_in_words.then(|| self.header.len() - 1);
+        for (column, place) in table.column_iter_mut().zip(shown).skip(1) {
+            if Some(*place) != words {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        table.trim_fmt()
+    }
 }
 
 /// A cell in Markdown, where its lines and its indentation would be lost.
@@ -262,7 +322,40 @@ fn markdown_cell(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::markdown_cell;
+    use std::fmt;
+
+    use super::{Sheet, Spare, markdown_cell};
+
+    struct Shown(bool);
+
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            const SPARE: &[Spare<'_>] =
+                &[("two", &[1]), ("three and four", &[2, 3]), ("none", &[9])];
+            let row = ["größe", "22", "333", "4444", "words"].map(str::to_owned).to_vec();
+            let rows = vec![vec!["of one".to_owned()], row];
+            let header = ["name", "two", "three", "four", "verdict"];
+            Sheet { spare: SPARE, ends_in_words: self.0, ..Sheet::new(&header, rows) }.write(f)
+        }
+    }
+
+    #[test]
+    fn columns_are_left_out_as_far_as_there_is_no_room() {
+        let all = Shown(true).to_string();
+        let widest = all.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert_eq!(format!("{:widest$}", Shown(true)), all);
+        let narrower = format!("{:1$}", Shown(true), widest - 1);
+        assert!(narrower.ends_with("\nno room for: two\n"), "{narrower}");
+        assert!(!narrower.contains("22") && narrower.contains("333"), "{narrower}");
+        let least = format!("{:1}", Shown(true));
+        assert!(least.ends_with("\nno room for: two, three and four\n"), "{least}");
+        let lines: Vec<&str> = least.lines().map(str::trim_end).collect();
+        assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["name", "verdict"]);
+        assert_eq!(lines[4], " größe    words");
+        // Figures stand to the right, also in the last column.
+        assert_eq!(format!("{:1}", Shown(false)).lines().nth(4), Some(" größe      words"));
+        assert_eq!(format!("{:#1}", Shown(true)), format!("{:#}", Shown(true)));
+    }
 
     #[test]
     fn a_cell_of_markdown_is_shown_as_it_is() {

@@ -7,7 +7,7 @@ use profiler_wire::SiteKind;
 
 use super::Summary;
 use super::summary::summarize;
-use super::table::{duration, one_line, sentence, table};
+use super::table::{Sheet, Spare, duration, one_line, sentence};
 use crate::model::{Mark, MarkIndex, SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 
@@ -290,6 +290,15 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8, is_waiting: &mut IsWaiting) -> 
     stamps
 }
 
+/// Columns that may be left out where they do not fit.
+const SPARE: &[Spare<'_>] = &[
+    ("other block", &[5]),
+    ("hand-off", &[9, 10]),
+    ("quantiles of what was blocked", &[7, 8]),
+    ("for", &[2]),
+    ("waits", &[3]),
+];
+
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = one_line(&self.kernel);
@@ -332,6 +341,7 @@ impl fmt::Display for Waits {
             "hand-off p50",
             "p99",
         ];
-        table(f, &header, self.rows.iter().map(row).collect())
+        let rows = self.rows.iter().map(row).collect();
+        Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)
     }
 }

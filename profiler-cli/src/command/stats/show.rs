@@ -7,6 +7,7 @@ use profiler_trace::{Diagnostic, LaunchTable, Stats, Trace, markdown, printable}
 use serde_json::Value;
 
 use super::{Format, Show};
+use crate::terminal::{fitted, lines};
 
 /// The version of the JSON document that holds more than regions: it is raised when a member changes
 /// its meaning or goes. What it holds has versions of its own.
@@ -14,12 +15,14 @@ const SCHEMA: u64 = 1;
 
 type Writer<'w> = dyn Write + Send + 'w;
 
-/// Writes what is asked for of the regions, whose statistics there are then, and of these launches.
+/// Writes what is asked for of the regions, whose statistics there are then, and of these launches; tables
+/// for a terminal within its width.
 pub(super) fn write(
     shown: &[Show],
     format: Format,
     (stats, trace): (Option<&Stats>, &Trace),
     launches: &[usize],
+    width: Option<usize>,
     writer: &mut Writer<'_>,
 ) -> io::Result<()> {
     let of = Launches { trace, launches };
@@ -35,16 +38,22 @@ pub(super) fn write(
             Some(Show::Regions) | None => stats.map_or(Ok(()), |stats| stats.write_csv_to(writer)),
         },
         (Format::Table | Format::Markdown, _) => {
-            let text = tables(shown, format == Format::Markdown, stats, &of);
+            let text = tables(shown, format == Format::Markdown, width, stats, &of);
             writer.write_all(text.as_bytes())
         }
     }
 }
 
 /// Tables for people, with an empty line between them.
-fn tables(shown: &[Show], in_markdown: bool, stats: Option<&Stats>, of: &Launches<'_>) -> String {
+fn tables(
+    shown: &[Show],
+    in_markdown: bool,
+    width: Option<usize>,
+    stats: Option<&Stats>,
+    of: &Launches<'_>,
+) -> String {
     let text = |table: &dyn fmt::Display| {
-        let text = if in_markdown { format!("{table:#}") } else { table.to_string() };
+        let text = if in_markdown { format!("{table:#}") } else { fitted(table, width) };
         text.trim_end().to_owned()
     };
     let mut tables = Vec::new();
@@ -62,7 +71,7 @@ fn tables(shown: &[Show], in_markdown: bool, stats: Option<&Stats>, of: &Launche
     let device = notes.first().filter(|_| shown.first() != Some(&Show::Regions));
     let device = device.map_or_else(String::new, |device| match printable(device) {
         device if in_markdown => format!("{}\n\n", markdown(&device)),
-        device => format!("{device}\n"),
+        device => format!("{}\n", lines(&device, width)),
     });
     device + &tables
 }
