@@ -428,12 +428,14 @@ fn the_cost_in_cycles_is_taken_from_the_timer_as_nanoseconds() {
     for region in &trace.warps[0].regions {
         assert!(length(region).abs_diff(9_000) <= 1, "{}", length(region));
     }
-    // Without a frequency the cost in nanoseconds is not known.
-    let mut unknown = trace.clone();
-    (unknown.cost_subtracted, unknown.clock_mhz) = (false, None);
-    unknown.subtract_record_cost();
-    assert_eq!(unknown.diagnostics.count(DiagnosticKind::CostUnknown), 1);
-    assert_eq!(unknown.warps, trace.warps);
+    // Without a frequency, or with one that is none, the cost in nanoseconds is not known.
+    for mhz in [None, Some(0.0), Some(-2000.0), Some(f64::INFINITY), Some(f64::NAN)] {
+        let mut unknown = trace.clone();
+        (unknown.cost_subtracted, unknown.clock_mhz) = (false, mhz);
+        unknown.subtract_record_cost();
+        assert_eq!(unknown.diagnostics.count(DiagnosticKind::CostUnknown), 1, "{mhz:?}");
+        assert_eq!(unknown.warps, trace.warps);
+    }
 }
 
 #[test]
