@@ -1,7 +1,7 @@
 """Photographs a page of `profiler report` in Chromium without a window.
 
     profiler report pipeline.capture -o pipeline.html
-    python3 docs/images/report.py docs/images/report-pipeline.png pipeline.html 1280x1560 light \\
+    python3 docs/images/report.py docs/images/report-pipeline.png pipeline.html 1280x1960 light \\
         "pick('wait empty'); report.showSpan(18000, 60000); await settle(); await key('Enter')"
     profiler report gemm.capture -o gemm.html
     python3 docs/images/report.py docs/images/report-gemm.png gemm.html 1280x1300 dark "from('Where the time went')"

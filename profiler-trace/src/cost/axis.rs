@@ -296,3 +296,36 @@ impl Moved {
         moved
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where places move to, each of one stamp read at a late time.
+    fn moved(places: &[f64]) -> Vec<f64> {
+        let mut axis = Axis::new(Time { ticks: 0, ns: 0.0 }, 1.0, 32.0, places.len());
+        for &at in places {
+            axis.places.push(Place { at, stamps: 1, read: 1000.0 });
+            axis.times.push(Time { ticks: 1000, ns: 1000.0 });
+        }
+        let moved = axis.moved();
+        (0..places.len()).map(|stamp| moved.time(stamp).ns).collect()
+    }
+
+    #[test]
+    fn places_that_cross_become_one_in_their_midst() {
+        assert_eq!(moved(&[10.0, 20.0, 30.0]), [10.0, 20.0, 30.0]);
+        assert_eq!(moved(&[10.0, 30.0, 20.0, 40.0]), [10.0, 25.0, 25.0, 40.0]);
+        // The one that then lies before an earlier one takes that along.
+        assert_eq!(moved(&[10.0, 30.0, 40.0, 5.0]), [10.0, 25.0, 25.0, 25.0]);
+        assert_eq!(moved(&[30.0, 40.0, 20.0, 10.0, 50.0]), [25.0, 25.0, 25.0, 25.0, 50.0]);
+    }
+
+    #[test]
+    fn what_lies_behind_all_stamps_moves_by_all_that_was_cut() {
+        let mut axis = Axis::new(Time { ticks: 100, ns: 0.0 }, 1.0, 32.0, 0);
+        (axis.shift, axis.after, axis.owed) = (7.0, 5.0, 3.0);
+        let exit = Time { ticks: 200, ns: 100.0 };
+        assert_eq!(axis.moved().behind(exit), Time { ticks: 185, ns: 85.0 });
+    }
+}

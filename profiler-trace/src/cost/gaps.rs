@@ -128,3 +128,114 @@ fn longest(cost: &RecordCost) -> f64 {
     });
     of_elections.into_iter().fold(0.0, f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::stamps::Stores;
+    use crate::model::{SiteIndex, Time};
+    use crate::record_cost::{Election, FormCosts, StampCost, StampWait};
+
+    const STEP: f64 = 32.0;
+    const MARK: Stamped = Stamped::Mark(SiteIndex(9));
+
+    fn start(site: u32) -> Stamped {
+        Stamped::Start(SiteIndex(site))
+    }
+
+    fn stamps(list: &[(u64, Stamped)]) -> Vec<Stamp> {
+        let stamp = |&(ticks, stamped): &(u64, Stamped)| Stamp {
+            time: Time { ticks, ns: ticks as f64 },
+            stamped,
+            stores: Stores::Nothing,
+            election: Election::OneLane,
+        };
+        list.iter().map(stamp).collect()
+    }
+
+    /// Turns of a loop, far apart: in each of them these stamps, so many ticks from its begin.
+    fn turns(count: u64, turn: &[(u64, Stamped)]) -> Vec<Stamp> {
+        let at = |index: u64| 10_000 * (index + 1);
+        let all = (0..count)
+            .flat_map(|index| turn.iter().map(move |(ticks, of)| (at(index) + ticks, *of)));
+        stamps(&all.collect::<Vec<_>>())
+    }
+
+    /// What recording may take is 40 ticks by this.
+    fn cost() -> RecordCost {
+        RecordCost::uniform(10.0, 40.0)
+    }
+
+    /// The gap between the first two stamps.
+    fn gap(list: &[Stamp], step: f64) -> Gap {
+        Gaps::of(list, &cost(), step).between(list[0], list[1])
+    }
+
+    #[test]
+    fn a_mean_is_that_of_eight_readings_and_as_sure_as_those() {
+        let mut list = turns(8, &[(0, start(1)), (0, start(2))]);
+        assert!(gap(&list, STEP).is_mean);
+        list[3].time.ticks += 32;
+        let Gap { ticks, unsure, is_mean } = gap(&list, STEP);
+        assert_eq!((ticks, is_mean), (4.0, true));
+        assert!((unsure - STEP / 8.0_f64.sqrt()).abs() < 1e-9, "{unsure}");
+        let few = gap(&list[..14], STEP);
+        assert_eq!((few.ticks, few.unsure, few.is_mean), (0.0, STEP, false));
+        // A clock without steps is taken as it was read.
+        assert_eq!((gap(&list, 0.0).ticks, gap(&list, 0.0).is_mean), (0.0, false));
+    }
+
+    #[test]
+    fn one_in_64_may_be_something_else() {
+        for (turns_of_all, others, is_mean) in [(64, 1, true), (64, 2, false), (130, 2, true)] {
+            let mut list = turns(turns_of_all, &[(0, start(1)), (0, start(2))]);
+            for pair in list.chunks_exact_mut(2).skip(1).take(others) {
+                pair[1].stamped = start(3);
+            }
+            assert_eq!(gap(&list, STEP).is_mean, is_mean, "{others} of {turns_of_all}, behind");
+            for pair in list.chunks_exact_mut(2) {
+                (pair[0].stamped, pair[1].stamped) = match pair[1].stamped {
+                    Stamped::Start(SiteIndex(3)) => (start(3), start(2)),
+                    _ => (start(1), start(2)),
+                };
+            }
+            assert_eq!(gap(&list, STEP).is_mean, is_mean, "{others} of {turns_of_all}, ahead");
+        }
+    }
+
+    #[test]
+    fn what_is_longer_than_recording_and_a_step_is_no_reading() {
+        let longest = longest(&cost()) as u64 + 32;
+        for (ticks, is_mean) in [(longest, true), (longest + 1, false)] {
+            let list = turns(8, &[(0, start(1)), (ticks, start(2))]);
+            let gap = gap(&list, STEP);
+            assert_eq!((gap.ticks, gap.is_mean), (ticks as f64, is_mean));
+        }
+    }
+
+    #[test]
+    fn marks_at_one_time_with_others_have_no_order() {
+        // One that stands apart has.
+        assert!(gap(&turns(8, &[(0, MARK), (32, start(2))]), STEP).is_mean);
+        assert!(!gap(&turns(8, &[(0, MARK), (0, start(2))]), STEP).is_mean);
+        assert!(!gap(&turns(8, &[(0, start(2)), (0, MARK)]), STEP).is_mean);
+    }
+
+    #[test]
+    fn the_longest_is_the_most_of_all_that_recording_may_take() {
+        let one_lane = FormCosts {
+            region_begin: StampCost { before_ticks: 3.0, after_ticks: 5.0 },
+            region_end: StampCost { before_ticks: 2.0, after_ticks: 70.0 },
+            value: StampCost { before_ticks: 0.5, after_ticks: 6.0 },
+            waits: StampWaits {
+                end: StampWait { mean_ticks: 1.0, most_ticks: 30.0 },
+                record: StampWait { mean_ticks: 1.0, most_ticks: 9.0 },
+                ..StampWaits::default()
+            },
+            ..FormCosts::default()
+        };
+        let cost = RecordCost { one_lane, ..RecordCost::default() };
+        let reach = one_lane.waits.end.reach_ticks().expect("a wait");
+        assert_eq!(longest(&cost), 3.0 + 70.0 + 6.5 + reach);
+    }
+}
