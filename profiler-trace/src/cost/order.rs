@@ -227,6 +227,39 @@ mod tests {
     }
 
     #[test]
+    fn as_much_for_as_against_tells_nothing() {
+        let mut regions = turns(&[(0, false)], false);
+        regions.extend(turns(&[(1_000, false)], true));
+        regions.extend(turns(&[(2_000, true)], false));
+        let (ahead, within) = ([1, -1, 2, -2], [2, 1, -1, -2]);
+        assert_eq!(bounds(&regions), [ahead, within, within].concat());
+    }
+
+    #[test]
+    fn what_lies_beside_what_is_put_ahead_stays() {
+        // The first turn tells that 1 is before 2; in the second 3 is in 2, and so is 4 in 3.
+        let mut regions = turns(&[(0, false)], false);
+        regions.push(region(2, 0, 1_000, Some(1_064)));
+        regions.push(region(1, 1, 1_000, Some(1_000)));
+        regions.push(region(3, 1, 1_000, Some(1_032)));
+        regions.push(region(4, 2, 1_000, Some(1_016)));
+        let expected: [&[i64]; 2] = [&[1, -1, 2, -2], &[1, -1, 2, 3, 4, -4, -3, -2]];
+        assert_eq!(bounds(&regions), expected.concat());
+    }
+
+    #[test]
+    fn each_track_is_gone_through_by_itself() {
+        let on_track = |region: Region| Region { track: Some(7), ..region };
+        let regions = [
+            region(1, 0, 0, Some(100)),
+            on_track(region(2, 0, 10, Some(90))),
+            region(3, 1, 20, Some(80)),
+            on_track(region(4, 1, 30, Some(70))),
+        ];
+        assert_eq!(bounds(&regions), [1, 3, -3, -1, 2, 4, -4, -2]);
+    }
+
+    #[test]
     fn what_tells_of_one_region_may_be_told_by_another() {
         // Three regions behind each other. That the first was before the second shows once the second is known
         // to be before the third.
