@@ -98,8 +98,6 @@ pub(crate) struct Kept {
     /// Of its records that lie in lane 0's room: how many there are, and how many are left.
     pub elsewhere: [u64; 2],
     pub open: u64,
-    /// Ends whose begin is lost.
-    pub unmatched: u64,
     /// Values whose region is lost.
     pub orphaned: u64,
 }
@@ -270,13 +268,17 @@ impl LaneRun {
                     places.insert(unit.instance, regions.len());
                     regions.push(region(now, None));
                 }
-                What::End => match places.get(&unit.instance) {
-                    None => kept.unmatched += 1,
-                    Some(&at) => {
-                        let region = &mut regions[at];
-                        (region.item.end, region.ended_by) = (Some(now), number);
+                What::Watched(begin) => {
+                    // Its record is enough, where that of its begin is gone.
+                    let ended = region(ticks(begin), Some(now));
+                    match places.get(&unit.instance) {
+                        Some(&at) => regions[at] = ended,
+                        None => {
+                            places.insert(unit.instance, regions.len());
+                            regions.push(ended);
+                        }
                     }
-                },
+                }
                 What::Open(begin) => regions.push(region(ticks(begin), None)),
                 What::Attached(value) => match places.get(&unit.instance) {
                     None => kept.orphaned += u64::from(!is_elsewhere),

@@ -31,10 +31,11 @@ pub(crate) enum What {
     RangeWith(u64, Value),
     /// A region that began at that time and whose token was dropped.
     Open(u64),
-    /// Begin and end of a region, each by itself.
+    /// The begin of a region, as a record of its own.
     Begin,
-    End,
-    /// The value of the region whose `Range` or `End` is the unit before.
+    /// That region, which began at that time, behind that record.
+    Watched(u64),
+    /// The value of the region whose record is the unit before.
     Attached(Value),
     Mark,
     Anchor,
@@ -246,10 +247,11 @@ impl Runner {
                 Step::Open(region) => {
                     let now = self.stamp();
                     self.emit(region, What::Begin, now);
+                    self.begins[region] = self.stamp();
                 }
                 Step::Close(region, value) => {
                     let end = self.stamp();
-                    self.emit(region, What::End, end);
+                    self.emit(region, What::Watched(self.begins[region]), end);
                     if let Some(value) = value {
                         self.emit(region, What::Attached(value), end);
                     }

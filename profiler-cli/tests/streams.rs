@@ -431,7 +431,7 @@ fn a_capture_of_another_version_is_refused_with_the_cure() {
         assert_eq!(ran.code, Some(0), "{}", ran.transcript());
     }
     let format_read = "this library reads version 1";
-    let wire_read = "this library reads versions 2 to 5";
+    let wire_read = "this library reads versions 2 to 6";
     for (at, version, found, read, or) in [
         (format, 2, "the capture has format version 2", format_read, "a later one"),
         (wire, 6, "the capture's records have wire version 6", wire_read, "record it again"),

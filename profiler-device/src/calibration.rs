@@ -224,7 +224,7 @@ fn calibrate_host(rounds: u32) {
 
 hardware::kernel! {
     /// See [`CALIBRATION`].
-    fn __profiler_calibrate_v5(rounds) {
+    fn __profiler_calibrate_v6(rounds) {
         calibrate(rounds);
     }
 }
@@ -232,7 +232,7 @@ hardware::kernel! {
 #[cfg(feature = "host-buffer")]
 hardware::kernel! {
     /// See [`CALIBRATION_OF_HOST`].
-    fn __profiler_calibrate_host_v5(rounds) {
+    fn __profiler_calibrate_host_v6(rounds) {
         calibrate_host(rounds);
     }
 }
@@ -240,7 +240,7 @@ hardware::kernel! {
 /// The calibration kernels that this build has, for each buffer that its kernels may have.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const CALIBRATIONS: &[unsafe fn(u32)] = &[
-    __profiler_calibrate_v5,
+    __profiler_calibrate_v6,
     #[cfg(feature = "host-buffer")]
-    __profiler_calibrate_host_v5,
+    __profiler_calibrate_host_v6,
 ];

@@ -34,7 +34,7 @@
 //! # While the kernel runs, and after it failed
 //!
 //! With the feature `host-buffer`, `#[profiled(buffer = host)]` writes the records of a kernel to memory
-//! of the host, a region's begin and end each when it happens, by relaxed stores at the scope of the
+//! of the host, a region when it begins and again, whole, when it ends, by relaxed stores at the scope of the
 //! system (`st.relaxed.sys`) and one fence when a warp leaves. The host reads them while the kernel runs
 //! and after it trapped. Without the feature no kernel's machine code knows of it.
 //!
@@ -97,9 +97,9 @@ pub mod __private {
     pub use profiler_wire as wire;
 
     #[cfg(all(feature = "enabled", feature = "host-buffer"))]
-    pub use crate::calibration::__profiler_calibrate_host_v5;
+    pub use crate::calibration::__profiler_calibrate_host_v6;
     #[cfg(feature = "enabled")]
-    pub use crate::calibration::__profiler_calibrate_v5;
+    pub use crate::calibration::__profiler_calibrate_v6;
     #[cfg(all(feature = "enabled", not(target_arch = "nvptx64")))]
     pub use crate::calibration::CALIBRATIONS;
     pub use crate::config::{BufferChoice, Config};

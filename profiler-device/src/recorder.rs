@@ -212,13 +212,12 @@ impl<'a> Leader<'a> {
 
     /// Appends a unit of this very moment.
     #[inline(always)]
-    fn append_now(self, data: u64, tag: u32) -> u64 {
+    fn append_now(self, data: u64, tag: u32) {
         let stores = self.stores();
         let address = self.state.address();
         let ticks = self.state.stamp();
         // SAFETY: share, answer and address are this very state's, and of this unit.
         unsafe { self.state.append(self.part(), stores, address, data, tag, ticks) }
-        ticks
     }
 
     /// Appends a unit that belongs to the one before.
@@ -277,13 +276,14 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     fn begin(self, site: SiteId, track: u32) -> u64 {
         if !self.is_enabled() {
-            0
-        } else if self.state.config.buffer() == Buffer::Host {
-            // Whoever watches sees that it is open.
-            self.append_now(u64::from(track), tag(RecordKind::Begin, site.number))
-        } else {
-            self.state.stamp()
+            return 0;
         }
+        if self.state.config.buffer() == Buffer::Host {
+            // Whoever watches sees that it is open.
+            self.append_now(u64::from(track), tag(RecordKind::Begin, site.number));
+        }
+        // Behind the record of the begin, so that the region does not hold what that takes.
+        self.state.stamp()
     }
 
     /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
@@ -399,15 +399,11 @@ impl<P: Attachment> Region<'_, P> {
             }
             return;
         }
-        let kind = match state.config.buffer() {
-            Buffer::Global => range_kind(self.track),
-            Buffer::Host => RecordKind::End,
+        let (kind, data) = match state.config.buffer() {
+            Buffer::Global => (range_kind(self.track), range_data(self.track, self.start)),
+            Buffer::Host => (RecordKind::RangeWatched, record::stamp(self.track, self.start)),
         };
         let kind = tag(kind, self.site.number);
-        let data = match state.config.buffer() {
-            Buffer::Global => range_data(self.track, self.start),
-            Buffer::Host => u64::from(self.track),
-        };
         let address = state.address();
         // SAFETY: share, answer and address are this very state's, and of this unit.
         unsafe { state.append(self.leader.part(), stores, address, data, kind, end) }

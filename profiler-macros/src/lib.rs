@@ -173,7 +173,7 @@ mod tests;
 ///
 /// `buffer = global` (the default) keeps records in global memory, a region as one record that is
 /// written when it ends. `buffer = host` writes them to memory of the host that the GPU can reach, a
-/// region as a record of its begin and one of its end, each when it happens: the host reads what
+/// region as a record when it begins, and as a whole one when it ends: the host reads what
 /// there is while the kernel runs (`Session::watch` of profiler-host), and after the kernel trapped,
 /// hung or touched an illegal address, when all device memory is gone (`Error::salvaged`). Regions
 /// that had not ended by then show as open.

@@ -256,8 +256,8 @@ impl Election {
 ///
 /// # Records to memory of the host
 ///
-/// With `buffer = host` a region is two records, so its begin is one that holds up others, too, and each
-/// form costs something else: [`RecordCost::host`]. The model is the same, and so is what measures it.
+/// With `buffer = host` a region is two records. What the one at its begin takes passes ahead of the begin, and
+/// it holds up others, too; each form costs something else: [`RecordCost::host`]. The model is the same, and so is what measures it.
 /// It is measured while the bus to the host is idle. A bus that is full holds stores up for longer than
 /// any measurement beforehand tells, and that stays in the times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

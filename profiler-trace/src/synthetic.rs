@@ -354,12 +354,18 @@ impl SyntheticWarp {
         (x * y * z).saturating_sub(32 * self.header.warp).min(32)
     }
 
-    /// The begin of a region.
+    /// The begin of a region, for who watches.
     pub fn begin(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
         self.plain(RecordKind::Begin, site, track, ticks)
     }
 
-    /// The end of a region.
+    /// That region's end, which says when it began, behind the record of that.
+    pub fn watched(&mut self, site: u32, track: Option<u32>, start: u64, end: u64) -> &mut Self {
+        let track = track.map_or(0, track_field);
+        self.unit([stamp(track, start), stamp(tag(RecordKind::RangeWatched, site), end)])
+    }
+
+    /// That region's end as kernels wrote it up to wire version 5.
     pub fn end(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
         self.plain(RecordKind::End, site, track, ticks)
     }

@@ -113,7 +113,7 @@ fn capture(content: Content, warps: u32, parts: u64) -> Capture {
             let (start, end) = (now + 5, now + 20 + index * 7 % 13);
             match content {
                 Content::Odd if index % 2 == 0 => {
-                    warp.begin(part, None, start).end(part, None, end)
+                    warp.begin(part, None, start).watched(part, None, start, end)
                 }
                 Content::Regions | Content::Odd => warp.range(part, None, start, end),
                 Content::Values => {
@@ -123,7 +123,7 @@ fn capture(content: Content, warps: u32, parts: u64) -> Capture {
                     warp.range_unsigned(part, start, end, index as u16)
                 }
                 Content::HeldValues => warp.range_signed(part, start, end, -(index as i16)),
-                Content::Pairs => warp.begin(part, None, start).end(part, None, end),
+                Content::Pairs => warp.begin(part, None, start).watched(part, None, start, end),
                 Content::Marks => warp.mark(mark, None, start),
                 Content::MarkValues => warp.value(mark, start, Value::Unsigned(index)),
                 Content::Tracks => warp.range(part, Some((index % 2) as u32), start, end),

@@ -40,6 +40,9 @@ enum Step {
     /// A region that was never ended.
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
+    /// The end of a region that has a begin of its own, and how long it lasted.
+    Watched(u32, Option<u32>, u64, Option<Value>),
+    /// The same as older kernels wrote it.
     End(u32, Option<u32>, Option<Value>),
     Mark(u32, Option<u32>),
     Value(u32, Value),
@@ -60,6 +63,7 @@ enum What {
     Shared(u32, u64),
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
+    Watched(u32, Option<u32>, u64),
     End(u32, Option<u32>),
     Attachment(Value),
     Mark(u32, Option<u32>, Option<Value>),
@@ -135,6 +139,29 @@ impl Lane {
                 What::Begin(site, track) => {
                     begun.push(lane.regions.len());
                     lane.regions.push((site, track, unit.at, None, None, RegionRecord::Own));
+                }
+                What::Watched(site, track, start) => {
+                    let of_begin = |index: &usize| {
+                        let region = &lane.regions[*index];
+                        let since_begin = start.checked_sub(region.2);
+                        (region.0, region.1) == (site, track)
+                            && since_begin.is_some_and(|since| since < 1 << 32)
+                    };
+                    // Of two begins at one time the later one.
+                    let place = (0..begun.len())
+                        .filter(|place| of_begin(&begun[*place]))
+                        .max_by_key(|place| (lane.regions[begun[*place]].2, begun[*place]));
+                    let region = (site, track, start, Some(unit.at), None, RegionRecord::Own);
+                    ended = Some(match place.map(|place| begun.remove(place)) {
+                        Some(index) => {
+                            lane.regions[index] = region;
+                            index
+                        }
+                        None => {
+                            lane.regions.push(region);
+                            lane.regions.len() - 1
+                        }
+                    });
                 }
                 What::End(site, track) => {
                     let of_end = |index: &usize| {
@@ -243,6 +270,11 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.begin(site, track, at);
                 (What::Begin(site, track), None)
             }
+            Step::Watched(site, track, length, value) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.watched(site, track, start, at);
+                (What::Watched(site, track, start), value.map(|value| (site, value)))
+            }
             Step::End(site, track, value) => {
                 warp.end(site, track, at);
                 (What::End(site, track), value.map(|value| (site, value)))
@@ -292,10 +324,12 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
             .prop_map(|(site, length, value)| Step::RangeSigned(site, length, value)),
         u32::from(is_leader) * 3 => (region(), length.clone(), maybe.clone())
             .prop_map(|(site, length, value)| Step::Shared(site, length, value)),
-        1 => (region(), track.clone(), length)
+        1 => (region(), track.clone(), length.clone())
             .prop_map(|(site, track, length)| Step::Open(site, track, length)),
-        2 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
-        2 => (region(), track.clone(), maybe)
+        3 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
+        2 => (region(), track.clone(), length, maybe.clone())
+            .prop_map(|(site, track, length, value)| Step::Watched(site, track, length, value)),
+        1 => (region(), track.clone(), maybe)
             .prop_map(|(site, track, value)| Step::End(site, track, value)),
         1 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
         2 => (instant(), value).prop_map(|(site, value)| Step::Value(site, value)),

@@ -1,7 +1,7 @@
 //! Captures of each version of the format stay readable, and code of other wire versions is refused.
 //!
 //! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock of format version
-//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 5. They are never written again: a new version gets a file beside them.
+//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 6. They are never written again: a new version gets a file beside them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,7 +20,8 @@ use profiler_wire::{READABLE_VERSIONS, SiteEntry, SiteKind, Strategy, WIRE_VERSI
 /// Modules with all that a wire version knows. One keeps the first records of lane 0, stamped by
 /// `%globaltimer`, and lost some; another one keeps the last of all lanes, stamped by cycles; from
 /// version 3 on two more hold regions that were never ended, from version 4 on another two regions
-/// of all lanes, and from version 5 on yet another two regions with their values.
+/// of all lanes, from version 5 on yet another two regions with their values, and from version 6 on
+/// another two regions with begins of their own.
 fn kinds(version: u32) -> Capture {
     let mut modules = vec![module(Keep::First, None), module(Keep::Last, Some(4))];
     if version >= RecordKind::Open.since() {
@@ -31,6 +32,9 @@ fn kinds(version: u32) -> Capture {
     }
     if version >= RecordKind::RangeSigned.since() {
         modules.extend([Keep::First, Keep::Last].map(with_values));
+    }
+    if version >= RecordKind::RangeWatched.since() {
+        modules.extend([Keep::First, Keep::Last].map(watched));
     }
     Capture {
         device: DeviceInfo {
@@ -189,6 +193,29 @@ fn with_values(keep: Keep) -> SyntheticModule {
         .range(region, None, 100_030, 100_040)
         .range_signed(region, 100_010, 100_045, 7)
         .range_unsigned(region, 100_005, 100_050, 0)
+        .leave(100_060, 50_030);
+    module.warps.push(warp);
+    module
+}
+
+/// Regions with begins of their own, nested, crossing and on a track, with a value and without, of which the
+/// first, or the last, find no room.
+fn watched(keep: Keep) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 8);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
+    warp.begin(region, None, 100_005)
+        .begin(region, None, 100_010)
+        .begin(region, Some(2), 100_015)
+        .watched(region, None, 100_011, 100_020)
+        .watched(region, None, 100_007, 100_025)
+        .attach(region, 100_025, Value::Float(0.5))
+        .watched(region, Some(2), 100_015, 100_030)
+        .begin(region, None, 100_035)
+        .begin(region, None, 100_040)
+        .watched(region, None, 100_036, 100_045)
+        .watched(region, None, 100_041, 100_050)
         .leave(100_060, 50_030);
     module.warps.push(warp);
     module
@@ -356,6 +383,10 @@ fn a_kind_that_came_later_is_damage_in_an_older_capture() {
     let [now, before] = both(with_values, RecordKind::RangeUnsigned);
     assert_eq!((damaged(&now), regions(&now), now.lost()), (0, 4, 1));
     assert_eq!((damaged(&before), regions(&before), before.lost()), (3, 1, 4));
+    let [now, before] = both(watched, RecordKind::RangeWatched);
+    // The last two ends, and the begin of one of them, found no room.
+    assert_eq!((damaged(&now), regions(&now), open(&now), now.lost()), (0, 4, 1, 3));
+    assert_eq!((damaged(&before), regions(&before), open(&before)), (3, 4, 4));
     let [now, before] = both(shared, RecordKind::RangeShared);
     // Two of all three lanes, and one each of two lanes; one of all lanes found no room.
     assert_eq!((damaged(&now), regions(&now), now.lost()), (0, 8, 3));

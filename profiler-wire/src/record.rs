@@ -19,16 +19,19 @@
 //! | `RangeShared` (since version 4) | as of `Range` | the same region of every lane of the warp, in lane 0's room alone; an attachment behind it is shared as well |
 //! | `RangeUnsigned`, `RangeSigned` (since version 5) | the begin's stamp, with 24 bits of a value in place of the tag | a whole region with a value, which is not negative, or in two's complement |
 //! | `Begin` | the track | a region begins, for a reader who watches |
-//! | `End` | the track | that region's end |
+//! | `RangeWatched` (since version 6) | as of `RangeTracked` | that region, whole, written when it ends |
+//! | `End` (until version 5) | the track | that region's end |
 //! | `Mark` | the track | an instant |
-//! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the range or `End` just before it (an *attachment*); otherwise an instant with a value |
+//! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the region whose end is just before it (an *attachment*); otherwise an instant with a value |
 //! | `Anchor` | `%globaltimer` | what time it was when the cycle counter stood where the stamp says; its site is 0, and it counts as an attachment |
 //!
 //! A track is 0 for the warp's own track, otherwise the user's number plus one, the largest for all
 //! numbers above [`TRACK_MAX`] (see [`track_field`]). A unit whose stamp has kind 0 was never written.
 //!
 //! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a region is a `Begin` and
-//! an `End`, whichever macro made it. The stamp of a unit that is there is never 0, so that what has not
+//! a `RangeWatched`, whichever macro made it. The begin of the latter is a reading of the clock behind the
+//! store of the former, so that the region does not hold what that takes; the `Begin` of a `RangeWatched` is
+//! the latest one on its track, of its site, that was written before its begin. The stamp of a unit that is there is never 0, so that what has not
 //! arrived is told from what has, and units may arrive in another order than they were stored in.
 //!
 //! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
@@ -72,7 +75,7 @@ pub enum RecordKind {
     RangeTracked = 2,
     /// A region begins that is recorded for a reader who watches.
     Begin = 3,
-    /// That region's end.
+    /// That region's end, up to version 5.
     End = 4,
     /// An instant without a value.
     Mark = 5,
@@ -92,6 +95,8 @@ pub enum RecordKind {
     RangeUnsigned = 12,
     /// A region with a value of 24 bits in two's complement.
     RangeSigned = 13,
+    /// A region whose begin is a [`RecordKind::Begin`].
+    RangeWatched = 14,
 }
 
 impl RecordKind {
@@ -113,6 +118,7 @@ impl RecordKind {
             11 => Self::RangeShared,
             12 => Self::RangeUnsigned,
             13 => Self::RangeSigned,
+            14 => Self::RangeWatched,
             _ => return None,
         })
     }
@@ -125,6 +131,7 @@ impl RecordKind {
             Self::Open => 3,
             Self::RangeShared => 4,
             Self::RangeUnsigned | Self::RangeSigned => 5,
+            Self::RangeWatched => 6,
             _ => *READABLE_VERSIONS.start(),
         }
     }
@@ -261,7 +268,7 @@ mod tests {
 
     #[test]
     fn stamps_come_apart_as_they_were_put_together() {
-        for kind in 1..=13 {
+        for kind in 1..=14 {
             let kind = RecordKind::from_bits(kind).expect("a kind");
             for site in [0, 1, 77, SITE_MAX] {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
@@ -273,7 +280,7 @@ mod tests {
             }
         }
         assert_eq!((Stamp::unpack(0), unpack_range(0)), (None, None));
-        assert_eq!(Stamp::unpack(stamp(14 << SITE_BITS, 5)), None);
+        assert_eq!(Stamp::unpack(stamp(15 << SITE_BITS, 5)), None);
         assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
     }
 

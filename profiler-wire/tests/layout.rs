@@ -24,13 +24,14 @@ fn kinds_have_their_numbers() {
         RecordKind::RangeShared,
         RecordKind::RangeUnsigned,
         RecordKind::RangeSigned,
+        RecordKind::RangeWatched,
     ];
     for (number, kind) in (1..).zip(kinds) {
         assert_eq!((RecordKind::from_bits(number), kind as u8), (Some(kind), number));
         assert_eq!(kind.is_value(), (6..=8).contains(&number), "{kind:?}");
         assert_eq!(kind.is_range_with_value(), (12..=13).contains(&number), "{kind:?}");
     }
-    for number in [0].into_iter().chain(14..=255) {
+    for number in [0].into_iter().chain(15..=255) {
         assert_eq!(RecordKind::from_bits(number), None, "{number}");
     }
 }

@@ -35,9 +35,9 @@ const FULL: [(u64, u32); 8] = [
 /// The part of its length by which a region may be wrong, where that is more than the ticks below.
 const PART_MAX: f64 = 0.01;
 const CYCLES_MAX: f64 = 8.0;
-/// With `buffer = host`, where the begin of a region is a record too: work that has to stay behind its stamp
-/// waits for its store, and the calibration, whose work need not, does not see that.
-const HOSTED_CYCLES_MAX: f64 = 48.0;
+/// How deep regions may be nested by `thread` with `buffer = host` for anything to be promised of them: there
+/// 32 lanes store two records each, and the bus is full of those of more.
+const HOSTED_BY_THREAD_MAX: u32 = 2;
 /// By the timer the mean is judged, which so many of its standard errors may be off more: of thousands of
 /// means hardly one is.
 const STANDARD_ERRORS: f64 = 4.0;
@@ -84,15 +84,9 @@ impl Subject {
         self.kernel.buffer == "host"
     }
 
-    /// What the regions of a true length may be wrong by, in ticks, of which one cycle is so many. Nothing is
-    /// promised of lanes that each store records of their own over the bus, which is full of them.
-    fn limit(&self, truth: f64, ticks_per_cycle: f64) -> Option<f64> {
-        let cycles = match self.is_hosted() {
-            true if self.kernel.strategy == "thread" => return None,
-            true => HOSTED_CYCLES_MAX,
-            false => CYCLES_MAX,
-        };
-        Some((PART_MAX * truth).max(cycles * ticks_per_cycle))
+    /// Whether anything is promised of its regions where they are nested so deep.
+    fn is_held(&self, depth: u32) -> bool {
+        !(self.is_hosted() && self.kernel.strategy == "thread" && depth > HOSTED_BY_THREAD_MAX)
     }
 
     /// How many ticks of its clock a cycle of the SMs is.
@@ -139,6 +133,11 @@ struct Worst {
     beyond: usize,
 }
 
+/// What regions of a true length may be wrong by, in ticks, of which one cycle is so many.
+fn limit(truth: f64, ticks_per_cycle: f64) -> f64 {
+    (PART_MAX * truth).max(CYCLES_MAX * ticks_per_cycle)
+}
+
 impl Worst {
     fn add(
         &mut self,
@@ -157,8 +156,7 @@ impl Worst {
         self.subtracted = larger(self.subtracted, level.subtracted.worst());
         self.regions += less.len();
         let is_beyond = |&&(recorded, truth): &&Lengths| {
-            let limit = subject.limit(truth, ticks_per_cycle);
-            limit.is_some_and(|limit| (recorded - truth).abs() > limit)
+            (recorded - truth).abs() > limit(truth, ticks_per_cycle)
         };
         self.beyond += less.iter().filter(is_beyond).count();
     }
@@ -207,7 +205,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 let mut row = vec![subject.to_string(), depth.to_string()];
                 row.extend(values.map(|ticks| format!("{ticks:+.1}")));
                 // Single readings of the timer are in steps as long as the limit.
-                row.push(if subject.kernel.clock == "cycles" && !subject.is_hosted() {
+                row.push(if subject.kernel.clock == "cycles" && subject.is_held(depth) {
                     regions += worst.regions;
                     beyond += worst.beyond;
                     format!("{} of {}", worst.beyond, worst.regions)
@@ -238,8 +236,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         &rows,
     );
     report.say(&format!(
-        "\nin cycles and in memory of the GPU {beyond} of {regions} single regions are off by more \
-         than 1 % or {CYCLES_MAX} cycles after subtraction"
+        "\nin cycles {beyond} of {regions} single regions are off by more than 1 % or {CYCLES_MAX} cycles \
+         after subtraction"
     ));
     report.require(beyond == 0, || format!("{beyond} single regions are beyond the limit"));
     report.say(
@@ -281,9 +279,10 @@ fn compare(
                 ticks_per_cycle,
             );
             seen.add(case.depth as usize - 1 - index, level.raw.median);
-            let limit = subject.limit(level.truth, ticks_per_cycle).map(|limit| {
+            let limit = subject.is_held(case.depth).then(|| {
                 let by_chance = STANDARD_ERRORS * level.subtracted.standard_error;
-                limit + if subject.kernel.clock == "cycles" { 0.0 } else { by_chance }
+                let by_chance = if subject.kernel.clock == "cycles" { 0.0 } else { by_chance };
+                limit(level.truth, ticks_per_cycle) + by_chance
             });
             let typical = subject.typical(&level.subtracted);
             report.require(limit.is_none_or(|limit| typical.abs() <= limit), || {

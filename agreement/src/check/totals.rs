@@ -59,7 +59,6 @@ pub(super) struct Totals {
     pub shared: Bounds,
     pub unplaced: Bounds,
     open: Bounds,
-    unmatched: Bounds,
     orphaned: Bounds,
     /// Of lane 0, and of the other lanes.
     too_small: [Bounds; 2],
@@ -162,7 +161,6 @@ impl Totals {
         let lost = |emitted: u64, survived: u64| Bounds::exactly(emitted - survived);
         let Kept { emitted, survived, .. } = kept;
         self.open += Bounds::exactly(kept.open);
-        self.unmatched += Bounds::exactly(kept.unmatched);
         self.orphaned += Bounds::exactly(kept.orphaned);
         self.too_small[usize::from(!is_leader)] += lost(emitted.records(), survived.records());
         self.values_lost += lost(emitted.attachments, survived.attachments);
@@ -247,7 +245,6 @@ impl Totals {
             (Of::LaneRoomTooSmall, self.too_small[1]),
             (Of::ValuesLost, self.values_lost),
             (Of::OpenRegion, self.open),
-            (Of::UnmatchedEnd, self.unmatched),
             (Of::OrphanedValue, self.orphaned),
             (unplaced, self.unplaced),
         ];

@@ -112,6 +112,14 @@ enum Step {
         site: Site,
         track: Option<u32>,
     },
+    /// The end of a region that has a begin of its own.
+    Watched {
+        site: Site,
+        track: Option<u32>,
+        length: u32,
+        value: Option<Number>,
+    },
+    /// The same as kernels wrote it up to wire version 5.
     End {
         site: Site,
         track: Option<u32>,
@@ -373,6 +381,11 @@ impl Warp {
                     warp.open(sites.id(site), track, begin, *now);
                 }
                 Step::Begin { site, track } => drop(warp.begin(sites.id(site), track, *now)),
+                Step::Watched { site, track, length, value } => {
+                    let begin = now.saturating_sub(length.into()).max(start);
+                    warp.watched(sites.id(site), track, begin, *now);
+                    attach(&mut warp, sites.id(site), *now, value);
+                }
                 Step::End { site, track, value } => {
                     warp.end(sites.id(site), track, *now);
                     attach(&mut warp, sites.id(site), *now, value);
@@ -421,6 +434,7 @@ impl Warp {
                     | Step::RangeOfAll { site: Site::Second | Site::Beyond, .. }
                     | Step::Open { site: Site::Second | Site::Beyond, .. }
                     | Step::Begin { site: Site::Second | Site::Beyond, .. }
+                    | Step::Watched { site: Site::Second | Site::Beyond, .. }
                     | Step::End { site: Site::Second | Site::Beyond, .. }
             )
         })
@@ -502,7 +516,14 @@ pub fn sample() -> Capture {
         Step::Value(Number::Signed(-4)),
         Step::Wait(5),
         Step::RangeOfAll { site: Site::Inner, length: 4, value: number },
-        Step::End { site: Site::Outer, track, value: Some(Number::Unsigned(9)) },
+        Step::Watched {
+            site: Site::Outer,
+            track,
+            length: 20,
+            value: Some(Number::Unsigned(9)),
+        },
+        Step::Begin { site: Site::Inner, track: None },
+        Step::End { site: Site::Inner, track: None, value: None },
         Step::Lane(5),
         Step::Range { site: Site::Outer, track: None, length: 3, value: None },
         Step::Range { site: Site::First, track: None, length: 1, value: Some(Number::Signed(-3)) },

@@ -35,7 +35,9 @@ pub(crate) fn small() -> Capture {
             warp.mark(mark, Some(4), entry + 95);
             warp.range_unsigned(region, entry + 96, entry + 99, 7);
             warp.anchor(entry + 100, ns(entry + 100));
-            warp.end(region, Some(2), entry + 102);
+            warp.watched(region, Some(2), entry + 12, entry + 102);
+            // As older kernels wrote it.
+            warp.begin(region, None, entry + 103).end(region, None, entry + 104);
             warp.open(region, None, entry + 95, entry + 105);
             warp.value(signal, entry + 110, Value::Unsigned(1));
             warp.lane(7).range_signed(region, entry + 40, entry + 60, -7);

@@ -247,7 +247,7 @@ impl Machine {
                 if in_record {
                     self.warp.lane(lanes.start).range_signed(site, start as u64, now as u64, -7);
                 } else if self.holds.hosted {
-                    self.warp.lane(lanes.start).end(site, None, now as u64);
+                    self.warp.lane(lanes.start).watched(site, None, start as u64, now as u64);
                 } else if lanes.len() > 1 {
                     self.warp.range_of_all(site, start as u64, now as u64);
                 } else {

@@ -12,7 +12,7 @@ use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_
 use super::note_track;
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
-use super::ticks::{Bounds, SLACK};
+use super::ticks::{Bounds, SLACK, start_behind};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{RegionRecord, Value};
 use crate::site_table::SiteTable;
@@ -329,7 +329,7 @@ impl DirectLane<'_> {
         recorded: &mut Recorded,
         notes: &mut Diagnostics,
     ) -> Option<Counted> {
-        let Bounds { exit, entry, .. } = self.bounds;
+        let exit = self.bounds.exit;
         let limit = self.bounds.limit();
         let lane = self.place.lane.unwrap_or_default();
         let mut last = self.first_time()?;
@@ -414,11 +414,7 @@ impl DirectLane<'_> {
                         if is_region =>
                     {
                         let (field, begin) = record::unpack(data);
-                        let length = ticks.wrapping_sub(begin) & TICK_MASK;
-                        let start = now.checked_sub(length).filter(|start| *start >= entry)?;
-                        if start - entry > TICK_MASK {
-                            return None;
-                        }
+                        let start = self.start_of(begin, now)?;
                         let has_value = kind.is_range_with_value();
                         let mut region = Raw {
                             start,
@@ -467,6 +463,34 @@ impl DirectLane<'_> {
                             lane,
                             ..Raw::default()
                         });
+                    }
+                    RecordKind::RangeWatched if is_region => {
+                        let (track, begin) = record::unpack(data);
+                        let latest = open.latest(track, site);
+                        (owner_site, owner) = (site, *latest);
+                        match recorded.regions.get_mut(*latest as usize) {
+                            Some(region) => {
+                                region.start = start_behind(region.start, begin, now)?;
+                                *latest = std::mem::replace(&mut region.value, NONE);
+                                (region.end, region.end_unit) = (now, number);
+                                counted.open -= 1;
+                            }
+                            None => {
+                                owner = recorded.regions.len() as u32;
+                                recorded.regions.push(Raw {
+                                    start: self.start_of(begin, now)?,
+                                    end: now,
+                                    site,
+                                    track,
+                                    end_unit: number,
+                                    value: NONE,
+                                    lane,
+                                    ..Raw::default()
+                                });
+                                sizes.is_plain = false;
+                                note_track(track, self.place_of(number), notes);
+                            }
+                        }
                     }
                     RecordKind::End if is_region => {
                         let latest = open.latest(data as u32, site);
@@ -523,6 +547,12 @@ impl DirectLane<'_> {
             }
         }
         Some(Counted { units: number.into(), is_plain: sizes.is_plain, ..counted })
+    }
+
+    /// When a region began whose record, written at `end`, has 40 bits of it; `None` if that is odd.
+    fn start_of(&self, begin: u64, end: u64) -> Option<u64> {
+        let (start, is_ambiguous) = self.bounds.start_before(end, begin).ok()?;
+        (!is_ambiguous).then_some(start)
     }
 
     /// Where the unit of this number lies.

@@ -1,15 +1,15 @@
 //! What one lane recorded: units to regions and marks.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
 use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
-use profiler_wire::record::{self, RecordKind, TICK_MASK};
+use profiler_wire::record::{self, RecordKind};
 
 use super::direct::{Counted, DirectLane, Open, RawMark, Recorded, SiteKinds};
 use super::note_track;
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
-use super::ticks::{self, Bounds, Implausible, Written};
+use super::ticks::{self, Bounds, Implausible, Written, start_behind};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::RegionRecord;
@@ -217,8 +217,7 @@ impl Decoder<'_> {
         let lane = place.lane.unwrap_or_default();
         let Recorded { regions, values, marks, anchors } = &mut self.scratch.recorded;
         let first = regions.len();
-        // Begins without an end so far, the latest last.
-        let mut open: HashMap<(u32, usize), Vec<usize>> = HashMap::new();
+        let mut open: BTreeSet<Begun> = BTreeSet::new();
         let mut owner: Option<Owner> = None;
         let mut paired = Paired::default();
         for (number, (unit, written)) in (0..NONE).zip(units.iter().zip(times)) {
@@ -237,19 +236,32 @@ impl Decoder<'_> {
                 | RecordKind::RangeTracked
                 | RecordKind::RangeUnsigned
                 | RecordKind::RangeSigned
+                | RecordKind::RangeWatched
                 | RecordKind::Open => {
                     let has_value = unit.kind.is_range_with_value();
-                    let tracked = matches!(unit.kind, RecordKind::RangeTracked | RecordKind::Open);
-                    let (track, start) = if tracked || has_value {
+                    let (track, start) = if !has_whole_begin(unit.kind) {
                         let (field, begin) = record::unpack(unit.data);
-                        let length = ticks.wrapping_sub(begin) & TICK_MASK;
-                        let start =
-                            ticks.checked_sub(length).filter(|start| *start >= bounds.entry);
-                        if start.is_some_and(|start| start - bounds.entry > TICK_MASK) {
+                        let before = bounds.start_before(ticks, begin);
+                        let track = if has_value { 0 } else { field };
+                        if unit.kind == RecordKind::RangeWatched {
+                            let latest_start = before.map_or(ticks, |(start, _)| start);
+                            let begun = latest(&open, track, site, latest_start);
+                            let begun = begun.and_then(|begun| {
+                                Some((begun, start_behind(begun.2, begin, ticks)?))
+                            });
+                            if let Some((begun @ (.., index), start)) = begun {
+                                open.remove(&begun);
+                                let region = &mut regions[index];
+                                (region.start, region.end, region.end_unit) =
+                                    (start, ticks, number);
+                                owner = Some(Owner { site: of_site, region: Some(index) });
+                                continue;
+                            }
+                        }
+                        if before.is_ok_and(|(_, is_ambiguous)| is_ambiguous) {
                             paired.ambiguous = paired.ambiguous.or(Some(unit.index));
                         }
-                        let track = if has_value { 0 } else { field };
-                        (track, start.ok_or(Implausible::BeforeEntry))
+                        (track, before.map(|(start, _)| start))
                     } else {
                         let end = bounds.end_of_range(unit.data, ticks);
                         (0, end.map(|_| unit.data))
@@ -294,7 +306,7 @@ impl Decoder<'_> {
                 RecordKind::Begin => {
                     let track = unit.data as u32;
                     note_track(track, place, self.diagnostics);
-                    open.entry((track, of_site)).or_default().push(regions.len());
+                    open.insert((track, site, ticks, regions.len()));
                     owner = None;
                     regions.push(Raw {
                         start: ticks,
@@ -308,11 +320,13 @@ impl Decoder<'_> {
                     });
                 }
                 RecordKind::End => {
-                    let begun = open.get_mut(&(unit.data as u32, of_site)).and_then(Vec::pop);
-                    owner = Some(Owner { site: of_site, region: begun });
+                    let begun = latest(&open, unit.data as u32, site, u64::MAX);
+                    let index = begun.map(|begun| begun.3);
+                    owner = Some(Owner { site: of_site, region: index });
                     match begun {
                         None => self.diagnostics.note(Kind::UnmatchedEnd, place),
-                        Some(index) => {
+                        Some(begun @ (.., index)) => {
+                            open.remove(&begun);
                             let region = &mut regions[index];
                             region.end = ticks.max(region.start);
                             region.end_unit = number;
@@ -386,4 +400,17 @@ impl Decoder<'_> {
         let number = u64::from(needed);
         self.diagnostics.add(Diagnostic { kind, count, number, place: Some(place) });
     }
+}
+
+/// Whether a unit of this kind, which is a region, holds all 64 bits of its begin.
+fn has_whole_begin(kind: RecordKind) -> bool {
+    matches!(kind, RecordKind::Range | RecordKind::RangeShared)
+}
+
+/// A begin without an end so far: track, site, when, and the region's index.
+type Begun = (u32, u32, u64, usize);
+
+/// The latest of the begins of a track and site that were written no later than at a time.
+fn latest(open: &BTreeSet<Begun>, track: u32, site: u32, time: u64) -> Option<Begun> {
+    open.range((track, site, 0, 0)..=(track, site, time, usize::MAX)).next_back().copied()
 }

@@ -15,6 +15,7 @@ use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use crate::{Capture, ModuleCapture};
 
 mod values;
+mod watched;
 
 /// A unit of a program: what, at which site, how many ticks after the one before it, a number.
 type Unit = (u8, u32, u64, u64);
@@ -51,7 +52,8 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 5 | 6 => warp.range(site, None, before, now),
                 7 => warp.range(site, track, before, now),
                 8 | 9 => warp.begin(site, track, now),
-                10 | 11 => warp.end(site, track, now),
+                10 => warp.end(site, track, now),
+                11 => warp.watched(site, track, before, now),
                 12 => warp.mark(site, track, now),
                 13 | 14 => warp.attach(site, now, Value::Signed(number.cast_signed())),
                 15 => warp.value(site, now, Value::Float(number as f64)),
@@ -188,6 +190,11 @@ fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
 /// What every kind of record is decoded to on the direct way, and that it is the direct way.
 fn check(capture: &Capture, expected: &[(u64, Option<u64>, u16)], kinds: &[Kind]) {
     assert!(direct_lane(capture).is_some());
+    check_either_way(capture, expected, kinds);
+}
+
+/// The same, on whichever way.
+fn check_either_way(capture: &Capture, expected: &[(u64, Option<u64>, u16)], kinds: &[Kind]) {
     let trace = Decoder::new(capture).trace();
     assert_eq!(spans(&trace), expected);
     let seen: Vec<Kind> = trace.diagnostics.list.iter().map(|said| said.kind).collect();

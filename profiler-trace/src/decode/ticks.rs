@@ -59,6 +59,25 @@ impl Bounds {
             .filter(|end| *end <= self.limit())
             .ok_or(Implausible::BehindExit)
     }
+
+    /// When a region began whose record, written at `end`, holds 40 bits of it, and whether it may as well
+    /// have been 2^40 ticks earlier.
+    pub(super) fn start_before(&self, end: u64, start: u64) -> Result<(u64, bool), Implausible> {
+        let start = end
+            .checked_sub(end.wrapping_sub(start) & TICK_MASK)
+            .filter(|start| *start >= self.entry)
+            .ok_or(Implausible::BeforeEntry)?;
+        Ok((start, start - self.entry > TICK_MASK))
+    }
+}
+
+/// When a region began whose record, written at `end`, holds 40 bits of it, if its `Begin` is the one that was
+/// written at `begin`: the first such moment behind that. `None` where that is implausible: the reading stands
+/// right behind the record.
+pub(super) fn start_behind(begin: u64, start: u64, end: u64) -> Option<u64> {
+    let behind = start.wrapping_sub(begin) & TICK_MASK;
+    let start = begin.checked_add(behind).filter(|start| *start <= end)?;
+    (behind < SLACK).then_some(start)
 }
 
 /// When a unit was written.

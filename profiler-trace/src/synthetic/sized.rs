@@ -213,7 +213,7 @@ impl Sites {
                     }
                     (Content::Mixed, 4) => {
                         writer.record(0, RecordKind::Begin, site, begin);
-                        writer.record(0, RecordKind::End, site, now);
+                        writer.record(stamp(0, begin), RecordKind::RangeWatched, site, now);
                     }
                     (Content::Mixed, 6) if writer.left > 0 => {
                         writer.record(begin, RecordKind::Range, self.bytes, now);

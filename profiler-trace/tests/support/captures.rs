@@ -104,7 +104,10 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
             warp.range_unsigned(region, entry + 93, entry + 95, 7);
             warp.range_signed(region, entry + 91, entry + 98, -7);
             warp.anchor(entry + 100, ns(entry + 100));
-            warp.end(region, Some(2), entry + 102).open(region, None, entry + 99, entry + 105);
+            warp.watched(region, Some(2), entry + 12, entry + 102);
+            warp.open(region, None, entry + 99, entry + 105);
+            // As older kernels wrote it.
+            warp.begin(region, Some(5), entry + 106).end(region, Some(5), entry + 107);
             warp.value(signal, entry + 110, Value::Unsigned(1));
             warp.value(wait, entry + 120, Value::Signed(1));
         }

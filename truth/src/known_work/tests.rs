@@ -9,23 +9,30 @@ fn of_clock(clock: &str) -> Subject {
 
 #[test]
 fn limits_are_a_part_or_some_ticks() {
-    let limits = |of: Subject| [90.0, 20_000.0].map(|truth| of.limit(truth, 1.0));
-    assert_eq!(limits(of_clock("cycles")), [8.0, 200.0].map(Some));
-    let hosted = |strategy| {
-        let kernel = HOSTED_WORK.iter().find(|kernel| kernel.strategy == strategy);
-        Subject { kernel: kernel.expect("there is one"), form: "range" }
-    };
-    assert_eq!(limits(hosted("elected")), [48.0, 200.0].map(Some));
-    assert_eq!(limits(hosted("thread")), [None; 2]);
+    assert_eq!([90.0, 20_000.0].map(|truth| limit(truth, 1.0)), [8.0, 200.0]);
     // Of half a nanosecond each.
+    assert_eq!([90.0, 20_000.0].map(|truth| limit(truth, 0.5)), [4.0, 200.0]);
     let by_timer = of_clock("globaltimer");
-    assert_eq!([90.0, 20_000.0].map(|truth| by_timer.limit(truth, 0.5)), [4.0, 200.0].map(Some));
     let mut trace = Trace { clock_mhz: Some(2000.0), ..Trace::default() };
     assert_eq!(by_timer.ticks_per_cycle(&trace).ok(), Some(0.5));
     assert_eq!(of_clock("cycles").ticks_per_cycle(&trace).ok(), Some(1.0));
     trace.clock_mhz = None;
     assert!(by_timer.ticks_per_cycle(&trace).is_err());
     assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
+}
+
+/// Nothing is promised of a bus that is full.
+#[test]
+fn limits_hold_but_for_many_records_of_all_lanes_in_memory_of_the_host() {
+    let held = |of: Subject| DEPTHS.map(|depth| of.is_held(depth));
+    let hosted = |strategy| {
+        let kernel = HOSTED_WORK.iter().find(|kernel| kernel.strategy == strategy);
+        Subject { kernel: kernel.expect("there is one"), form: "range" }
+    };
+    let by_thread = KNOWN_WORK.iter().find(|kernel| kernel.strategy == "thread");
+    let by_thread = Subject { kernel: by_thread.expect("there is one"), form: "range" };
+    assert_eq!([held(hosted("elected")), held(by_thread)], [[true; 4]; 2]);
+    assert_eq!(held(hosted("thread")), [true, true, false, false]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::*;
 /// Decodes a warp with one region of 100 ticks, and subtracts the cost.
 fn of_host(cost: RecordCost, emulated: bool) -> Trace {
     let mut trace = trace(0.0, 0.0, |warp, region, _| {
-        warp.begin(region, None, 2_000).end(region, None, 2_100);
+        warp.begin(region, None, 2_000).watched(region, None, 2_000, 2_100);
     });
     let kernel = trace.launches[0].kernel;
     trace.sites[kernel.0 as usize].buffer = Buffer::Host;
@@ -99,7 +99,7 @@ fn what_each_lane_stores_at_once_is_cut_once() {
     let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
     warp.header.strategy = u32::from(Strategy::Thread.code());
     for lane in 0..32 {
-        warp.lane(lane).begin(region, None, 2_000).end(region, None, 2_100);
+        warp.lane(lane).begin(region, None, 2_000).watched(region, None, 2_000, 2_100);
     }
     warp.leave(65_000, 128_000);
     module.warps.push(warp);

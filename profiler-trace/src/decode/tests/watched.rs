@@ -1,0 +1,84 @@
+//! Regions whose begin is a record of its own, for a reader who watches.
+
+use super::*;
+
+#[test]
+fn a_watched_region_ends_the_latest_begin_ahead_of_it() {
+    // Recursion, and one on a track of its own between the two.
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_040).begin(2, Some(5), 6_041).begin(2, None, 6_050);
+        warp.watched(2, None, 6_055, 6_060).attach(2, 6_060, Value::Unsigned(7));
+        warp.watched(2, Some(5), 6_041, 6_062).watched(2, None, 6_045, 6_070);
+        warp.begin(3, None, 6_080);
+    });
+    let expected = [
+        (6_041, Some(6_062), 0),
+        (6_045, Some(6_070), 0),
+        (6_055, Some(6_060), 1),
+        (6_080, None, 0),
+    ];
+    check(&capture, &expected, &[Kind::OpenRegion]);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.warps[0].regions[2].value, Some(Value::Unsigned(7)));
+}
+
+/// The end of a token says which of two begins of one site is its own, where nothing else does.
+#[test]
+fn watched_regions_of_one_site_that_cross() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).begin(2, None, 6_010);
+        warp.watched(2, None, 6_002, 6_020).watched(2, None, 6_012, 6_030);
+    });
+    check_either_way(&capture, &[(6_002, Some(6_020), 0), (6_012, Some(6_030), 0)], &[]);
+}
+
+#[test]
+fn a_watched_region_whose_begin_was_overwritten_is_whole() {
+    let capture = one(Keep::Last, 4, |warp| {
+        warp.begin(2, None, 6_000).begin(2, None, 6_010).mark(4, None, 6_015);
+        warp.watched(2, None, 6_012, 6_020).attach(2, 6_020, Value::Unsigned(1));
+        warp.watched(2, None, 6_002, 6_030);
+    });
+    check(&capture, &[(6_002, Some(6_030), 0), (6_012, Some(6_020), 1)], &[Kind::RoomTooSmall]);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.warps[0].regions[1].value, Some(Value::Unsigned(1)));
+    assert_eq!((trace.recorded(), trace.lost()), (3, 2));
+}
+
+#[test]
+fn a_watched_region_that_began_before_the_kernel_is_said() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.watched(2, None, ENTRY - 1, 6_020);
+    });
+    check_either_way(&capture, &[(ENTRY, Some(6_020), 0)], &[Kind::StartBeforeEntry]);
+}
+
+/// Its begin says when it was written, whatever the 40 bits of the record leave open.
+#[test]
+fn a_watched_region_of_more_than_40_bits_is_exact() {
+    const PART: u64 = (1 << 40) - 100;
+    let (begin, end) = (6_000, 6_000 + 5 * PART + 50);
+    let watched = |start: u64| {
+        let mut capture = one(Keep::First, 16, |warp| {
+            warp.begin(2, None, begin);
+            // In between something is recorded often enough.
+            for part in 1..=5 {
+                warp.mark(4, None, begin + part * PART);
+            }
+            warp.watched(2, None, start, end);
+        });
+        // The warp leaves soon after.
+        let (exit, nanoseconds) = (end + 50, 64_000 + (end + 50 - ENTRY) / 2);
+        let words = [exit, nanoseconds].map(u64::to_le_bytes).concat();
+        let at = 8 * profiler_wire::header::EXIT_START;
+        capture.modules[0].headers[at..at + 16].copy_from_slice(&words);
+        capture
+    };
+    check(&watched(begin + 7), &[(begin + 7, Some(end), 0)], &[]);
+    // A reading that does not stand right behind that begin is of another region, of which 40 bits do not
+    // tell when it began.
+    let late = begin + (1 << 32);
+    let wrapped = late + (4 << 40);
+    let seen = [(begin, None, 0), (wrapped, Some(end), 1)];
+    check_either_way(&watched(late), &seen, &[Kind::OpenRegion, Kind::AmbiguousWrap]);
+}
