@@ -2,7 +2,8 @@
 //!
 //! Kernel times are those between two CUDA events around one launch, so that they include what a
 //! launch takes at least; differences are what is to be read. A kernel cannot time its own entry:
-//! what claiming a slot takes is the difference between claimed and linear slots, and said to be so.
+//! what claiming slots adds to a launch is the difference between claimed and linear slots, and said to be
+//! so. What one warp waits for its slot `claim_cost` measures, by the clock around the code that claims.
 
 use std::ffi::c_void;
 use std::time::Instant;
@@ -13,9 +14,9 @@ use profiler_bench_kernels::WARP;
 use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::gpu::{Blocks, Gpu, microseconds};
 use crate::statistics::{median, spread};
+use crate::{Error, claim_cost};
 
 /// How often a kernel's time is taken, in each of so many rounds through the variants.
 const TIMED: usize = 20;
@@ -122,11 +123,15 @@ impl Variant {
 /// One line of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchPoint {
-    /// `kernel time`, `back to back`, `back to back, long` for kernels of which the host is ahead, or
-    /// `round trip`.
+    /// `kernel time`, `back to back`, `back to back, long` for kernels of which the host is ahead,
+    /// `round trip`, or `claim`.
     pub measurement: String,
-    /// How the kernel was launched.
+    /// How the kernel was launched; of `claim`, what its warps waited for.
     pub variant: String,
+    /// Of `claim`: `at entry`, or `behind a barrier`, where the same code runs once more, is in the
+    /// instruction cache, and is come to by all warps of a block at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<String>,
     /// Blocks of the grid.
     pub blocks: u32,
     /// Threads of a block.
@@ -153,6 +158,36 @@ pub struct LaunchPoint {
     /// The same of the warp that waits longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_cycles_longest: Option<f64>,
+    /// Of `claim`: cycles between a warp's two readings of the clock, the second of which waits for the slot
+    /// or number. The mean over warps, as all of these the median over launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_cycles: Option<f64>,
+    /// The median over warps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_cycles_median: Option<f64>,
+    /// Of the warp that waits longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_cycles_longest: Option<f64>,
+    /// The three in nanoseconds, by `clock_mhz`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<f64>,
+    /// See `wait_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns_median: Option<f64>,
+    /// See `wait_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns_longest: Option<f64>,
+    /// The rate of the SMs' clock against the GPU's timer, in MHz, the median of readings between the
+    /// launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
+    /// Of claimed slots, which part was of the pool: there a warp waits for two atomics, one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_pool: Option<f64>,
+    /// Of claimed slots: `wait_cycles` in multiples of what one atomic takes, by as many counters, in the
+    /// same shape and at the same moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<f64>,
 }
 
 /// Takes all times of launches; where it is to be `quick`, fewer of each.
@@ -167,6 +202,7 @@ pub fn measure(gpu: &Gpu, quick: bool) -> Result<Vec<LaunchPoint>, Error> {
         let blocks = grid.of(gpu, threads);
         append(&mut points, kernel_times(gpu, blocks, rounds)?);
         points.push(round_trip(gpu, blocks)?);
+        points.extend(claim_cost::measure(gpu, blocks, quick)?);
     }
     let blocks = Blocks { warps: 1, count: gpu.sm_count, shared_bytes: 0 };
     for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
@@ -384,6 +420,9 @@ fn back_to_back(
 /// A line of the table on standard output.
 #[must_use]
 pub fn row(point: &LaunchPoint) -> String {
+    if let Some(moment) = &point.moment {
+        return claim_row(point, moment);
+    }
     let mut row = format!(
         "{:<18} {:>5} x {:>4} {:<25} {:>9.2} us  {:>+8.2} us",
         point.measurement, point.blocks, point.threads, point.variant, point.gpu_us, point.added_us
@@ -399,6 +438,28 @@ pub fn row(point: &LaunchPoint) -> String {
     }
     if let Some(claiming) = point.claiming_adds_ns {
         row += &format!("  claiming adds {claiming:.0} ns");
+    }
+    row
+}
+
+/// The line of what a warp waits for.
+fn claim_row(point: &LaunchPoint, moment: &str) -> String {
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0}"));
+    let mut row = format!(
+        "{:<18} {:>5} x {:>4} {:<28} {moment:<16} mean {} cycles ({} ns), median {} ({}), longest {} ({})",
+        point.measurement,
+        point.blocks,
+        point.threads,
+        point.variant,
+        number(point.wait_cycles),
+        number(point.wait_ns),
+        number(point.wait_cycles_median),
+        number(point.wait_ns_median),
+        number(point.wait_cycles_longest),
+        number(point.wait_ns_longest),
+    );
+    if let Some((round_trips, of_pool)) = point.round_trips.zip(point.of_pool) {
+        row += &format!(", {round_trips:.2} round trips, {:.0} % of the pool", 100.0 * of_pool);
     }
     row
 }

@@ -1,6 +1,7 @@
 //! What ptxas makes of the template: the loop has as many FMAs as were written, and between the two
 //! stamps of a recorded body are as many as the body has. And in which order the address of a record is
-//! made, and that no stamp waits for a store before it.
+//! made, and that no stamp waits for a store before it. And that the two clock reads of the kernels that time
+//! a claim have the claim between them.
 //!
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
 //! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
@@ -73,7 +74,75 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
+    for (kernel, waited_for) in [
+        ("launch_clock_reads", Waited { atomics: 0, broadcasts: 0, asks_for_sm: false }),
+        ("launch_atomic", Waited { atomics: 1, broadcasts: 0, asks_for_sm: false }),
+        // The share's counter and the pool's.
+        ("launch_claim", Waited { atomics: 2, broadcasts: 1, asks_for_sm: true }),
+    ] {
+        let found = Arc::clone(&found);
+        let trial = Trial::test(format!("clock_reads_of_{kernel}"), move || {
+            let text = found.as_ref().as_ref().map_err(String::clone)?;
+            clock_reads_enclose(text, kernel, &waited_for)
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// What lies between the two clock reads of a kernel that times what a warp waits for.
+#[derive(Debug, PartialEq, Eq)]
+struct Waited {
+    atomics: usize,
+    broadcasts: usize,
+    /// Whether it is found out there which SM the warp is on, as a claim has to.
+    asks_for_sm: bool,
+}
+
+/// Checks that all of this lies between two reads of the whole clock, none of it elsewhere, and that right
+/// before the second one its last result is waited for.
+fn clock_reads_enclose(text: &str, kernel: &str, expected: &Waited) -> Result<(), Failed> {
+    let lines: Vec<Vec<&str>> =
+        code(text, kernel)?.lines().map(operands).filter(|line| !line.is_empty()).collect();
+    let reads: Vec<usize> = (0..lines.len())
+        .filter(|&index| lines[index].iter().any(|word| word.starts_with("SR_CLOCK")))
+        .collect();
+    let [first, second] = reads[..] else {
+        return Err(format!("{kernel}: {} clock reads", reads.len()).into());
+    };
+    if [first, second].iter().any(|&read| lines[read][0] != "CS2R") {
+        return Err(format!("{kernel}: a clock read is none of 64 bits").into());
+    }
+    let between = &lines[first + 1..second];
+    let count = |lines: &[Vec<&str>], name: &str| {
+        lines.iter().filter(|line| line[0].split('.').next() == Some(name)).count()
+    };
+    let found = Waited {
+        atomics: count(between, "ATOMG"),
+        broadcasts: count(between, "SHFL"),
+        asks_for_sm: between.iter().any(|line| line.contains(&"SR_VIRTUALSMID")),
+    };
+    let atomics = count(&lines, "ATOMG") + count(&lines, "RED");
+    if found != *expected || atomics != expected.atomics {
+        return Err(
+            format!("{kernel}: {found:?} between the clock reads, {atomics} atomics").into()
+        );
+    }
+    let result = between.iter().rev().find_map(|line| match line[..] {
+        [name, "PT", result, ..] if name.starts_with("ATOMG") || name.starts_with("SHFL") => {
+            Some(format!("|{result}|"))
+        }
+        _ => None,
+    });
+    let waits = |line: &Vec<&str>, result: &String| {
+        line[0].starts_with("FSETP") && line.contains(&result.as_str())
+    };
+    match (result, between.last()) {
+        (Some(result), Some(last)) if !waits(last, &result) => {
+            Err(format!("{kernel}: the second clock read does not wait for {result}").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How many instructions behind a store its registers may still be to read.

@@ -88,3 +88,8 @@ pub fn kernel_name(scheme: &str, body: u32, recorded: u32) -> String {
 
 /// Threads of a warp.
 pub const WARP: u32 = 32;
+
+/// Moments at which a kernel of `launch` times what a warp waits for: as it enters the kernel, and once more
+/// behind a barrier of its block, when the code is in the instruction cache and the block's warps come to it
+/// at once.
+pub const MOMENTS: u32 = 2;
