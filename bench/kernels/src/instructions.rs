@@ -86,6 +86,16 @@ pub(crate) fn scheduler() -> u32 {
     profiler_device::hardware::warp_id() % 4
 }
 
+/// The same value, in a register: to the compilers it has nothing to do with what it was made of.
+#[inline(always)]
+pub(crate) fn hold(mut value: u32) -> u32 {
+    // SAFETY: an empty template: the register keeps its value.
+    unsafe {
+        asm!("// {value}", value = inlateout(reg32) value, options(nomem, nostack, preserves_flags));
+    }
+    value
+}
+
 /// One more, in a way that does not let the compiler count the iterations of a loop and unroll it.
 #[inline(always)]
 pub(crate) fn opaque_increment(mut value: u32) -> u32 {
