@@ -11,7 +11,7 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneRooms, ModuleSession, Profiler, Slots};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Blocks, Gpu, microseconds};
@@ -28,8 +28,9 @@ const ROUND_TRIPS: usize = 21;
 /// Bytes of a counter, and how many there are: for each scheduler of each SM.
 const COUNTER_BYTES: usize = 128;
 const SCHEDULERS: usize = 4;
-/// Launches back to back.
+/// Launches back to back, and warps of each of their blocks, of which every SM has one.
 const BACK_TO_BACK: u32 = 1000;
+const WARPS_BACK_TO_BACK: [u32; 2] = [1, 32];
 /// Cycles that kernels spin where their time is taken.
 const CYCLES: u32 = 2000;
 /// The same of kernels back to back that the GPU finishes sooner than the host makes launches: what is
@@ -190,44 +191,62 @@ pub struct LaunchPoint {
     pub round_trips: Option<f64>,
 }
 
-/// Takes all times of launches; where it is to be `quick`, fewer of each.
+/// Takes all times of launches; where it is to be `quick`, fewer of each. `push` is given the points of a
+/// shape as soon as they are there.
 ///
 /// # Errors
 ///
-/// What the driver or a session says; warps that are missing in a session.
-pub fn measure(gpu: &Gpu, quick: bool) -> Result<Vec<LaunchPoint>, Error> {
+/// What the driver, a session or `push` says; warps that are missing in a session, slots that are claimed
+/// twice.
+pub fn measure(
+    gpu: &Gpu,
+    quick: bool,
+    mut push: impl FnMut(Vec<LaunchPoint>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let rounds = if quick { QUICK_ROUNDS } else { ROUNDS };
-    let mut points = Vec::new();
-    for (grid, threads) in SHAPES {
-        let blocks = grid.of(gpu, threads);
-        append(&mut points, kernel_times(gpu, blocks, rounds)?);
-        points.push(round_trip(gpu, blocks)?);
-        points.extend(claim_cost::measure(gpu, blocks, quick)?);
+    let shapes = SHAPES.map(|(grid, threads)| grid.of(gpu, threads));
+    for blocks in shapes {
+        push(compared(kernel_times(gpu, blocks, rounds)?))?;
+        push(vec![round_trip(gpu, blocks)?])?;
     }
-    let blocks = Blocks { warps: 1, count: gpu.sm_count, shared_bytes: 0 };
-    for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
-        let of_series: Result<_, _> = Variant::ALL
-            .into_iter()
-            .map(|variant| back_to_back(gpu, variant, blocks, series))
-            .collect();
-        append(&mut points, of_series?);
+    for warps in WARPS_BACK_TO_BACK {
+        let blocks = Blocks { warps, count: gpu.sm_count, shared_bytes: 0 };
+        for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
+            let of_series: Result<_, _> = Variant::ALL
+                .into_iter()
+                .map(|variant| back_to_back(gpu, variant, blocks, series))
+                .collect();
+            push(compared(of_series?))?;
+        }
     }
-    Ok(points)
+    for blocks in shapes {
+        push(claim_cost::measure(gpu, blocks, quick)?)?;
+    }
+    Ok(())
 }
 
 /// Fills in what is known from several variants of one shape.
-fn append(points: &mut Vec<LaunchPoint>, of_shape: Vec<LaunchPoint>) {
-    let first = points.len();
-    points.extend(of_shape);
+fn compared(mut points: Vec<LaunchPoint>) -> Vec<LaunchPoint> {
     let [unannotated, linear] = [Variant::Unannotated, Variant::Linear].map(|variant| {
-        points[first..].iter().find(|point| point.variant == variant.name()).map(|p| p.gpu_us)
+        points.iter().find(|point| point.variant == variant.name()).map(|point| point.gpu_us)
     });
-    for point in &mut points[first..] {
+    for point in &mut points {
         point.added_us = point.gpu_us - unannotated.unwrap_or(f64::NAN);
         if point.variant == Variant::Claimed.name() {
             point.claiming_adds_ns = linear.map(|linear| 1e3 * (point.gpu_us - linear));
         }
     }
+    points
+}
+
+/// Options of a session for so many launches of this shape.
+fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
+    Ok(Profiler::builder()
+        .words_per_warp(WORDS)
+        .slots(slots)
+        .lane_rooms(LaneRooms::Never)
+        .for_grid(blocks.count, blocks.threads(), launches)?
+        .build()?)
 }
 
 /// What a variant's launches need.
@@ -254,12 +273,7 @@ impl<'g> Launches<'g> {
         let session = match variant.slots() {
             None => None,
             Some(slots) => {
-                let profiler = Profiler::builder()
-                    .words_per_warp(WORDS)
-                    .slots(slots)
-                    .lane_rooms(profiler_host::LaneRooms::Never)
-                    .for_grid(blocks.count, blocks.threads(), launches)?
-                    .build()?;
+                let profiler = profiler(slots, blocks, launches)?;
                 Some(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?)
             }
         };
@@ -466,7 +480,20 @@ fn claim_row(point: &LaunchPoint, moment: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LaunchPoint, Variant, append, row};
+    use super::{
+        BACK_TO_BACK, Blocks, LaunchPoint, Variant, WARPS_BACK_TO_BACK, compared, profiler, row,
+    };
+
+    #[test]
+    fn a_session_has_slots_for_all_launches_back_to_back() {
+        for warps in WARPS_BACK_TO_BACK {
+            let blocks = Blocks { warps, count: 132, shared_bytes: 0 };
+            for slots in Variant::ALL.into_iter().filter_map(Variant::slots) {
+                let built = profiler(slots, blocks, BACK_TO_BACK + 1);
+                assert!(built.is_ok(), "{warps} warps, {slots:?}: {built:?}");
+            }
+        }
+    }
 
     #[test]
     fn differences_are_to_the_first_of_a_shape() {
@@ -476,14 +503,12 @@ mod tests {
             let variant = variant.name().to_owned();
             LaunchPoint { variant, gpu_us, ..LaunchPoint::default() }
         });
-        let mut points = vec![LaunchPoint { gpu_us: 99.0, ..LaunchPoint::default() }];
-        append(&mut points, of_shape.collect());
-        let added: Vec<f64> = points[1..].iter().map(|point| point.added_us).collect();
+        let points = compared(of_shape.collect());
+        let added: Vec<f64> = points.iter().map(|point| point.added_us).collect();
         assert_eq!(added[0], 0.0);
         assert!((added[4] - 1.0).abs() < 1e-9 && (added[5] - 0.5).abs() < 1e-9, "{added:?}");
-        let claiming = points[5].claiming_adds_ns.expect("slots are claimed");
+        let claiming = points[4].claiming_adds_ns.expect("slots are claimed");
         assert!((claiming - 500.0).abs() < 1e-6, "{claiming}");
-        assert!(row(&points[5]).ends_with("+1.00 us  claiming adds 500 ns"));
-        assert_eq!(points[0].added_us, 0.0, "points of other shapes stay as they are");
+        assert!(row(&points[4]).ends_with("+1.00 us  claiming adds 500 ns"));
     }
 }
