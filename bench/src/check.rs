@@ -92,7 +92,7 @@ pub fn bytes_per_region(
 fn clock_bits(format: Format) -> u32 {
     match format {
         Format::Range16 | Format::TwoWords | Format::Ring16 | Format::RingTwoWords => TICK_BITS,
-        Format::GridCounter | Format::RingTagged(_) => TICK_BITS,
+        Format::GridCounter | Format::RangeTagged | Format::RingTagged(_) => TICK_BITS,
         Format::Range8
         | Format::Compact8
         | Format::Escaping(_)
@@ -184,7 +184,7 @@ fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Fou
             kinds(kind, end_kind)?;
             Found { number, start, end }
         }
-        Format::RingTagged(_) => {
+        Format::RangeTagged | Format::RingTagged(_) => {
             let (number, end) = unpack_tagged_upper(word(room, 2 * index + 1)?);
             Found { number, start: word(room, 2 * index)?, end }
         }

@@ -50,10 +50,11 @@ fn write(room: &mut [u8], format: Format, region: u64, warp: u32) {
             put(room, 2 * at, pack(BEGIN, number, start));
             put(room, 2 * at + 1, pack(END, 0, end));
         }
-        Format::RingTagged(_) => {
+        Format::RangeTagged | Format::RingTagged(_) => {
+            let at = if format == Format::RangeTagged { region } else { region % ring };
             let upper = u64::from(tagged_upper(number, end));
-            put(room, 2 * (region % ring), start);
-            put(room, 2 * (region % ring) + 1, upper << 32 | end & 0xffff_ffff);
+            put(room, 2 * at, start);
+            put(room, 2 * at + 1, upper << 32 | end & 0xffff_ffff);
         }
         Format::TwoWords | Format::RingTwoWords => {
             let at = if format == Format::RingTwoWords { region % (ring / 2) } else { region };
@@ -158,8 +159,9 @@ fn what_is_wrong_with_one_word_or_two_is_found() {
     assert!(found.contains("lies behind the room"), "{found}");
 }
 
-const IN_ROOMS: [Format; 11] = [
+const IN_ROOMS: [Format; 12] = [
     Format::Range16,
+    Format::RangeTagged,
     Format::Range8,
     Format::Compact8,
     Format::TwoWords,
@@ -197,7 +199,9 @@ fn a_missing_region_is_found_in_every_format() {
 
 #[test]
 fn one_region_too_many_is_found() {
-    for format in [Format::Range16, Format::Range8, Format::TwoWords, Format::Tagged] {
+    for format in
+        [Format::Range16, Format::RangeTagged, Format::Range8, Format::TwoWords, Format::Tagged]
+    {
         let mut bytes = written(format);
         write(&mut bytes[..ROOM], format, 64, 0);
         let wrong = rooms(&bytes, ROOM, format, &EXPECTED).expect_err("there is one more");

@@ -2,7 +2,8 @@
 //!
 //! Kernel times are those between two CUDA events around one launch, so that they include what a
 //! launch takes at least; differences are what is to be read. A kernel cannot time its own entry:
-//! what claiming a slot takes is the difference between claimed and linear slots, and said to be so.
+//! what claiming slots adds to a launch is the difference between claimed and linear slots, and said to be
+//! so. What one warp waits for its slot `claim_cost` measures, by the clock around the code that claims.
 
 use std::ffi::c_void;
 use std::time::Instant;
@@ -10,12 +11,12 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{Capacity, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneRooms, ModuleSession, Profiler, Slots};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::gpu::{Blocks, Gpu, microseconds};
 use crate::statistics::{median, spread};
+use crate::{Error, claim_cost};
 
 /// How often a kernel's time is taken, in each of so many rounds through the variants.
 const TIMED: usize = 20;
@@ -27,8 +28,9 @@ const ROUND_TRIPS: usize = 21;
 /// Bytes of a counter, and how many there are: for each scheduler of each SM.
 const COUNTER_BYTES: usize = 128;
 const SCHEDULERS: usize = 4;
-/// Launches back to back.
+/// Launches back to back, and warps of each of their blocks, of which every SM has one.
 const BACK_TO_BACK: u32 = 1000;
+const WARPS_BACK_TO_BACK: [u32; 2] = [1, 32];
 /// Cycles that kernels spin where their time is taken.
 const CYCLES: u32 = 2000;
 /// The same of kernels back to back that the GPU finishes sooner than the host makes launches: what is
@@ -122,11 +124,15 @@ impl Variant {
 /// One line of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LaunchPoint {
-    /// `kernel time`, `back to back`, `back to back, long` for kernels of which the host is ahead, or
-    /// `round trip`.
+    /// `kernel time`, `back to back`, `back to back, long` for kernels of which the host is ahead,
+    /// `round trip`, or `claim`.
     pub measurement: String,
-    /// How the kernel was launched.
+    /// How the kernel was launched; of `claim`, what its warps waited for.
     pub variant: String,
+    /// Of `claim`: `at entry`, or `behind a barrier`, where the same code runs once more, is in the
+    /// instruction cache, and is come to by all warps of a block at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<String>,
     /// Blocks of the grid.
     pub blocks: u32,
     /// Threads of a block.
@@ -153,45 +159,94 @@ pub struct LaunchPoint {
     /// The same of the warp that waits longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_cycles_longest: Option<f64>,
+    /// Of `claim`: cycles between a warp's two readings of the clock, the second of which waits for the slot
+    /// or number. The mean over warps, as all of these the median over launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_cycles: Option<f64>,
+    /// The median over warps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_cycles_median: Option<f64>,
+    /// Of the warp that waits longest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_cycles_longest: Option<f64>,
+    /// The three in nanoseconds, by `clock_mhz`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns: Option<f64>,
+    /// See `wait_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns_median: Option<f64>,
+    /// See `wait_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ns_longest: Option<f64>,
+    /// The rate of the SMs' clock against the GPU's timer, in MHz, the median of readings between the
+    /// launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_mhz: Option<f64>,
+    /// Of claimed slots, which part was of the pool: there a warp waits for two atomics, one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_pool: Option<f64>,
+    /// Of claimed slots: `wait_cycles` in multiples of what one atomic takes, by as many counters, in the
+    /// same shape and at the same moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<f64>,
 }
 
-/// Takes all times of launches; where it is to be `quick`, fewer of each.
+/// Takes all times of launches; where it is to be `quick`, fewer of each. `push` is given the points of a
+/// shape as soon as they are there.
 ///
 /// # Errors
 ///
-/// What the driver or a session says; warps that are missing in a session.
-pub fn measure(gpu: &Gpu, quick: bool) -> Result<Vec<LaunchPoint>, Error> {
+/// What the driver, a session or `push` says; warps that are missing in a session, slots that are claimed
+/// twice.
+pub fn measure(
+    gpu: &Gpu,
+    quick: bool,
+    mut push: impl FnMut(Vec<LaunchPoint>) -> Result<(), Error>,
+) -> Result<(), Error> {
     let rounds = if quick { QUICK_ROUNDS } else { ROUNDS };
-    let mut points = Vec::new();
-    for (grid, threads) in SHAPES {
-        let blocks = grid.of(gpu, threads);
-        append(&mut points, kernel_times(gpu, blocks, rounds)?);
-        points.push(round_trip(gpu, blocks)?);
+    let shapes = SHAPES.map(|(grid, threads)| grid.of(gpu, threads));
+    for blocks in shapes {
+        push(compared(kernel_times(gpu, blocks, rounds)?))?;
+        push(vec![round_trip(gpu, blocks)?])?;
     }
-    let blocks = Blocks { warps: 1, count: gpu.sm_count, shared_bytes: 0 };
-    for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
-        let of_series: Result<_, _> = Variant::ALL
-            .into_iter()
-            .map(|variant| back_to_back(gpu, variant, blocks, series))
-            .collect();
-        append(&mut points, of_series?);
+    for warps in WARPS_BACK_TO_BACK {
+        let blocks = Blocks { warps, count: gpu.sm_count, shared_bytes: 0 };
+        for series in [("back to back", SHORT_CYCLES), ("back to back, long", LONG_CYCLES)] {
+            let of_series: Result<_, _> = Variant::ALL
+                .into_iter()
+                .map(|variant| back_to_back(gpu, variant, blocks, series))
+                .collect();
+            push(compared(of_series?))?;
+        }
     }
-    Ok(points)
+    for blocks in shapes {
+        push(claim_cost::measure(gpu, blocks, quick)?)?;
+    }
+    Ok(())
 }
 
 /// Fills in what is known from several variants of one shape.
-fn append(points: &mut Vec<LaunchPoint>, of_shape: Vec<LaunchPoint>) {
-    let first = points.len();
-    points.extend(of_shape);
+fn compared(mut points: Vec<LaunchPoint>) -> Vec<LaunchPoint> {
     let [unannotated, linear] = [Variant::Unannotated, Variant::Linear].map(|variant| {
-        points[first..].iter().find(|point| point.variant == variant.name()).map(|p| p.gpu_us)
+        points.iter().find(|point| point.variant == variant.name()).map(|point| point.gpu_us)
     });
-    for point in &mut points[first..] {
+    for point in &mut points {
         point.added_us = point.gpu_us - unannotated.unwrap_or(f64::NAN);
         if point.variant == Variant::Claimed.name() {
             point.claiming_adds_ns = linear.map(|linear| 1e3 * (point.gpu_us - linear));
         }
     }
+    points
+}
+
+/// Options of a session for so many launches of this shape.
+fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
+    Ok(Profiler::builder()
+        .words_per_warp(WORDS)
+        .slots(slots)
+        .lane_rooms(LaneRooms::Never)
+        .for_grid(blocks.count, blocks.threads(), launches)?
+        .build()?)
 }
 
 /// What a variant's launches need.
@@ -218,12 +273,7 @@ impl<'g> Launches<'g> {
         let session = match variant.slots() {
             None => None,
             Some(slots) => {
-                let profiler = Profiler::builder()
-                    .words_per_warp(WORDS)
-                    .slots(slots)
-                    .lane_rooms(profiler_host::LaneRooms::Never)
-                    .for_grid(blocks.count, blocks.threads(), launches)?
-                    .build()?;
+                let profiler = profiler(slots, blocks, launches)?;
                 Some(profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?)
             }
         };
@@ -384,6 +434,9 @@ fn back_to_back(
 /// A line of the table on standard output.
 #[must_use]
 pub fn row(point: &LaunchPoint) -> String {
+    if let Some(moment) = &point.moment {
+        return claim_row(point, moment);
+    }
     let mut row = format!(
         "{:<18} {:>5} x {:>4} {:<25} {:>9.2} us  {:>+8.2} us",
         point.measurement, point.blocks, point.threads, point.variant, point.gpu_us, point.added_us
@@ -403,9 +456,44 @@ pub fn row(point: &LaunchPoint) -> String {
     row
 }
 
+/// The line of what a warp waits for.
+fn claim_row(point: &LaunchPoint, moment: &str) -> String {
+    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0}"));
+    let mut row = format!(
+        "{:<18} {:>5} x {:>4} {:<28} {moment:<16} mean {} cycles ({} ns), median {} ({}), longest {} ({})",
+        point.measurement,
+        point.blocks,
+        point.threads,
+        point.variant,
+        number(point.wait_cycles),
+        number(point.wait_ns),
+        number(point.wait_cycles_median),
+        number(point.wait_ns_median),
+        number(point.wait_cycles_longest),
+        number(point.wait_ns_longest),
+    );
+    if let Some((round_trips, of_pool)) = point.round_trips.zip(point.of_pool) {
+        row += &format!(", {round_trips:.2} round trips, {:.0} % of the pool", 100.0 * of_pool);
+    }
+    row
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LaunchPoint, Variant, append, row};
+    use super::{
+        BACK_TO_BACK, Blocks, LaunchPoint, Variant, WARPS_BACK_TO_BACK, compared, profiler, row,
+    };
+
+    #[test]
+    fn a_session_has_slots_for_all_launches_back_to_back() {
+        for warps in WARPS_BACK_TO_BACK {
+            let blocks = Blocks { warps, count: 132, shared_bytes: 0 };
+            for slots in Variant::ALL.into_iter().filter_map(Variant::slots) {
+                let built = profiler(slots, blocks, BACK_TO_BACK + 1);
+                assert!(built.is_ok(), "{warps} warps, {slots:?}: {built:?}");
+            }
+        }
+    }
 
     #[test]
     fn differences_are_to_the_first_of_a_shape() {
@@ -415,14 +503,12 @@ mod tests {
             let variant = variant.name().to_owned();
             LaunchPoint { variant, gpu_us, ..LaunchPoint::default() }
         });
-        let mut points = vec![LaunchPoint { gpu_us: 99.0, ..LaunchPoint::default() }];
-        append(&mut points, of_shape.collect());
-        let added: Vec<f64> = points[1..].iter().map(|point| point.added_us).collect();
+        let points = compared(of_shape.collect());
+        let added: Vec<f64> = points.iter().map(|point| point.added_us).collect();
         assert_eq!(added[0], 0.0);
         assert!((added[4] - 1.0).abs() < 1e-9 && (added[5] - 0.5).abs() < 1e-9, "{added:?}");
-        let claiming = points[5].claiming_adds_ns.expect("slots are claimed");
+        let claiming = points[4].claiming_adds_ns.expect("slots are claimed");
         assert!((claiming - 500.0).abs() < 1e-6, "{claiming}");
-        assert!(row(&points[5]).ends_with("+1.00 us  claiming adds 500 ns"));
-        assert_eq!(points[0].added_us, 0.0, "points of other shapes stay as they are");
+        assert!(row(&points[4]).ends_with("+1.00 us  claiming adds 500 ns"));
     }
 }

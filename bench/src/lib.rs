@@ -6,6 +6,7 @@
 //! says how the figures are to be read.
 
 pub mod check;
+mod claim_cost;
 pub mod error;
 pub mod gpu;
 pub mod launch_cost;

@@ -110,17 +110,15 @@ fn run(arguments: &Arguments) -> Result<usize, Error> {
     drop(memory);
     let header = Header::new("launch", &gpu.name, gpu.sm_count, gpu.clock_mhz);
     let mut lines = JsonLines::create(arguments.out.join("launch.jsonl"), &header)?;
-    match launch_cost::measure(&gpu, arguments.quick) {
-        Ok(points) => {
-            for point in points {
-                println!("{}", launch_cost::row(&point));
-                lines.push(&point)?;
-            }
-        }
-        Err(error) => {
-            println!("launches: FAILED: {error}");
-            failed += 1;
-        }
+    let measured = launch_cost::measure(&gpu, arguments.quick, |points| {
+        points.iter().try_for_each(|point| {
+            println!("{}", launch_cost::row(point));
+            lines.push(point)
+        })
+    });
+    if let Err(error) = measured {
+        println!("launches: FAILED: {error}");
+        failed += 1;
     }
     println!("done in {:.1} s", begin.elapsed().as_secs_f64());
     Ok(failed)

@@ -53,6 +53,8 @@ pub enum Writes {
 pub enum Format {
     /// 16 bytes a region: two packed words.
     Range16,
+    /// 16 bytes a region, as the profiler's own record is.
+    RangeTagged,
     /// 8 bytes a region: a short word.
     Range8,
     /// 8 bytes a region: a compact word.
@@ -115,6 +117,7 @@ impl Format {
         match self {
             Self::Range8 | Self::Compact8 | Self::Ring8 => 8,
             Self::Range16
+            | Self::RangeTagged
             | Self::TwoWords
             | Self::Tagged
             | Self::GridCounter
@@ -300,6 +303,8 @@ pub const SCHEMES: &[Scheme] = &[
     recorded("token", "token", Recorders::Warp, Recorded::Token),
     recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
     hosted("host-keep-last", "hosted", Recorders::Warp),
+    // Its record without what keeps it in its room.
+    rooms("default-unchecked", "default-unchecked", Format::RangeTagged),
     // Other forms of a record.
     rooms("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
     rooms("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),

@@ -1,10 +1,12 @@
 //! What ptxas makes of the template: the loop has as many FMAs as were written, and between the two
 //! stamps of a recorded body are as many as the body has. And in which order the address of a record is
-//! made, and that no stamp waits for a store before it.
+//! made, and that no stamp waits for a store before it. What `default` has and `default-unchecked` has not. And that the two clock reads of the kernels that time
+//! a claim have the claim between them.
 //!
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
 //! `PROFILER_REQUIRE_TOOLS=1` that is a failure.
 
+use std::collections::BTreeMap;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
@@ -60,8 +62,15 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
+    let found_by_checks = Arc::clone(&found);
+    let trial = Trial::test("checks_alone_are_missing", move || {
+        let text = found_by_checks.as_ref().as_ref().map_err(String::clone)?;
+        BODIES.into_iter().try_for_each(|body| checks_alone_are_missing(text, body))
+    });
+    trials.push(trial.with_ignored_flag(is_ignored));
     for kernel in [
         "default",
+        "default-unchecked",
         "global-8b-escape",
         "global-8b-escape-every-second",
         "shared-ring-16b-apart",
@@ -73,7 +82,150 @@ fn main() -> ExitCode {
         });
         trials.push(trial.with_ignored_flag(is_ignored));
     }
+    for (kernel, waited_for) in [
+        ("launch_clock_reads", Waited { atomics: 0, broadcasts: 0, asks_for_sm: false }),
+        ("launch_atomic", Waited { atomics: 1, broadcasts: 0, asks_for_sm: false }),
+        // The share's counter and the pool's.
+        ("launch_claim", Waited { atomics: 2, broadcasts: 1, asks_for_sm: true }),
+    ] {
+        let found = Arc::clone(&found);
+        let trial = Trial::test(format!("clock_reads_of_{kernel}"), move || {
+            let text = found.as_ref().as_ref().map_err(String::clone)?;
+            clock_reads_enclose(text, kernel, &waited_for)
+        });
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// What lies between the two clock reads of a kernel that times what a warp waits for.
+#[derive(Debug, PartialEq, Eq)]
+struct Waited {
+    atomics: usize,
+    broadcasts: usize,
+    /// Whether it is found out there which SM the warp is on, as a claim has to.
+    asks_for_sm: bool,
+}
+
+/// Checks that all of this lies between two reads of the whole clock, none of it elsewhere, and that right
+/// before the second one its last result is waited for.
+fn clock_reads_enclose(text: &str, kernel: &str, expected: &Waited) -> Result<(), Failed> {
+    let lines: Vec<Vec<&str>> =
+        code(text, kernel)?.lines().map(operands).filter(|line| !line.is_empty()).collect();
+    let reads: Vec<usize> = (0..lines.len())
+        .filter(|&index| lines[index].iter().any(|word| word.starts_with("SR_CLOCK")))
+        .collect();
+    let [first, second] = reads[..] else {
+        return Err(format!("{kernel}: {} clock reads", reads.len()).into());
+    };
+    if [first, second].iter().any(|&read| lines[read][0] != "CS2R") {
+        return Err(format!("{kernel}: a clock read is none of 64 bits").into());
+    }
+    let between = &lines[first + 1..second];
+    let count = |lines: &[Vec<&str>], name: &str| {
+        lines.iter().filter(|line| line[0].split('.').next() == Some(name)).count()
+    };
+    let found = Waited {
+        atomics: count(between, "ATOMG"),
+        broadcasts: count(between, "SHFL"),
+        asks_for_sm: between.iter().any(|line| line.contains(&"SR_VIRTUALSMID")),
+    };
+    let atomics = count(&lines, "ATOMG") + count(&lines, "RED");
+    if found != *expected || atomics != expected.atomics {
+        return Err(
+            format!("{kernel}: {found:?} between the clock reads, {atomics} atomics").into()
+        );
+    }
+    let result = between.iter().rev().find_map(|line| match line[..] {
+        [name, "PT", result, ..] if name.starts_with("ATOMG") || name.starts_with("SHFL") => {
+            Some(format!("|{result}|"))
+        }
+        _ => None,
+    });
+    let waits = |line: &Vec<&str>, result: &String| {
+        line[0].starts_with("FSETP") && line.contains(&result.as_str())
+    };
+    match (result, between.last()) {
+        (Some(result), Some(last)) if !waits(last, &result) => {
+            Err(format!("{kernel}: the second clock read does not wait for {result}").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the records of a loop's iteration are made of.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Records {
+    /// How often each instruction is there, other than those of the loop and of its bodies.
+    instructions: BTreeMap<String, u32>,
+    /// Stores under a predicate.
+    predicated: u32,
+    /// Stores whose predicate an instruction of the iteration makes.
+    asked: u32,
+}
+
+/// Reads them from the loop of a kernel with all bodies recorded.
+fn records(text: &str, scheme: &str, body: u32) -> Result<Records, Failed> {
+    let name = kernel_name(scheme, body, REGIONS);
+    let lines: Vec<&str> = code(text, &name)?.lines().filter(|line| step(line).is_some()).collect();
+    let is_fma = |index: &usize| step(lines[*index]) == Some(Step::Fma);
+    let fmas: Vec<usize> = (0..lines.len()).filter(is_fma).collect();
+    let expected = (FILLING + REGIONS * body) as usize;
+    // The copy for no session reads no clock.
+    let recording = fmas.chunks(expected).map(|fmas| &lines[fmas[0]..fmas[fmas.len() - 1]]);
+    let mut recording =
+        recording.filter(|copy| copy.iter().any(|line| step(line) == Some(Step::Stamp)));
+    let (Some(recording), None) = (recording.next(), recording.next()) else {
+        return Err(format!("{name} has not one loop that records").into());
+    };
+    let mut records = Records::default();
+    let mut made = Vec::new();
+    for line in recording {
+        let words = operands(line);
+        let name = match words[0].split('.').next().unwrap_or_default() {
+            "FFMA" | "UIADD3" | "BRA" | "NOP" => continue,
+            "ISETP" => {
+                made.push(words[1]);
+                continue;
+            }
+            "LOP3" => format!("LOP3 {}", words[5]),
+            "IADD3" | "VIADD" => "addition".to_owned(),
+            _ if words[0] == "IMAD.IADD" => "addition".to_owned(),
+            other => other.to_owned(),
+        };
+        if name == "STG" {
+            let guard = line.split_whitespace().find_map(|word| word.strip_prefix('@'));
+            records.predicated += u32::from(guard.is_some());
+            let guard = guard.map(|guard| guard.trim_start_matches('!'));
+            records.asked += u32::from(guard.is_some_and(|guard| made.contains(&guard)));
+            made.clear();
+        }
+        *records.instructions.entry(name).or_default() += 1;
+    }
+    Ok(records)
+}
+
+/// Checks that `default-unchecked` is `default` without the comparison, the mask and the limit of the cursor:
+/// the address has two operands in place of three, the cursor is a sum in place of a sum and a minimum, and
+/// the predicate of the store is that of who records, made once for the whole loop.
+fn checks_alone_are_missing(text: &str, body: u32) -> Result<(), Failed> {
+    let of = |others: [(&str, u32); 2], asked| {
+        let both = [("CS2R", 2), ("LEA", 1), ("LOP3 0xf0", 1), ("STG", 1)];
+        let instructions = both.into_iter().chain(others);
+        let instructions =
+            instructions.map(|(name, count)| (name.to_owned(), REGIONS * count)).collect();
+        Records { instructions, predicated: REGIONS, asked }
+    };
+    for (scheme, expected) in [
+        ("default", of([("LOP3 0xf8", 1), ("VIADDMNMX", 1)], REGIONS)),
+        ("default-unchecked", of([("LOP3 0xfc", 1), ("addition", 1)], 0)),
+    ] {
+        let found = records(text, scheme, body)?;
+        if found != expected {
+            return Err(format!("{scheme}, {body} FMAs: {found:?}, not {expected:?}").into());
+        }
+    }
+    Ok(())
 }
 
 /// How many instructions behind a store its registers may still be to read.

@@ -106,6 +106,8 @@ pub mod __private {
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::selection::is_selected;
     pub use crate::site::{SiteId, entry, site_id};
+    #[cfg(feature = "enabled")]
+    pub use crate::slot::claim_slot_for_warp;
     pub use crate::value::{Attachment, Payload, Pin, Value, Wait, pin};
 
     /// A kernel's parameter, to be taken apart for the kernel's options beside the body.

@@ -4,7 +4,7 @@ use profiler_wire::WIRE_VERSION;
 use profiler_wire::descriptor::{CLAIM_STRIDE, SHARES_PER_SM, offset};
 
 use crate::config::Config;
-use crate::hardware::{self, Descriptor};
+use crate::hardware::{self, Constant, Descriptor};
 use crate::room::NO_SLOT;
 
 /// The number of this block among those that a session records, if there is a session and it does.
@@ -91,4 +91,20 @@ pub(crate) unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
     let claimed = unsafe { hardware::atomic_add_u64(counter(SHARES_PER_SM * sm_count), 1) };
     let slot = u64::from(descriptor.u32::<{ offset::POOL_START }>()) + claimed;
     if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
+}
+
+/// A slot that lane 0 claims as it does on entry, in all lanes of the warp: what a kernel can do to find out
+/// how long claiming takes. `lane` and `warp` are those of the thread, which entry knows before it claims.
+///
+/// # Safety
+///
+/// The module's descriptor must be that of a session with claimed slots, and all lanes of the warp must come
+/// here. The slot is claimed for good, and nothing is written to it.
+#[doc(hidden)]
+#[inline(always)]
+#[must_use]
+pub unsafe fn claim_slot_for_warp(lane: u32, warp: u32) -> u32 {
+    // SAFETY: the caller's.
+    let slot = if lane == 0 { unsafe { claim_slot(Constant) } } else { NO_SLOT };
+    hardware::broadcast(lanes_of(warp), slot)
 }

@@ -9,23 +9,13 @@ use core::arch::asm;
 
 use crate::format::{FITS_MAX, escape_tag};
 use crate::forms::{Form, Room};
-use crate::instructions::{clock64, lane};
+use crate::instructions::{clock64, hold, lane};
 use crate::template::{Left, kernels};
 
 /// Bytes of a word, by which the cursor goes on.
 const WORD: u32 = 8;
 /// What a cursor never passes, so that a count does not wrap.
 const CURSOR_MAX: u32 = 0xffff_fc00;
-
-/// The same value, in a register: to the compilers it has nothing to do with what it was made of.
-#[inline(always)]
-fn hold(mut value: u32) -> u32 {
-    // SAFETY: an empty template: the register keeps its value.
-    unsafe {
-        asm!("// {value}", value = inlateout(reg32) value, options(nomem, nostack, preserves_flags));
-    }
-    value
-}
 
 /// Which regions take the long form.
 pub(crate) trait Escape {

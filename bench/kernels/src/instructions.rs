@@ -26,6 +26,28 @@ clocks! {
     globaltimer_low: u32, reg32, "mov.u32 {ticks}, %globaltimer_lo;";
 }
 
+/// The SM's cycles once a number is there, which is waited for as the profiler's own `wait` waits: the
+/// predicate holds for every number, of which ptxas knows nothing.
+#[inline(always)]
+pub(crate) fn clock64_after(number: u32) -> u64 {
+    let ticks: u64;
+    // SAFETY: reads a clock and computes. Not `nomem`: memory accesses stay on their side of it.
+    unsafe {
+        asm!(
+            "{{ .reg .pred %p_there; .reg .f32 %f_number;",
+            "mov.b32 %f_number, {number};",
+            "abs.f32 %f_number, %f_number;",
+            "setp.leu.f32 %p_there, %f_number, 0f7F800000;",
+            "mov.u64 {ticks}, 0;",
+            "@%p_there mov.u64 {ticks}, %clock64; }}",
+            number = in(reg32) number,
+            ticks = out(reg64) ticks,
+            options(nostack, preserves_flags),
+        );
+    }
+    ticks
+}
+
 macro_rules! special_registers {
     ($($(#[$doc:meta])* $name:ident: $register:literal;)*) => {
         $($(#[$doc])*
@@ -64,6 +86,16 @@ pub(crate) fn scheduler() -> u32 {
     profiler_device::hardware::warp_id() % 4
 }
 
+/// The same value, in a register: to the compilers it has nothing to do with what it was made of.
+#[inline(always)]
+pub(crate) fn hold(mut value: u32) -> u32 {
+    // SAFETY: an empty template: the register keeps its value.
+    unsafe {
+        asm!("// {value}", value = inlateout(reg32) value, options(nomem, nostack, preserves_flags));
+    }
+    value
+}
+
 /// One more, in a way that does not let the compiler count the iterations of a loop and unroll it.
 #[inline(always)]
 pub(crate) fn opaque_increment(mut value: u32) -> u32 {
@@ -92,25 +124,36 @@ fences! {
     fence_block_sequential: "fence.sc.cta;";
 }
 
-/// A relaxed atomic add in global memory; the value before it.
-///
-/// # Safety
-///
-/// `address` must be that of a counter of 4 bytes in global memory, aligned to 4.
-#[inline(always)]
-pub(crate) unsafe fn atomic_add(address: u64, value: u32) -> u32 {
-    let before: u32;
-    // SAFETY: the caller's.
-    unsafe {
-        asm!(
-            "atom.relaxed.gpu.global.add.u32 {before}, [{address}], {value};",
-            before = out(reg32) before,
-            address = in(reg64) address,
-            value = in(reg32) value,
-            options(nostack, preserves_flags),
-        );
-    }
-    before
+macro_rules! atomic_adds {
+    ($($(#[$doc:meta])* $name:ident: $type:ty, $class:ident, $instruction:literal;)*) => {
+        $($(#[$doc])*
+        ///
+        /// # Safety
+        ///
+        /// `address` must be that of such a counter in global memory, aligned to its size.
+        #[inline(always)]
+        pub(crate) unsafe fn $name(address: u64, value: $type) -> $type {
+            let before: $type;
+            // SAFETY: the caller's.
+            unsafe {
+                asm!(
+                    concat!($instruction, " {before}, [{address}], {value};"),
+                    before = out($class) before,
+                    address = in(reg64) address,
+                    value = in($class) value,
+                    options(nostack, preserves_flags),
+                );
+            }
+            before
+        })*
+    };
+}
+
+atomic_adds! {
+    /// A relaxed atomic add to a counter of 4 bytes; the value before it.
+    atomic_add: u32, reg32, "atom.relaxed.gpu.global.add.u32";
+    /// The same of a counter of 8 bytes, as a slot is claimed.
+    atomic_add_u64: u64, reg64, "atom.relaxed.gpu.global.add.u64";
 }
 
 /// A store of one record's words.

@@ -2,8 +2,8 @@
 //!
 //! All are one template (`template`), made anew for each *scheme*: the profiler's own macros
 //! (`ours`), other forms of a record (`forms`, `escape` for one of two sizes, `ring` for a ring in shared
-//! memory as good as the profiler's own in global memory, and `hopper` for those that sm_90 brought), and the
-//! way that other profilers record (`peers`).
+//! memory as good as the profiler's own in global memory, `unchecked` for the profiler's own less its checks,
+//! and `hopper` for those that sm_90 brought), and the way that other profilers record (`peers`).
 //! `launch` has kernels for what entering and leaving a profiled kernel costs.
 //!
 //! They are about machine code, so there are no CPU twins: on the host this crate is what the
@@ -62,6 +62,11 @@ mod ring;
     allow(unused_macros, unused_imports, reason = "as above")
 )]
 mod template;
+#[cfg(all(
+    target_arch = "nvptx64",
+    not(any(feature = "host-buffer", feature = "hopper", feature = "combinations"))
+))]
+mod unchecked;
 
 /// Dependent multiply-adds in a body: each scheme has kernels for both.
 pub const BODIES: [u32; 2] = [8, 128];
@@ -88,3 +93,8 @@ pub fn kernel_name(scheme: &str, body: u32, recorded: u32) -> String {
 
 /// Threads of a warp.
 pub const WARP: u32 = 32;
+
+/// Moments at which a kernel of `launch` times what a warp waits for: as it enters the kernel, and once more
+/// behind a barrier of its block, when the code is in the instruction cache and the block's warps come to it
+/// at once.
+pub const MOMENTS: u32 = 2;
