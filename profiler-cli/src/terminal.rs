@@ -21,6 +21,11 @@ pub(crate) fn width_of_stderr() -> Option<usize> {
     terminal_size_of(io::stderr()).map(columns)
 }
 
+/// How many lines it has.
+pub(crate) fn height_of_stdout() -> Option<usize> {
+    terminal_size_of(io::stdout()).map(|(_, Height(lines))| lines.into())
+}
+
 fn columns((width, _): (Width, Height)) -> usize {
     usize::from(width.0).max(NARROWEST)
 }

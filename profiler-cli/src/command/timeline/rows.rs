@@ -42,9 +42,8 @@ pub(super) fn arrange(
     launch: &Launch,
     selected: &[usize],
     kind: Option<RowKind>,
-    most: u32,
+    most: usize,
 ) -> (RowKind, Vec<Row>) {
-    let most = most as usize;
     let of = |kind| rows(trace, launch, selected, kind);
     let (kind, rows) = match kind {
         Some(kind) => (kind, of(kind)),
