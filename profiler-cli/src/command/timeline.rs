@@ -110,7 +110,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
     let busy = host::busy(trace, start_ns..end_ns, most_rows);
     let labels = rows.iter().map(|row| row.label.as_str());
-    let label_width = rows::label_width(labels.chain(busy.labels()));
+    let label_width = terminal::widest(labels.chain(busy.labels()), rows::ACTIVE.len());
     let columns = width(arguments).saturating_sub(label_width + 1).max(1);
     let depth = arguments.depth.unwrap_or(u16::MAX);
     let view = cells::View { start_ns, end_ns, columns, depth };

@@ -120,8 +120,3 @@ fn shorter<'l>(label: &'l str, behind: &str) -> &'l str {
     let word = behind.split(' ').next().unwrap_or_default();
     label.strip_prefix(word).map_or(label, str::trim_start)
 }
-
-/// The width of the longest label, [`ACTIVE`] among them.
-pub(super) fn label_width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
-    labels.map(|label| label.chars().count()).fold(ACTIVE.len(), usize::max)
-}
