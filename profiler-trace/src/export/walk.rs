@@ -13,7 +13,7 @@ use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::{ExportOptions, Grouping, text};
 use crate::host::HostSpan;
-use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
 use host::Calls;
@@ -33,10 +33,10 @@ pub(super) fn expect(warps: usize) {
 /// What an item of a row is.
 #[derive(Clone, Copy)]
 enum What<'t> {
-    /// Of a warp, with the arrow that ends where it enters.
-    Kernel(&'t Warp, Option<u64>),
+    /// Of a warp, and which it is.
+    Kernel(&'t Warp, usize),
     Region(&'t Region),
-    Mark(&'t Mark, MarkIndex),
+    Mark(MarkIndex),
     Lost(u64),
     Host(&'t HostSpan),
 }
@@ -69,9 +69,8 @@ pub(super) fn walk(
     }
     // An arrow leads from what comes first; see [`Arrows::is_late`].
     for (process, track, ns, index) in late {
-        let mark = &trace.warps[index.warp].marks[index.mark];
         sink.select(process, track)?;
-        sink.instant(ns, &walk.mark_event(mark, index))?;
+        sink.instant(ns, &walk.mark_event(index))?;
     }
     Ok(())
 }
@@ -338,10 +337,10 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             }
             let start = self.axis.round(item.start);
             match item.what {
-                What::Mark(_, index) if self.arrows.is_late(index) => {
+                What::Mark(index) if self.arrows.is_late(index) => {
                     late.push((process, track, start, index));
                 }
-                What::Mark(mark, index) => sink.instant(start, &self.mark_event(mark, index))?,
+                What::Mark(index) => sink.instant(start, &self.mark_event(index))?,
                 What::Lost(count) => sink.instant(start, &lost_event(count, &lost_name(count)))?,
                 What::Region(region) => {
                     sink.begin(start, self.axis.round(item.end), &self.region_event(region))?;
@@ -351,9 +350,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                     sink.begin(start, self.axis.round(item.end), &self.host_event(span))?;
                     open.push(item.ending());
                 }
-                What::Kernel(warp, call) => {
+                What::Kernel(warp, index) => {
                     let mut event = self.kernel_event(warp);
-                    event.flows_to.extend(call);
+                    event.flows_to.extend(self.calls.to_warp(index));
                     let strategy = text::strategy(warp.strategy);
                     let event = event.with("recorded_by", Argument::Text(&strategy));
                     sink.begin(start, self.axis.round(item.end), &event)?;
@@ -404,7 +403,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         self.times(event, region.start, region.end)
     }
 
-    fn mark_event(&self, mark: &Mark, index: MarkIndex) -> Event<'t> {
+    fn mark_event(&self, index: MarkIndex) -> Event<'t> {
+        let mark = &self.trace.warps[index.warp].marks[index.mark];
         let mut event = self.value_event(mark.site, Suffix::None, mark.value);
         for (flow, end) in self.arrows.of(index) {
             match end {

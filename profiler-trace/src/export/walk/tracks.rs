@@ -174,7 +174,7 @@ impl<S: WarpSource> Walk<'_, S> {
         mut tell: impl FnMut(Option<u32>, u8, Item<What<'w>>),
     ) {
         let warp = &*held.warp;
-        let kernel = What::Kernel(warp, self.calls.to_warp(held.index));
+        let kernel = What::Kernel(warp, held.index);
         tell(warp.track, 0, item(warp.entry.ns, held.end, i32::MIN, kernel));
         if warp.lost > 0 {
             let lost = What::Lost(warp.lost);
@@ -187,7 +187,7 @@ impl<S: WarpSource> Walk<'_, S> {
             tell(region.track.or(warp.track), region.lane, region_item);
         }
         for (at, mark) in warp.marks.iter().enumerate() {
-            let what = What::Mark(mark, MarkIndex { warp: held.index, mark: at });
+            let what = What::Mark(MarkIndex { warp: held.index, mark: at });
             let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
             tell(mark.track.or(warp.track), mark.lane, mark_item);
         }
