@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<File>,
     /// Compress by gzip, which ui.perfetto.dev reads as it is; so does a name that ends in .gz. At
-    /// level 3: what the level 6 of `gzip` makes is a little smaller and takes three times as long;
+    /// level 3: what the level 6 of `gzip` makes is a little smaller and takes six times as long;
     /// where size is all, write to `-` and pipe into `gzip -9`
     #[arg(long)]
     gzip: bool,
