@@ -474,6 +474,14 @@ mod tests {
         assert_eq!((counted.writer.1, counted.written.bytes()), (vec![true, true], 6));
     }
 
+    /// What is a column too long goes on in the next line, of which then something stays.
+    #[test]
+    fn a_bar_beside_wide_characters_ends_where_the_terminal_does() {
+        let bar = hidden(Some(2000));
+        let frame = first_frame(&bar, bytes_shown("writing 時間軸.pftrace".into()));
+        assert_eq!(textwrap::core::display_width(&frame), 80, "{frame}");
+    }
+
     #[test]
     fn bytes_are_drawn_as_far_as_they_are_known() {
         let frame = |done: u64, total: Option<u64>| {

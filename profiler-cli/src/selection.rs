@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
-use profiler_trace::{Decoder, Launch, Pattern, Warp};
+use profiler_trace::{Decoder, Launch, Pattern, Site, Warp};
 use profiler_wire::header::Dim3;
 
 use crate::console::Console;
@@ -98,8 +98,7 @@ impl LaunchArguments {
     }
 
     /// What of the arguments no launch meets, where some do.
-    fn unmet(&self, decoder: &Decoder<'_>) -> Vec<String> {
-        let launches = decoder.launches();
+    pub(crate) fn unmet(&self, launches: &[Launch], sites: &[Site]) -> Vec<String> {
         let mut unmet = Vec::new();
         let is_beyond = |range: &RangeInclusive<u64>| *range.start() >= launches.len() as u64;
         if let Some(text) = self.launch.as_ref().and_then(|selection| selection.unmet(is_beyond)) {
@@ -107,8 +106,7 @@ impl LaunchArguments {
         }
         for text in &self.kernel {
             let pattern = Pattern::new(text);
-            let names =
-                launches.iter().map(|launch| &decoder.sites()[launch.kernel.0 as usize].name);
+            let names = launches.iter().map(|launch| &sites[launch.kernel.0 as usize].name);
             if !names.into_iter().any(|name| pattern.matches(name)) {
                 unmet.push(format!("no kernel is called {text}"));
             }
@@ -117,9 +115,8 @@ impl LaunchArguments {
     }
 
     /// The launches that are meant, of those of a capture.
-    fn of(&self, decoder: &Decoder<'_>) -> Result<Vec<usize>, Error> {
-        let launches = decoder.launches();
-        let kernel = |launch: &Launch| decoder.sites()[launch.kernel.0 as usize].name.as_str();
+    pub(crate) fn of(&self, launches: &[Launch], sites: &[Site]) -> Result<Vec<usize>, Error> {
+        let kernel = |launch: &Launch| sites[launch.kernel.0 as usize].name.as_str();
         let patterns: Vec<Pattern> = self.kernel.iter().map(|text| Pattern::new(text)).collect();
         let mut numbers = self.numbers(launches.len())?;
         numbers.retain(|&number| {
@@ -150,9 +147,10 @@ pub(crate) fn only<'c>(
     if takes_all {
         return Ok((decoder, Vec::new()));
     }
+    let (all, sites) = (decoder.launches(), decoder.sites());
     let numbers =
-        launches.of(&decoder).inspect_err(|_| console.diagnostics(&decoder.diagnostics()))?;
-    let mut unmet = launches.unmet(&decoder);
+        launches.of(all, sites).inspect_err(|_| console.diagnostics(&decoder.diagnostics()))?;
+    let mut unmet = launches.unmet(all, sites);
     let places = RefCell::new(Places::default());
     let decoder = decoder.only(|warp: &Warp| {
         let is_of_launch = numbers.binary_search(&warp.launch).is_ok();

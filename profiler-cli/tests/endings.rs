@@ -181,3 +181,30 @@ fn numbers_that_cannot_be_are_refused_with_a_cure() {
         assert!(!ran.stderr.contains("-- -"), "{words}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn a_name_that_says_another_format_than_the_one_asked_for_is_pointed_out() {
+    let folder = Folder::with_captures();
+    let note = |words: &str| {
+        let ran = folder.run(&format!("export gemm.capture {words}"));
+        assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+        let note =
+            ran.stderr.lines().find(|line| line.starts_with("the ending ")).map(str::to_owned);
+        note.unwrap_or_default()
+    };
+    let wanted = "the ending .json is that of chrome; the file will hold perfetto, as --to says";
+    assert_eq!(note("--to perfetto -o it.json"), wanted);
+    assert_eq!(folder.bytes("it.json")[0], 0x0a, "it holds packets");
+    let wanted = "the ending .csv is that of events-csv; the file will hold folded, as --to says";
+    assert_eq!(note("--to folded -o IT.CSV.GZ"), wanted);
+    for words in [
+        "--to perfetto -o it.json --quiet",
+        "--to perfetto -o it.pftrace",
+        "--to perfetto -o it.perfetto-trace.gz",
+        "--to speedscope -o it.json",
+        "--to perfetto -o it",
+        "-o it.json",
+    ] {
+        assert_eq!(note(words), "", "{words}");
+    }
+}

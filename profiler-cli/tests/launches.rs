@@ -5,7 +5,8 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use profiler_trace::synthetic::{Keep, SyntheticModule};
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_wire::SiteKind;
 use serde_json::Value;
 use support::Folder;
 
@@ -176,6 +177,58 @@ fn one_document_has_all_that_is_shown_and_the_diagnostics_of_every_command() {
     folder.run("stats gemm.capture --show balance -o balance.csv");
     let named = folder.run("stats gemm.capture --show balance --format csv");
     assert!(folder.bytes("balance.csv") == named.stdout);
+}
+
+/// A launch of each of two kernels, and one more of the second.
+fn kernels() -> Folder {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernels = ["first", "second"].map(|name| module.site(SiteKind::Kernel, name));
+    for (launch, kernel) in [(0, kernels[0]), (1, kernels[1]), (2, kernels[1])] {
+        let entry = 1_000 + 20_000 * launch;
+        let mut warp = SyntheticWarp::new(kernel, entry, 64_000 + entry / 2);
+        warp.header.grid_id = 1 + launch;
+        warp.leave(entry + 2_000, 65_000 + entry / 2);
+        module.warps.push(warp);
+    }
+    let folder = Folder::new();
+    folder.save("kernels.capture", &module.into_capture().expect("the sites are whole"));
+    folder
+}
+
+#[test]
+fn launches_are_chosen_by_kernel() {
+    let folder = kernels();
+    for show in ["balance", "waits", "critical-path", "balance,regions"] {
+        let shown = |words: &str| {
+            let words = format!("stats kernels.capture --show {show} --format json {words}");
+            let ran = folder.run(&words);
+            assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+            let member = show.split(',').next().unwrap_or_default().replace('-', "_");
+            let launches = ran.json()[member]["launches"].take();
+            let launches = launches.as_array().expect("launches").iter();
+            let launches: Vec<_> =
+                launches.map(|it| it["launch"].as_u64()).map(Option::unwrap).collect();
+            (launches, ran.stderr)
+        };
+        let first = "launch 1 is the first of 2 of second; --launch chooses\n";
+        assert_eq!(shown("--kernel second"), (vec![1], first.to_owned()));
+        assert_eq!(shown("--kernel first"), (vec![0], String::new()));
+        assert_eq!(shown("--kernel s*d --launch 0-2"), (vec![1, 2], String::new()));
+        let of_all = "launch 0 of 0 to 2; --launch chooses\n";
+        assert_eq!(shown(""), (vec![0], of_all.to_owned()));
+    }
+    let both = folder.run("stats kernels.capture --show balance --kernel first --kernel thrid");
+    assert!(both.stderr.starts_with("no kernel is called thrid\n"), "{}", both.stderr);
+    let none = folder.run("stats kernels.capture --show balance --kernel thrid");
+    assert_eq!((none.code, none.stdout.len()), (Some(2), 0));
+    assert!(none.stderr.contains("no kernel is called thrid"), "{}", none.stderr);
+    let none = folder.run("stats kernels.capture --show waits --kernel first --launch 1-2");
+    assert!(none.stderr.contains("no kernel of these launches is called first"), "{}", none.stderr);
+    for option in ["--sm 0", "--block 0", "--warp 0", "--name x", "--by sm", "--window 0..50%"] {
+        let ran = folder.run(&format!("stats kernels.capture --show balance {option}"));
+        assert_eq!(ran.code, Some(2), "{option}");
+        assert!(ran.stderr.contains("as --launch and --kernel choose launches"), "{}", ran.stderr);
+    }
 }
 
 /// Times of the emulator were once shown as if they were a GPU's.

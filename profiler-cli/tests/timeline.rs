@@ -74,6 +74,44 @@ fn the_most_warps_at_a_time_are_those_of_a_moment() {
     assert_eq!(most("--window 100us.."), "active: at most 1 warp in the kernel at a time");
 }
 
+/// A terminal gives them two columns each. What they are cut at is counted in columns as well.
+#[test]
+fn labels_and_names_may_be_of_wide_characters() {
+    let mut capture = support::hosted();
+    capture.host.threads[1] = "載入".to_owned();
+    capture.host.spans[5].name = "讀檔案".repeat(8);
+    let folder = Folder::new();
+    folder.save("wide.capture", &capture);
+    let words = "timeline wide.capture --width 70 --by sm --window -12us..100%";
+    expect![[r#"
+        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+        SMs from top to bottom, up to 4 warps a row; a column is 378.3 ns
+                       |-10 µs      |-5 µs       |0 ns        |5 µs
+        host main        SSuuuuuuuuuuuuSSSgggggSggggggggSsssssssssssssssssssss
+        host 載入 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+        SM 0                                     ·lmlmmmmlmeee   ·lmlmlmmlmeee
+        SM 1                                     ·lmlmmmmlmeee   ·mmlmlmmlmeee
+        active                                   ▂████████████▁  ▃███████████▇
+        active: at most 4 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          m mma             18.56 µs   49.8 %
+          l load             7.64 µs   20.5 %
+          e epilogue          7.2 µs   19.3 %
+          t tile              640 ns    1.7 %
+          · in no region      3.2 µs    8.6 %
+
+        what the host did, the time of each span without those within it; times within 20 ns of the device's:
+          a 讀檔案讀檔案讀檔案讀檔案讀檔案讀檔案讀檔…    17.99 µs
+          s synchronize                                   8.01 µs
+          g gemm (launch)                                    5 µs
+          u upload                                         4.5 µs
+          S step                                           2.2 µs
+        --- exit code 0
+    "#]]
+    .assert_eq(&folder.run(words).transcript());
+}
+
 /// One for each record that the capture of some megabytes holds.
 #[test]
 fn lanes_in_very_many_regions_at_once_are_drawn() {

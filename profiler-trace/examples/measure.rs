@@ -5,7 +5,7 @@
 //! ```
 //!
 //! prints one line of JSON. With a FILE what the step writes is kept: `capture` makes a capture of any
-//! size for the command line. The steps are those of [`STEPS`]. Times are of the step alone; memory is
+//! size for the command line, with a cost of recording that `--subtract-cost` subtracts. The steps are those of [`STEPS`]. Times are of the step alone; memory is
 //! of the whole process, with the capture in it.
 
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use profiler_trace::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, StatsQuery, WarpSource};
+use profiler_trace::{Capture, Decoder, ExportOptions, RecordCost, StatsQuery, WarpSource};
 
 type Step = fn(&Capture, &Decoder<'_>, &mut Counted) -> io::Result<()>;
 
@@ -113,7 +113,8 @@ fn processor_seconds() -> io::Result<f64> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steps: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
-    let contents = Content::ALL.map(|(name, _)| name).join("|");
+    let all = || Content::ALL.into_iter().chain(Content::OF_COST);
+    let contents = all().map(|(name, _)| name).collect::<Vec<_>>().join("|");
     let usage = format!("usage: measure {} RECORDS [THREADS [{contents} [FILE]]]", steps.join("|"));
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().ok_or(usage.as_str())?;
@@ -121,11 +122,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let records: u64 = arguments.next().ok_or(usage.as_str())?.parse()?;
     let threads: NonZeroUsize = arguments.next().as_deref().unwrap_or("1").parse()?;
     let word = arguments.next().unwrap_or_else(|| "regions".to_owned());
-    let content = Content::ALL.into_iter().find(|(known, _)| *known == word);
+    let content = all().find(|(known, _)| *known == word);
     let (_, content) = content.ok_or(usage.as_str())?;
     let file = arguments.next().map(File::create).transpose()?;
     let mut sink = Counted { bytes: 0, file };
-    let capture: Capture = sized(records, content)?;
+    let record_cost = Some(RecordCost::uniform(2.0, 5.0));
+    let capture = Capture { record_cost, ..sized(records, content)? };
     let capture_bytes = memory("VmRSS")?;
     let (start, processor_start) = (Instant::now(), processor_seconds()?);
     let decoder = Decoder::new(&capture).threads(threads);

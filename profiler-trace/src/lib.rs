@@ -45,7 +45,7 @@ pub use observer_effect::{
     AnnotationEffect, KernelResources, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
     ResourceEffect,
 };
-pub use printable::{markdown, printable};
+pub use printable::{markdown, printable, shortened};
 pub use progress::{Progress, Spread};
 pub use record_cost::{
     Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_width::UnicodeWidthChar;
+
 /// Text from a capture as it may be printed: on one line, and without power over the terminal.
 ///
 /// Names come from whoever wrote the capture. Control characters, with which escape sequences begin,
@@ -14,6 +16,48 @@ use std::borrow::Cow;
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(steers) { text.replace(steers, " ").into() } else { text.into() }
+}
+
+/// Text from a capture as it may be [printed](printable), cut behind so many columns of a terminal.
+///
+/// Of what follows, `…` is left. A character takes two columns where terminals draw it so, as those of
+/// Chinese and emoji; one that takes none, such as an accent of its own, counts as one, so that no text is
+/// of any length.
+///
+/// ```
+/// assert_eq!(profiler_trace::shortened("größer", 4), "größ…");
+/// assert_eq!(profiler_trace::shortened("載入資料", 5), "載入…");
+/// assert_eq!(profiler_trace::shortened("載入資料", 8), "載入資料");
+/// ```
+#[must_use]
+pub fn shortened(text: &str, columns: usize) -> String {
+    let mut taken = 0;
+    let kept = text.find(|character| {
+        taken += columns_of(character);
+        taken > columns
+    });
+    match kept {
+        Some(end) => format!("{}…", printable(&text[..end])),
+        None => printable(text).into_owned(),
+    }
+}
+
+/// The same of the end of a text: `…` is left of what is before.
+pub(crate) fn shortened_to_end(text: &str, columns: usize) -> String {
+    let mut taken = 0;
+    let cut = text.char_indices().rev().find(|(_, character)| {
+        taken += columns_of(*character);
+        taken > columns
+    });
+    match cut {
+        Some((at, character)) => format!("…{}", printable(&text[at + character.len_utf8()..])),
+        None => printable(text).into_owned(),
+    }
+}
+
+/// How many columns of a terminal a character takes, one at least.
+fn columns_of(character: char) -> usize {
+    character.width().unwrap_or(1).max(1)
 }
 
 /// Text as it stands in Markdown, where some characters would have a meaning.

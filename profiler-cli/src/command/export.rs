@@ -29,8 +29,8 @@ Examples:
 
 /// Write a capture in the format of another tool
 ///
-/// Where --to is not given, the ending of the output file says which format is meant. A file
-/// appears under its name when it is whole.
+/// Where --to is not given, the ending of the output file says which format is meant; where both are,
+/// --to does. A file appears under its name when it is whole.
 ///
 /// Of a large capture, a part may be what a viewer can hold. Clocks, arrows and what was lost or odd
 /// are found in all of it, whatever is written.
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<File>,
     /// Compress by gzip, which ui.perfetto.dev reads as it is; so does a name that ends in .gz. At
-    /// level 3: what the level 6 of `gzip` makes is a little smaller and takes three times as long;
+    /// level 3: what the level 6 of `gzip` makes is a little smaller and takes six times as long;
     /// where size is all, write to `-` and pipe into `gzip -9`
     #[arg(long)]
     gzip: bool,
@@ -86,10 +86,16 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         return Err(Error::new(format!("the format {format} is compressed in itself"))
             .with_cure("leave --gzip, or the ending .gz, out"));
     }
+    let other = name.and_then(|name| format.other_by_name(name));
     let options = arguments.options.of(format)?;
     let input = &arguments.input;
     let content = if is_gzip { Content::Binary } else { format.content() };
     output::check(output, content, &[&input.capture])?;
+    if let Some((ending, other)) = other {
+        console.note(&format!(
+            "the ending {ending} is that of {other}; the file will hold {format}, as --to says"
+        ));
+    }
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let all = decoder.warp_count();

@@ -20,6 +20,7 @@ Examples:
   profiler stats gemm.capture --name 'load*' --by sm --launch 3
   profiler stats gemm.capture --launch 0 --window 20%..40% --block 0-3
   profiler stats gemm.capture --show balance,critical-path --launch 3
+  profiler stats gemm.capture --show waits --kernel 'gemm*'
   profiler stats gemm.capture -o gemm.csv
   profiler stats gemm.capture --format json | jq '.rows[] | {name, p99_ns}'
   profiler stats gemm.capture --show balance --launch 0-9 -o balance.csv
@@ -37,7 +38,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
     /// What is shown; several may be named with commas between them. All but regions is about whole
-    /// launches, one by one (those of --launch, or else the first), and takes no --subtract-cost
+    /// launches, one by one (those of --launch, or else the first; of --kernel), and takes no
+    /// --subtract-cost
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "regions")]
     show: Vec<Show>,
     /// How to show it [default: table, or what the output file's ending says: .json, .csv, .md,
@@ -157,16 +159,13 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(stats), Format::Csv) => stats.unmet.iter().for_each(|unmet| console.note(unmet)),
         _ => {}
     }
-    let count = trace.launches.len();
-    let launches = match &arguments.filters.launches {
-        given if given.launch.is_some() => given.numbers(count)?,
-        _ => {
-            if count > 1 && arguments.is_about_launches() {
-                console.note(&format!("launch 0 of 0 to {}; --launch chooses", count - 1));
-            }
-            (0..count).take(1).collect()
+    // Where this fails, what was meant may be lost.
+    let say_why = || {
+        if has_diagnostics {
+            console.diagnostics(&trace.diagnostics)
         }
     };
+    let launches = arguments.launches(&trace, console).inspect_err(|_| say_why())?;
     output::write(output, content, &[capture], console, |writer| {
         let of = (stats.as_ref(), &trace);
         show::write(&arguments.show, format, of, &launches, output::width(output), writer)?;
@@ -192,6 +191,31 @@ impl Arguments {
                 .with_cure("choose others; `profiler info` lists launches and regions"));
         }
         Ok(Some(stats))
+    }
+
+    /// The launches that are shown one by one: those of `--launch`, or else the first; of `--kernel`.
+    fn launches(&self, trace: &Trace, console: &Console) -> Result<Vec<usize>, Error> {
+        if !self.is_about_launches() {
+            return Ok(Vec::new());
+        }
+        let given = &self.filters.launches;
+        let mut launches = given.of(&trace.launches, &trace.sites)?;
+        // Those of regions are said with these.
+        if !self.show.contains(&Show::Regions) {
+            let unmet = given.unmet(&trace.launches, &trace.sites);
+            unmet.iter().for_each(|unmet| console.note(unmet));
+        }
+        if let (None, [first, _, ..]) = (&given.launch, launches.as_slice()) {
+            let of = match given.kernel.as_slice() {
+                [] => format!("of 0 to {}", launches.len() - 1),
+                names => format!("is the first of {} of {}", launches.len(), names.join(" or ")),
+            };
+            console.note(&format!("launch {first} {of}; --launch chooses"));
+        }
+        if given.launch.is_none() {
+            launches.truncate(1);
+        }
+        Ok(launches)
     }
 
     /// Whether something is shown that is about whole launches, one by one.
@@ -238,17 +262,20 @@ impl Arguments {
         let given = [
             ("--by", self.by.is_some()),
             ("--name", !filters.name.is_empty()),
-            ("--kernel", !filters.launches.kernel.is_empty()),
             ("--window", filters.window.is_some()),
             ("--sm", filters.warps.sm.is_some()),
             ("--block", !filters.warps.block.is_empty()),
             ("--warp", filters.warps.warp.is_some()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) if !self.show.contains(&Show::Regions) => {
-                Err(Error::new(format!("{option} is about regions, which are not shown"))
-                    .with_cure(format!("leave {option} out, or add regions to --show")))
-            }
+            Some((option, _)) if !self.show.contains(&Show::Regions) => Err(Error::new(format!(
+                "{option} is about regions, which are not shown: balance, waits and \
+                     critical-path are about whole launches, with all warps and regions of each"
+            ))
+            .with_cure(format!(
+                "leave {option} out, as --launch and --kernel choose launches, or add regions to \
+                     --show"
+            ))),
             _ => Ok(()),
         }
     }

@@ -8,7 +8,8 @@ mod rows;
 use std::ops::RangeInclusive;
 
 use clap::Args;
-use profiler_trace::{Launch, Progress, Trace, WarpSource};
+use profiler_trace::{Launch, Progress, Site, Trace, WarpSource};
+use profiler_wire::SiteKind;
 
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
@@ -16,7 +17,7 @@ use crate::exit::{Error, Verdict};
 use crate::selection::WarpArguments;
 use crate::units::{whole, whole_in};
 use crate::window::Window;
-use crate::{load, output};
+use crate::{load, output, terminal};
 use rows::RowKind;
 
 const EXAMPLES: &str = "\
@@ -32,6 +33,13 @@ Examples:
 const WIDTH: usize = 100;
 /// What fits any terminal that is in use.
 const WIDTHS: RangeInclusive<u32> = 40..=1000;
+/// How many rows there may be where there is no terminal.
+const ROWS: usize = 32;
+/// How many there may be on any terminal: fewer join so many warps that little is seen.
+const LEAST_ROWS: usize = 8;
+/// Lines that always stand around the rows: two of title, the axis, two of how many warps are active, two
+/// before the legend, its last line, and the shell's prompt.
+const LINES_AROUND: usize = 9;
 
 /// Draw on the terminal what the warps of a launch did, and when
 ///
@@ -61,10 +69,11 @@ pub(crate) struct Arguments {
     /// What a row is [default: what fits: warps, blocks, or SMs]
     #[arg(long, value_name = "WHAT")]
     by: Option<RowKind>,
-    /// How many rows there may be; what does not fit is drawn together
-    #[arg(long, value_name = "COUNT", default_value_t = 32, allow_negative_numbers = true,
+    /// How many rows there may be; what does not fit is drawn together [default: what the terminal's
+    /// height has room for, else 32]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
           value_parser = whole_in(1..=100_000_u32))]
-    rows: u32,
+    rows: Option<u32>,
     /// How wide the drawing is, in characters [default: the terminal's width, else 100]
     #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true,
           value_parser = whole_in(WIDTHS))]
@@ -96,11 +105,12 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         return Err(Error::new(format!("launch {} has no such warp", arguments.launch))
             .with_cure("choose others by --sm, --block and --warp"));
     }
-    let (kind, rows) = rows::arrange(trace, launch, &selected, arguments.by, arguments.rows);
+    let most_rows = most_rows(arguments, trace);
+    let (kind, rows) = rows::arrange(trace, launch, &selected, arguments.by, most_rows);
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
-    let busy = host::busy(trace, start_ns..end_ns, arguments.rows as usize);
+    let busy = host::busy(trace, start_ns..end_ns, most_rows);
     let labels = rows.iter().map(|row| row.label.as_str());
-    let label_width = rows::label_width(labels.chain(busy.labels()));
+    let label_width = terminal::widest(labels.chain(busy.labels()), rows::ACTIVE.len());
     let columns = width(arguments).saturating_sub(label_width + 1).max(1);
     let depth = arguments.depth.unwrap_or(u16::MAX);
     let view = cells::View { start_ns, end_ns, columns, depth };
@@ -142,5 +152,36 @@ fn width(arguments: &Arguments) -> usize {
         Some(width) => width as usize,
         None => terminal_size::terminal_size()
             .map_or(WIDTH, |(width, _)| usize::from(width.0).max(*WIDTHS.start() as usize)),
+    }
+}
+
+fn most_rows(arguments: &Arguments, trace: &Trace) -> usize {
+    match (arguments.rows, terminal::height_of_stdout()) {
+        (Some(rows), _) => rows as usize,
+        (None, Some(height)) => {
+            let is_region = |site: &&Site| matches!(site.kind, SiteKind::Region | SiteKind::Names);
+            let regions = trace.sites.iter().filter(is_region).count();
+            rows_within(height, regions + trace.host.threads.len())
+        }
+        (None, None) => ROWS,
+    }
+}
+
+/// How many rows a terminal of this height has room for beside the legend, which may take up to a third of
+/// it: of `listed` regions, of which not all need to be in the window.
+fn rows_within(height: usize, listed: usize) -> usize {
+    height.saturating_sub(LINES_AROUND + listed.min(height / 3)).max(LEAST_ROWS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST_ROWS, rows_within};
+
+    #[test]
+    fn rows_and_legend_fit_the_height() {
+        assert_eq!(rows_within(24, 4), 11);
+        assert_eq!(rows_within(60, 4), 47);
+        assert_eq!(rows_within(60, 1000), 31);
+        assert_eq!(rows_within(3, 0), LEAST_ROWS);
     }
 }

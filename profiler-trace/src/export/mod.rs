@@ -42,7 +42,7 @@ pub(crate) use write::write_folded;
 /// `profiler export --gzip`.
 ///
 /// The fastest at which slices with values that differ take at most 8 bytes, too. Level 6, which `gzip`
-/// uses unless it is told otherwise, makes files a sixth smaller and takes three times as long
+/// uses unless it is told otherwise, makes files a fifth smaller and takes six times as long
 /// (`docs/measurements/host-side.md`).
 pub const GZIP_LEVEL: u32 = 3;
 

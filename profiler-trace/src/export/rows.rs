@@ -5,6 +5,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// A slice or an instant on its way to a row, with unrounded times in nanoseconds, both finite and
 /// `start <= end`.
@@ -20,14 +21,29 @@ pub(super) struct Item<What> {
 impl<What> Item<What> {
     /// Parents before children, and what was over before what had yet to come.
     fn order(&self, other: &Self) -> Ordering {
-        (self.start.total_cmp(&other.start))
-            .then(self.depth.cmp(&other.depth))
-            .then((self.end > self.start).cmp(&(other.end > other.start)))
-            .then(other.end.total_cmp(&self.end))
+        self.start.total_cmp(&other.start).then_with(|| {
+            (self.depth.cmp(&other.depth))
+                .then((self.end > self.start).cmp(&(other.end > other.start)))
+                .then(other.end.total_cmp(&self.end))
+        })
     }
 
-    /// Whether `later`, which does not come before `self` in order, begins when `self` has ended.
-    pub(super) fn ended_before(&self, later: &Self) -> bool {
+    /// What decides whether another item lies in this one.
+    pub(super) fn ending(&self) -> Ending {
+        Ending { end: self.end, depth: self.depth }
+    }
+}
+
+/// When an item ends, and how deep it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    pub(super) end: f64,
+    depth: i32,
+}
+
+impl Ending {
+    /// Whether `later`, which does not come before this item in order, begins when this has ended.
+    pub(super) fn is_before<What>(&self, later: &Item<What>) -> bool {
         self.end < later.start || (self.end == later.start && later.depth <= self.depth)
     }
 }
@@ -35,53 +51,102 @@ impl<What> Item<What> {
 /// A row: its items in order, each nested in all those before it that have not ended.
 pub(super) type Row<What> = Vec<Item<What>>;
 
-/// Parts the items of one recorder into rows. The first row is the fullest that keeping the order
-/// allows; what does not cross is all there.
-pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
-    struct Open<What> {
-        row: Row<What>,
-        /// Indices of the items that had not ended at the last item's start.
-        stack: Vec<usize>,
-        /// When the last of the others ended, and the least depth of those that ended then: what comes
-        /// next and begins then must be no deeper, or it would be taken to lie in them.
-        ended: (f64, i32),
+/// What a row has open.
+struct Open {
+    /// The items that had not ended at the last item's start.
+    stack: Vec<Ending>,
+    /// When the last of the others ended, and the least depth of those that ended then: what comes
+    /// next and begins then must be no deeper, or it would be taken to lie in them.
+    ended: Ending,
+}
+
+impl Open {
+    const NEVER: Ending = Ending { end: f64::NAN, depth: i32::MAX };
+
+    fn new() -> Self {
+        Self { stack: Vec::new(), ended: Self::NEVER }
     }
-    const NEVER: (f64, i32) = (f64::NAN, i32::MAX);
-    items.sort_by(Item::order);
-    let mut rows: Vec<Open<What>> = Vec::new();
-    // When the innermost item of each row ends that runs; where none does, there is no end.
-    let mut ends = Ends::default();
-    // Items that run, the first to end first; of those that end at one time, the deepest.
-    let mut running: BinaryHeap<Reverse<(Moment, Reverse<i32>, usize)>> = BinaryHeap::new();
-    for mut item in items {
-        while let Some(&Reverse((Moment(end), Reverse(depth), at))) = running.peek() {
-            if !(end < item.start || (end == item.start && item.depth <= depth)) {
-                break;
-            }
-            running.pop();
-            let Open { row, stack, ended } = &mut rows[at];
-            while let Some(top) = stack.pop_if(|top| row[*top].ended_before(&item)) {
-                let Item { end, depth, .. } = row[top];
-                *ended = (end, if ended.0 == end { ended.1.min(depth) } else { depth });
-            }
-            ends.set(at, stack.last().map_or(f64::INFINITY, |&top| row[top].end));
+
+    /// Closes what has ended when an item begins.
+    fn leave<What>(&mut self, item: &Item<What>) {
+        while let Some(Ending { end, depth }) = self.stack.pop_if(|top| top.is_before(item)) {
+            let least = if self.ended.end == end { self.ended.depth.min(depth) } else { depth };
+            self.ended = Ending { end, depth: least };
         }
-        let at = ends.first_from(item.end).unwrap_or(rows.len());
-        if at == rows.len() {
-            rows.push(Open { row: Vec::new(), stack: Vec::new(), ended: NEVER });
-        }
-        let Open { row, stack, ended } = &mut rows[at];
-        let (end, depth) = std::mem::replace(ended, NEVER);
+    }
+
+    /// When the innermost item ends; where none is open, there is no end.
+    fn end(&self) -> f64 {
+        self.stack.last().map_or(f64::INFINITY, |top| top.end)
+    }
+
+    /// Opens an item that fits.
+    fn enter<What>(&mut self, item: &mut Item<What>) {
+        let Ending { end, depth } = std::mem::replace(&mut self.ended, Self::NEVER);
         if end == item.start {
             item.depth = item.depth.min(depth);
         }
+        self.stack.push(item.ending());
+    }
+}
+
+/// Parts the items of one recorder into rows. The first row is the fullest that keeping the order
+/// allows; what does not cross is all there.
+pub(super) fn nest<What>(mut items: Vec<Item<What>>) -> Vec<Row<What>> {
+    items.sort_by(Item::order);
+    // Most items all nest, and are the row.
+    let mut open = Open::new();
+    let crossing = items.iter_mut().position(|item| {
+        open.leave(item);
+        let crosses = open.end() < item.end;
+        if !crosses {
+            open.enter(item);
+        }
+        crosses
+    });
+    match crossing {
+        None if items.is_empty() => Vec::new(),
+        None => vec![items],
+        Some(at) => {
+            let crossing = items.split_off(at);
+            part((items, open), crossing)
+        }
+    }
+}
+
+/// Parts items that cross into rows, of which the first was begun.
+fn part<What>((first, open): (Row<What>, Open), items: Vec<Item<What>>) -> Vec<Row<What>> {
+    // Items that run, the first to end first; of those that end at one time, the deepest. 0 of either
+    // sign is one moment.
+    let runs = |Ending { end, depth }: Ending, row: usize| {
+        Reverse((Moment(end + 0.0), Reverse(depth), row))
+    };
+    let mut running: BinaryHeap<_> = open.stack.iter().map(|&ending| runs(ending, 0)).collect();
+    // When the innermost item of each row ends that runs.
+    let mut ends = Ends::default();
+    ends.set(0, open.end());
+    let mut rows = vec![(first, open)];
+    for mut item in items {
+        while let Some(&Reverse((Moment(end), Reverse(depth), at))) = running.peek() {
+            if !(Ending { end, depth }.is_before(&item)) {
+                break;
+            }
+            running.pop();
+            let (_, open) = &mut rows[at];
+            open.leave(&item);
+            ends.set(at, open.end());
+        }
+        let at = ends.first_from(item.end).unwrap_or(rows.len());
+        if at == rows.len() {
+            rows.push((Vec::new(), Open::new()));
+        }
+        let (row, open) = &mut rows[at];
+        open.enter(&mut item);
         ends.set(at, item.end);
-        // 0 of either sign is one moment.
-        running.push(Reverse((Moment(item.end + 0.0), Reverse(item.depth), at)));
-        stack.push(row.len());
+        running.push(runs(item.ending(), at));
         row.push(item);
     }
-    rows.into_iter().map(|open| open.row).collect()
+    rows.into_iter().map(|(row, _)| row).collect()
 }
 
 /// The end of each row, in a tree in which the first that is late enough is found in as many steps as
@@ -132,32 +197,52 @@ impl Ends {
     }
 }
 
+/// Rows of several recorders on common rows.
+pub(super) struct Packed<What> {
+    /// The items, where they were.
+    sources: Vec<Row<What>>,
+    /// The pieces of each common row, in order.
+    rows: Vec<Vec<Piece>>,
+}
+
+/// An item and all that nests in it: the row that they are from, and where in it.
+struct Piece {
+    source: usize,
+    items: Range<usize>,
+}
+
+impl<What: Copy> Packed<What> {
+    /// The items of each row.
+    pub(super) fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = Item<What>>> {
+        let of = |piece: &Piece| self.sources[piece.source][piece.items.clone()].iter().copied();
+        self.rows.iter().map(move |pieces| pieces.iter().flat_map(of))
+    }
+}
+
 /// Lays the rows of several recorders onto the fewest common rows on which no two of them overlap.
 /// What nests stays together.
-pub(super) fn pack<What>(sources: Vec<Vec<Row<What>>>) -> Vec<Row<What>> {
-    let mut trees = Vec::new();
-    for row in sources.into_iter().flatten() {
-        let mut tree: Row<What> = Vec::new();
-        for item in row {
-            if tree.first().is_some_and(|root| root.ended_before(&item)) {
-                trees.push(std::mem::take(&mut tree));
-            }
-            tree.push(item);
-        }
-        if !tree.is_empty() {
-            trees.push(tree);
+pub(super) fn pack<What>(mut sources: Vec<Row<What>>) -> Packed<What> {
+    let mut trees: Vec<Item<Piece>> = Vec::new();
+    for (source, row) in sources.iter_mut().enumerate() {
+        let mut begin = 0;
+        while let Some(root) = row.get(begin) {
+            let Item { start, end, depth, .. } = *root;
+            let is_within = |item: &&Item<What>| !root.ending().is_before(*item);
+            let within = row[begin + 1..].iter().take_while(is_within).count();
+            let items = begin..begin + 1 + within;
+            // Where one tree ends just where the next begins, depths must not join them.
+            row[begin].depth = i32::MIN;
+            begin = items.end;
+            trees.push(Item { start, end, depth, what: Piece { source, items } });
         }
     }
-    trees.sort_by(|left, right| left[0].order(&right[0]));
-    let mut rows: Vec<Row<What>> = Vec::new();
+    trees.sort_by(Item::order);
+    let mut rows: Vec<Vec<Piece>> = Vec::new();
     // The row that is free first, and since when.
     let mut free: BinaryHeap<Reverse<(Moment, usize)>> = BinaryHeap::new();
-    for mut tree in trees {
-        // Where one tree ends just where the next begins, depths must not join them.
-        tree[0].depth = i32::MIN;
-        let (start, end) = (Moment(tree[0].start), Moment(tree[0].end));
+    for Item { start, end, what: piece, .. } in trees {
         let row = match free.peek() {
-            Some(&Reverse((since, row))) if since <= start => {
+            Some(&Reverse((since, row))) if since <= Moment(start) => {
                 free.pop();
                 row
             }
@@ -166,10 +251,10 @@ pub(super) fn pack<What>(sources: Vec<Vec<Row<What>>>) -> Vec<Row<What>> {
                 rows.len() - 1
             }
         };
-        free.push(Reverse((end, row)));
-        rows[row].extend(tree);
+        free.push(Reverse((Moment(end), row)));
+        rows[row].push(piece);
     }
-    rows
+    Packed { sources, rows }
 }
 
 /// A time in total order.
@@ -216,7 +301,7 @@ mod tests {
     fn require_nesting(row: &Row<usize>) -> Vec<usize> {
         let mut open: Vec<&Item<usize>> = Vec::new();
         for item in row {
-            while open.last().is_some_and(|top| top.ended_before(item)) {
+            while open.last().is_some_and(|top| top.ending().is_before(item)) {
                 open.pop();
             }
             for around in &open {
@@ -225,6 +310,10 @@ mod tests {
             open.push(item);
         }
         row.iter().map(|item| item.what).collect()
+    }
+
+    fn packed<What: Copy>(sources: Vec<Row<What>>) -> Vec<Row<What>> {
+        pack(sources).rows().map(Iterator::collect).collect()
     }
 
     proptest! {
@@ -242,8 +331,9 @@ mod tests {
                 prop::collection::vec((0u8..40, 0u8..20), 0..15), 0..5,
             )
         ) {
-            let nested = sources.iter().enumerate().map(|(at, spans)| nest(items(spans.clone(), at * 100)));
-            let rows = pack(nested.collect());
+            let nested = sources.iter().enumerate();
+            let nested = nested.flat_map(|(at, spans)| nest(items(spans.clone(), at * 100)));
+            let rows = packed(nested.collect());
             let mut count = 0;
             for row in &rows {
                 count += require_nesting(row).len();
@@ -271,7 +361,9 @@ mod tests {
         let mut rows: Vec<Tried> = Vec::new();
         for mut item in items {
             for Tried { open, ended, .. } in &mut rows {
-                ended.extend(std::iter::from_fn(|| open.pop_if(|top| top.ended_before(&item))));
+                ended.extend(std::iter::from_fn(|| {
+                    open.pop_if(|top| top.ending().is_before(&item))
+                }));
             }
             let fits = |of: &Tried| of.open.last().is_none_or(|top| item.end <= top.end);
             let at = rows.iter().position(fits).unwrap_or(rows.len());
@@ -310,10 +402,11 @@ mod tests {
         let row =
             nest(vec![item(0.0, 5.0, 0, 'a'), item(5.0, 5.0, 0, 'b'), item(5.0, 9.0, 0, 'c')]);
         assert_eq!(row.len(), 1);
-        assert!(row[0][0].ended_before(&row[0][1]) && row[0][1].ended_before(&row[0][2]));
+        let is_before = |left: usize, right: usize| row[0][left].ending().is_before(&row[0][right]);
+        assert!(is_before(0, 1) && is_before(1, 2));
         let row = nest(vec![item(5.0, 5.0, 1, 'b'), item(0.0, 5.0, 0, 'a')]);
         assert_eq!(row[0][0].what, 'a');
-        assert!(!row[0][0].ended_before(&row[0][1]));
+        assert!(!row[0][0].ending().is_before(&row[0][1]));
     }
 
     #[test]
@@ -344,7 +437,7 @@ mod tests {
             source(5.0, 9.0, 'c'),
             source(4.0, 6.0, 'd'),
         ];
-        let rows = pack(sources.into());
+        let rows = packed(sources.into_iter().flatten().collect());
         let rows: Vec<String> =
             rows.iter().map(|row| row.iter().map(|item| item.what).collect()).collect();
         assert_eq!(rows, ["ac", "bd"]);

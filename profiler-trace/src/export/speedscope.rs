@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::export::rows::{Row, nest};
+use crate::export::rows::{Ending, Row, nest};
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch, moment};
 use crate::export::text;
 use crate::export::walk::item;
@@ -146,17 +146,17 @@ fn profile(
 
 /// Opens and closes what a thread of the host did.
 fn host_row<'t, W: Write>(row: &Row<&'t HostSpan>, events: &mut Events<'_, 't, W>) {
-    let mut open: Vec<usize> = Vec::new();
-    for (at, item) in row.iter().enumerate() {
-        while let Some(top) = open.pop_if(|top| row[*top].ended_before(item)) {
-            events.close(moment(row[top].end));
+    let mut open: Vec<Ending> = Vec::new();
+    for item in row {
+        while let Some(top) = open.pop_if(|top| top.is_before(item)) {
+            events.close(moment(top.end));
         }
         let frame = events.frames.of_host(&item.what.name);
         events.open_frame(moment(item.start), frame);
-        open.push(at);
+        open.push(item.ending());
     }
     while let Some(top) = open.pop() {
-        events.close(moment(row[top].end));
+        events.close(moment(top.end));
     }
 }
 

@@ -6,20 +6,19 @@ mod survey;
 mod tests;
 mod tracks;
 
-use std::collections::BTreeMap;
 use std::io;
 
 use crate::export::arrows::{Arrows, Axis, End};
-use crate::export::rows::{Item, Row, nest};
+use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::{ExportOptions, Grouping, text};
 use crate::host::HostSpan;
-use crate::model::{Mark, MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
+use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
 use host::Calls;
 use survey::Survey;
-use tracks::Held;
+use tracks::{Held, Lanes};
 
 /// A survey of a warp in sixteenths of what it takes to write it, which is between a quarter and a
 /// tenth.
@@ -34,10 +33,10 @@ pub(super) fn expect(warps: usize) {
 /// What an item of a row is.
 #[derive(Clone, Copy)]
 enum What<'t> {
-    /// Of a warp, with the arrow that ends where it enters.
-    Kernel(&'t Warp, Option<u64>),
+    /// Of a warp, and which it is.
+    Kernel(&'t Warp, usize),
     Region(&'t Region),
-    Mark(&'t Mark, MarkIndex),
+    Mark(MarkIndex),
     Lost(u64),
     Host(&'t HostSpan),
 }
@@ -70,9 +69,8 @@ pub(super) fn walk(
     }
     // An arrow leads from what comes first; see [`Arrows::is_late`].
     for (process, track, ns, index) in late {
-        let mark = &trace.warps[index.warp].marks[index.mark];
         sink.select(process, track)?;
-        sink.instant(ns, &walk.mark_event(mark, index))?;
+        sink.instant(ns, &walk.mark_event(index))?;
     }
     Ok(())
 }
@@ -277,12 +275,13 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     ) -> io::Result<()> {
         let held = Held::new(self.trace, index, self.source.warp(index));
         let warp = &*held.warp;
-        let mut lanes: BTreeMap<u8, Vec<Item<What<'_>>>> = BTreeMap::new();
+        let mut lanes: Lanes<'_, u8> = Lanes::default();
         self.items(&held, |track, lane, item| {
             if track.is_none() {
-                lanes.entry(lane).or_default().push(item);
+                lanes.push(lane, item);
             }
         });
+        let mut lanes = lanes.in_order().peekable();
         let facts = text::warp_facts(warp, block);
         let short = match (warp.cluster_rank, warp.lost) {
             (None, 0) => format!("{name} · SM {}", warp.sm),
@@ -290,7 +289,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             (_, lost) => format!("{name} · SM {} · lost {lost}", warp.sm),
         };
         let mut node = self.track(process, parent, &short, &facts, false, sink)?;
-        let own = lanes.remove(&0).unwrap_or_default();
+        let own = lanes.next_if(|(lane, _)| *lane == 0);
+        let own = own.map_or_else(Vec::new, |(_, items)| items);
         self.rows(process, &mut node, nest(own), late, sink)?;
         for (lane, items) in lanes {
             let name = format!("lane {lane}");
@@ -302,11 +302,11 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     }
 
     /// Puts rows on a track: the first on the track itself, the others below it.
-    fn rows(
+    fn rows<'w>(
         &mut self,
         process: u32,
         node: &mut Node,
-        rows: Vec<Row<What<'_>>>,
+        rows: impl IntoIterator<Item = impl IntoIterator<Item = Item<What<'w>>>>,
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
@@ -323,40 +323,40 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         Ok(())
     }
 
-    fn row(
+    fn row<'w>(
         &self,
         (process, track): (u32, u64),
-        row: Row<What<'_>>,
+        row: impl IntoIterator<Item = Item<What<'w>>>,
         late: &mut Late,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let mut open: Vec<Item<What<'_>>> = Vec::new();
+        let mut open: Vec<Ending> = Vec::new();
         for item in row {
-            while let Some(top) = open.pop_if(|top| top.ended_before(&item)) {
+            while let Some(top) = open.pop_if(|top| top.is_before(&item)) {
                 sink.end(self.axis.round(top.end))?;
             }
             let start = self.axis.round(item.start);
             match item.what {
-                What::Mark(_, index) if self.arrows.is_late(index) => {
+                What::Mark(index) if self.arrows.is_late(index) => {
                     late.push((process, track, start, index));
                 }
-                What::Mark(mark, index) => sink.instant(start, &self.mark_event(mark, index))?,
+                What::Mark(index) => sink.instant(start, &self.mark_event(index))?,
                 What::Lost(count) => sink.instant(start, &lost_event(count, &lost_name(count)))?,
                 What::Region(region) => {
                     sink.begin(start, self.axis.round(item.end), &self.region_event(region))?;
-                    open.push(item);
+                    open.push(item.ending());
                 }
                 What::Host(span) => {
                     sink.begin(start, self.axis.round(item.end), &self.host_event(span))?;
-                    open.push(item);
+                    open.push(item.ending());
                 }
-                What::Kernel(warp, call) => {
+                What::Kernel(warp, index) => {
                     let mut event = self.kernel_event(warp);
-                    event.flows_to.extend(call);
+                    event.flows_to.extend(self.calls.to_warp(index));
                     let strategy = text::strategy(warp.strategy);
                     let event = event.with("recorded_by", Argument::Text(&strategy));
                     sink.begin(start, self.axis.round(item.end), &event)?;
-                    open.push(item);
+                    open.push(item.ending());
                 }
             }
         }
@@ -403,7 +403,8 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         self.times(event, region.start, region.end)
     }
 
-    fn mark_event(&self, mark: &Mark, index: MarkIndex) -> Event<'t> {
+    fn mark_event(&self, index: MarkIndex) -> Event<'t> {
+        let mark = &self.trace.warps[index.warp].marks[index.mark];
         let mut event = self.value_event(mark.site, Suffix::None, mark.value);
         for (flow, end) in self.arrows.of(index) {
             match end {

@@ -10,7 +10,7 @@ use super::paths::DEEPER;
 use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
 use crate::model::SiteIndex;
-use crate::printable::{markdown, printable};
+use crate::printable::{markdown, printable, shortened, shortened_to_end};
 
 /// Kernels, and sites of theirs that their names do not tell.
 type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
@@ -186,22 +186,12 @@ impl Stats {
 
 /// A name in a table stands on one line, and is cut where it would push all else away.
 pub(crate) fn one_line(name: &str) -> String {
-    const LONGEST: usize = 48;
-    let mut text: String = printable(name).chars().take(LONGEST).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        text.push('…');
-    }
-    text
+    shortened(name, 48)
 }
 
 /// A name with its place in the source. Of a long path the end is left, which tells files apart.
 pub(crate) fn named_at(name: &str, file: &str, line: u32) -> String {
-    const LONGEST: usize = 40;
-    let file = printable(file);
-    let beyond = file.chars().count().saturating_sub(LONGEST);
-    let cut = if beyond > 0 { "…" } else { "" };
-    let file: String = file.chars().skip(beyond).collect();
-    format!("{} ({cut}{file}:{line})", one_line(name))
+    format!("{} ({}:{line})", one_line(name), shortened_to_end(file, 40))
 }
 
 /// A time in the unit that suits it, with four significant digits.
@@ -324,7 +314,7 @@ fn markdown_cell(cell: &str) -> String {
 mod tests {
     use std::fmt;
 
-    use super::{Sheet, Spare, markdown_cell};
+    use super::{Sheet, Spare, markdown_cell, named_at, one_line};
 
     struct Shown(bool);
 
@@ -337,6 +327,16 @@ mod tests {
             let header = ["name", "two", "three", "four", "verdict"];
             Sheet { spare: SPARE, ends_in_words: self.0, ..Sheet::new(&header, rows) }.write(f)
         }
+    }
+
+    #[test]
+    fn names_are_cut_by_the_columns_that_they_take() {
+        let (name, file) = ("載".repeat(30), "檔".repeat(30));
+        assert_eq!(one_line(&name), "載".repeat(24) + "…");
+        let place = named_at("load", &format!("src/{file}.rs"), 7);
+        assert_eq!(place, format!("load (…{}.rs:7)", "檔".repeat(18)));
+        // Accents of their own take none, of which there may be any number.
+        assert_eq!(one_line(&"\u{301}".repeat(50)), "\u{301}".repeat(48) + "…");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Captures of any size, written straight into their arrays.
 
 use profiler_wire::descriptor::Lost;
-use profiler_wire::header;
+use profiler_wire::header::{self, Clock};
 use profiler_wire::record::{
     RecordKind, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
 };
-use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, WIRE_VERSION};
+use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
 use super::{SyntheticModule, SyntheticWarp, room_shift};
 use crate::capture::{Capture, ModuleCapture};
@@ -25,10 +25,14 @@ pub enum Content {
     OneTrack,
     /// A row of marks.
     Marks,
+    /// The same tiles, by a timer whose step is 32 ns.
+    Timer,
+    /// The same tiles of all lanes of each warp, which lane 0 records for them.
+    AllLanes,
 }
 
 impl Content {
-    /// All of them, and what commands call each.
+    /// What takes its own time to decode and to write, and what commands call each.
     pub const ALL: [(&'static str, Self); 5] = [
         ("regions", Self::Regions),
         ("mixed", Self::Mixed),
@@ -36,6 +40,10 @@ impl Content {
         ("track", Self::OneTrack),
         ("marks", Self::Marks),
     ];
+
+    /// What more takes its own time where the cost of recording is subtracted.
+    pub const OF_COST: [(&'static str, Self); 2] =
+        [("timer", Self::Timer), ("all-lanes", Self::AllLanes)];
 }
 
 /// Units that one slot holds.
@@ -44,6 +52,8 @@ const UNITS: u32 = 4096;
 const SMS: u32 = 132;
 /// Cycles of one pair of readings, and nanoseconds, as the clock runs at 2 GHz.
 const CYCLES_PER_NS: u64 = 2;
+/// Nanoseconds from one reading of the timer to the next that differs.
+const TIMER_STEP: u64 = 32;
 
 /// A capture of so many records, in slots of 4096 units: a launch of one kernel, blocks of 4 warps,
 /// 132 SMs at 2 GHz, and times that a simple generator of random numbers made.
@@ -89,15 +99,26 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
             random: u64::from(slot) << 32 | 0x9e37_79b9,
             units: 0,
             attachments: 0,
+            shared: 0,
             left,
         };
-        let end = sites.fill(content, &mut writer, entry.clock + 50);
-        let Writer { units, attachments, left: rest, .. } = writer;
+        let by_timer = content == Content::Timer;
+        let began = if by_timer { entry.globaltimer } else { entry.clock };
+        let end = sites.fill(content, &mut writer, began + 50);
+        let Writer { units, attachments, shared, left: rest, .. } = writer;
         left = rest;
         let last = (slot as usize + 1) << shift;
         capture.records.resize(last, 0);
-        let exit_clock = (end + 50).next_multiple_of(32 * CYCLES_PER_NS);
+        // Of a timer's ticks a nanosecond is one.
+        let cycles = (end + 50 - began) * if by_timer { CYCLES_PER_NS } else { 1 };
+        let exit_clock = (entry.clock + cycles).next_multiple_of(TIMER_STEP * CYCLES_PER_NS);
+        let strategy = match content {
+            Content::AllLanes => Strategy::Thread,
+            _ => Strategy::Warp,
+        };
         let header = SlotHeader {
+            record_clock: if by_timer { Clock::GlobalTimer } else { Clock::Cycles },
+            strategy: u32::from(strategy.code()),
             block: [block, 0, 0],
             grid_dim: [slots.div_ceil(4), 1, 1],
             block_dim: [128, 1, 1],
@@ -110,9 +131,10 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
             globaltimer: entry.globaltimer + (exit_clock - entry.clock) / CYCLES_PER_NS,
             units,
             attachments,
-            shared: 0,
+            shared,
         };
-        let words = header.pack().into_iter().chain(exit.pack()).chain([0; 4]);
+        let halves = header.pack().into_iter().chain(exit.pack());
+        let words = halves.chain(exit.pack_shared()).chain([0; 2]);
         capture.headers.extend(words.flat_map(u64::to_le_bytes));
     }
     Ok(Capture {
@@ -148,6 +170,8 @@ struct Writer<'c> {
     random: u64,
     units: u32,
     attachments: u32,
+    /// Records of all lanes.
+    shared: u32,
     /// Records still to be written, over all slots.
     left: u64,
 }
@@ -164,6 +188,18 @@ impl Writer<'_> {
             self.unit(data, kind, site, ticks);
             self.left -= 1;
         }
+    }
+
+    /// A region of all lanes.
+    fn of_all_lanes(&mut self, begin: u64, site: u32, ticks: u64) {
+        self.shared += u32::from(self.left > 0);
+        self.record(begin, RecordKind::RangeShared, site, ticks);
+    }
+
+    /// A region by the timer.
+    fn timed(&mut self, begin: u64, site: u32, ticks: u64) {
+        let [begin, ticks] = [begin, ticks].map(|ns| ns - ns % TIMER_STEP);
+        self.record(begin, RecordKind::Range, site, ticks);
     }
 
     /// A region on a track of this number.
@@ -227,6 +263,8 @@ impl Sites {
                         writer.record(data, RecordKind::RangeUnsigned, self.bytes, now);
                     }
                     (Content::OneTrack, _) => writer.tracked(begin, site, 0, now),
+                    (Content::Timer, _) => writer.timed(begin, site, now),
+                    (Content::AllLanes, _) => writer.of_all_lanes(begin, site, now),
                     _ => writer.record(begin, RecordKind::Range, site, now),
                 }
                 now += 6;
@@ -240,9 +278,39 @@ impl Sites {
                     writer.tracked(start, self.tile, writer.units / 1024, now);
                 }
                 Content::OneTrack => writer.tracked(start, self.tile, 0, now),
+                Content::Timer => writer.timed(start, self.tile, now),
+                Content::AllLanes => writer.of_all_lanes(start, self.tile, now),
             }
             now += 4;
         }
         now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, sized};
+    use crate::capture::Capture;
+    use crate::decode::decode;
+    use crate::record_cost::RecordCost;
+
+    #[test]
+    fn nothing_is_odd_whatever_is_recorded_and_subtracted() {
+        for (name, content) in Content::ALL.into_iter().chain(Content::OF_COST) {
+            let capture = sized(10_000, content).expect("the sites are whole");
+            let record_cost = Some(RecordCost::uniform(2.0, 5.0));
+            let mut trace = decode(&Capture { record_cost, ..capture });
+            let regions: usize = trace.warps.iter().map(|warp| warp.regions.len()).sum();
+            let expected = match content {
+                Content::Mixed => regions,
+                Content::Marks => 0,
+                Content::AllLanes => 32 * 10_000,
+                _ => 10_000,
+            };
+            assert_eq!(regions, expected, "{name}");
+            trace.subtract_record_cost();
+            assert!(trace.cost_subtracted);
+            assert_eq!(trace.diagnostics.list, [], "{name}");
+        }
     }
 }

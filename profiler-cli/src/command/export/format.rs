@@ -56,14 +56,30 @@ impl Format {
         }
     }
 
-    /// The format that a file's name asks for: that with the longest ending that fits, in whatever case.
-    pub(super) fn of_name(name: &str) -> Result<Self, Error> {
-        let lower = name.to_ascii_lowercase();
+    /// All endings, with what each stands for.
+    fn all_endings() -> impl Iterator<Item = (&'static str, Self)> {
         let all = Self::value_variants().iter().copied();
-        let endings = all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)));
-        let found = endings.clone().filter(|(ending, _)| lower.ends_with(ending));
-        found.max_by_key(|(ending, _)| ending.len()).map(|(_, format)| format).ok_or_else(|| {
-            let known: Vec<&str> = endings.map(|(ending, _)| ending).collect();
+        all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)))
+    }
+
+    /// The format that a file's name says, and by which ending: the longest that fits, in whatever case.
+    fn said_by_name(name: &str) -> Option<(&'static str, Self)> {
+        let lower = name.to_ascii_lowercase();
+        let found = Self::all_endings().filter(|(ending, _)| lower.ends_with(ending));
+        found.max_by_key(|(ending, _)| ending.len())
+    }
+
+    /// Another format that a file's name says, and by which ending. Of two endings one may be a part of the
+    /// other, as .json is of .speedscope.json.
+    pub(super) fn other_by_name(self, name: &str) -> Option<(&'static str, Self)> {
+        let fits = |ending: &str| self.endings().iter().any(|own| own.ends_with(ending));
+        Self::said_by_name(name).filter(|(ending, _)| !fits(ending))
+    }
+
+    /// The format that a file's name asks for.
+    pub(super) fn of_name(name: &str) -> Result<Self, Error> {
+        Self::said_by_name(name).map(|(_, format)| format).ok_or_else(|| {
+            let known: Vec<&str> = Self::all_endings().map(|(ending, _)| ending).collect();
             Error::new(format!("the name {name} does not say which format is meant"))
                 .with_cure(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
         })

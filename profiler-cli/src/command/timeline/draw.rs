@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use anstyle::{Ansi256Color, Color, Style};
-use profiler_trace::{Launch, SiteIndex, Trace, printable};
+use profiler_trace::{Launch, SiteIndex, Trace, shortened};
 
 use super::cells::{Cell, Filled};
 use super::host::{self, Host};
 use super::rows::{ACTIVE, RowKind};
+use crate::terminal::{padded, widest};
 use crate::units::{counted, duration};
 
 /// Regions that have a letter of their own; all others share [`OTHERS`].
@@ -73,7 +74,7 @@ impl Drawing<'_> {
         self.axis(&mut text);
         self.host(&mut text, &host_letters);
         for (label, filled) in &self.rows {
-            let _ = write!(text, "{label:<width$} ", width = self.label_width);
+            text.push_str(&padded(label, self.label_width + 1));
             self.cells(&mut text, &filled.cells, &looks);
         }
         self.active(&mut text);
@@ -129,7 +130,7 @@ impl Drawing<'_> {
             text,
             "launch {}{of}: {}, {}, {}",
             self.launch_index,
-            one_line(&self.trace.site(launch.kernel).name, LONGEST_NAME),
+            shortened(&self.trace.site(launch.kernel).name, LONGEST_NAME),
             duration(launch.end_ns - launch.start_ns),
             counted(launch.warps.len(), "warp"),
         );
@@ -190,7 +191,7 @@ impl Drawing<'_> {
     /// The rows of the host's threads, and what is not in them.
     fn host(&self, text: &mut String, letters: &[char]) {
         for (label, cells) in &self.host.rows {
-            let _ = write!(text, "{label:<width$} ", width = self.label_width);
+            text.push_str(&padded(label, self.label_width + 1));
             for run in cells.chunk_by(|left, right| left == right) {
                 let Some(name) = run[0] else {
                     text.extend(run.iter().map(|_| ' '));
@@ -260,10 +261,10 @@ impl Drawing<'_> {
         looks: &HashMap<SiteIndex, Look>,
     ) {
         let kernel: f64 = self.rows.iter().flat_map(|(_, filled)| &filled.kernel_ns).sum();
-        let name = |site: &SiteIndex| one_line(&self.trace.site(*site).name, LONGEST_NAME);
+        let name = |site: &SiteIndex| shortened(&self.trace.site(*site).name, LONGEST_NAME);
         let names = regions.iter().map(|(site, _)| name(site));
         let names: Vec<String> = names.collect();
-        let width = names.iter().map(|name| name.chars().count()).fold(NONE.len(), usize::max);
+        let width = widest(names.iter().map(String::as_str), NONE.len());
         let none: f64 = self.rows.iter().map(|(_, filled)| filled.no_region_ns).sum();
         if kernel <= 0.0 {
             return;
@@ -274,7 +275,8 @@ impl Drawing<'_> {
             let share = ns / kernel * 100.0;
             let _ = writeln!(
                 text,
-                "  {style}{letter}{style:#} {name:<width$}  {:>10}  {share:>5.1} %",
+                "  {style}{letter}{style:#} {}  {:>10}  {share:>5.1} %",
+                padded(name, width),
                 duration(ns),
             );
         };
@@ -290,11 +292,11 @@ impl Drawing<'_> {
             return;
         }
         let line = |name: &host::Name<'_>| {
-            let text = one_line(name.text, LONGEST_NAME);
+            let text = shortened(name.text, LONGEST_NAME);
             if name.is_launch { format!("{text} (launch)") } else { text }
         };
         let lines: Vec<String> = names.iter().map(|(name, _)| line(name)).collect();
-        let width = lines.iter().map(|name| name.chars().count()).fold(NONE.len(), usize::max);
+        let width = widest(lines.iter().map(String::as_str), NONE.len());
         let within = match self.trace.host.uncertainty_ns {
             0.0 => String::new(),
             ns => format!("; times within {} of the device's", duration(ns)),
@@ -304,8 +306,8 @@ impl Drawing<'_> {
             "\nwhat the host did, the time of each span without those within it{within}:"
         );
         for ((name, (_, ns)), letter) in lines.iter().zip(names).zip(letters) {
-            let ns = duration(*ns);
-            let _ = writeln!(text, "  {HOST_STYLE}{letter}{HOST_STYLE:#} {name:<width$}  {ns:>10}");
+            let (name, ns) = (padded(name, width), duration(*ns));
+            let _ = writeln!(text, "  {HOST_STYLE}{letter}{HOST_STYLE:#} {name}  {ns:>10}");
         }
     }
 }
@@ -339,15 +341,6 @@ fn round_step(at_least_ns: f64) -> f64 {
 fn end_line(text: &mut String) {
     text.truncate(text.trim_end_matches(' ').len());
     text.push('\n');
-}
-
-/// A name on one line, cut where it has more characters than `longest`.
-pub(super) fn one_line(name: &str, longest: usize) -> String {
-    let mut text: String = printable(name).chars().take(longest).collect();
-    if name.chars().nth(longest).is_some() {
-        text.push('…');
-    }
-    text
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use profiler_trace::{HostSpan, HostSpanKind, HostThread, Trace};
+use profiler_trace::{HostSpan, HostSpanKind, HostThread, Trace, shortened};
 
 use super::cells::{Stack, View};
-use super::draw::one_line;
 use crate::units::{counted, duration};
 
 /// A label is cut where it would push all else away.
@@ -32,7 +31,7 @@ pub(super) struct Busy<'t> {
 pub(super) fn busy(trace: &Trace, window: Range<f64>, most: usize) -> Busy<'_> {
     let threads = trace.host.threads.iter();
     let busy = threads.filter(|thread| thread.spans.iter().any(|span| is_in(span, &window)));
-    let label = |thread: &HostThread| one_line(&format!("host {}", thread.name), LONGEST_LABEL);
+    let label = |thread: &HostThread| shortened(&format!("host {}", thread.name), LONGEST_LABEL);
     let mut threads: Vec<_> = busy.map(|thread| (label(thread), thread)).collect();
     let left_out = threads.len().saturating_sub(most);
     threads.truncate(most);

@@ -42,9 +42,8 @@ pub(super) fn arrange(
     launch: &Launch,
     selected: &[usize],
     kind: Option<RowKind>,
-    most: u32,
+    most: usize,
 ) -> (RowKind, Vec<Row>) {
-    let most = most as usize;
     let of = |kind| rows(trace, launch, selected, kind);
     let (kind, rows) = match kind {
         Some(kind) => (kind, of(kind)),
@@ -120,9 +119,4 @@ fn join(rows: Vec<Row>, most: usize) -> Vec<Row> {
 fn shorter<'l>(label: &'l str, behind: &str) -> &'l str {
     let word = behind.split(' ').next().unwrap_or_default();
     label.strip_prefix(word).map_or(label, str::trim_start)
-}
-
-/// The width of the longest label, [`ACTIVE`] among them.
-pub(super) fn label_width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
-    labels.map(|label| label.chars().count()).fold(ACTIVE.len(), usize::max)
 }

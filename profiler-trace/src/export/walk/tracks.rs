@@ -59,17 +59,37 @@ impl<'w> Held<'w> {
     }
 }
 
-/// What a lane of a warp recorded on a track.
-struct OnTrack<'w> {
-    track: u32,
-    warp: usize,
-    lane: u8,
-    item: Item<What<'w>>,
+/// What lanes recorded. What one of them recorded in a row is gathered without looking for it.
+pub(super) struct Lanes<'w, Key> {
+    /// Where each lane's items are.
+    places: BTreeMap<Key, usize>,
+    items: Vec<Vec<Item<What<'w>>>>,
+    last: Option<(Key, usize)>,
 }
 
-impl OnTrack<'_> {
-    fn lane(&self) -> (u32, usize, u8) {
-        (self.track, self.warp, self.lane)
+impl<Key> Default for Lanes<'_, Key> {
+    fn default() -> Self {
+        Self { places: BTreeMap::new(), items: Vec::new(), last: None }
+    }
+}
+
+impl<'w, Key: Copy + Ord> Lanes<'w, Key> {
+    pub(super) fn push(&mut self, key: Key, item: Item<What<'w>>) {
+        let place = match self.last {
+            Some((last, place)) if last == key => place,
+            _ => *self.places.entry(key).or_insert_with(|| {
+                self.items.push(Vec::new());
+                self.items.len() - 1
+            }),
+        };
+        self.last = Some((key, place));
+        self.items[place].push(item);
+    }
+
+    /// Each lane, in order, with all of its items as they were told.
+    pub(super) fn in_order(mut self) -> impl Iterator<Item = (Key, Vec<Item<What<'w>>>)> {
+        let places = self.places.into_iter();
+        places.map(move |(key, place)| (key, std::mem::take(&mut self.items[place])))
     }
 }
 
@@ -113,34 +133,36 @@ impl<S: WarpSource> Walk<'_, S> {
             !has_own_track(&held.warp) && held.warp.track.as_ref().is_some_and(is_here)
         });
         without.for_each(|_| Progress::step());
-        let mut items: Vec<OnTrack<'_>> = Vec::new();
+        let mut lanes: Lanes<'_, (u32, usize, u8)> = Lanes::default();
         for held in &held {
             self.items(held, |track, lane, item| {
                 if let Some(track) = track.filter(is_here) {
-                    items.push(OnTrack { track, warp: held.index, lane, item });
+                    lanes.push((track, held.index, lane), item);
                 }
             });
         }
-        // Stable: of a lane, all stays as it was told.
-        items.sort_by_key(OnTrack::lane);
-        for items in items.chunk_by(|left, right| left.track == right.track) {
-            let number = items[0].track;
-            let lanes = items.chunk_by(|left, right| left.lane() == right.lane());
-            let mut sources: Vec<_> =
-                lanes.map(|lane| nest(lane.iter().map(|on| on.item).collect())).collect();
-            let rows = match sources.len() {
-                1 => sources.swap_remove(0),
-                _ => pack(sources),
-            };
+        let mut lanes = lanes.in_order().peekable();
+        while let Some(&((number, ..), _)) = lanes.peek() {
+            let (mut sources, mut warps) = (Vec::new(), Vec::new());
+            while let Some(((_, warp, _), items)) = lanes.next_if(|((of, ..), _)| *of == number) {
+                sources.push(nest(items));
+                warps.push(warp);
+            }
+            warps.dedup();
             let name = match self.options.track_names.get(&number) {
                 Some(name) => name.clone(),
                 None => track_name(number),
             };
-            let warps = items.chunk_by(|left, right| left.warp == right.warp).count();
-            let written = text::counted(warps as u64, "warp");
+            let written = text::counted(warps.len() as u64, "warp");
             let description = format!("{}, written by {written}", track_name(number));
             let mut node = self.track(process, top, &name, &description, false, sink)?;
-            self.rows(process, &mut node, rows, late, sink)?;
+            match sources.len() {
+                1 => self.rows(process, &mut node, sources.swap_remove(0), late, sink)?,
+                _ => {
+                    let packed = pack(sources.into_iter().flatten().collect());
+                    self.rows(process, &mut node, packed.rows(), late, sink)?;
+                }
+            }
         }
         Ok(())
     }
@@ -152,7 +174,7 @@ impl<S: WarpSource> Walk<'_, S> {
         mut tell: impl FnMut(Option<u32>, u8, Item<What<'w>>),
     ) {
         let warp = &*held.warp;
-        let kernel = What::Kernel(warp, self.calls.to_warp(held.index));
+        let kernel = What::Kernel(warp, held.index);
         tell(warp.track, 0, item(warp.entry.ns, held.end, i32::MIN, kernel));
         if warp.lost > 0 {
             let lost = What::Lost(warp.lost);
@@ -165,7 +187,7 @@ impl<S: WarpSource> Walk<'_, S> {
             tell(region.track.or(warp.track), region.lane, region_item);
         }
         for (at, mark) in warp.marks.iter().enumerate() {
-            let what = What::Mark(mark, MarkIndex { warp: held.index, mark: at });
+            let what = What::Mark(MarkIndex { warp: held.index, mark: at });
             let mark_item = item(mark.time.ns, mark.time.ns, i32::MAX, what);
             tell(mark.track.or(warp.track), mark.lane, mark_item);
         }
