@@ -42,8 +42,8 @@ const HOSTED_BY_THREAD_MAX: u32 = 2;
 /// means hardly one is.
 const STANDARD_ERRORS: f64 = 4.0;
 /// How often spins up to a length, in cycles, are repeated where the timer measures them: what a few of its
-/// readings say of a mean is not as exact as the limit. Not where records go to memory of the host: those of
-/// so many would fill the bus.
+/// readings say of a mean is not as exact as the limit. Not where each lane has records in memory of the host:
+/// those of so many would fill the bus.
 const TIMER_REPEATS: (u64, u32) = (1000, 200);
 
 /// A launch: one form, depth and length.
@@ -98,6 +98,13 @@ impl Subject {
         }
     }
 
+    /// By how much the mean of so many errors may be off, in ticks: its standard error. Lanes of a warp read
+    /// the timer by one instruction, and all of them the same, so that theirs are one reading.
+    fn standard_error(&self, errors: &Summary) -> f64 {
+        let lanes: f64 = if self.kernel.strategy == "thread" { 32.0 } else { 1.0 };
+        errors.standard_error * lanes.sqrt()
+    }
+
     /// Whether a spin of so many cycles is repeated as often as its clock asks for.
     fn is_repeated(&self, cycles: u64) -> bool {
         self.kernel.clock == "cycles" || cycles <= TIMER_REPEATS.0
@@ -106,7 +113,8 @@ impl Subject {
     /// The cases, of which short ones are repeated so often that the timer can tell.
     fn repeated(&self, cases: &[Case]) -> Vec<Case> {
         let mut cases = cases.to_vec();
-        if self.kernel.clock == "globaltimer" && !self.is_hosted() {
+        let fills_bus = self.is_hosted() && self.kernel.strategy == "thread";
+        if self.kernel.clock == "globaltimer" && !fills_bus {
             let short = cases.iter_mut().filter(|case| self.is_repeated(case.cycles));
             short.for_each(|case| case.repeats = TIMER_REPEATS.1);
         }
@@ -280,7 +288,7 @@ fn compare(
             );
             seen.add(case.depth as usize - 1 - index, level.raw.median);
             let limit = subject.is_held(case.depth).then(|| {
-                let by_chance = STANDARD_ERRORS * level.subtracted.standard_error;
+                let by_chance = STANDARD_ERRORS * subject.standard_error(&level.subtracted);
                 let by_chance = if subject.kernel.clock == "cycles" { 0.0 } else { by_chance };
                 limit(level.truth, ticks_per_cycle) + by_chance
             });

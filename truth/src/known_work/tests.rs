@@ -43,6 +43,26 @@ fn short_spins_are_repeated_more_often_where_the_timer_measures() {
         |of: Subject| -> Vec<u32> { of.repeated(&cases).iter().map(|case| case.repeats).collect() };
     assert_eq!(repeats(of_clock("cycles")), [12, 12]);
     assert_eq!(repeats(of_clock("globaltimer")), [200, 12]);
+    let hosted = |strategy| {
+        let mut of_timer = HOSTED_WORK.iter().filter(|kernel| kernel.clock == "globaltimer");
+        let kernel = of_timer.find(|kernel| kernel.strategy == strategy);
+        Subject { kernel: kernel.expect("there is one"), form: "range" }
+    };
+    assert_eq!(repeats(hosted("warp")), [200, 12]);
+    assert_eq!(repeats(hosted("thread")), [12, 12]);
+}
+
+#[test]
+fn what_all_lanes_of_a_warp_read_at_once_is_one_reading() {
+    let errors = |count: usize| {
+        let lanes = [0.0, 32.0].into_iter().flat_map(|error| std::iter::repeat_n(error, count));
+        Summary::of(lanes).expect("there are some")
+    };
+    let by_thread = KNOWN_WORK.iter().find(|kernel| kernel.strategy == "thread");
+    let by_thread = Subject { kernel: by_thread.expect("there is one"), form: "range" };
+    let (of_lanes, of_warps) = (by_thread.standard_error(&errors(32 * 1000)), errors(1000));
+    assert!((of_lanes / of_warps.standard_error - 1.0).abs() < 0.01, "{of_lanes}");
+    assert_eq!(of_clock("cycles").standard_error(&of_warps), of_warps.standard_error);
 }
 
 #[test]
