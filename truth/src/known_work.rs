@@ -42,8 +42,8 @@ const HOSTED_BY_THREAD_MAX: u32 = 2;
 /// means hardly one is.
 const STANDARD_ERRORS: f64 = 4.0;
 /// How often spins up to a length, in cycles, are repeated where the timer measures them: what a few of its
-/// readings say of a mean is not as exact as the limit. Not where each lane has records in memory of the host:
-/// those of so many would fill the bus.
+/// readings say of a mean is not as exact as the limit. Not where records go to memory of the host: those of
+/// so many would fill the bus.
 const TIMER_REPEATS: (u64, u32) = (1000, 200);
 
 /// A launch: one form, depth and length.
@@ -113,8 +113,7 @@ impl Subject {
     /// The cases, of which short ones are repeated so often that the timer can tell.
     fn repeated(&self, cases: &[Case]) -> Vec<Case> {
         let mut cases = cases.to_vec();
-        let fills_bus = self.is_hosted() && self.kernel.strategy == "thread";
-        if self.kernel.clock == "globaltimer" && !fills_bus {
+        if self.kernel.clock == "globaltimer" && !self.is_hosted() {
             let short = cases.iter_mut().filter(|case| self.is_repeated(case.cycles));
             short.for_each(|case| case.repeats = TIMER_REPEATS.1);
         }
