@@ -8,7 +8,7 @@ use profiler_trace::{
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
 use profiler_wire::record::{TRACK_BEYOND, TRACK_FIELD_MAX, TRACK_MAX, stamp, tag, track_field};
-use profiler_wire::{Descriptor, RecordKind, SiteKind};
+use profiler_wire::{Descriptor, RecordKind, SiteKind, Strategy};
 
 const REGION: u32 = 1;
 const KERNEL: u32 = 2;
@@ -478,4 +478,21 @@ fn warps_say_which_slot_they_had() {
     let slots = |trace: Trace| trace.warps.iter().map(|warp| warp.slot).collect::<Vec<_>>();
     assert_eq!(slots(decode(&capture)), [0, 1, 2]);
     assert_eq!(slots(Decoder::new(&capture).only(|warp| warp.slot == 1).trace()), [1]);
+}
+
+#[test]
+fn the_warp_is_named_whose_strategy_or_track_is_none() {
+    let mut module = module();
+    module.warps = vec![warp(0), warp(0), warp(0)];
+    module.warps[1].header.strategy = 77;
+    module.warps[2].header.track = track_field(u32::MAX);
+    let trace = decode(&capture(module));
+    let said = |kind| trace.diagnostics.get(kind).map(|said| (said.count, said.number, said.place));
+    let place = |slot| Some(Place { slot: Some(slot), ..Place::default() });
+    assert_eq!(said(Kind::UnknownStrategy), Some((1, 77, place(1))));
+    assert_eq!(said(Kind::TrackOutOfRange), Some((1, 0, place(2))));
+    // It is taken for what most kernels are recorded by.
+    let warps = trace.warps.iter().map(|warp| (warp.strategy, warp.track));
+    let by_warp = |track| (Strategy::Warp, track);
+    assert_eq!(warps.collect::<Vec<_>>(), [None, None, Some(TRACK_BEYOND)].map(by_warp));
 }
