@@ -2,13 +2,13 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureEnd, DiagnosticKind as Kind, ExportOptions, ModuleCapture,
-    Place, Trace, Value, decode,
+    Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions,
+    ModuleCapture, Place, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
 use profiler_wire::record::{TRACK_BEYOND, TRACK_FIELD_MAX, TRACK_MAX, stamp, tag, track_field};
-use profiler_wire::{Descriptor, RecordKind, SiteKind};
+use profiler_wire::{Descriptor, RecordKind, SiteKind, Strategy};
 
 const REGION: u32 = 1;
 const KERNEL: u32 = 2;
@@ -450,4 +450,49 @@ fn so_many_slots_would_have_done() {
     assert_eq!(needed(0, 4, 5, 2), 6);
     assert_eq!(needed(0, 10, 0, 2), 12);
     assert_eq!(needed(0, 2, 0, 2), 6);
+}
+
+#[test]
+fn what_found_no_slot_or_room_is_said_of_its_module() {
+    let (units, attachments) = (7, 2);
+    for (warps, kind) in [(0, Kind::LanesWithoutRoom), (3, Kind::RecordsWithoutRoom)] {
+        let mut capture = capture(module());
+        capture.modules.push(capture.modules[0].clone());
+        capture.modules[1].lost = Lost { warps, units, attachments };
+        let trace = decode(&capture);
+        let place = Some(Place { module: 1, ..Place::default() });
+        let said = trace.diagnostics.list.iter().map(|said| (said.kind, said.count, said.place));
+        let expected = [(Kind::NoSlot, warps), (kind, 5), (Kind::ValuesLost, attachments)];
+        let expected = expected.into_iter().filter(|(_, count)| *count > 0);
+        let expected: Vec<_> = expected.map(|(kind, count)| (kind, count, place)).collect();
+        assert_eq!(said.collect::<Vec<_>>(), expected);
+        assert_eq!(trace.lost_unplaced, 5);
+    }
+}
+
+#[test]
+fn warps_say_which_slot_they_had() {
+    let mut module = module();
+    module.warps = vec![warp(0), warp(0), warp(0)];
+    let capture = capture(module);
+    let slots = |trace: Trace| trace.warps.iter().map(|warp| warp.slot).collect::<Vec<_>>();
+    assert_eq!(slots(decode(&capture)), [0, 1, 2]);
+    assert_eq!(slots(Decoder::new(&capture).only(|warp| warp.slot == 1).trace()), [1]);
+}
+
+#[test]
+fn the_warp_is_named_whose_strategy_or_track_is_none() {
+    let mut module = module();
+    module.warps = vec![warp(0), warp(0), warp(0)];
+    module.warps[1].header.strategy = 77;
+    module.warps[2].header.track = track_field(u32::MAX);
+    let trace = decode(&capture(module));
+    let said = |kind| trace.diagnostics.get(kind).map(|said| (said.count, said.number, said.place));
+    let place = |slot| Some(Place { slot: Some(slot), ..Place::default() });
+    assert_eq!(said(Kind::UnknownStrategy), Some((1, 77, place(1))));
+    assert_eq!(said(Kind::TrackOutOfRange), Some((1, 0, place(2))));
+    // It is taken for what most kernels are recorded by.
+    let warps = trace.warps.iter().map(|warp| (warp.strategy, warp.track));
+    let by_warp = |track| (Strategy::Warp, track);
+    assert_eq!(warps.collect::<Vec<_>>(), [None, None, Some(TRACK_BEYOND)].map(by_warp));
 }

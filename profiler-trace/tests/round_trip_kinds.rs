@@ -315,6 +315,14 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
     let region = || prop::sample::select(REGIONS.to_vec());
     let instant = || prop::sample::select(INSTANTS.to_vec());
     let length = prop_oneof![4 => 0_u64..300, 1 => 0_u64..1 << 34];
+    let of_two_records = prop_oneof![
+        3 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
+        2 => (region(), track.clone(), length.clone(), maybe.clone())
+            .prop_map(|(site, track, length, value)| Step::Watched(site, track, length, value)),
+        1 => (region(), track.clone(), maybe.clone())
+            .prop_map(|(site, track, value)| Step::End(site, track, value)),
+    ];
+    // At most ten, of which one may have no weight.
     let step = prop_oneof![
         4 => (region(), track.clone(), length.clone(), maybe.clone())
             .prop_map(|(site, track, length, value)| Step::Range(site, track, length, value)),
@@ -322,15 +330,11 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
             .prop_map(|(site, length, value)| Step::RangeUnsigned(site, length, value)),
         2 => (region(), length.clone(), any::<i16>())
             .prop_map(|(site, length, value)| Step::RangeSigned(site, length, value)),
-        u32::from(is_leader) * 3 => (region(), length.clone(), maybe.clone())
+        u32::from(is_leader) * 3 => (region(), length.clone(), maybe)
             .prop_map(|(site, length, value)| Step::Shared(site, length, value)),
-        1 => (region(), track.clone(), length.clone())
+        1 => (region(), track.clone(), length)
             .prop_map(|(site, track, length)| Step::Open(site, track, length)),
-        3 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
-        2 => (region(), track.clone(), length, maybe.clone())
-            .prop_map(|(site, track, length, value)| Step::Watched(site, track, length, value)),
-        1 => (region(), track.clone(), maybe)
-            .prop_map(|(site, track, value)| Step::End(site, track, value)),
+        6 => of_two_records,
         1 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
         2 => (instant(), value).prop_map(|(site, value)| Step::Value(site, value)),
         1 => Just(Step::Anchor),

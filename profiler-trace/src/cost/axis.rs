@@ -135,16 +135,18 @@ impl Axis {
         }
         let waited = self.cut_wait(since, gap.is_mean.then_some(gap.ticks - apart), stamp, costs);
         let is_cut_whole = gap.is_mean && gap.ticks - apart - waited <= ROUNDING;
-        if let Some(stored) = &mut self.stored {
-            stored.begun |= stamp.stores.is_begin();
-            stored.apart += cost.after_ticks;
-        }
         self.place(since, gap.is_mean, is_cut_whole);
         self.times.push(stamp.time);
         self.after = cost.after_ticks;
         let holder = Some(Holder::new(cost, stamp.stores));
         match stamp.stores {
-            Stores::Nothing => self.begun = holder,
+            Stores::Nothing => {
+                if let Some(stored) = &mut self.stored {
+                    stored.begun = true;
+                    stored.apart += cost.after_ticks;
+                }
+                self.begun = holder;
+            }
             Stores::Begin | Stores::Record => (self.stored, self.begun) = (holder, None),
         }
     }

@@ -101,12 +101,6 @@ pub(super) enum Stores {
     Record,
 }
 
-impl Stores {
-    pub(super) fn is_begin(self) -> bool {
-        self != Self::Record
-    }
-}
-
 /// What one instruction of a warp stamped, for one lane or several at once.
 #[derive(Clone, Copy)]
 pub(super) struct Stamp {
@@ -239,5 +233,37 @@ impl Together {
         if let Some(behind) = self.behind.get_mut(usize::from(lane)) {
             *behind = self.stamps.len();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use profiler_wire::SiteKind;
+
+    use super::*;
+    use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+
+    #[test]
+    fn what_ends_comes_ahead_of_marks_and_anchors_and_what_begins_behind_them() {
+        let mut module = SyntheticModule::new(Keep::First, 4);
+        module.lane_capacity = Some(4);
+        let kernel = module.site(SiteKind::Kernel, "k");
+        let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
+        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+        warp.range(region, None, 1_900, 2_000);
+        for lane in [0, 1] {
+            warp.lane(lane).mark(mark, None, 2_000).anchor(2_000, 65_000);
+        }
+        warp.lane(0).range(region, None, 2_000, 2_100);
+        module.warps.push(warp.leave(65_000, 128_000).clone());
+        let trace = crate::decode(&module.into_capture().expect("the sites are whole"));
+        let order = moments(&trace.warps[0], false).into_iter().map(|moment| moment.what);
+        let expected = [
+            [What::Start(0), What::End(0)],
+            [What::Mark(0), What::Mark(1)],
+            [What::Anchor(0), What::Anchor(1)],
+            [What::Start(1), What::End(1)],
+        ];
+        assert!(order.eq(expected.concat()));
     }
 }

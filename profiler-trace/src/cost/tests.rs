@@ -130,7 +130,7 @@ fn table() -> RecordCost {
         region_end: stamp(0, 38),
         mark: stamp(before + 2, 37),
         value: stamp(0, 29),
-        anchor: stamp(4, 90),
+        anchor: stamp(before + 4, 90),
         waits: StampWaits::default(),
     };
     let all_lanes = FormCosts {

@@ -244,9 +244,8 @@ impl Decoder<'_> {
                         let before = bounds.start_before(ticks, begin);
                         let track = if has_value { 0 } else { field };
                         if unit.kind == RecordKind::RangeWatched {
-                            let latest_start = before.map_or(ticks, |(start, _)| start);
-                            let begun = latest(&open, track, site, latest_start);
-                            let begun = begun.and_then(|begun| {
+                            let begun = before.ok().and_then(|(start, _)| {
+                                let begun = latest(&open, track, site, start)?;
                                 Some((begun, start_behind(begun.2, begin, ticks)?))
                             });
                             if let Some((begun @ (.., index), start)) = begun {

@@ -362,3 +362,29 @@ proptest::proptest! {
         order_stays(&before, &subtract(RecordCost::uniform(inside, inside + extra)))?;
     }
 }
+
+#[test]
+fn an_anchor_is_taken_by_the_lane_that_records_by_the_kernels_strategy() {
+    for (strategy, ahead) in [(Strategy::Warp, 4), (Strategy::Thread, 4), (Strategy::Elected, 69)] {
+        let trace = trace_of(table(), false, |warp, region, _| {
+            warp.header.strategy = u32::from(strategy.code());
+            warp.anchor(2_500, 65_500).range(region, None, 2_000, 3_000);
+        });
+        assert_eq!(lengths(&trace), [1_000 - 2 - ahead - 90], "{strategy:?}");
+    }
+}
+
+#[test]
+fn what_lanes_stamp_together_is_one_behind_all_that_one_of_them_stamped_by_itself() {
+    let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp, region, other| {
+        warp.lane(0);
+        for _ in 0..40 {
+            warp.anchor(2_100, 65_100);
+        }
+        warp.range(region, None, 2_100, 2_900).range(other, None, 2_000, 3_000);
+        warp.lane(1).range(region, None, 2_100, 2_900);
+    });
+    assert_eq!(lengths(&trace), [1_000 - 10 - 30, 800 - 10, 800 - 10]);
+    // Twice it would cost more than passed.
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
+}

@@ -178,6 +178,15 @@ fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
             assert_eq!(length(region), work);
         }
     }
+    // Within it the work may be what the end waited.
+    let limit = waits().end.reach_ticks().expect("there is a wait") as u64;
+    for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
+        let region = |work| [Step::Open(false), Step::Work(work), Step::Close(false)];
+        let steps = [region(1_000), region(work)].concat();
+        let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, Holds::new(waits(), &[0]));
+        let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
+        assert_eq!(lengths, [1_000, seen]);
+    }
 }
 
 #[test]

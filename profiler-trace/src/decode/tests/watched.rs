@@ -26,7 +26,7 @@ fn a_watched_region_ends_the_latest_begin_ahead_of_it() {
 #[test]
 fn watched_regions_of_one_site_that_cross() {
     let capture = one(Keep::First, 16, |warp| {
-        warp.begin(2, None, 6_000).begin(2, None, 6_010);
+        warp.begin(2, None, 6_000).begin(2, None, 6_003);
         warp.watched(2, None, 6_002, 6_020).watched(2, None, 6_012, 6_030);
     });
     check_either_way(&capture, &[(6_002, Some(6_020), 0), (6_012, Some(6_030), 0)], &[]);
@@ -81,4 +81,59 @@ fn a_watched_region_of_more_than_40_bits_is_exact() {
     let wrapped = late + (4 << 40);
     let seen = [(begin, None, 0), (wrapped, Some(end), 1)];
     check_either_way(&watched(late), &seen, &[Kind::OpenRegion, Kind::AmbiguousWrap]);
+}
+
+/// Of two regions with the same times the one that ended later lies around the other.
+fn later_lies_around(capture: &Capture, kinds: &[Kind]) {
+    check(capture, &[(6_002, Some(6_020), 0), (6_002, Some(6_020), 1)], kinds);
+    let trace = Decoder::new(capture).trace();
+    let ids = trace.warps[0].regions.iter().map(|region| trace.site(region.site).id);
+    assert_eq!(ids.collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn of_two_watched_regions_with_the_same_times_the_later_one_lies_around() {
+    let whole = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).begin(3, None, 6_001);
+        warp.watched(3, None, 6_002, 6_020).watched(2, None, 6_002, 6_020);
+    });
+    later_lies_around(&whole, &[]);
+    let overwritten = one(Keep::Last, 4, |warp| {
+        warp.begin(2, None, 6_000).mark(4, None, 6_001).mark(4, None, 6_002);
+        warp.range(3, None, 6_002, 6_020).watched(2, None, 6_002, 6_020);
+    });
+    later_lies_around(&overwritten, &[Kind::RoomTooSmall]);
+}
+
+/// A clock that comes in steps reads the same again and again.
+#[test]
+fn each_begin_at_one_tick_is_that_of_one_watched_region() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).begin(2, None, 6_000).begin(2, None, 6_000);
+        warp.watched(2, None, 6_000, 6_000).watched(2, None, 6_000, 6_010);
+        warp.watched(2, None, 6_000, 6_020);
+    });
+    let expected = [(6_000, Some(6_020), 0), (6_000, Some(6_010), 1), (6_000, Some(6_000), 2)];
+    check(&capture, &expected, &[]);
+}
+
+#[test]
+fn a_watched_region_may_end_where_it_begins_and_not_before() {
+    let watched = |end: u64| {
+        one(Keep::First, 16, |warp| {
+            warp.begin(2, None, 6_000).watched(2, None, 6_020, end);
+        })
+    };
+    check(&watched(6_020), &[(6_020, Some(6_020), 0)], &[]);
+    // A damaged one is of no begin.
+    let seen = [(ENTRY, Some(6_019), 0), (6_000, None, 0)];
+    check_either_way(&watched(6_019), &seen, &[Kind::StartBeforeEntry, Kind::OpenRegion]);
+}
+
+#[test]
+fn a_region_whose_end_is_damaged_to_lie_before_its_begin_has_no_length() {
+    let capture = one(Keep::First, 16, |warp| {
+        warp.begin(2, None, 6_000).end(2, None, 5_990);
+    });
+    check_either_way(&capture, &[(6_000, Some(6_000), 0)], &[Kind::TimeNotMonotonic]);
 }
