@@ -313,6 +313,7 @@ fn records_of_older_versions_are_read() {
     assert_eq!(profiler_wire::READABLE_VERSIONS, 2..=profiler_wire::WIRE_VERSION);
     for kind in (0..=u8::MAX).filter_map(RecordKind::from_bits) {
         let since = match kind {
+            RecordKind::RangeWatched => 6,
             RecordKind::RangeUnsigned | RecordKind::RangeSigned => 5,
             RecordKind::RangeShared => 4,
             RecordKind::Open => 3,
