@@ -516,12 +516,7 @@ pub fn sample() -> Capture {
         Step::Value(Number::Signed(-4)),
         Step::Wait(5),
         Step::RangeOfAll { site: Site::Inner, length: 4, value: number },
-        Step::Watched {
-            site: Site::Outer,
-            track,
-            length: 20,
-            value: Some(Number::Unsigned(9)),
-        },
+        Step::Watched { site: Site::Outer, track, length: 20, value: Some(Number::Unsigned(9)) },
         Step::Begin { site: Site::Inner, track: None },
         Step::End { site: Site::Inner, track: None, value: None },
         Step::Lane(5),
