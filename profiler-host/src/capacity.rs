@@ -61,7 +61,7 @@ impl Capacity {
     pub fn needed(capture: &Capture) -> Result<Self, CapacityError> {
         let (mut units, mut lane_units) = (0, 0);
         let (mut warps, mut unfinished, mut without_slot, mut slots) = (0_u64, 0, 0, 0);
-        for module in &capture.modules {
+        for module in capture.modules.iter().filter(|module| !module.is_of_clocks()) {
             without_slot += module.lost.warps;
             slots = slots.max(module.needed_slots());
             for header in module.headers.chunks_exact(header::BYTES) {

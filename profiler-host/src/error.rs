@@ -211,6 +211,18 @@ pub enum Error {
          .record_cost(..) with what the other session measured (Session::record_cost)"
     )]
     CalibrationOfAttached,
+    /// Clocks were to be kept on all SMs, and not all of them had a place for that.
+    #[cfg(feature = "cuda")]
+    #[error(
+        "clocks are kept on {begun} of {of} SMs only, because other kernels fill the GPU; call keep_clocks \
+         when they have ended (Session::capture waits for those of the session)"
+    )]
+    ClocksNotKept {
+        /// On how many SMs it began.
+        begun: u32,
+        /// How many there are.
+        of: u32,
+    },
     /// A launch was announced for a module that the session does not know.
     #[cfg(feature = "cuda")]
     #[error(
@@ -363,7 +375,8 @@ fn kept(salvaged: Option<&Capture>) -> String {
                 lie elsewhere, and the end of its session gives them back with the error"
             .to_owned();
     };
-    let lost = capture.modules.iter().filter(|module| !module.sites.needs_host_memory()).count();
+    let modules = capture.modules.iter().filter(|module| !module.is_of_clocks());
+    let lost = modules.filter(|module| !module.sites.needs_host_memory()).count();
     let modules = match lost {
         0 => String::new(),
         1 => " (of 1 module, which has no such kernel, the sites alone)".to_owned(),

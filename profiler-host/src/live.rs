@@ -24,6 +24,8 @@ use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
 use crate::emulator_session::executed_sites;
 use crate::error::Error;
 use crate::export::Output;
+#[cfg(feature = "cuda")]
+use crate::gpu::WatchedClocks;
 use crate::host_memory::HostMemory;
 use crate::host_spans::HostLog;
 use crate::layout::Layout;
@@ -89,6 +91,9 @@ pub(crate) enum WatchedModule {
     /// They lie where they cannot be read: what is known without.
     #[cfg(feature = "cuda")]
     Unreadable(ModuleCapture),
+    /// What the session has read of clocks.
+    #[cfg(feature = "cuda")]
+    Clocks(WatchedClocks),
 }
 
 /// What is recorded of the host in a session that is watched.
@@ -126,6 +131,13 @@ impl Watch {
             return Err(Error::NotWatchable);
         }
         Ok(Self::new(device, modules, output, host))
+    }
+
+    /// Adds what the session has read of clocks until now.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn with_clocks(mut self, clocks: Option<WatchedClocks>) -> Self {
+        self.modules.extend(clocks.map(WatchedModule::Clocks));
+        self
     }
 
     /// What is there by now, decoded. Warps that have not left their kernel have no exit, and regions
@@ -169,6 +181,8 @@ impl WatchedModule {
             Self::Live(arrays) => arrays.read(),
             #[cfg(feature = "cuda")]
             Self::Unreadable(known) => Ok(known.clone()),
+            #[cfg(feature = "cuda")]
+            Self::Clocks(clocks) => clocks.read(),
         }
     }
 }

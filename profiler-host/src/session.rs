@@ -1,6 +1,7 @@
 //! A session on a [`Backend`]: the same calls on the GPU and on the emulator.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, DeviceInfo, RecordCost, Trace};
@@ -149,6 +150,63 @@ impl<'b> Session<'b> {
             #[cfg(feature = "cuda")]
             On::Gpu(session, _) => session.watch(),
             On::Emulator(session) => Ok(session.watch()),
+        }
+    }
+
+    /// Keeps the clocks of all SMs: from here on a kernel of the session's own, one thread on each SM, reads
+    /// both of its clocks every 50 µs, so that times are as exact anywhere in a long kernel as where its
+    /// warps enter and leave, without `profile_anchor!` in it. `ModuleSession::keep_clocks` says more, and for
+    /// which kernels it is not. It ends when the launches up to [`stop_clocks`](Self::stop_clocks) have, when
+    /// records are read back or forgotten, or after `at_most`. On the emulator, whose clocks do not wander,
+    /// nothing need be kept.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use profiler_host::{Backend, BackendChoice, Profiler, launch};
+    ///
+    /// mod kernels {
+    ///     pub unsafe fn simulate(out: *mut u32) {
+    ///         unsafe { *out = 1 };
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), profiler_host::Error> {
+    /// let backend = Backend::choose(BackendChoice::Emulator, None)?;
+    /// let mut out = backend.zeroed::<u32>(1)?;
+    /// let mut session = backend.session(&Profiler::builder().build()?)?;
+    /// session.keep_clocks(Duration::from_millis(100))?;
+    /// // SAFETY: the kernel writes one number.
+    /// unsafe { launch!(session, kernels::simulate<<<1, 1>>>(out.as_mut_ptr())) }?;
+    /// session.stop_clocks()?;
+    /// let trace = session.finish()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Error::ClocksNotKept`, where other kernels fill the GPU; too little memory, what CUDA says.
+    pub fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session, _) => session.keep_clocks(at_most),
+            On::Emulator(_) => {
+                let _nothing_to_keep = at_most;
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends what [`keep_clocks`](Self::keep_clocks) began, behind the launches so far. Waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// What CUDA says.
+    pub fn stop_clocks(&mut self) -> Result<(), Error> {
+        match &mut self.on {
+            #[cfg(feature = "cuda")]
+            On::Gpu(session, gpu) => session.stop_clocks(gpu.stream()),
+            On::Emulator(_) => Ok(()),
         }
     }
 

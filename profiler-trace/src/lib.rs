@@ -33,7 +33,7 @@ pub mod synthetic;
 
 pub use capture::{
     CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
-    ModuleCapture,
+    KeptClock, ModuleCapture,
 };
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};

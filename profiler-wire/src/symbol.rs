@@ -66,6 +66,10 @@ pub fn is_calibration(symbol: &str) -> bool {
     symbol == CALIBRATION || symbol == CALIBRATION_OF_HOST
 }
 
+/// The kernel by which a session keeps the clocks of all SMs: no module of the user's has it, and what it
+/// reads stands in a capture as a module of its own, with this kernel as its only site.
+pub const CLOCK_KEEPER: &str = "__profiler_keep_clocks";
+
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
 pub const CALIBRATION_WARPS: u32 = 4;
 

@@ -16,6 +16,9 @@ const REPEATS: usize = 50;
 /// Likewise on the emulator.
 const REPEATS_SMALL: usize = 2;
 
+/// For how long clocks are kept, at most: longer than a launch takes.
+const KEPT: Duration = Duration::from_millis(100);
+
 /// A kernel of [`DENSITY`].
 type Kernel = (&'static str, unsafe fn(*const f32, *mut f32, u32));
 
@@ -122,21 +125,29 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Times by CUDA events, without a session; and registers.
+/// Times by CUDA events, without a session that the kernels know of; and registers.
 pub(crate) fn idle(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let iterations = run.pick(2, 128);
     let mut data = Data::new(run, iterations)?;
-    let kernels: [Kernel; 3] = DENSITY;
-    let registers = registers_of(run, &kernels)?;
-    let mut times: [Vec<Duration>; 3] = Default::default();
+    let registers = registers_of(run, &DENSITY)?;
+    let off = DENSITY[2];
+    // And once more what has no profiling, while a session keeps the clocks.
+    let kernels: [(Kernel, bool); 4] =
+        [(DENSITY[0], false), (DENSITY[1], false), (off, false), (off, true)];
+    let mut session = run.backend.session(&Profiler::builder().apart(true).build()?)?;
+    let mut times: [Vec<Duration>; 4] = Default::default();
     let repeats = run.pick(REPEATS_SMALL, REPEATS);
     for _ in 0..=repeats {
-        for ((name, kernel), times) in kernels.into_iter().zip(&mut times) {
+        for (((name, kernel), clocks_kept), times) in kernels.into_iter().zip(&mut times) {
             let (shape, arguments) = (data.shape(), data.arguments());
+            if clocks_kept {
+                session.keep_clocks(KEPT)?;
+            }
             // SAFETY: a number for each thread and iteration.
             let ((), time) = run
                 .backend
                 .time(|| unsafe { run.backend.launch_kernel(name, shape, kernel, arguments) })?;
+            session.reset()?;
             times.push(time);
         }
         data.check()?;
@@ -147,13 +158,14 @@ pub(crate) fn idle(run: &Run, report: &mut Report) -> Result<(), Failure> {
     });
     let off = microseconds[2].ok_or("nothing was measured")?;
     let mut rows = Vec::new();
-    for (index, (name, _)) in kernels.into_iter().enumerate() {
+    for (index, ((name, _), clocks_kept)) in kernels.into_iter().enumerate() {
         let summary = microseconds[index].ok_or("nothing was measured")?;
         let part = summary.median / off.median - 1.0;
         report.line(
             "kernel",
             json!({
                 "kernel": name,
+                "clocks_kept": clocks_kept,
                 "microseconds": summary.json(),
                 "more_than_off": part,
                 "registers": registers.get(name),
@@ -161,7 +173,7 @@ pub(crate) fn idle(run: &Run, report: &mut Report) -> Result<(), Failure> {
         )?;
         let registers = registers.get(name).map_or("-".to_owned(), u32::to_string);
         rows.push(vec![
-            name.to_owned(),
+            name.to_owned() + if clocks_kept { ", clocks kept" } else { "" },
             format!("{:.2}", summary.median),
             format!("{:.2}", summary.min),
             format!("{:.2}", summary.p95),

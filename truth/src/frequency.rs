@@ -22,6 +22,8 @@ const CHANGE_MIN: f64 = 0.05;
 /// What a warp does in a round.
 const ROUND_FLOPS: u64 = ROUND_PRODUCTS * PRODUCT_FLOPS;
 const ROUND_BYTES: u64 = 32 * ROUND_READS * size_of::<Line>() as u64;
+/// For how long clocks are kept: longer than a launch takes, and no longer than they are read every 50 µs.
+const KEPT: Duration = Duration::from_secs(1);
 /// Rows of a table.
 const ROWS: usize = 14;
 
@@ -34,17 +36,20 @@ struct Variant {
     anchor_every: u32,
     /// Whether there are some within regions, every so many cycles.
     anchors_within: bool,
+    /// Whether the session keeps the clocks beside the kernel.
+    clocks_kept: bool,
     /// Whether lengths in nanoseconds have a limit: where a stamp by cycles is far from an anchor,
     /// they are what they are.
     has_limit: bool,
 }
 
-const VARIANTS: [Variant; 5] = [
+const VARIANTS: [Variant; 6] = [
     Variant {
         name: "cycles, an anchor before each region",
         clock: Clock::Cycles,
         anchor_every: 1,
         anchors_within: false,
+        clocks_kept: false,
         has_limit: true,
     },
     Variant {
@@ -52,6 +57,7 @@ const VARIANTS: [Variant; 5] = [
         clock: Clock::Cycles,
         anchor_every: 10,
         anchors_within: false,
+        clocks_kept: false,
         has_limit: false,
     },
     Variant {
@@ -59,13 +65,23 @@ const VARIANTS: [Variant; 5] = [
         clock: Clock::Cycles,
         anchor_every: 0,
         anchors_within: false,
+        clocks_kept: false,
         has_limit: false,
+    },
+    Variant {
+        name: "cycles, clocks kept beside the kernel",
+        clock: Clock::Cycles,
+        anchor_every: 0,
+        anchors_within: false,
+        clocks_kept: true,
+        has_limit: true,
     },
     Variant {
         name: "cycles, anchors within regions",
         clock: Clock::Cycles,
         anchor_every: 0,
         anchors_within: true,
+        clocks_kept: false,
         has_limit: true,
     },
     Variant {
@@ -73,6 +89,7 @@ const VARIANTS: [Variant; 5] = [
         clock: Clock::Timer,
         anchor_every: 0,
         anchors_within: false,
+        clocks_kept: false,
         has_limit: true,
     },
 ];
@@ -350,6 +367,9 @@ fn measure(
     let mut session = backend.session(&profiler)?;
     // Behind the session, which runs a kernel of its own when it begins.
     std::thread::sleep(pause);
+    if variant.clocks_kept {
+        session.keep_clocks(KEPT)?;
+    }
     macro_rules! launched {
         ($kernel:ident) => {
             // SAFETY: three times are there, so many readings for each block, lines as the caller says, and

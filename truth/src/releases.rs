@@ -1,5 +1,7 @@
 //! Moments that all SMs see together, against the marks that they leave.
 
+use std::time::Duration;
+
 use profiler_host::{Profiler, Trace, launch};
 use serde_json::json;
 use truth_kernels::{EXPIRED, SYNC_WORDS, releases};
@@ -17,10 +19,12 @@ const STEP_NS: f64 = 32.0;
 const EARLY_NS_MAX: f64 = STEP_NS;
 const LATE_NS_MAX: f64 = 3.0 * STEP_NS;
 
-/// When a warp reads both clocks, besides entry and exit.
+/// When both clocks are read, besides entry and exit of the warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anchors {
     Never,
+    /// By the session, beside the kernel.
+    Kept,
     AtReleases,
     /// Each time that so many cycles have passed.
     Every(u32),
@@ -31,6 +35,7 @@ impl Anchors {
     fn text(self) -> String {
         match self {
             Self::Never => "none".into(),
+            Self::Kept => "none, clocks kept".into(),
             Self::AtReleases => "each release".into(),
             Self::Every(cycles) => format!("every {cycles} cycles"),
         }
@@ -58,7 +63,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let every = Anchors::Every(run.pick(2_000, 200_000));
     let mut rows = Vec::new();
     let kernels = lengths_ns.iter().flat_map(|&length| {
-        [Anchors::Never, Anchors::AtReleases, every].map(|anchors| (length, anchors))
+        [Anchors::Never, Anchors::Kept, Anchors::AtReleases, every].map(|anchors| (length, anchors))
     });
     for (length_ns, anchors) in kernels {
         let found = measure(run, report, count, length_ns, anchors)?;
@@ -140,6 +145,9 @@ fn measure(
     let interval_ns = length_ns / u64::from(count + 1);
     let limit_ns = 2 * length_ns + 1_000_000_000;
     let mut session = run.backend.session(&profiler)?;
+    if anchors == Anchors::Kept {
+        session.keep_clocks(Duration::from_nanos(2 * length_ns))?;
+    }
     // SAFETY: one number a warp and release; the numbers for synchronisation are zeros; one block to
     // an SM fits a GPU that runs nothing else, and where it does not, the limit ends the kernel.
     unsafe {
@@ -156,6 +164,7 @@ fn measure(
             )
         )
     }?;
+    session.stop_clocks()?;
     let trace = session.finish()?;
     let expired = sync.read()?[EXPIRED];
     if expired > 0 {

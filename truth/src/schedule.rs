@@ -1,5 +1,7 @@
 //! Regions at known times of long kernels.
 
+use std::time::Duration;
+
 use profiler_host::trace::{Time, Warp};
 use profiler_host::{Profiler, Trace, launch};
 use serde_json::json;
@@ -9,6 +11,8 @@ use crate::{Failure, Report, Run, Summary};
 
 /// One warp to a block, one block to an SM.
 const BLOCK: u32 = 32;
+/// For how long clocks are kept: longer than a launch takes.
+const KEPT: Duration = Duration::from_secs(15);
 /// The step of `%globaltimer`.
 const STEP_NS: f64 = 32.0;
 /// By how much a length may be wrong, whatever it is: what two readings and their stamps take in cycles, and
@@ -51,10 +55,13 @@ pub(crate) fn long(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let mut steps: Vec<Step> = (0..50).map(|step| (40 * unit * step, 20 * unit)).collect();
     steps.push((4_400 * unit, 5_000 * unit));
     let mut rows = Vec::new();
-    for clock in [Clock::Cycles, Clock::Timer] {
-        let (trace, readings) = measure(run, clock, &steps, true)?;
-        let clock_name = format!("{clock:?}").to_lowercase();
-        report.diagnostics(&clock_name, &trace)?;
+    for (clock_name, clock, anchors) in [
+        ("cycles", Clock::Cycles, true),
+        ("cycles, clocks kept", Clock::Cycles, false),
+        ("timer", Clock::Timer, true),
+    ] {
+        let (trace, readings) = measure(run, clock, &steps, anchors)?;
+        report.diagnostics(clock_name, &trace)?;
         let warps = evaluate(&trace, clock, &readings, steps.len())?;
         for (index, &(begin_ns, length_ns)) in steps.iter().enumerate() {
             let found = || warps.iter().map(|steps| steps[index]);
@@ -90,7 +97,7 @@ pub(crate) fn long(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 });
             }
             if index % 10 == 0 {
-                let mut row = vec![clock_name.clone()];
+                let mut row = vec![clock_name.to_owned()];
                 row.push(format!("{:.1}", begin_ns as f64 / 1e6));
                 row.push(format!("{:.1}", length_ns as f64 / 1e6));
                 row.extend(
@@ -116,8 +123,8 @@ pub(crate) fn long(run: &Run, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One launch over all SMs, with or without `profile_anchor!` around each step; the trace and what
-/// the warps read.
+/// One launch over all SMs, with `profile_anchor!` around each step, or with clocks kept beside it; the trace
+/// and what the warps read.
 fn measure(
     run: &Run,
     clock: Clock,
@@ -133,8 +140,11 @@ fn measure(
     let (steps, readings_out) = (steps.as_ptr(), readings.as_mut_ptr());
     let profiler =
         Profiler::builder().words_per_warp(12 * (count + 2)).for_grid(grid, BLOCK, 1)?.build()?;
-    let anchors = u32::from(anchors);
     let mut session = run.backend.session(&profiler)?;
+    if !anchors {
+        session.keep_clocks(KEPT)?;
+    }
+    let anchors = u32::from(anchors);
     // SAFETY: the steps are there, and so many readings for each of the warps.
     unsafe {
         match clock {

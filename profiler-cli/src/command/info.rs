@@ -59,6 +59,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         bytes: loaded.file_bytes,
         raw_bytes: loaded.capture.modules.iter().map(raw_bytes).sum(),
         damage: loaded.damage,
+        clock_readings: loaded.capture.modules.iter().map(ModuleCapture::clock_readings).sum(),
     };
     let modules = module_facts(&loaded.capture);
     let mut outline = load::outlined(loaded.capture, input.reading, console);
@@ -81,6 +82,8 @@ struct FileFacts {
     /// What the device wrote, uncompressed.
     raw_bytes: u64,
     damage: Vec<CaptureDamage>,
+    /// What the session read of clocks beside the kernels.
+    clock_readings: usize,
 }
 
 /// What is known of a module.
@@ -114,7 +117,7 @@ fn module_facts(capture: &Capture) -> Vec<ModuleFacts> {
             raw_bytes: raw_bytes(module),
         }
     };
-    capture.modules.iter().map(facts).collect()
+    capture.modules.iter().filter(|module| !module.is_of_clocks()).map(facts).collect()
 }
 
 /// Lines of a label and what it is about.
@@ -137,6 +140,10 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
     lines.add("device", &device(trace));
     if let Some(line) = clock(trace) {
         lines.add("clock", &line);
+    }
+    if file.clock_readings > 0 {
+        let readings = counted(file.clock_readings, "reading");
+        lines.add("clock", &format!("kept beside the kernels, {readings} on all SMs together"));
     }
     for line in record_cost(trace) {
         lines.add("cost", &line);
@@ -423,6 +430,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "resolution_ns": trace.resolution_ns,
             "alignment_ns": trace.alignment_ns,
             "origin_ns": trace.origin_ns,
+            "kept_readings": file.clock_readings,
         },
         "record_cost": record_cost,
         "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),

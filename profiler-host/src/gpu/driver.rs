@@ -215,7 +215,7 @@ pub(crate) fn copy_to_device(address: u64, from: &[u8]) -> Result<(), Error> {
 /// Sets one 4-byte word, in the order of `stream`.
 pub(crate) fn set_word(address: u64, word: u32, stream: CUstream) -> Result<(), Error> {
     // SAFETY: callers pass the address of a live 4-byte word of the device.
-    check("moving the slots", unsafe { sys::cuMemsetD32Async(address, word, 1, stream) })
+    check("writing a word", unsafe { sys::cuMemsetD32Async(address, word, 1, stream) })
 }
 
 /// Waits for all streams of the context.

@@ -48,6 +48,11 @@ impl MappedMemory {
         Ok(mapped)
     }
 
+    /// The address by which kernels know its first byte.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
     pub(crate) fn memory(&self) -> &Arc<HostMemory> {
         &self.memory
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cust::function::Function;
 use cust::module::Module;
@@ -13,6 +14,7 @@ use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
 use super::clock::ClockReader;
+use super::clock_keeper::ClockKeepers;
 use super::driver::{self, Entered};
 use crate::error::Error;
 use crate::export::Output;
@@ -72,6 +74,8 @@ pub struct ModuleSession<'m> {
     stream: Option<CUstream>,
     context: CUcontext,
     host: Option<Host>,
+    /// `None` until clocks are to be kept.
+    clocks: Option<ClockKeepers>,
 }
 
 /// What is recorded of the host, and what reads both clocks.
@@ -112,6 +116,7 @@ impl<'m> ModuleSession<'m> {
         let host = options.host.clone().map(Host::new).transpose()?;
         Ok(Self {
             host,
+            clocks: None,
             attached: vec![attached],
             options: options.clone(),
             device,
@@ -134,6 +139,8 @@ impl<'m> ModuleSession<'m> {
         if driver::current_context()? != self.context {
             return Err(Error::OtherContext);
         }
+        // To attach waits for all kernels of the context.
+        self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
         if self.options.record_cost == Cost::Measure
             && let Some(cost) = &mut self.output.cost
             && cost.host.is_none()
@@ -253,7 +260,55 @@ impl<'m> ModuleSession<'m> {
         // The session has read the clocks when it began.
         let host =
             self.host.as_ref().map(|host| WatchedHost { log: host.log.clone(), clock: None });
-        Watch::of_those_in_reach(self.device.clone(), modules, &self.output, host)
+        let watch = Watch::of_those_in_reach(self.device.clone(), modules, &self.output, host)?;
+        Ok(watch.with_clocks(self.clocks.as_ref().and_then(ClockKeepers::watched)))
+    }
+
+    /// Keeps the clocks of all SMs: from here on a kernel of the session's own, one thread on each SM, reads
+    /// `%clock64` and `%globaltimer` every 50 µs, so that times are as exact anywhere in a long kernel as
+    /// where its warps enter and leave, without `profile_anchor!` in it. (For more than a second it reads
+    /// less often, 20 000 times in all.) It ends behind [`stop_clocks`](Self::stop_clocks), when records are
+    /// read back or forgotten, when it is called again, or after `at_most`, whichever is first.
+    ///
+    /// Call it before the kernels are launched: it waits until what it began before has ended, and then until
+    /// every SM has its thread. Until it ends
+    ///
+    /// * a block of that thread stands on each SM, which has a little less room for others: a kernel that needs
+    ///   all of an SM's shared memory or registers, or whose blocks wait for each other and fill the GPU,
+    ///   begins or goes on only when it has ended;
+    /// * whatever waits for all of the device waits for it (`cuCtxSynchronize`, freeing device memory).
+    ///
+    /// So give it no more time than the kernels need. Times of what runs when it has ended are as exact as
+    /// without; the note `clock-unread` says where a clock was not read for long.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ClocksNotKept`], where other kernels fill the GPU; [`Error::OtherContext`], where the calling
+    /// thread's context is not the one in which the session began; too little memory (16 bytes a reading and
+    /// SM, page-locked on the host), what CUDA says.
+    pub fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
+        if driver::current_context()? != self.context {
+            return Err(Error::OtherContext);
+        }
+        let clocks = match &mut self.clocks {
+            Some(clocks) => clocks,
+            none => none.insert(ClockKeepers::new()?),
+        };
+        let begun = clocks.begin(self.device.sm_count, at_most);
+        self.salvaging(begun)
+    }
+
+    /// Ends what [`keep_clocks`](Self::keep_clocks) began when `stream` comes to here: behind the kernels that
+    /// were launched in it before. Waits for nothing.
+    ///
+    /// # Errors
+    ///
+    /// What CUDA says.
+    pub fn stop_clocks(&mut self, stream: &Stream) -> Result<(), Error> {
+        let _entered = Entered::new(self.context);
+        let clocks = self.clocks.as_mut();
+        let ended = clocks.map_or(Ok(()), |clocks| clocks.end_in(stream.as_inner()));
+        self.salvaging(ended)
     }
 
     /// Adds to the error of a kernel that failed what outlives it: what kernels have recorded in memory
@@ -367,6 +422,9 @@ impl<'m> ModuleSession<'m> {
 
     fn reset_raw(&mut self, stream: CUstream) -> Result<(), Error> {
         let _entered = Entered::new(self.context);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.forget_in(stream)?;
+        }
         for attached in &mut self.attached {
             attached.reset(stream)?;
         }
@@ -391,16 +449,28 @@ impl<'m> ModuleSession<'m> {
         let mut waited = driver::synchronize(stream);
         if waited.is_ok() && !is_of_stream {
             // The program may have destroyed the announced stream since, whose launches go on.
-            waited = driver::synchronize_context();
+            waited = self.wait_for_all();
         }
         let capture = waited.and_then(|()| self.capture_all());
         self.salvaging(capture)
     }
 
+    /// Waits for all streams of the context. Clocks are kept no longer then: the kernel that reads them would
+    /// be waited for, too.
+    fn wait_for_all(&mut self) -> Result<(), Error> {
+        self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
+        driver::synchronize_context()
+    }
+
     /// Reads records back when the launches have been waited for.
     fn capture_all(&mut self) -> Result<Capture, Error> {
+        self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
         self.host.as_mut().map(Host::read_both).transpose()?;
-        let modules = self.attached.iter().map(Attached::read_back).collect::<Result<_, _>>()?;
+        let modules = self.attached.iter().map(Attached::read_back);
+        let mut modules: Vec<_> = modules.collect::<Result<_, _>>()?;
+        if let Some(clocks) = &self.clocks {
+            modules.extend(clocks.read_back()?);
+        }
         Ok(Capture {
             device: self.device.clone(),
             modules,
@@ -478,7 +548,7 @@ impl<'m> ModuleSession<'m> {
 
     fn export_now(&mut self) -> Result<(), Error> {
         let Some(path) = self.output.take_path() else { return Ok(()) };
-        let capture = driver::synchronize_context().and_then(|()| self.capture_all());
+        let capture = self.wait_for_all().and_then(|()| self.capture_all());
         match self.salvaging(capture) {
             Ok(capture) => self.output.export(&capture, path),
             Err(error) => {
@@ -499,6 +569,7 @@ impl Drop for ModuleSession<'_> {
         // The program may have made another context current since, and goes on in that.
         let _entered = Entered::new(self.context);
         Output::report(self.export_now());
+        self.clocks = None;
         self.attached.clear();
         self.host = None;
     }

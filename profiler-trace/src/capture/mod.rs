@@ -2,8 +2,10 @@
 //!
 //! `format` says what lies in a file, `codec` packs one chunk of an array, `metadata` is what the
 //! arrays mean, as JSON, [`write`](mod@write) puts them in a row, [`read`](mod@read) finds what is
-//! whole, [`damage`] names what is not, and [`lost`] tells the decoder which slots that concerns.
+//! whole, [`damage`] names what is not, [`lost`] tells the decoder which slots that concerns, and [`clocks`]
+//! lays out what a session read of clocks beside the user's kernels.
 
+mod clocks;
 mod codec;
 mod damage;
 mod format;
@@ -26,6 +28,7 @@ use crate::site_table::SiteTable;
 
 pub(crate) use metadata::Member;
 
+pub use clocks::KeptClock;
 pub use damage::{CaptureArray, CaptureDamage, CaptureError};
 pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
 
@@ -35,7 +38,8 @@ pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
 pub struct Capture {
     /// What it ran on.
     pub device: DeviceInfo,
-    /// What each module of the session recorded.
+    /// What each module of the session recorded; behind them one of clocks
+    /// ([`ModuleCapture::of_clocks`]), where the session kept them.
     pub modules: Vec<ModuleCapture>,
     /// What recording costs on that device, if it was measured.
     pub record_cost: Option<RecordCost>,

@@ -263,9 +263,16 @@ fn note_nothing_selected(index: usize, module: &ModuleCapture, trace: &mut Trace
     }
 }
 
-fn fit_clocks(slots: &[Slot], capture: &Capture, origin: u64, trace: &mut Trace) -> ClockMap {
-    let mut anchors = Vec::with_capacity(2 * slots.len());
-    for slot in slots {
+/// Maps clocks by what the warps of the user's kernels read, and those that read clocks alone.
+fn fit_clocks(
+    slots: &[Slot],
+    clock_keepers: &[Slot],
+    capture: &Capture,
+    origin: u64,
+    trace: &mut Trace,
+) -> ClockMap {
+    let mut anchors = Vec::with_capacity(2 * (slots.len() + clock_keepers.len()));
+    for slot in slots.iter().chain(clock_keepers) {
         let mut anchor =
             |clock, globaltimer| anchors.push(Anchor { sm: slot.header.sm, clock, globaltimer });
         anchor(slot.header.clock, slot.header.globaltimer);

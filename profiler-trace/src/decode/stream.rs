@@ -100,11 +100,17 @@ impl<'c> Decoder<'c> {
             effect.note_in(&mut head.diagnostics);
         }
         let mut slots = Vec::new();
+        let mut clock_keepers = Vec::new();
         for (index, module) in capture.modules.iter().enumerate() {
             let first_site = head.sites.len() as u32;
-            head.sites.extend_from_slice(module.sites.sites());
             let loss = ModuleLoss::new(index, &capture.damage);
             let running = capture.end == CaptureEnd::Running;
+            if module.is_of_clocks() {
+                let keepers = &mut clock_keepers;
+                read_slots(index, module, &loss, running, first_site, keepers, &mut head);
+                continue;
+            }
+            head.sites.extend_from_slice(module.sites.sites());
             read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
             // On the emulator, whose failures have no number, all memory outlives them.
@@ -123,7 +129,7 @@ impl<'c> Decoder<'c> {
         let first_pair = capture.host.clock.first().map(|pair| pair.device_ns);
         let first_entry = slots.iter().map(|slot| slot.header.globaltimer).min();
         let origin = first_entry.or(first_pair).unwrap_or(0);
-        let clocks = fit_clocks(&slots, capture, origin, &mut head);
+        let clocks = fit_clocks(&slots, &clock_keepers, capture, origin, &mut head);
         let times: Vec<_> = slots
             .iter()
             .map(|slot| {

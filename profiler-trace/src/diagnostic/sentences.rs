@@ -343,7 +343,8 @@ impl fmt::Display for Diagnostic {
                 f,
                 "on {count} {} up to {number} ms passed between two readings of both clocks; \
                  nanoseconds in between are right where the clock was steady, and cycles in any case: \
-                 put profile_anchor!(every = 200_000) into long loops, or record with clock = globaltimer",
+                 put profile_anchor!(every = 200_000) into long loops, keep the clocks beside the kernel \
+                 (Session::keep_clocks), or record with clock = globaltimer",
                 p("SM", "SMs")
             ),
             Kind::WaitWithoutSignal => write!(
