@@ -19,6 +19,9 @@ const REPEATS_SMALL: usize = 2;
 /// For how long clocks are kept, at most: longer than a launch takes.
 const KEPT: Duration = Duration::from_millis(100);
 
+/// How many times as long a kernel is timed as well, as clocks are kept for long ones.
+const LONGER: u32 = 8;
+
 /// A kernel of [`DENSITY`].
 type Kernel = (&'static str, unsafe fn(*const f32, *mut f32, u32));
 
@@ -125,22 +128,47 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What [`idle`] times.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    kernel: Kernel,
+    /// Whether with [`LONGER`] times as many iterations.
+    is_longer: bool,
+    /// Whether a session keeps the clocks beside it.
+    clocks_kept: bool,
+}
+
+impl Timed {
+    const fn new(kernel: Kernel) -> Self {
+        Self { kernel, is_longer: false, clocks_kept: false }
+    }
+
+    fn text(self) -> String {
+        let longer =
+            if self.is_longer { format!(", {LONGER} times as long") } else { String::new() };
+        let kept = if self.clocks_kept { ", clocks kept" } else { "" };
+        format!("{}{longer}{kept}", self.kernel.0)
+    }
+}
+
 /// Times by CUDA events, without a session that the kernels know of; and registers.
 pub(crate) fn idle(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let iterations = run.pick(2, 128);
-    let mut data = Data::new(run, iterations)?;
+    let mut data = [Data::new(run, iterations)?, Data::new(run, LONGER * iterations)?];
     let registers = registers_of(run, &DENSITY)?;
-    let off = DENSITY[2];
-    // And once more what has no profiling, while a session keeps the clocks.
-    let kernels: [(Kernel, bool); 4] =
-        [(DENSITY[0], false), (DENSITY[1], false), (off, false), (off, true)];
+    let [all, half, off] = DENSITY.map(Timed::new);
+    let longer = Timed { is_longer: true, ..off };
+    let kept = |timed| Timed { clocks_kept: true, ..timed };
+    let timed = [all, half, off, kept(off), longer, kept(longer)];
     let mut session = run.backend.session(&Profiler::builder().apart(true).build()?)?;
-    let mut times: [Vec<Duration>; 4] = Default::default();
+    let mut times: [Vec<Duration>; 6] = Default::default();
     let repeats = run.pick(REPEATS_SMALL, REPEATS);
     for _ in 0..=repeats {
-        for (((name, kernel), clocks_kept), times) in kernels.into_iter().zip(&mut times) {
+        for (timed, times) in timed.into_iter().zip(&mut times) {
+            let data = &mut data[usize::from(timed.is_longer)];
             let (shape, arguments) = (data.shape(), data.arguments());
-            if clocks_kept {
+            let (name, kernel) = timed.kernel;
+            if timed.clocks_kept {
                 session.keep_clocks(KEPT)?;
             }
             // SAFETY: a number for each thread and iteration.
@@ -150,35 +178,37 @@ pub(crate) fn idle(run: &Run, report: &mut Report) -> Result<(), Failure> {
             session.reset()?;
             times.push(time);
         }
-        data.check()?;
+        data.iter().try_for_each(Data::check)?;
     }
     let microseconds = times.map(|times| {
         // The first launch brings the kernel's code onto the GPU.
         Summary::of(times.into_iter().skip(1).map(|time| time.as_secs_f64() * 1e6))
     });
-    let off = microseconds[2].ok_or("nothing was measured")?;
     let mut rows = Vec::new();
-    for (index, ((name, _), clocks_kept)) in kernels.into_iter().enumerate() {
-        let summary = microseconds[index].ok_or("nothing was measured")?;
+    for (timed, summary) in timed.into_iter().zip(microseconds) {
+        let summary = summary.ok_or("nothing was measured")?;
+        let off =
+            microseconds[if timed.is_longer { 4 } else { 2 }].ok_or("nothing was measured")?;
         let part = summary.median / off.median - 1.0;
+        let registers = registers.get(timed.kernel.0);
         report.line(
             "kernel",
             json!({
-                "kernel": name,
-                "clocks_kept": clocks_kept,
+                "kernel": timed.kernel.0,
+                "is_longer": timed.is_longer,
+                "clocks_kept": timed.clocks_kept,
                 "microseconds": summary.json(),
                 "more_than_off": part,
-                "registers": registers.get(name),
+                "registers": registers,
             }),
         )?;
-        let registers = registers.get(name).map_or("-".to_owned(), u32::to_string);
         rows.push(vec![
-            name.to_owned() + if clocks_kept { ", clocks kept" } else { "" },
+            timed.text(),
             format!("{:.2}", summary.median),
             format!("{:.2}", summary.min),
             format!("{:.2}", summary.p95),
             format!("{:+.2} %", part * 1e2),
-            registers,
+            registers.map_or("-".to_owned(), u32::to_string),
         ]);
     }
     report.say(&format!("time of {repeats} launches each, by CUDA events, without a session"));

@@ -209,7 +209,7 @@ fn density() {
 fn idle() {
     let lines = passes("idle");
     let kernels = of_kind(&lines, "kernel");
-    assert_eq!(kernels.len(), 4);
+    assert_eq!(kernels.len(), 6);
     assert!(kernels.iter().all(|kernel| kernel["registers"].is_null()), "only a GPU has any");
 }
 

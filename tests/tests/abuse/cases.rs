@@ -40,7 +40,7 @@ const AFTER_A_FAILURE: &[&str] = &["on CUDA API call to", "trap", "Trap", "xcept
 const A_TRAP: Provoked = Provoked { always: &["Trace/breakpoint trap"], perhaps: AFTER_A_FAILURE };
 
 /// All cases, those that need the GPU for themselves last.
-pub(crate) static CASES: [Case; 28] = [
+pub(crate) static CASES: [Case; 30] = [
     case(
         "too_many_events",
         "ten times too many records: 7 strategies, 2 clocks, rooms of 0 to 8 units, both ends kept",
@@ -107,9 +107,26 @@ pub(crate) static CASES: [Case; 28] = [
         )
     },
     Case {
+        alone: true,
+        ..case(
+            "clocks_kept",
+            "clocks kept for no time and for longer than a kernel takes, ended in each way, begun twice",
+            sessions::clocks_kept,
+        )
+    },
+    Case {
         provokes: A_TRAP,
         alone: true,
         ..case("trap", "a trap in the middle of a region", failures::trap)
+    },
+    Case {
+        provokes: A_TRAP,
+        alone: true,
+        ..case(
+            "trap_while_clocks_are_kept",
+            "`buffer = host`: a trap while clocks are kept, whose readings are in the trace",
+            failures::trap_while_clocks_are_kept,
+        )
     },
     Case {
         provokes: A_TRAP,

@@ -1,6 +1,7 @@
 //! Kernels that fail: what the host is told, and what goes on.
 
 use std::ptr;
+use std::time::Duration;
 
 use profiler_host::trace::decode;
 use profiler_host::{Backend, BackendChoice, Error, launch};
@@ -36,6 +37,34 @@ pub(crate) fn trap(setting: Setting) {
         let first = &trace.launches[0];
         crate::kernels::check_identity(&trace, first, SHAPE, |_, _| true);
         assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
+    }
+    goes_on();
+}
+
+/// A kernel that traps while the session keeps clocks.
+pub(crate) fn trap_while_clocks_are_kept(setting: Setting) {
+    let backend = setting.hosted_backend();
+    let never = backend.zeroed::<u32>(1).expect("memory");
+    let mut session = session(&backend, builder());
+    session.keep_clocks(Duration::from_secs(20)).expect("a place on each SM");
+    // SAFETY: the number lives until the session has ended.
+    let launched = unsafe { launch!(session, watched::fails<<<2, 64>>>(never.as_ptr(), 3, 1, 1)) };
+    if setting.is_gpu() {
+        launched.expect("a launch does not wait");
+        let error = session.finish().expect_err("the kernel failed");
+        let capture = error.salvaged().expect("records in the memory of the host");
+        let clocks = capture.modules.last().expect("two modules");
+        // Each SM has read them when it began.
+        let sms = backend.device_info().sm_count as usize;
+        assert!(clocks.is_of_clocks() && clocks.clock_readings() >= sms, "{error}");
+        assert!(
+            !error.to_string().contains("1 module"),
+            "no module of the user's is gone: {error}"
+        );
+        let regions = decode(capture).warps.iter().map(|warp| warp.regions.len()).sum::<usize>();
+        assert!(regions > 0);
+    } else {
+        launched.expect_err("the kernel failed");
     }
     goes_on();
 }

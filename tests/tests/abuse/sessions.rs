@@ -1,6 +1,8 @@
 //! Sessions that are used in ways that they are not meant for.
 
-use profiler_host::{Error, Slots, launch};
+use std::time::Duration;
+
+use profiler_host::{Error, Session, Slots, launch};
 use test_kernels_abuse as kernels;
 
 use crate::kernels::{Rounds, Shape, check_identity, kernel};
@@ -144,6 +146,56 @@ pub(crate) fn refused_launches(setting: Setting) {
             check_identity(&trace, launch, SHAPE, |_, _| true);
         }
     }
+}
+
+/// How many readings of clocks a session holds, apart from its records.
+fn clock_readings(session: &mut Session<'_>) -> usize {
+    let capture = session.capture().expect("what was recorded");
+    assert!(!capture.modules[0].is_of_clocks(), "the user's modules come first");
+    capture.modules.iter().map(|module| module.clock_readings()).sum()
+}
+
+/// Clocks are kept for no time and for longer than a kernel takes, ended in each of the ways that there are,
+/// and begun twice; records stay as they are.
+pub(crate) fn clocks_kept(setting: Setting) {
+    let backend = setting.backend();
+    let kernel = kernel("warp_cycles");
+    let rounds = Rounds::all(5);
+    // One when it begins and one when it ends.
+    let least = if setting.is_gpu() { 2 * backend.device_info().sm_count as usize } else { 0 };
+    let launch = |session: &mut Session<'_>| {
+        kernel.launch(session, SHAPE, std::ptr::null_mut(), rounds);
+    };
+    for slots in [Slots::Linear, Slots::Claimed] {
+        for at_most in [Duration::ZERO, Duration::from_millis(300)] {
+            let mut session = session(&backend, builder().slots(slots).max_warps(100));
+            session.stop_clocks().expect("nothing to end");
+            session.keep_clocks(at_most).expect("a place on each SM");
+            launch(&mut session);
+            let readings = clock_readings(&mut session);
+            assert!((readings >= least) && (readings == 0) == (least == 0), "{readings}");
+            kernel.check(&session.trace().expect("a trace"), SHAPE, rounds);
+            assert_eq!(clock_readings(&mut session), readings, "it has ended");
+            session.keep_clocks(at_most).expect("a place on each SM");
+            session.keep_clocks(at_most).expect("a place on each SM");
+            launch(&mut session);
+            assert!(clock_readings(&mut session) >= readings + 2 * least);
+            session.keep_clocks(at_most).expect("a place on each SM");
+            session.reset().expect("a reset");
+            assert_eq!(clock_readings(&mut session), 0, "they were forgotten");
+            session.keep_clocks(at_most).expect("a place on each SM");
+            launch(&mut session);
+            session.stop_clocks().expect("the end");
+            session.stop_clocks().expect("it is told already");
+            assert!(clock_readings(&mut session) >= least);
+            kernel.check(&session.finish().expect("a trace"), SHAPE, rounds);
+        }
+    }
+    let mut dropped = session(&backend, builder());
+    dropped.keep_clocks(Duration::from_millis(300)).expect("a place on each SM");
+    launch(&mut dropped);
+    drop(dropped);
+    kernel.check(&record(&backend, builder(), kernel, SHAPE, rounds), SHAPE, rounds);
 }
 
 /// A kernel that writes one word before, within, between or behind the arrays of a session: what every other
