@@ -29,10 +29,14 @@ use std::sync::{Arc, LazyLock};
 use cases::{Case, End, MODULES, Module};
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_test_tools::{Missing, announce, are_required};
+use profiler_wire::symbol;
 use sass::{Instruction, Kernel, Kernels};
 use tools::Tools;
 
 const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
+
+/// By which a session reads clocks beside the user's kernels.
+const CLOCK_KEEPER: &str = include_str!("../../profiler-host/src/gpu/clock_keeper.ptx");
 
 const CYCLES: &str = "SR_CLOCKLO";
 const NANOSECONDS: &str = "SR_GLOBALTIMERLO";
@@ -76,6 +80,12 @@ fn main() -> ExitCode {
         let trial = Trial::test(name, move || begins_ahead(&tools?, target).map_err(Failed::from));
         trials.push(trial.with_ignored_flag(is_ignored));
     }
+    for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+        let tools = tools.clone();
+        let name = format!("{target}::kept_clocks_are_read_at_one_moment");
+        let trial = Trial::test(name, move || one_moment(&tools?, target).map_err(Failed::from));
+        trials.push(trial.with_ignored_flag(is_ignored));
+    }
     for module in &MODULES {
         for &target in module.targets {
             let tools = tools.clone();
@@ -109,6 +119,29 @@ fn main() -> ExitCode {
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Checks that the kernel that keeps clocks reads the timer between two reads of the cycles and nothing else
+/// there, and stores what it read as a whole.
+fn one_moment(tools: &Tools, target: &str) -> Result<(), String> {
+    let kernels = tools.disassemble(CLOCK_KEEPER, target)?;
+    let kernel = kernels.get(symbol::CLOCK_KEEPER).ok_or("the kernel is not there")?;
+    let is_clock = |instruction: &Instruction| {
+        let read = |clock: &&str| instruction.operands.iter().any(|operand| operand == clock);
+        [CYCLES, NANOSECONDS].iter().find(|clock| read(clock)).copied()
+    };
+    let clocks: Vec<_> = kernel.code.iter().map(is_clock).collect();
+    let reads = clocks.windows(3).filter(|three| *three == [CYCLES, NANOSECONDS, CYCLES].map(Some));
+    let cycles = clocks.iter().filter(|clock| **clock == Some(CYCLES)).count();
+    if (reads.count(), cycles) != (1, 2) {
+        return Err(format!("clocks are read otherwise: {:?}", kernel.code));
+    }
+    let stores = kernel.code.iter().filter(|instruction| instruction.is("STG"));
+    let stores: Vec<&str> = stores.map(|store| store.opcode.as_str()).collect();
+    if stores != ["STG.E.64.STRONG.SYS", "STG.E.128.STRONG.SYS"] {
+        return Err(format!("readings are stored by {stores:?}"));
+    }
+    Ok(())
 }
 
 /// Checks that ptxas makes the same instruction of the store of a unit that the host may read meanwhile

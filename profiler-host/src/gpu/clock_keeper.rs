@@ -20,86 +20,8 @@ use crate::error::Error;
 use crate::host_memory::HostMemory;
 use crate::launch::Shape;
 
-/// One thread on each SM, the first of the grid that comes to it, stores rows of readings until `stop` is set
-/// or `at_most_ns` have passed.
-///
-/// What `control` holds: `stop`, the number of the next row, and whether an SM has its thread, each 4 bytes. A
-/// row of `rows` is the SM's number plus one and a word that stays zero, and readings: `%clock64` half-way
-/// between two reads around that of `%globaltimer`, and this. As `anchor` of profiler-device, it reads up to
-/// four times where the reads lie 64 cycles or more apart.
-const PTX: &str = "\
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .entry __profiler_keep_clocks(
-	.param .u64 control,
-	.param .u64 rows,
-	.param .u32 row_count,
-	.param .u64 row_bytes,
-	.param .u64 every_ns,
-	.param .u64 at_most_ns
-)
-{
-	.reg .pred %done, %again, %late;
-	.reg .b32 %sm, %row, %count, %taken, %tries, %stop;
-	.reg .b64 %control, %place, %bytes, %every, %most, %wide;
-	.reg .b64 %before, %timer, %after, %next, %end;
-	ld.param.u64 %control, [control];
-	cvta.to.global.u64 %control, %control;
-	mov.u32 %sm, %smid;
-	setp.ge.u32 %done, %sm, 4096;
-	@%done ret;
-	mul.wide.u32 %wide, %sm, 4;
-	add.u64 %wide, %wide, %control;
-	atom.global.exch.b32 %taken, [%wide+8], 1;
-	setp.ne.u32 %done, %taken, 0;
-	@%done ret;
-	atom.global.add.u32 %row, [%control+4], 1;
-	ld.param.u32 %count, [row_count];
-	setp.ge.u32 %done, %row, %count;
-	@%done ret;
-	ld.param.u64 %place, [rows];
-	cvta.to.global.u64 %place, %place;
-	ld.param.u64 %bytes, [row_bytes];
-	cvt.u64.u32 %wide, %row;
-	mad.lo.u64 %place, %wide, %bytes, %place;
-	ld.param.u64 %every, [every_ns];
-	ld.param.u64 %most, [at_most_ns];
-	mov.u64 %end, %globaltimer;
-	add.u64 %end, %end, %most;
-	add.u32 %sm, %sm, 1;
-	cvt.u64.u32 %wide, %sm;
-	st.global.u64 [%place], %wide;
-	setp.ne.u64 %done, %wide, %wide;
-READ:
-	mov.u32 %tries, 0;
-AGAIN:
-	mov.u64 %before, %clock64;
-	mov.u64 %timer, %globaltimer;
-	mov.u64 %after, %clock64;
-	sub.u64 %after, %after, %before;
-	add.u32 %tries, %tries, 1;
-	setp.ge.u64 %again, %after, 64;
-	setp.lt.and.u32 %again, %tries, 4, %again;
-	@%again bra AGAIN;
-	shr.u64 %after, %after, 1;
-	add.u64 %before, %before, %after;
-	add.u64 %place, %place, 16;
-	st.global.v2.u64 [%place], {%before, %timer};
-	@%done ret;
-	add.u64 %next, %timer, %every;
-WAIT:
-	nanosleep.u32 10000;
-	ld.relaxed.sys.global.u32 %stop, [%control];
-	mov.u64 %timer, %globaltimer;
-	setp.ge.u64 %done, %timer, %end;
-	setp.ne.or.u32 %done, %stop, 0, %done;
-	@%done bra READ;
-	setp.lt.u64 %late, %timer, %next;
-	@%late bra WAIT;
-	bra READ;
-}
-";
+/// The kernel; the text says what it does with its parameters.
+const PTX: &str = include_str!("clock_keeper.ptx");
 
 /// SMs that the kernel tells apart.
 const SMS_MAX: u64 = 4096;
