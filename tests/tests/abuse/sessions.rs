@@ -156,7 +156,8 @@ fn clock_readings(session: &mut Session<'_>) -> usize {
 }
 
 /// Clocks are kept for no time and for longer than a kernel takes, ended in each of the ways that there are,
-/// and begun twice; records stay as they are.
+/// and begun twice; records stay as they are. A kernel that needs all shared memory of an SM waits for the
+/// end.
 pub(crate) fn clocks_kept(setting: Setting) {
     let backend = setting.backend();
     let kernel = kernel("warp_cycles");
@@ -190,6 +191,22 @@ pub(crate) fn clocks_kept(setting: Setting) {
             assert!(clock_readings(&mut session) >= least);
             kernel.check(&session.finish().expect("a trace"), SHAPE, rounds);
         }
+    }
+    if setting.is_gpu() {
+        use cust::device::{Device, DeviceAttribute::MaxSharedMemoryPerMultiprocessor};
+
+        let device = Device::get_device(0).expect("the first one");
+        let shared = device.get_attribute(MaxSharedMemoryPerMultiprocessor).expect("a number");
+        // A block gets all but what is kept back for each block (CUDA C++ Programming Guide, "Compute
+        // Capability 8.x").
+        let shared = u32::try_from(shared).expect("no less than nothing") - 1024;
+        let mut session = session(&backend, builder());
+        session.keep_clocks(Duration::from_millis(50)).expect("a place on each SM");
+        let (Shape { grid, block }, nothing) = (SHAPE, std::ptr::null_mut());
+        // SAFETY: the kernel writes nothing.
+        unsafe { launch!(session, kernels::warp_cycles<<<grid, block, shared>>>(nothing, 5, 0)) }
+            .expect("the launch");
+        kernel.check(&session.finish().expect("a trace"), SHAPE, rounds);
     }
     let mut dropped = session(&backend, builder());
     dropped.keep_clocks(Duration::from_millis(300)).expect("a place on each SM");
