@@ -194,12 +194,15 @@ fn every_flipped_bit_of_the_descriptor_through_one_front_end_in_turn() {
     let _alone = alone();
     let capture = small();
     let front_ends = FrontEnds::new(&capture);
-    let bytes = capture.modules[0].descriptor.to_bytes();
-    for bit in 0..8 * bytes.len() {
-        let mut flipped = bytes;
-        flipped[bit / 8] ^= 1 << (bit % 8);
-        let mut capture = capture.clone();
-        capture.modules[0].descriptor = profiler_wire::Descriptor::from_bytes(&flipped);
-        front_ends.run_one(bit, &format!("bit {bit} of the descriptor"), &capture);
+    for (module, whole) in capture.modules.iter().enumerate() {
+        let bytes = whole.descriptor.to_bytes();
+        for bit in 0..8 * bytes.len() {
+            let mut flipped = bytes;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let mut capture = capture.clone();
+            capture.modules[module].descriptor = profiler_wire::Descriptor::from_bytes(&flipped);
+            let what = format!("bit {bit} of the descriptor of module {module}");
+            front_ends.run_one(bit, &what, &capture);
+        }
     }
 }

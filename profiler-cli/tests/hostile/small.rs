@@ -1,14 +1,16 @@
 //! The smallest capture that has something of everything.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{Capture, CaptureArray, ModuleCapture, ObserverEffect, RecordCost, Value};
+use profiler_trace::{
+    Capture, CaptureArray, KeptClock, ModuleCapture, ObserverEffect, RecordCost, Value,
+};
 use profiler_wire::SiteKind;
 
 use crate::captures::host;
 
 /// One launch of one block with two warps, by whose records and those of the first one's lane 7 all kinds
 /// are there; the second waits for the signal of the first. Two threads of the host launch it, and what
-/// recording costs and does to the kernel is known.
+/// recording costs and does to the kernel is known, and the session has kept the clock.
 pub(crate) fn small() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 16);
     module.lane_capacity = Some(4);
@@ -48,7 +50,12 @@ pub(crate) fn small() -> Capture {
         warp.leave(2_000, ns(2_000));
         module.warps.push(warp);
     }
+    let readings = [900, 1_400, 2_100].map(|ticks| (ticks, 64_000 + ticks / 2 - 500));
+    let clock = KeptClock { sm: 0, readings: readings.to_vec(), ended: true };
+    let clocks = ModuleCapture::of_clocks(&[clock]).expect("the site is whole");
+    let modules = vec![module.capture().expect("the sites are whole"), clocks];
     Capture {
+        modules,
         host: host(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
         observer_effect: Some(ObserverEffect {

@@ -52,6 +52,9 @@ pub(crate) struct ClockKeepers {
 #[derive(Debug)]
 struct ClockKeeper {
     stream: Stream,
+    /// In which it is told to stop, where no stream of the program's is: those may wait for what this thread
+    /// has still to launch, and the default stream for those.
+    stopping: Stream,
     control: DeviceMemory,
     rows: MappedMemory,
     layout: Rows,
@@ -189,8 +192,10 @@ impl ClockKeeper {
     fn begin(kernel: CUfunction, layout: Rows) -> Result<Self, Error> {
         let cure = || "keep clocks for a shorter time".to_owned();
         let control_bytes = CONTROL_BYTES + 4 * SMS_MAX;
+        let stream = || check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None));
         let keeper = Self {
-            stream: check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None))?,
+            stream: stream()?,
+            stopping: stream()?,
             control: DeviceMemory::new(control_bytes, || "free device memory".to_owned())?,
             rows: MappedMemory::new(layout.total_bytes(), cure)?,
             layout,
@@ -238,9 +243,8 @@ impl ClockKeeper {
 
     fn end(&mut self) -> Result<(), Error> {
         if !self.stopped {
-            // In no stream of the program's: those may wait for what this thread has still to launch.
-            self.stopped = true;
-            driver::copy_to_device(self.control.address(), &1_u32.to_ne_bytes())?;
+            let stopping = self.stopping.as_inner();
+            self.stop_in(stopping)?;
         }
         driver::synchronize(&self.stream)
     }

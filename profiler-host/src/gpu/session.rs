@@ -283,7 +283,8 @@ impl<'m> ModuleSession<'m> {
     ///
     /// # Errors
     ///
-    /// [`Error::ClocksNotKept`], where other kernels fill the GPU; [`Error::OtherContext`], where the calling
+    /// [`Error::ClocksNotKept`], where other kernels fill the GPU, for a second and until one of their blocks
+    /// has ended; [`Error::OtherContext`], where the calling
     /// thread's context is not the one in which the session began; too little memory (16 bytes a reading and
     /// SM, page-locked on the host), what CUDA says.
     pub fn keep_clocks(&mut self, at_most: Duration) -> Result<(), Error> {
