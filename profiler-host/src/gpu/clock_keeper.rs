@@ -215,8 +215,8 @@ impl ClockKeeper {
         ];
         let shape = Shape::new(count.saturating_mul(BLOCKS_PER_SM), 1, 0);
         // SAFETY: the parameters are these, in order. `control` has a word for each SM that the kernel tells
-        // apart behind two others; it writes `count` rows, and in each no more than one reading `every_ns`
-        // until `at_most_ns` have passed, one at the begin and one at the end, for which `bytes` suffice.
+        // apart behind two others; it writes `count` rows of `bytes` each, at least three units, and ends
+        // where a row has one unit left, which is for the last reading.
         unsafe { driver::launch(kernel, shape, keeper.stream.as_inner(), &mut arguments) }?;
         keeper.wait_until_begun()?;
         Ok(keeper)
