@@ -2,7 +2,6 @@
 
 use profiler_host::{Backend, Capture, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Slots};
 use profiler_wire::header::Dim3;
-use profiler_wire::site::Buffer;
 use proptest::prelude::*;
 
 use crate::kernels::{Kernel, Launch};
@@ -94,9 +93,8 @@ impl Case {
     /// them together.
     #[must_use]
     pub fn shares(&self) -> bool {
-        let Kernel { strategy, buffer, .. } = self.kernel;
-        buffer == Buffer::Global
-            && (strategy == profiler_wire::Strategy::Thread || has_regions_by_thread(&self.program))
+        self.kernel.strategy == profiler_wire::Strategy::Thread
+            || has_regions_by_thread(&self.program)
     }
 
     /// The lanes of a warp of each block.

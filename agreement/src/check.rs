@@ -235,8 +235,8 @@ impl WarpCheck<'_> {
     /// Where it is known who records what.
     fn run_known(&mut self, trace: &Trace, seen: &Warp) -> Result<(), String> {
         let (case, keep) = (self.case, self.case.session.keep);
-        let capacity = |lane| case.capacity(lane).unwrap_or(0) as usize;
-        let for_all = self.run.lanes[0].kept_for_all(capacity(0), keep);
+        let capacity = |lane| case.capacity(lane).map(|capacity| capacity as usize);
+        let for_all = self.run.lanes[0].kept_for_all(capacity(0).unwrap_or(0), keep);
         // On hardware the times are only for the order, which a coarse clock hides.
         let is_virtual = self.times == Times::Virtual;
         let ticks = |time| if is_virtual { case.ticks(self.block, time) } else { time };
@@ -275,7 +275,7 @@ impl WarpCheck<'_> {
         let wholes: Vec<LaneRun> = self.run.lanes.iter().map(LaneRun::with_all_elected).collect();
         let all: Vec<Kept> =
             wholes.iter().map(|whole| whole.kept(Room::ENDLESS, |time| time)).collect();
-        let shareable = all.iter().map(Kept::shareable).min().unwrap_or(0);
+        let shareable = all.iter().map(|kept| kept.shareable).min().unwrap_or(0);
         self.totals.shared += Bounds::up_to(shareable);
         let fits = |lane: u32| {
             let capacity = case.capacity(lane).unwrap_or(0);
@@ -285,7 +285,7 @@ impl WarpCheck<'_> {
         for (number, all) in (0_u32..).zip(&all) {
             let Some(capacity) = case.capacity(number) else {
                 // What is not in lane 0's room is nowhere.
-                let (most, shareable) = (all.records(), all.shareable());
+                let (most, shareable) = (all.records(), all.shareable);
                 self.totals.unplaced += Bounds { least: most - shareable, most };
                 self.totals.lose_unplaced_values(&wholes[number as usize], number == 0, open);
                 self.lane(trace, seen, number, &all.without_room(), Extent::Part)?;
@@ -293,7 +293,7 @@ impl WarpCheck<'_> {
             };
             if number == 0 && !open.elections {
                 // All that lane 0 records is in its room, for itself or for all.
-                let (capacity, keep) = (capacity as usize, case.session.keep);
+                let (capacity, keep) = (Some(capacity as usize), case.session.keep);
                 let kept = wholes[0].kept(Room { capacity, keep, elsewhere: None }, |time| time);
                 self.totals.lose(&kept, true);
                 self.lane(trace, seen, number, &kept, Extent::Whole)?;

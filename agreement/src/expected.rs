@@ -100,6 +100,10 @@ pub(crate) struct Kept {
     pub open: u64,
     /// Values whose region is lost.
     pub orphaned: u64,
+    /// Records that lane 0 may have written for all lanes.
+    pub shareable: u64,
+    /// Begins that are records of their own.
+    pub begins: u64,
 }
 
 impl Kept {
@@ -113,14 +117,11 @@ impl Kept {
         self.survived.records() + self.elsewhere[1]
     }
 
-    /// How many of its regions lane 0 may have recorded for all lanes.
-    pub(crate) fn shareable(&self) -> u64 {
-        self.regions.iter().filter(|region| region.may_be_shared).count() as u64
-    }
-
-    /// Without what only a room of the lane's own can hold.
+    /// Without what only a room of the lane's own can hold. (Whether it ended what all lanes began is then not
+    /// known.)
     pub(crate) fn without_room(&self) -> Self {
-        let regions = self.regions.iter().filter(|region| region.may_be_shared);
+        let is_elsewhere = |region: &&Expected| region.may_be_shared && region.item.end.is_some();
+        let regions = self.regions.iter().filter(is_elsewhere);
         Self { regions: regions.cloned().collect(), ..Self::default() }
     }
 }
@@ -128,8 +129,9 @@ impl Kept {
 /// Where what a lane emits lies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room<'a> {
-    /// Units that are kept; 0 where the lane has no room.
-    pub capacity: usize,
+    /// Units that are kept; `None` where the lane has no room. Whether it ended what all lanes began by one record
+    /// is then not known.
+    pub capacity: Option<usize>,
     pub keep: Keep,
     /// Of what lane 0 wrote for all lanes, unit by unit, whether it is left; `None` for lane 0, in
     /// whose room it lies.
@@ -139,7 +141,7 @@ pub(crate) struct Room<'a> {
 impl Room<'_> {
     /// One that keeps all of what a lane emits that shares nothing.
     pub(crate) const ENDLESS: Self =
-        Self { capacity: usize::MAX, keep: Keep::First, elsewhere: None };
+        Self { capacity: Some(usize::MAX), keep: Keep::First, elsewhere: None };
 }
 
 /// Which of so many units a room of this capacity keeps.
@@ -156,7 +158,8 @@ struct Region {
     instance: usize,
     /// The number of the unit that ended it.
     ended_by: usize,
-    /// Whether lane 0 recorded it, and not this lane.
+    /// Whether lane 0 recorded it for all lanes, and whether this is another lane.
+    is_shared: bool,
     is_elsewhere: bool,
 }
 
@@ -169,9 +172,15 @@ impl Region {
     /// Whether nothing says which of the two encloses the other: they end in one step of the timer, and
     /// were written by two lanes, of which neither says where the other's unit stands among its own. Where
     /// their begins differ, the one that began later lies within the other, unless it began in that very
-    /// step, perhaps behind the other, or a token ends there too, which may cross others.
+    /// step, perhaps behind the other, or a token ends there too, which may cross others. So it is of two that
+    /// are open, began in one step, and are of a lane and of all lanes.
     fn is_vague_with(&self, other: &Self, all: &[Self]) -> bool {
         let end = |region: &Self| (region.item.track, region.item.end);
+        if self.item.end.is_none() {
+            return self.is_shared != other.is_shared
+                && end(self) == end(other)
+                && self.item.start == other.item.start;
+        }
         let is_crossed = || {
             let is_token = |region: &&Self| region.item.name.starts_with("token");
             all.iter().filter(is_token).any(|token| token.item.end == self.item.end)
@@ -196,7 +205,7 @@ impl LaneRun {
     fn survivors(&self, room: Room<'_>, kept: &mut Kept) -> Vec<(usize, &Unit)> {
         let is_elsewhere = |unit: &Unit| unit.is_shared && room.elsewhere.is_some();
         let own = self.units.iter().filter(|unit| !is_elsewhere(unit)).count();
-        let in_room = survivors(own, room.capacity, room.keep);
+        let in_room = survivors(own, room.capacity.unwrap_or(0), room.keep);
         let (mut number_in_room, mut of_all) = (0, room.elsewhere.unwrap_or_default().iter());
         let mut left = Vec::new();
         for (number, unit) in self.units.iter().enumerate() {
@@ -231,6 +240,8 @@ impl LaneRun {
         let mut places: HashMap<usize, usize> = HashMap::new();
         for (number, unit) in self.survivors(room, &mut kept) {
             let instance = &self.script.instances[unit.instance];
+            kept.shareable += u64::from(instance.may_share && !unit.is_attachment());
+            kept.begins += u64::from(matches!(unit.what, What::Begin));
             let now = ticks(unit.time);
             let item = |kind, value: Option<Value>, start, end| Item {
                 kind,
@@ -246,6 +257,7 @@ impl LaneRun {
                 item: item(Kind::Region, None, start, end),
                 instance: unit.instance,
                 ended_by: number,
+                is_shared: unit.is_shared,
                 is_elsewhere,
             };
             let moment = |kind| Expected {
@@ -288,6 +300,7 @@ impl LaneRun {
                 What::Anchor => kept.anchors.push(moment(Kind::Anchor)),
             }
         }
+        regions.retain(|region| region.item.end.is_some() || room.capacity.is_some());
         regions.sort_by_key(|region| (region.item.start, Reverse(region.ending())));
         kept.open = regions.iter().filter(|region| region.item.end.is_none()).count() as u64;
         for at in 0..regions.len() {

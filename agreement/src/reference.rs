@@ -10,9 +10,11 @@ use std::cmp::Reverse;
 use profiler_emulator::{ClockMode, Emulator, TICKS_PER_NS};
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
+use profiler_wire::site::Buffer;
 
 use crate::case::Case;
 use crate::expected::bits;
+use crate::kernels::Kernel;
 use crate::script::{Instance, Lane, Lead, Meeting, Place, Question, Script, Step};
 
 /// What a clock read costs.
@@ -64,20 +66,27 @@ impl Unit {
 pub(crate) struct LaneRun {
     pub script: Script,
     pub units: Vec<Unit>,
-    /// Whether the session records its warp.
+    how: Recording,
+}
+
+/// Whether a session records a warp, by which clock, and where its records go.
+#[derive(Clone, Copy, Debug)]
+struct Recording {
     records: bool,
+    clock: Clock,
+    buffer: Buffer,
 }
 
 impl LaneRun {
     /// All units that the lane would emit, were it elected wherever it asks and shared no record with
     /// others, in their order.
     pub(crate) fn with_all_elected(&self) -> Self {
-        let mut runner = Runner::new(self.script.clone(), 0, self.records);
+        let mut runner = Runner::new(self.script.clone(), 0, self.how);
         runner.leads = self
             .script
             .instances
             .iter()
-            .map(|instance| self.records && instance.lead != Lead::Fixed(false))
+            .map(|instance| self.how.records && instance.lead != Lead::Fixed(false))
             .collect();
         while runner.advance().is_some() {
             runner.next += 1;
@@ -109,11 +118,12 @@ struct Runner {
     /// Of each instance, whether lane 0 records it for all lanes.
     shared: Vec<bool>,
     begins: Vec<u64>,
+    /// Of those regions whose ends are read before they are asked about.
+    ends: Vec<u64>,
     units: Vec<Unit>,
     next: usize,
     time: u64,
-    /// Whether the session records its warp.
-    records: bool,
+    how: Recording,
     /// Whether the lane shares records: no more once it has ended a region without others with which
     /// it began it.
     shares: bool,
@@ -133,6 +143,8 @@ struct Answer {
     is_of_all: bool,
     /// Whether, besides, all of them end what they began together.
     ends_together: bool,
+    /// Whether what they ask about is the same region.
+    is_same: bool,
     /// Whether the values of what they ask about are the same.
     is_alike: bool,
 }
@@ -144,20 +156,28 @@ impl Answer {
             Some(value.map(bits))
         });
         let first = values.next();
+        let mut regions = lanes.iter().zip(here).filter_map(|(lane, asked)| {
+            let instance = (*asked)?.instance;
+            let times = [lane.begins[instance], lane.ends[instance]];
+            let readings = times.map(|time| lane.reading(time));
+            Some((lane.script.instances[instance].place, readings))
+        });
+        let first_region = regions.next();
         Self {
             is_of_all: here.iter().all(Option::is_some),
             ends_together: lanes
                 .iter()
                 .zip(here)
                 .all(|(lane, asked)| asked.is_some_and(|asked| lane.may_end(asked.instance))),
+            is_same: regions.all(|region| Some(region) == first_region),
             is_alike: values.all(|value| Some(value) == first),
         }
     }
 }
 
 impl Runner {
-    fn new(script: Script, time: u64, records: bool) -> Self {
-        let leads = |instance: &Instance| records && instance.lead == Lead::Fixed(true);
+    fn new(script: Script, time: u64, how: Recording) -> Self {
+        let leads = |instance: &Instance| how.records && instance.lead == Lead::Fixed(true);
         let leads: Vec<bool> = script.instances.iter().map(leads).collect();
         let count = leads.len();
         Self {
@@ -167,10 +187,11 @@ impl Runner {
             open: Vec::new(),
             shared: vec![false; count],
             begins: vec![0; count],
+            ends: vec![0; count],
             units: Vec::new(),
             next: 0,
             time,
-            records,
+            how,
             shares: true,
         }
     }
@@ -179,6 +200,14 @@ impl Runner {
         let now = self.time;
         self.time += CLOCK_READ;
         now
+    }
+
+    /// What its clock shows at a time, but for where the clock of its SM began.
+    fn reading(&self, time: u64) -> u64 {
+        match self.how.clock {
+            Clock::Cycles => time,
+            Clock::GlobalTimer => timer(time),
+        }
     }
 
     /// A reading of both clocks: three reads, of which the middle one counts.
@@ -196,7 +225,7 @@ impl Runner {
     }
 
     fn done(self) -> LaneRun {
-        LaneRun { script: self.script, units: self.units, records: self.records }
+        LaneRun { script: self.script, units: self.units, how: self.how }
     }
 
     /// Whether it may end a region as one of all lanes, if the others are there.
@@ -208,20 +237,39 @@ impl Runner {
     fn take(&mut self, asked: Asked, answer: &Answer, is_first: bool) {
         let instance = asked.instance;
         match asked.question {
-            Question::Elect => self.leads[instance] = is_first && self.records,
+            Question::Elect => self.leads[instance] = is_first && self.how.records,
             Question::Begin => {
-                self.began_with_all[instance] = answer.is_of_all;
+                self.begin_with_all(instance, answer);
                 self.open.push(self.script.instances[instance].place);
             }
+            Question::Start => self.begin_with_all(instance, answer),
             Question::End => {
                 // Regions end in the reverse order of their begins.
                 let ended = self.open.pop();
                 debug_assert_eq!(ended, Some(self.script.instances[instance].place));
-                let may_end = self.may_end(instance);
-                self.shared[instance] = may_end && answer.ends_together && answer.is_alike;
-                self.shares &= !may_end || answer.ends_together;
+                self.end_with_all(instance, answer);
             }
+            Question::Stop(_) => self.end_with_all(instance, answer),
         }
+    }
+
+    fn begin_with_all(&mut self, region: usize, answer: &Answer) {
+        self.began_with_all[region] = answer.is_of_all;
+        // Of the record of the begin, if there is one, and of the end's once that has been asked for.
+        self.shared[region] = answer.is_of_all;
+    }
+
+    fn end_with_all(&mut self, region: usize, answer: &Answer) {
+        let is_together = match self.how.buffer {
+            Buffer::Global => {
+                let may_end = self.may_end(region);
+                self.shares &= !may_end || answer.ends_together;
+                may_end && answer.ends_together
+            }
+            // Regions may end in any order there.
+            Buffer::Host => self.began_with_all[region] && answer.is_of_all && answer.is_same,
+        };
+        self.shared[region] = is_together && answer.is_alike;
     }
 
     /// Goes on to the next question; `None` at the end.
@@ -249,8 +297,9 @@ impl Runner {
                     self.emit(region, What::Begin, now);
                     self.begins[region] = self.stamp();
                 }
+                Step::Read(region) => self.ends[region] = self.stamp(),
                 Step::Close(region, value) => {
-                    let end = self.stamp();
+                    let end = self.ends[region];
                     self.emit(region, What::Watched(self.begins[region]), end);
                     if let Some(value) = value {
                         self.emit(region, What::Attached(value), end);
@@ -310,8 +359,7 @@ fn turn(lanes: &[Runner], asking: &[Option<Asked>], meeting: Meeting) -> Turn {
 #[derive(Clone, Copy)]
 struct Entry {
     start: u64,
-    /// Whether the session selected it.
-    records: bool,
+    how: Recording,
     has_slot: bool,
     /// Whether the lanes wait for lane 0's entry, as those with rooms do.
     together: bool,
@@ -319,9 +367,9 @@ struct Entry {
 
 /// Runs the scripts of a warp's lanes.
 fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
-    let Entry { start, records, has_slot, together } = entry;
+    let Entry { start, how, has_slot, together } = entry;
     let mut lanes: Vec<Runner> =
-        scripts.into_iter().map(|script| Runner::new(script, start, records)).collect();
+        scripts.into_iter().map(|script| Runner::new(script, start, how)).collect();
     let (mut entry, mut exit) = (start, None);
     if has_slot {
         entry = lanes[0].both_clocks();
@@ -360,7 +408,7 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
 }
 
 /// A warp of a block without profiling: only what the program does itself takes time.
-fn idle_warp(scripts: Vec<Script>, start: u64) -> WarpRun {
+fn idle_warp(scripts: Vec<Script>, start: u64, how: Recording) -> WarpRun {
     let work = |script: &Script| -> u64 {
         let reads = script.steps.iter().map(|step| match step {
             Step::Work(reads) => u64::from(*reads),
@@ -369,13 +417,15 @@ fn idle_warp(scripts: Vec<Script>, start: u64) -> WarpRun {
         reads.sum::<u64>() * CLOCK_READ
     };
     let end = start + scripts.iter().map(work).max().unwrap_or(0);
-    let lanes = scripts.into_iter().map(|script| Runner::new(script, start, false).done());
+    let lanes = scripts.into_iter().map(|script| Runner::new(script, start, how).done());
     WarpRun { lanes: lanes.collect(), entry: start, exit: end, end }
 }
 
 /// Runs the whole case; `has_slot` says of launch, block and warp, all selected, whether it found a
 /// slot. Gives the warps by launch, block and warp.
 pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<Vec<Vec<WarpRun>>> {
+    let Kernel { clock, buffer, .. } = case.kernel;
+    let idle = Recording { records: false, clock, buffer };
     let mut start = 0;
     let mut launches = Vec::new();
     for launch in 0..case.launches {
@@ -388,12 +438,13 @@ pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<
             let warps: Vec<WarpRun> = (0..case.warps())
                 .map(|warp| {
                     if !case.is_block_selected(block) {
-                        return idle_warp(scripts(case, warp), begin);
+                        return idle_warp(scripts(case, warp), begin, idle);
                     }
                     let selected = case.is_selected(block, warp);
                     let has_slot = selected && has_slot(launch, block, warp);
                     let together = selected && case.session.lane_rooms;
-                    let entry = Entry { start: begin, records: selected, has_slot, together };
+                    let how = Recording { records: selected, ..idle };
+                    let entry = Entry { start: begin, how, has_slot, together };
                     run_warp(scripts(case, warp), entry)
                 })
                 .collect();

@@ -24,6 +24,10 @@ pub(crate) enum Question {
     Begin,
     /// Whether all end it that began it together, and with the same value.
     End,
+    /// Whether all lanes of the warp begin a token's region.
+    Start,
+    /// Whether all end one that they began together, and with the same value, at a place.
+    Stop(Place),
 }
 
 /// Where lanes meet that ask.
@@ -38,8 +42,9 @@ impl Question {
     /// Where it is asked about an instance.
     pub(crate) fn meeting(self, place: Place) -> Meeting {
         match self {
-            Self::Elect | Self::Begin => Meeting::Source(place),
+            Self::Elect | Self::Begin | Self::Start => Meeting::Source(place),
             Self::End => Meeting::End(place),
+            Self::Stop(at) => Meeting::Source(at),
         }
     }
 }
@@ -75,8 +80,10 @@ pub(crate) enum Step {
     Begin(usize),
     /// The end of a region that one record holds, with a value or without.
     Finish(usize, Option<Value>),
-    /// The begin and the end of a region that are records of their own, to be seen while it is open.
+    /// The begin and the end of a region that are records of their own, to be seen while it is open; the clock
+    /// is read before it is known who stores the latter.
     Open(usize),
+    Read(usize),
     Close(usize, Option<Value>),
     /// A token goes out of scope whose region has not ended.
     Drop(usize),
@@ -221,6 +228,14 @@ impl Machine {
                 let opened = self.instance((operation, argument), name, track, None, None);
                 self.script.instances[opened].holds_value =
                     self.has_room_for_value(track) && kernels::ends_with_short_value(token);
+                // In memory of the GPU regions that may end in any order are not shared.
+                let may_share = self.lane.strategy == Strategy::Thread
+                    && self.lane.buffer == Buffer::Host
+                    && track.is_none();
+                self.script.instances[opened].may_share = may_share;
+                if may_share {
+                    self.ask(Question::Start, opened);
+                }
                 self.begin(opened);
                 let held = self.tokens[token].replace(opened);
                 self.drop_tokens(held);
@@ -228,7 +243,9 @@ impl Machine {
             Op::End | Op::EndValue => {
                 if let Some(opened) = self.tokens[token].take() {
                     let value = unsigned.filter(|_| operation == Op::EndValue);
-                    self.end(opened, value);
+                    self.script.instances[opened].value = value;
+                    let may_share = self.script.instances[opened].may_share;
+                    self.end(opened, value, may_share.then_some(Question::Stop((operation, 0))));
                 }
             }
             Op::Mark => self.mark(operation, "mark", None, None),
@@ -345,7 +362,6 @@ impl Machine {
         // What all lanes record, some of it by one record of lane 0, which has no room for a track; and lanes
         // may choose different names of a list.
         let may_share = strategy == Strategy::Thread
-            && self.lane.buffer == Buffer::Global
             && !matches!(node.operation, Operation::Named | Operation::NamedLanes)
             && track.is_none();
         self.script.instances[region].may_share = may_share;
@@ -360,10 +376,7 @@ impl Machine {
         }
         self.begin(region);
         let flow = self.run(&node.body);
-        if may_share {
-            self.ask(Question::End, region);
-        }
-        self.end(region, value);
+        self.end(region, value, may_share.then_some(Question::End));
         flow
     }
 
@@ -380,7 +393,14 @@ impl Machine {
         });
     }
 
-    fn end(&mut self, region: usize, value: Option<Value>) {
+    /// The end of a region, of which that is asked where it may be shared.
+    fn end(&mut self, region: usize, value: Option<Value>, question: Option<Question>) {
+        if self.lane.buffer == Buffer::Host {
+            self.script.steps.push(Step::Read(region));
+        }
+        if let Some(question) = question {
+            self.ask(question, region);
+        }
         self.script.steps.push(match self.lane.buffer {
             Buffer::Global => Step::Finish(region, value),
             Buffer::Host => Step::Close(region, value),

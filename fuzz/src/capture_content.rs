@@ -101,11 +101,12 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
             let lacks_own = lacks(warp, before, lane, false);
             assert_eq!(lacks(warp, before, lane, true), lacks_shared && has(before, lane, true));
             lanes_lacking += u64::from(lane != 0 && lacks_own);
+            // Those of all lanes that it has not ended it has where its own records are there to tell.
+            let [open, open_before] = [warp, before].map(|warp| records(warp, lane, Of::AllLanesOpen, false).len());
             // Without the others each of its regions lies less deep.
-            let with_depth = !lacks_own && !lacks_shared;
-            for shared in [false, true] {
-                let [mine, theirs] =
-                    [warp, before].map(|warp| records(warp, lane, shared, with_depth));
+            let with_depth = !lacks_own && !lacks_shared && open == open_before;
+            for of in [Of::Lane, Of::AllLanes, Of::AllLanesOpen] {
+                let [mine, theirs] = [warp, before].map(|warp| records(warp, lane, of, with_depth));
                 assert!(mine == theirs || mine.is_empty(), "{mine:?} and not {theirs:?}");
             }
         }
@@ -118,10 +119,19 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
     assert!(lanes_lacking <= unreadable, "{diagnostics}");
 }
 
-/// Whether a lane has records of its own, or regions that lane 0 recorded for all lanes.
+/// Whose records: those of a lane, or of the regions that lane 0 recorded for all lanes the ones that have ended,
+/// or that have not.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Lane,
+    AllLanes,
+    AllLanesOpen,
+}
+
+/// Whether a lane has records of its own, or regions that lane 0 recorded for all lanes and they ended.
 fn has(warp: &Warp, lane: u8, shared: bool) -> bool {
-    warp.regions.iter().any(|region| region.lane == lane && region.is_shared() == shared)
-        || !shared && warp.marks.iter().any(|mark| mark.lane == lane)
+    let of = if shared { Of::AllLanes } else { Of::Lane };
+    !records(warp, lane, of, false).is_empty()
 }
 
 /// Whether nothing of that is left.
@@ -129,15 +139,20 @@ fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
     !has(warp, lane, shared) && has(before, lane, shared)
 }
 
-/// What a lane recorded itself, or what lane 0 recorded for all lanes, but for nanoseconds.
-fn records(warp: &Warp, lane: u8, shared: bool, with_depth: bool) -> Vec<String> {
-    let is_meant = |region: &&Region| region.lane == lane && region.is_shared() == shared;
+/// Records but for nanoseconds.
+fn records(warp: &Warp, lane: u8, of: Of, with_depth: bool) -> Vec<String> {
+    let of_region = |region: &Region| match (region.is_shared(), region.end) {
+        (false, _) => Of::Lane,
+        (true, Some(_)) => Of::AllLanes,
+        (true, None) => Of::AllLanesOpen,
+    };
+    let is_meant = |region: &&Region| region.lane == lane && of_region(region) == of;
     let regions = warp.regions.iter().filter(is_meant).map(|region| {
         let end = region.end.map(|end| end.ticks);
         let of = (region.site, region.track, with_depth.then_some(region.depth));
         format!("{of:?} {} {end:?} {:?}", region.start.ticks, region.value)
     });
-    let marks = warp.marks.iter().filter(|mark| mark.lane == lane && !shared).map(|mark| {
+    let marks = warp.marks.iter().filter(|mark| mark.lane == lane && of == Of::Lane).map(|mark| {
         format!("{:?} {:?} {} {:?}", mark.site, mark.track, mark.time.ticks, mark.value)
     });
     regions.chain(marks).collect()

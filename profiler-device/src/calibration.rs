@@ -209,7 +209,6 @@ fn calibrate(rounds: u32) {
     );
 }
 
-/// Not by all lanes, as nothing is shared there: each lane stores records of its own.
 #[cfg(feature = "host-buffer")]
 #[inline(always)]
 fn calibrate_host(rounds: u32) {
@@ -218,13 +217,13 @@ fn calibrate_host(rounds: u32) {
         Host,
         "profiler calibration, buffer = host",
         CALIBRATION_OF_HOST,
-        [one_lane elected]
+        [one_lane elected all_lanes]
     );
 }
 
 hardware::kernel! {
     /// See [`CALIBRATION`].
-    fn __profiler_calibrate_v6(rounds) {
+    fn __profiler_calibrate_v7(rounds) {
         calibrate(rounds);
     }
 }
@@ -232,7 +231,7 @@ hardware::kernel! {
 #[cfg(feature = "host-buffer")]
 hardware::kernel! {
     /// See [`CALIBRATION_OF_HOST`].
-    fn __profiler_calibrate_host_v6(rounds) {
+    fn __profiler_calibrate_host_v7(rounds) {
         calibrate_host(rounds);
     }
 }
@@ -240,7 +239,7 @@ hardware::kernel! {
 /// The calibration kernels that this build has, for each buffer that its kernels may have.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const CALIBRATIONS: &[unsafe fn(u32)] = &[
-    __profiler_calibrate_v6,
+    __profiler_calibrate_v7,
     #[cfg(feature = "host-buffer")]
-    __profiler_calibrate_host_v6,
+    __profiler_calibrate_host_v7,
 ];

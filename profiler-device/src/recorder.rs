@@ -2,7 +2,7 @@
 
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
-use profiler_wire::record::{self, range_data, range_kind, tag};
+use profiler_wire::record::{self, BEGIN_OF_ALL, range_data, range_kind, tag};
 use profiler_wire::site::Buffer;
 
 pub use crate::state::State;
@@ -260,27 +260,44 @@ impl<'a> Leader<'a> {
         self.all_lanes = self.all_lanes && !site.is_listed && track == 0;
         let begin = hardware::Place::of(site.number);
         // Asked for before the stamp, so that the region does not hold it.
-        let began = if self.may_share() { begin.active_mask() } else { 0 };
-        let start = self.begin(site, track);
+        let began = match self.state.config.buffer() {
+            _ if !self.may_share() => 0,
+            Buffer::Global => begin.active_mask(),
+            // The record of the begin is stored now: whether it is one of all lanes has to be known.
+            Buffer::Host => self.state.beginning(begin),
+        };
+        let start = self.begin(site, track, began);
         Region { leader: self, site, track, payload, began, begin, start }
     }
 
-    /// Whether lanes that begin and end a region together share its record. (Where the host reads
-    /// meanwhile, each lane's begin is a record of its own.)
+    /// Whether lanes that begin and end a region together share its record.
     #[inline(always)]
     fn may_share(self) -> bool {
-        self.all_lanes && self.is_enabled() && self.state.config.buffer() == Buffer::Global
+        self.all_lanes && self.is_enabled()
     }
 
-    /// Begins a region; gives when.
+    /// This thread, of which lane 0 records what is `shared`.
     #[inline(always)]
-    fn begin(self, site: SiteId, track: u32) -> u64 {
+    fn of_lanes(self, shared: bool) -> Self {
+        Leader { leads: self.leads & (!shared | (hardware::lane_id() == 0)), ..self }
+    }
+
+    /// Begins a region; gives when. Of what the host reads meanwhile `began` is all lanes, if they share it.
+    #[inline(always)]
+    fn begin(self, site: SiteId, track: u32, began: u32) -> u64 {
         if !self.is_enabled() {
             return 0;
         }
         if self.state.config.buffer() == Buffer::Host {
             // Whoever watches sees that it is open.
-            self.append_now(u64::from(track), tag(RecordKind::Begin, site.number));
+            let tag = tag(RecordKind::Begin, site.number);
+            if self.may_share() {
+                let shared = began != 0;
+                self.of_lanes(shared).append_now(if shared { BEGIN_OF_ALL } else { 0 }, tag);
+                self.state.count_shared(shared);
+            } else {
+                self.append_now(u64::from(track), tag);
+            }
         }
         // Behind the record of the begin, so that the region does not hold what that takes.
         self.state.stamp()
@@ -289,12 +306,34 @@ impl<'a> Leader<'a> {
     /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
     /// and iterations. It is recorded when it ends, as any other, or, as one that is open, when its
     /// token goes out of scope.
+    ///
+    /// Each lane that records has a record of its own, as by [`Leader::region`].
     #[inline(always)]
+    #[track_caller]
     pub fn start(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
-        at!(self, site);
-        // Regions that may end in any order are not shared: see `State::ends_together`.
         self.all_lanes = false;
-        RegionToken { leader: self, site, track, start: self.begin(site, track) }
+        self.start_of_place(site, track)
+    }
+
+    /// [`Leader::start`] for macros, where lanes that begin and end it together may share its record: the
+    /// site is the same for all lanes that come to a call (or is listed).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn start_of_place(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
+        at!(self, site);
+        // In memory of the GPU, regions that may end in any order are not shared: see `State::ends_together`.
+        self.all_lanes = self.all_lanes
+            && self.state.config.buffer() == Buffer::Host
+            && !site.is_listed
+            && track == 0;
+        let began = if self.may_share() {
+            self.state.beginning(hardware::Place::of_token(site.number))
+        } else {
+            0
+        };
+        let start = self.begin(site, track, began);
+        RegionToken { leader: self, site, track, began, start }
     }
 
     /// Records an instant.
@@ -343,9 +382,10 @@ pub struct Region<'a, P: Attachment = ()> {
     site: SiteId,
     track: u32,
     payload: P,
-    /// Which lanes were active when it began, if it may be shared.
+    /// Which lanes were active when it began, if it may be shared; where the host reads meanwhile all that
+    /// the warp has, or none.
     began: u32,
-    /// Where that was.
+    /// Where that was; of a token's region, where it ends.
     begin: hardware::Place,
     start: u64,
 }
@@ -415,19 +455,34 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     fn record_of_lanes(&self, (ending, fits): (u32, bool), end: u64) {
         let state = self.leader.state;
-        let mut shared = state.ends_together(self.began, ending);
+        let mut shared = match state.config.buffer() {
+            Buffer::Global => state.ends_together(self.began, ending),
+            Buffer::Host => {
+                let region = [record::stamp(self.site.number, self.start), end];
+                state.are_one(self.began, region, self.begin)
+            }
+        };
         if P::KIND.is_some() {
             shared &= state.are_alike(self.payload.bits(), self.begin);
         }
-        let leads = self.leader.leads & (!shared | (hardware::lane_id() == 0));
-        let leader = Leader { leads, ..self.leader };
-        let data = range_data(self.track, self.start);
-        let kind = tag(range_kind(self.track), self.site.number);
-        let stores = (fits & leads, shared);
+        let leader = self.leader.of_lanes(shared);
+        let stores = (fits & leader.leads, shared);
         let address = state.address();
-        // SAFETY: share, answer and address are this very state's, and of this unit; where lanes share,
-        // the buffer is not the host's.
-        unsafe { state.append_of_lanes(leader.part(), stores, address, data, kind, end) }
+        match state.config.buffer() {
+            Buffer::Global => {
+                let data = range_data(self.track, self.start);
+                let tag = tag(range_kind(self.track), self.site.number);
+                // SAFETY: share, answer and address are this very state's, and of this unit; the buffer is
+                // not the host's.
+                unsafe { state.append_of_lanes(leader.part(), stores, address, data, tag, end) }
+            }
+            Buffer::Host => {
+                let tag = tag(RecordKind::RangeWatched, self.site.number);
+                let region = (self.began, self.start, end);
+                // SAFETY: as above; the buffer is the host's.
+                unsafe { state.publish_of_lanes(leader.part(), stores, address, region, tag) }
+            }
+        }
         self.attach(leader, end);
         state.count_shared(shared);
     }
@@ -435,7 +490,11 @@ impl<P: Attachment> Region<'_, P> {
     /// What [`Self::record_of_lanes`] asks for before the stamp.
     #[inline(always)]
     fn ask(&self) -> (u32, bool) {
-        let ending = self.leader.state.ending(self.began, self.begin);
+        let ending = match self.leader.state.config.buffer() {
+            Buffer::Global => self.leader.state.ending(self.began, self.begin),
+            // All is asked for behind it there.
+            Buffer::Host => 0,
+        };
         (ending, self.leader.stores())
     }
 
@@ -472,18 +531,22 @@ pub struct RegionToken<'a> {
     leader: Leader<'a>,
     site: SiteId,
     track: u32,
+    /// All lanes that the warp has, if they began it together and may share its record.
+    began: u32,
     start: u64,
 }
 
 impl RegionToken<'_> {
     /// Ends the region.
     #[inline(always)]
+    #[track_caller]
     pub fn end(self) {
         self.region(()).end();
     }
 
     /// Ends the region and gives it a value.
     #[inline(always)]
+    #[track_caller]
     pub fn end_with<V: Value>(self, value: V) {
         self.region(Payload(value)).end();
     }
@@ -492,10 +555,12 @@ impl RegionToken<'_> {
 impl<'a> RegionToken<'a> {
     /// The region as one that ends when it is dropped.
     #[inline(always)]
+    #[track_caller]
     fn region<P: Attachment>(self, payload: P) -> Region<'a, P> {
-        let Self { leader, site, track, start } = *core::mem::ManuallyDrop::new(self);
-        let begin = hardware::Place::of(site.number);
-        Region { leader, site, track, payload, began: 0, begin, start }
+        let Self { leader, site, track, began, start } = *core::mem::ManuallyDrop::new(self);
+        // Lanes may end regions of several sites here.
+        let begin = hardware::Place::of_token(0);
+        Region { leader, site, track, payload, began, begin, start }
     }
 }
 

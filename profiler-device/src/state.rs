@@ -345,6 +345,29 @@ impl State {
         self.count(stamp, step);
     }
 
+    /// The same to memory of the host, of a region and whether all lanes [began](Self::beginning) it together;
+    /// the tag is that of one that they did not.
+    ///
+    /// # Safety
+    ///
+    /// As for [`State::append`], and the config's buffer must be the host's.
+    #[inline(always)]
+    pub(crate) unsafe fn publish_of_lanes(
+        &self,
+        (leads, share): (bool, Share),
+        (stores, shared): (bool, bool),
+        address: u64,
+        (beginning, begin, end): (u32, u64, u64),
+        tag: u32,
+    ) {
+        let together = self.began_together(beginning);
+        // SAFETY: as in `append`.
+        let stamp = unsafe {
+            hardware::publish_range_if(stores, shared, together, address, begin, tag, end)
+        };
+        self.count(stamp, share.step_if(leads));
+    }
+
     /// Goes on behind a unit with this upper half of its stamp.
     #[inline(always)]
     fn count(&self, stamp: u32, step: u32) {
@@ -423,6 +446,38 @@ impl State {
         let (both, present) = hardware::all_together(ending, began, self.present.get());
         self.present.set(present);
         both
+    }
+
+    /// All lanes that the warp has, if they begin a region together; otherwise none. Lanes that are here get the
+    /// same answer.
+    #[inline(always)]
+    pub(crate) fn beginning(&self, begin: hardware::Place) -> u32 {
+        hardware::beginning_together(self.present.get(), begin)
+    }
+
+    /// Whether all lanes that the warp has began a region together, by the answer of [`Self::beginning`]. (By
+    /// comparison with all of them, behind the end: what is no zero the compilers know from its begin, and
+    /// would keep that in a predicate, of which a warp has seven.)
+    #[inline(always)]
+    fn began_together(&self, beginning: u32) -> bool {
+        beginning == self.present.get()
+    }
+
+    /// Whether the record of a region is one of all lanes that the warp has: `beginning` is the answer of
+    /// [`Self::beginning`], and `region` all that tells it from others: its site and its begin, and its end.
+    ///
+    /// So it does not matter whether lanes were together at their ends, nor, unlike for
+    /// [`Self::ends_together`], which asks for less, in which order regions end: where all of that is the
+    /// same in all lanes, so is the record. (What ptxas knows to be the same it does not ask for.)
+    #[inline(always)]
+    pub(crate) fn are_one(
+        &self,
+        beginning: u32,
+        [start, end]: [u64; 2],
+        begin: hardware::Place,
+    ) -> bool {
+        let place = begin.at_end(WHO_IS_THERE);
+        hardware::are_one(start, end, beginning, self.present.get(), place)
     }
 
     /// Which lanes end a region together that all began. Asked for *before* its end stamp, where nothing

@@ -175,12 +175,12 @@ pub fn advance(ticks: u64) {
 #[must_use]
 #[track_caller]
 pub fn active_mask() -> u32 {
-    active_mask_in(Location::caller())
+    active_mask_in(Location::caller(), 0)
 }
 
-/// [`active_mask`] as if it were called at a place.
-pub(crate) fn active_mask_in(place: &'static Location<'static>) -> u32 {
-    ask_mask("active_mask", Place::Source(source(place, 0)))
+/// [`active_mask`] as if it were called at a place, where the number tells it from others that are there.
+pub(crate) fn active_mask_in(place: &'static Location<'static>, number: u64) -> u32 {
+    ask_mask("active_mask", Place::Source(source(place, number)))
 }
 
 /// [`active_mask`], with a number in place of the place in the source; smaller numbers are answered

@@ -34,8 +34,9 @@ const UNWRITTEN: u64 = 0xbad0_bad1_bad2_bad3;
 pub enum Asked {
     /// Nowhere: the program has no such instruction.
     Nowhere,
-    /// See [`active_mask`](crate::active_mask).
-    At(&'static Location<'static>),
+    /// See [`active_mask`](crate::active_mask): the place, and a number that tells it from others there, of
+    /// which the smaller one is answered first.
+    At(&'static Location<'static>, u64),
     /// See [`active_mask_at_begin`](crate::active_mask_at_begin): the place and its number.
     Begin(&'static Location<'static>, u64),
     /// See [`active_mask_at_end`](crate::active_mask_at_end): the place, its number and the question's.
@@ -46,7 +47,7 @@ impl Asked {
     fn active_mask(self) -> u32 {
         match self {
             Self::Nowhere => panic!("an `activemask` needs a place where it is asked"),
-            Self::At(place) => kernel::active_mask_in(place),
+            Self::At(place, number) => kernel::active_mask_in(place, number),
             Self::Begin(place, number) => kernel::active_mask_at_begin(place, number),
             Self::End(place, number, question) => {
                 kernel::active_mask_at_end(place, number, question)
@@ -176,7 +177,7 @@ type Does = fn(&mut Thread, &[Operand]);
 
 /// The instructions, with `$` for each operand, and what they do. What a predicate stands before is left
 /// out where that does not hold, but for `activemask`, which is here with and without one.
-const INSTRUCTIONS: [(&str, Does); 32] = [
+const INSTRUCTIONS: [(&str, Does); 33] = [
     ("@$ activemask.b32 $", |t, o| t.ask_if(o[0], o[1])),
     ("abs.f32 $, $", |t, o| t.put(o[0], t.float(o[1]).abs().to_bits())),
     ("activemask.b32 $", |t, o| t.put(o[0], t.asked.active_mask())),
@@ -193,6 +194,7 @@ const INSTRUCTIONS: [(&str, Does); 32] = [
     ("mad.lo.u32 $, $, $, $", |t, o| {
         t.put(o[0], t.low(o[1]).wrapping_mul(t.low(o[2])).wrapping_add(t.low(o[3])))
     }),
+    ("match.all.sync.b32 $|$, $, $", |t, o| t.match_all([o[0], o[1]], o[2], o[3])),
     ("match.all.sync.b64 $|$, $, $", |t, o| t.match_all([o[0], o[1]], o[2], o[3])),
     ("mov.b32 $, $", |t, o| t.put(o[0], t.low(o[1]))),
     ("mov.b64 $, {$, $}", |t, o| t.put(o[0], t.pair(o[1], o[2]))),

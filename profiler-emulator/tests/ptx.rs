@@ -198,7 +198,7 @@ fn lanes_vote_and_exchange() {
             // SAFETY: it touches no memory.
             unsafe { Program::new(&["d", "a", "e"], text).run([77, lane, 0], asked) }
         };
-        let mask = |text: &str| run(text, Asked::At(here))[0];
+        let mask = |text: &str| run(text, Asked::At(here, 0))[0];
         assert_eq!(mask("activemask.b32 {d};"), 0xffff_ffff);
         let asking = mask(
             "mov.u32 {d}, {a}; setp.ne.u32 %p, {a}, 3; mov.u32 {d}, 77; @%p activemask.b32 {d};",

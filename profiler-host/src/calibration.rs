@@ -11,9 +11,9 @@ use profiler_trace::{
     Buffer, FormCosts, HostCost, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
-    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_ELECTIONS_OF_HOST, CALIBRATION_FORMS,
-    CALIBRATION_FORMS_OF, CALIBRATION_NEST, CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES,
-    CALIBRATION_ROW, CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
+    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_FORMS_OF,
+    CALIBRATION_NEST, CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW,
+    CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
 };
 
 /// How often a calibration kernel repeats its regions: enough for a median that a few cache
@@ -26,11 +26,11 @@ pub(crate) const EMULATED_ROUNDS: u32 = 32;
 pub(crate) const THREADS: u32 = 32 * CALIBRATION_WARPS;
 /// Units of a record of each of [`CALIBRATION_FORMS`], in memory of the GPU and of the host.
 const UNITS_OF_FORMS: [[u32; CALIBRATION_FORMS.len()]; 2] = [[1, 2, 1, 1], [2, 3, 1, 1]];
-/// Units of a round by so many of [`CALIBRATION_ELECTIONS`], all of which lane 0 stores.
-const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()], elections: usize) -> u32 {
+/// Units of a round, all of which lane 0 stores.
+const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()]) -> u32 {
     let of_region = units_of_form[0];
     let (mut units, mut election) = (0, 0);
-    while election < elections {
+    while election < CALIBRATION_ELECTIONS.len() {
         // The region around pauses alone.
         units += of_region;
         let mut form = 0;
@@ -51,8 +51,7 @@ const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()], elections
 /// Words that a warp records in a calibration run, by either kernel at most.
 pub(crate) const WORDS: u32 = {
     let [of_gpu, of_host] = UNITS_OF_FORMS;
-    let of_gpu = units_of_round(of_gpu, CALIBRATION_ELECTIONS.len());
-    let of_host = units_of_round(of_host, CALIBRATION_ELECTIONS_OF_HOST);
+    let [of_gpu, of_host] = [units_of_round(of_gpu), units_of_round(of_host)];
     let units = if of_host > of_gpu { of_host } else { of_gpu };
     ROUNDS * units * 2
 };
@@ -102,9 +101,11 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
     let [by_one_lane, by_elected, by_all_lanes] = [0, 1, 2].map(Election);
     let one_lane = run.costs(by_one_lane, None)?;
     let host = || {
+        let one_lane = of_host.costs(by_one_lane, None)?;
         Ok::<_, CalibrationError>(HostCost {
-            one_lane: of_host.costs(by_one_lane, None)?,
+            one_lane,
             elected: of_host.costs(by_elected, None)?,
+            all_lanes: of_host.costs(by_all_lanes, Some(&one_lane))?,
         })
     };
     Ok(RecordCost {

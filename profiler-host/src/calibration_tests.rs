@@ -157,11 +157,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 
     fn round(&mut self) {
         let pause = |machine: &mut Self| machine.now += PAUSE;
-        let elections = match self.buffer {
-            Buffer::Global => CALIBRATION_ELECTIONS.len(),
-            Buffer::Host => CALIBRATION_ELECTIONS_OF_HOST,
-        };
-        for (election, forms) in CALIBRATION_FORMS_OF.into_iter().enumerate().take(elections) {
+        for (election, forms) in CALIBRATION_FORMS_OF.into_iter().enumerate() {
             self.election = election;
             for (form, name) in CALIBRATION_FORMS.into_iter().take(forms).enumerate() {
                 if form < CALIBRATION_ROW_FORMS.len() {
@@ -325,7 +321,7 @@ fn records_to_the_host_are_told_apart_from_others() {
     let cost = record_cost(&both).expect("two whole calibration runs");
     check(&cost, HELD);
     let host = cost.host.expect("it ran");
-    check_each(&[host.one_lane, host.elected], held, of_host);
+    check_each(&[host.one_lane, host.elected, host.all_lanes], held, of_host);
     assert_eq!(RecordCost { host: None, ..cost }, {
         record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run")
     });
@@ -408,11 +404,11 @@ fn a_round_of_either_kernel_fits_its_room() {
     let (regions, marks, anchors) = (12 + 21, 7, 3);
     let units = 2 * (1 + regions + marks + anchors) + 1 + regions;
     let [of_gpu, of_host] = UNITS_OF_FORMS;
-    assert_eq!(units_of_round(of_gpu, 3), units);
+    assert_eq!(units_of_round(of_gpu), units);
     // For the host, regions take 2 + 4, 2 + 6 and 2 + 8, with values 2 + 6, 2 + 9 and 2 + 12; marks 2 + 2
     // and 2 + 3, anchors 2 + 2.
     let (regions, marks, anchors) = (24 + 33, 9, 4);
-    let units_of_host = 2 * (2 + regions + marks + anchors);
-    assert_eq!(units_of_round(of_host, 2), units_of_host);
+    let units_of_host = 2 * (2 + regions + marks + anchors) + 2 + regions;
+    assert_eq!(units_of_round(of_host), units_of_host);
     assert_eq!(WORDS, ROUNDS * units.max(units_of_host) * 2);
 }

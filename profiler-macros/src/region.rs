@@ -269,7 +269,7 @@ pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
         &arguments,
         &name,
         &runtime,
-        |leader, site, track| emit!(#private::Leader::start(#leader, #site, #track)),
+        |leader, site, track| emit!(#private::Leader::start_of_place(#leader, #site, #track)),
     );
     with_mistakes(errors, start)
 }

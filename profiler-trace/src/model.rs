@@ -117,7 +117,8 @@ pub enum RegionRecord {
     Own,
     /// One of its lane, which holds its value as well.
     WithValue,
-    /// One that lane 0 stored for all lanes; its value, if it has one, is one more.
+    /// One that lane 0 stored for all lanes, or one for its begin and one for its end; its value, if it has
+    /// one, is one more.
     Shared,
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
 use profiler_wire::header::{self, Clock, pack_counts};
 use profiler_wire::record::{
-    FIELD_MASK, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
+    BEGIN_OF_ALL, FIELD_MASK, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
 };
 use profiler_wire::site::{
     FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, KIND_BITS, MAGIC, fnv1a,
@@ -365,7 +365,20 @@ impl SyntheticWarp {
         self.unit([stamp(track, start), stamp(tag(RecordKind::RangeWatched, site), end)])
     }
 
-    /// That region's end as kernels wrote it up to wire version 5.
+    /// The begin of a region of every lane, for who watches, which lane 0 records for all of them. What all end
+    /// together is a [`range_of_all`](Self::range_of_all).
+    pub fn begin_of_all(&mut self, site: u32, ticks: u64) -> &mut Self {
+        self.lane(0).unit([BEGIN_OF_ALL, stamp(tag(RecordKind::Begin, site), ticks)]);
+        self.lanes.entry(0).or_default().shared += 1;
+        self
+    }
+
+    /// The end of such a region by this lane alone, which says when it began, behind the record of that.
+    pub fn parted(&mut self, site: u32, start: u64, end: u64) -> &mut Self {
+        self.unit([start, stamp(tag(RecordKind::RangeParted, site), end)])
+    }
+
+    /// The end of a region with a begin of its own, as kernels wrote it up to wire version 5.
     pub fn end(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
         self.plain(RecordKind::End, site, track, ticks)
     }

@@ -241,7 +241,7 @@ proptest! {
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs(), costs())),
-        costs_of_host in prop::option::of((costs(), costs())),
+        costs_of_host in prop::option::of((costs(), costs(), costs())),
         effect in prop::option::of((0.0..1e12, 0.0..1e12, prop::option::of((0.0..1e12, 0.0..1e12)))),
         kernels in prop::collection::vec(resource_effect(), 0..3),
         end in prop_oneof![
@@ -257,7 +257,8 @@ proptest! {
                 .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns, kernels }),
             regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
         });
-        let host = costs_of_host.map(|(one_lane, elected)| HostCost { one_lane, elected });
+        let host = costs_of_host
+            .map(|(one_lane, elected, all_lanes)| HostCost { one_lane, elected, all_lanes });
         let record_cost = costs
             .map(|(one_lane, elected, all_lanes)| RecordCost { one_lane, elected, all_lanes, host });
         let capture = Capture {

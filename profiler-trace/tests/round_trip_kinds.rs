@@ -1,6 +1,8 @@
 //! Every kind of record, from any warp, by either clock: what was recorded, written as a file, read
 //! and decoded is what a plain model says.
 
+use std::cmp::Reverse;
+
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, DiagnosticKind as Kind, RegionRecord, Trace, Value, decode};
 use profiler_wire::header::Clock;
@@ -42,7 +44,11 @@ enum Step {
     Begin(u32, Option<u32>),
     /// The end of a region that has a begin of its own, and how long it lasted.
     Watched(u32, Option<u32>, u64, Option<Value>),
-    /// The same as older kernels wrote it.
+    /// The begin of a region of all lanes at once, which lane 0 records for them.
+    BeginOfAll(u32),
+    /// The end of such a region by this lane alone, and how long it lasted.
+    Parted(u32, u64, Option<Value>),
+    /// The end of a region that has a begin of its own, as older kernels wrote it.
     End(u32, Option<u32>, Option<Value>),
     Mark(u32, Option<u32>),
     Value(u32, Value),
@@ -64,6 +70,8 @@ enum What {
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     Watched(u32, Option<u32>, u64),
+    BeginOfAll(u32),
+    Parted(u32, u64),
     End(u32, Option<u32>),
     Attachment(Value),
     Mark(u32, Option<u32>, Option<Value>),
@@ -101,12 +109,43 @@ impl Lane {
         self
     }
 
-    /// The plain model of what a lane's units say, and lane 0's of all lanes.
-    fn expected(units: &[Unit], of_leader: &[Unit]) -> Self {
-        let mut lane = Self::said_by(units);
-        let of_all = Self::said_by(of_leader).regions.into_iter();
-        let of_all = of_all.filter(|region| region.5 == RegionRecord::Shared);
-        lane.regions.extend(of_all);
+    /// The plain model of what lane 0's units say, and another lane's where it is one.
+    fn expected(leader: &[Unit], other: Option<&[Unit]>) -> Self {
+        let of_leader = Self::said_by(leader);
+        let mut lane = match other {
+            None => of_leader,
+            Some(units) => {
+                let mut lane = Self::said_by(units);
+                let of_all = of_leader.regions.into_iter();
+                let of_all = of_all.filter(|region| region.5 == RegionRecord::Shared);
+                lane.regions.extend(of_all);
+                lane
+            }
+        };
+        let begins = leader.iter().filter_map(|unit| match unit.what {
+            What::BeginOfAll(site) => Some((site, unit.at)),
+            _ => None,
+        });
+        let mut begun: Vec<(u32, u64)> = begins.collect();
+        let together = leader.iter().filter_map(|unit| match unit.what {
+            What::Shared(site, start) => Some((site, start)),
+            _ => None,
+        });
+        let alone = other.unwrap_or(leader).iter().filter_map(|unit| match unit.what {
+            What::Parted(site, start) => Some((site, start)),
+            _ => None,
+        });
+        for mut ended in [together.collect::<Vec<_>>(), alone.collect()] {
+            // The last one first: each has the latest begin that is not later.
+            ended.sort_by_key(|(_, start)| Reverse(*start));
+            for (site, start) in ended {
+                let fits = |place: &usize| begun[*place].0 == site && begun[*place].1 <= start;
+                let latest = (0..begun.len()).filter(fits).max_by_key(|place| begun[*place].1);
+                latest.map(|place| begun.remove(place));
+            }
+        }
+        let open = |(site, at)| (site, None, at, None, None, RegionRecord::Shared);
+        lane.regions.extend(begun.into_iter().map(open));
         lane.sorted()
     }
 
@@ -162,6 +201,12 @@ impl Lane {
                             lane.regions.len() - 1
                         }
                     });
+                }
+                // What became of it, each lane says.
+                What::BeginOfAll(_) => {}
+                What::Parted(site, start) => {
+                    ended = Some(lane.regions.len());
+                    lane.regions.push((site, None, start, Some(unit.at), None, RegionRecord::Own));
                 }
                 What::End(site, track) => {
                     let of_end = |index: &usize| {
@@ -275,6 +320,15 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.watched(site, track, start, at);
                 (What::Watched(site, track, start), value.map(|value| (site, value)))
             }
+            Step::BeginOfAll(site) => {
+                warp.begin_of_all(site, at);
+                (What::BeginOfAll(site), None)
+            }
+            Step::Parted(site, length, value) => {
+                let start = at.saturating_sub(length).max(entry.ticks());
+                warp.parted(site, start, at);
+                (What::Parted(site, start), value.map(|value| (site, value)))
+            }
             Step::End(site, track, value) => {
                 warp.end(site, track, at);
                 (What::End(site, track), value.map(|value| (site, value)))
@@ -321,6 +375,9 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
             .prop_map(|(site, track, length, value)| Step::Watched(site, track, length, value)),
         1 => (region(), track.clone(), maybe.clone())
             .prop_map(|(site, track, value)| Step::End(site, track, value)),
+        u32::from(is_leader) * 3 => region().prop_map(Step::BeginOfAll),
+        2 => (region(), length.clone(), maybe.clone())
+            .prop_map(|(site, length, value)| Step::Parted(site, length, value)),
     ];
     // At most ten, of which one may have no weight.
     let step = prop_oneof![
@@ -362,7 +419,7 @@ fn survivors(units: &[Unit], keep: Keep, capacity: usize) -> &[Unit] {
 fn records(units: &[Unit]) -> u64 {
     let count = |unit: &Unit| match unit.what {
         What::Attachment(_) | What::Anchor => 0,
-        What::Shared(..) => 32,
+        What::Shared(..) | What::BeginOfAll(_) => 32,
         _ => 1,
     };
     units.iter().map(count).sum()
@@ -401,11 +458,11 @@ proptest! {
 
         let kept = survivors(&units, keep, capacity as usize);
         let other_kept = survivors(&other_units, keep, 8);
-        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept, &[]));
-        prop_assert_eq!(Lane::decoded(&trace, lane), Lane::expected(other_kept, kept));
+        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept, None));
+        prop_assert_eq!(Lane::decoded(&trace, lane), Lane::expected(kept, Some(other_kept)));
         // What is left of the others is what they share.
         let third = lane % 31 + 1;
-        prop_assert_eq!(Lane::decoded(&trace, third), Lane::expected(&[], kept));
+        prop_assert_eq!(Lane::decoded(&trace, third), Lane::expected(kept, Some(&[])));
         let warp = &trace.warps[0];
         prop_assert_eq!(warp.recorded, records(kept) + records(other_kept));
         prop_assert_eq!(warp.recorded + warp.lost, records(&units) + records(&other_units));

@@ -154,6 +154,7 @@ fn timelines_say_what_recording_costs() {
             host: Some(HostCost {
                 one_lane: FormCosts::uniform(7.0, 21.5),
                 elected: FormCosts::uniform(8.5, 24.0),
+                all_lanes: FormCosts::uniform(9.0, 26.0),
             }),
             ..RecordCost::uniform(0.5, 0.75)
         }),
@@ -179,6 +180,7 @@ fn timelines_say_what_recording_costs() {
     let host = &data["record_cost"]["host"];
     assert_eq!(host["one_lane"]["region_begin"]["after_ticks"], 7.0);
     assert_eq!(host["elected"]["mark"]["after_ticks"], 24.0);
+    assert_eq!(host["all_lanes"]["region_begin"]["after_ticks"], 9.0);
     assert_eq!(data["observer_effect"]["with_ns"], 1250.0);
 
     let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! Captures of each version of the format stay readable, and code of other wire versions is refused.
 //!
 //! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock of format version
-//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 6. They are never written again: a new version gets a file beside them.
+//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 7. They are never written again: a new version gets a file beside them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,8 +20,8 @@ use profiler_wire::{READABLE_VERSIONS, SiteEntry, SiteKind, Strategy, WIRE_VERSI
 /// Modules with all that a wire version knows. One keeps the first records of lane 0, stamped by
 /// `%globaltimer`, and lost some; another one keeps the last of all lanes, stamped by cycles; from
 /// version 3 on two more hold regions that were never ended, from version 4 on another two regions
-/// of all lanes, from version 5 on yet another two regions with their values, and from version 6 on
-/// another two regions with begins of their own.
+/// of all lanes, from version 5 on yet another two regions with their values, from version 6 on
+/// another two regions with begins of their own, and from version 7 on another two such of all lanes.
 fn kinds(version: u32) -> Capture {
     let mut modules = vec![module(Keep::First, None), module(Keep::Last, Some(4))];
     if version >= RecordKind::Open.since() {
@@ -35,6 +35,9 @@ fn kinds(version: u32) -> Capture {
     }
     if version >= RecordKind::RangeWatched.since() {
         modules.extend([Keep::First, Keep::Last].map(watched));
+    }
+    if version >= RecordKind::RangeParted.since() {
+        modules.extend([Keep::First, Keep::Last].map(begun_by_all));
     }
     Capture {
         device: DeviceInfo {
@@ -217,6 +220,38 @@ fn watched(keep: Keep) -> SyntheticModule {
         .watched(region, None, 100_036, 100_045)
         .watched(region, None, 100_041, 100_050)
         .leave(100_060, 50_030);
+    module.warps.push(warp);
+    module
+}
+
+/// Regions that all lanes began by one record: ended together, with a value and without, by some lanes alone, and
+/// by none, beside one of a lane's own, of which the first, or the last, find no room.
+fn begun_by_all(keep: Keep) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 8);
+    module.lane_capacity = Some(2);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let other = module.site(SiteKind::Region, "other");
+    let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
+    warp.header.block_dim = [4, 1, 1];
+    warp.begin_of_all(region, 100_005)
+        .begin_of_all(other, 100_010)
+        .range_of_all(other, 100_011, 100_015)
+        .begin_of_all(region, 100_020)
+        .range_of_all(region, 100_021, 100_025)
+        .attach(region, 100_025, Value::Unsigned(3))
+        .begin_of_all(other, 100_028)
+        .parted(other, 100_029, 100_040)
+        .parted(region, 100_006, 100_045)
+        .begin_of_all(region, 100_050)
+        .lane(2)
+        .parted(other, 100_029, 100_035)
+        .begin(other, None, 100_036)
+        .watched(other, None, 100_037, 100_038)
+        .lane(3)
+        .parted(region, 100_006, 100_046)
+        .attach(region, 100_046, Value::Unsigned(9));
+    warp.lane(0);
     module.warps.push(warp);
     module
 }

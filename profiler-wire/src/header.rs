@@ -6,7 +6,7 @@
 //!
 //! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a header may be there in
 //! part: its units of two words, of which each has a word that is never 0 (1, 2, 5 and 6 of the entry
-//! half, 9 and 11 of the exit half), arrive in any order. [`SlotHeader::is_whole`] and
+//! half, 9 and 11 of the exit half, 12 where it is written), arrive in any order. [`SlotHeader::is_whole`] and
 //! [`ExitHeader::is_whole`] tell. Whoever sees the exit half sees all records that it counts.
 //!
 //! | word | content |
@@ -23,7 +23,7 @@
 //! | 9 | `%globaltimer` at exit |
 //! | 10 | low: units that lane 0 emitted; high: how many of them were attachments, and in bit 63 whether word 12 was written (since version 4) |
 //! | 11 | [`EXIT_MARK`] |
-//! | 12 | low: if bit 63 of word 10 says so, how many records lane 0 wrote for all lanes ([`crate::RecordKind::RangeShared`]), without their attachments; high: zero |
+//! | 12 | low: if bit 63 of word 10 says so, how many records lane 0 wrote for all lanes ([`crate::RecordKind::RangeShared`], and begins of [`crate::record::BEGIN_OF_ALL`]), without their attachments; high: zero |
 //! | 13 | zero |
 //! | 14, 15 | not written |
 
@@ -113,7 +113,8 @@ pub struct ExitHeader {
     pub units: u32,
     /// How many of them were attachments to the unit before.
     pub attachments: u32,
-    /// How many of them were records of all lanes ([`crate::RecordKind::RangeShared`]). It is exact where
+    /// How many of them were records of all lanes ([`crate::RecordKind::RangeShared`], and begins of
+    /// [`crate::record::BEGIN_OF_ALL`]). It is exact where
     /// `units` is.
     pub shared: u32,
 }
@@ -220,11 +221,13 @@ impl ExitHeader {
         [self.shared as u64, 0]
     }
 
-    /// Whether all units of the exit half have arrived, or none has. (Where the host reads while the
-    /// kernel runs, no records are shared.)
+    /// Whether all units of the exit half have arrived, or none has. (Where records of all lanes are counted,
+    /// their count is not 0.)
     #[must_use]
     pub const fn is_whole(words: &[u64; WORDS]) -> bool {
-        (words[9] != 0) == (words[11] != 0)
+        let has_shared = unpack_counts(words[10]).1 & SHARES != 0;
+        let [first, second, third] = [words[9] != 0, words[11] != 0, words[SHARED_START] != 0];
+        first == second && third == has_shared
     }
 
     /// Takes the exit half apart; `None` if the warp has not left the kernel.

@@ -18,8 +18,9 @@
 //! | `Open` (since version 3) | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
 //! | `RangeShared` (since version 4) | as of `Range` | the same region of every lane of the warp, in lane 0's room alone; an attachment behind it is shared as well |
 //! | `RangeUnsigned`, `RangeSigned` (since version 5) | the begin's stamp, with 24 bits of a value in place of the tag | a whole region with a value, which is not negative, or in two's complement |
-//! | `Begin` | the track | a region begins, for a reader who watches |
+//! | `Begin` | the track; since version 7 also [`BEGIN_OF_ALL`] | a region begins, for a reader who watches; with [`BEGIN_OF_ALL`] the same region of every lane of the warp, in lane 0's room alone |
 //! | `RangeWatched` (since version 6) | as of `RangeTracked` | that region, whole, written when it ends |
+//! | `RangeParted` (since version 7) | as of `Range` | this lane's part of a region that all lanes began by one `Begin` and did not end together, or not with one value |
 //! | `End` (until version 5) | the track | that region's end |
 //! | `Mark` | the track | an instant |
 //! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the region whose end is just before it (an *attachment*); otherwise an instant with a value |
@@ -31,7 +32,10 @@
 //! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a region is a `Begin` and
 //! a `RangeWatched`, whichever macro made it. The begin of the latter is a reading of the clock behind the
 //! store of the former, so that the region does not hold what that takes; the `Begin` of a `RangeWatched` is
-//! the latest one on its track, of its site, that was written before its begin. The stamp of a unit that is there is never 0, so that what has not
+//! the latest one on its track, of its site, that was written before its begin. What all lanes begin together
+//! lane 0 says for them by [`BEGIN_OF_ALL`]; that region's end is a `RangeShared` in lane 0's room where all end
+//! it together, and otherwise a `RangeParted` of each lane. Either has its `Begin` as a `RangeWatched` has, among
+//! those of all lanes. The stamp of a unit that is there is never 0, so that what has not
 //! arrived is told from what has, and units may arrive in another order than they were stored in.
 //!
 //! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
@@ -97,6 +101,8 @@ pub enum RecordKind {
     RangeSigned = 13,
     /// A region whose begin is a [`RecordKind::Begin`].
     RangeWatched = 14,
+    /// A region whose begin is a [`RecordKind::Begin`] of all lanes, ended by this lane alone.
+    RangeParted = 15,
 }
 
 impl RecordKind {
@@ -119,6 +125,7 @@ impl RecordKind {
             12 => Self::RangeUnsigned,
             13 => Self::RangeSigned,
             14 => Self::RangeWatched,
+            15 => Self::RangeParted,
             _ => return None,
         })
     }
@@ -132,6 +139,7 @@ impl RecordKind {
             Self::RangeShared => 4,
             Self::RangeUnsigned | Self::RangeSigned => 5,
             Self::RangeWatched => 6,
+            Self::RangeParted => 7,
             _ => *READABLE_VERSIONS.start(),
         }
     }
@@ -141,6 +149,13 @@ impl RecordKind {
     #[inline]
     pub const fn is_range_with_value(self) -> bool {
         matches!(self, Self::RangeUnsigned | Self::RangeSigned)
+    }
+
+    /// Whether the unit is a region, and word 0 of it all 64 bits of the clock at its begin.
+    #[must_use]
+    #[inline]
+    pub const fn has_whole_begin(self) -> bool {
+        matches!(self, Self::Range | Self::RangeShared | Self::RangeParted)
     }
 
     /// Whether word 0 of the unit is a value.
@@ -210,6 +225,11 @@ pub const fn unpack(word: u64) -> (u32, u64) {
 /// What is added to the tag of a [`RecordKind::Range`] to make it that of a [`RecordKind::RangeShared`].
 pub const SHARES: u32 = tag(RecordKind::RangeShared, 0) - tag(RecordKind::Range, 0);
 
+/// Word 0 of a [`RecordKind::Begin`] of all lanes. It has no track.
+pub const BEGIN_OF_ALL: u64 = 1 << 32;
+/// The wire version from which on [`BEGIN_OF_ALL`] is written.
+pub const BEGIN_OF_ALL_SINCE: u32 = RecordKind::RangeParted.since();
+
 /// The site and the ticks in the stamp of a [`RecordKind::Range`]; `None` in that of another unit.
 #[must_use]
 #[inline]
@@ -268,7 +288,7 @@ mod tests {
 
     #[test]
     fn stamps_come_apart_as_they_were_put_together() {
-        for kind in 1..=14 {
+        for kind in 1..=15 {
             let kind = RecordKind::from_bits(kind).expect("a kind");
             for site in [0, 1, 77, SITE_MAX] {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
@@ -280,7 +300,6 @@ mod tests {
             }
         }
         assert_eq!((Stamp::unpack(0), unpack_range(0)), (None, None));
-        assert_eq!(Stamp::unpack(stamp(15 << SITE_BITS, 5)), None);
         assert_eq!(unpack(stamp(TAG_MAX, u64::MAX)), (TAG_MAX, TICK_MASK));
     }
 

@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v6"
+        "__profiler_descriptor_v7"
     };
 }
 
@@ -31,7 +31,7 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=6 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=7 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
@@ -51,14 +51,12 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   where nothing can be in it), and one behind the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
-pub const CALIBRATION: &str = "__profiler_calibrate_v6";
+pub const CALIBRATION: &str = "__profiler_calibrate_v7";
 
 /// The same for records that go to memory of the host: the kernel that a module carries besides, where
-/// its device crate asks for `buffer = host` (modules of earlier versions of the profiler do not). It does
-/// the same under the same names, but for what all lanes record, who share nothing there: it has the first
-/// [`CALIBRATION_ELECTIONS_OF_HOST`] of [`CALIBRATION_ELECTIONS`]. A region is two records, one at its
-/// begin and one at its end. What the former takes lies ahead of the region.
-pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v6";
+/// its device crate asks for `buffer = host`. It does the same under the same names. A region is two records,
+/// one at its begin and one at its end. What the former takes lies ahead of the region.
+pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v7";
 
 /// Whether a kernel of this name is the profiler's own.
 #[must_use]
@@ -76,9 +74,6 @@ pub const CALIBRATION_WARPS: u32 = 4;
 /// Who records in the calibration kernel: a lane that is known beforehand, one that is elected, or all lanes,
 /// which share their records.
 pub const CALIBRATION_ELECTIONS: [&str; 3] = ["one-lane", "elected", "all-lanes"];
-
-/// How many of [`CALIBRATION_ELECTIONS`], the first ones, the kernel [`CALIBRATION_OF_HOST`] has.
-pub const CALIBRATION_ELECTIONS_OF_HOST: usize = 2;
 
 /// How many of [`CALIBRATION_FORMS`], the first ones, are recorded by each of [`CALIBRATION_ELECTIONS`]: all
 /// lanes record regions alone, with a value or without, as marks and anchors are not shared.

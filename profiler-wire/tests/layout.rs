@@ -25,13 +25,15 @@ fn kinds_have_their_numbers() {
         RecordKind::RangeUnsigned,
         RecordKind::RangeSigned,
         RecordKind::RangeWatched,
+        RecordKind::RangeParted,
     ];
     for (number, kind) in (1..).zip(kinds) {
         assert_eq!((RecordKind::from_bits(number), kind as u8), (Some(kind), number));
         assert_eq!(kind.is_value(), (6..=8).contains(&number), "{kind:?}");
         assert_eq!(kind.is_range_with_value(), (12..=13).contains(&number), "{kind:?}");
+        assert_eq!(kind.has_whole_begin(), [1, 11, 15].contains(&number), "{kind:?}");
     }
-    for number in [0].into_iter().chain(15..=255) {
+    for number in [0].into_iter().chain(16..=255) {
         assert_eq!(RecordKind::from_bits(number), None, "{number}");
     }
 }
@@ -59,6 +61,8 @@ fn a_range_says_its_begin() {
     assert_eq!(record::SHARES, 0xa0_0000);
     let shared = record::tag(RecordKind::RangeShared, 77);
     assert_eq!(record::tag(RecordKind::Range, 77) + record::SHARES, shared);
+    // What stands above the track in the begin of a region that all lanes have.
+    assert_eq!((record::BEGIN_OF_ALL, record::BEGIN_OF_ALL_SINCE), (0x1_0000_0000, 7));
     assert_eq!(record::range_data(1, begin), 0x7800_0001_9abc_def0);
     assert_eq!((record::track_field(0), record::track_field(41)), (1, 42));
     assert_eq!((record::track_number(1), record::track_number(42)), (Some(0), Some(41)));
@@ -198,13 +202,17 @@ fn a_header_is_whole_when_all_its_units_are_there() {
     // What may be 0 of each unit is.
     let entry = SlotHeader { clock: 0, grid_id: 0, block: [0; 3], ..slot_header() };
     let entry = SlotHeader { track: 0, strategy: 0, ..entry };
-    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0, shared: 0 };
+    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0, shared: 1 };
     let mut whole = [0; header::WORDS];
     whole[..header::ENTRY_WORDS].copy_from_slice(&entry.pack());
     assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has not left");
-    whole[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
+    let without_shared = ExitHeader { shared: 0, ..exit }.pack();
+    whole[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&without_shared);
     assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has left");
-    for unit in 0..(header::EXIT_START + header::EXIT_WORDS) / 2 {
+    whole[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
+    whole[header::SHARED_START..][..header::SHARED_WORDS].copy_from_slice(&exit.pack_shared());
+    assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has left");
+    for unit in 0..(header::SHARED_START + header::SHARED_WORDS) / 2 {
         let mut words = whole;
         words[2 * unit..][..2].fill(0);
         let is_of_entry = unit < header::ENTRY_WORDS / 2;
@@ -313,6 +321,7 @@ fn records_of_older_versions_are_read() {
     assert_eq!(profiler_wire::READABLE_VERSIONS, 2..=profiler_wire::WIRE_VERSION);
     for kind in (0..=u8::MAX).filter_map(RecordKind::from_bits) {
         let since = match kind {
+            RecordKind::RangeParted => 7,
             RecordKind::RangeWatched => 6,
             RecordKind::RangeUnsigned | RecordKind::RangeSigned => 5,
             RecordKind::RangeShared => 4,

@@ -35,9 +35,6 @@ const FULL: [(u64, u32); 8] = [
 /// The part of its length by which a region may be wrong, where that is more than the ticks below.
 const PART_MAX: f64 = 0.01;
 const CYCLES_MAX: f64 = 8.0;
-/// How deep regions may be nested by `thread` with `buffer = host` for anything to be promised of them: there
-/// 32 lanes store two records each, and the bus is full of those of more.
-const HOSTED_BY_THREAD_MAX: u32 = 2;
 /// By the timer the mean is judged, which so many of its standard errors may be off more: of thousands of
 /// means hardly one is.
 const STANDARD_ERRORS: f64 = 4.0;
@@ -82,11 +79,6 @@ impl Subject {
     /// Whether the records go to memory of the host.
     fn is_hosted(&self) -> bool {
         self.kernel.buffer == "host"
-    }
-
-    /// Whether anything is promised of its regions where they are nested so deep.
-    fn is_held(&self, depth: u32) -> bool {
-        !(self.is_hosted() && self.kernel.strategy == "thread" && depth > HOSTED_BY_THREAD_MAX)
     }
 
     /// How many ticks of its clock a cycle of the SMs is.
@@ -212,7 +204,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                 let mut row = vec![subject.to_string(), depth.to_string()];
                 row.extend(values.map(|ticks| format!("{ticks:+.1}")));
                 // Single readings of the timer are in steps as long as the limit.
-                row.push(if subject.kernel.clock == "cycles" && subject.is_held(depth) {
+                row.push(if subject.kernel.clock == "cycles" {
                     regions += worst.regions;
                     beyond += worst.beyond;
                     format!("{} of {}", worst.beyond, worst.regions)
@@ -286,16 +278,14 @@ fn compare(
                 ticks_per_cycle,
             );
             seen.add(case.depth as usize - 1 - index, level.raw.median);
-            let limit = subject.is_held(case.depth).then(|| {
-                let by_chance = STANDARD_ERRORS * subject.standard_error(&level.subtracted);
-                let by_chance = if subject.kernel.clock == "cycles" { 0.0 } else { by_chance };
-                limit(level.truth, ticks_per_cycle) + by_chance
-            });
+            let by_chance = STANDARD_ERRORS * subject.standard_error(&level.subtracted);
+            let by_chance = if subject.kernel.clock == "cycles" { 0.0 } else { by_chance };
+            let limit = limit(level.truth, ticks_per_cycle) + by_chance;
             let typical = subject.typical(&level.subtracted);
-            report.require(limit.is_none_or(|limit| typical.abs() <= limit), || {
+            report.require(typical.abs() <= limit, || {
                 format!(
                     "{subject}, depth {}, level {}, spin of {} cycles: {:+.1} ticks off after \
-                     subtraction (true length {:.0}, limit {limit:.1?})",
+                     subtraction (true length {:.0}, limit {limit:.1})",
                     case.depth,
                     index + 1,
                     case.cycles,
@@ -384,9 +374,10 @@ fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
     let cost = trace.record_cost?;
     let costs = match (subject.kernel.strategy, subject.form, subject.is_hosted()) {
         ("elected", _, true) => cost.host?.elected,
+        ("thread", _, true) => cost.host?.all_lanes,
         (_, _, true) => cost.host?.one_lane,
         ("elected", _, false) => cost.elected,
-        // A token's region is not shared, nor asked for as one that may be.
+        // In memory of the GPU a token's region is not shared, nor asked for as one that may be.
         ("thread", form, false) if form != "token" => cost.all_lanes,
         _ => cost.one_lane,
     };

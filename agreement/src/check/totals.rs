@@ -169,7 +169,8 @@ impl Totals {
     /// Adds what a lane may lose of `all` that it records, where it is not known how much. (Of lane 0
     /// that is so only where elections are open, which nothing of this is compared for.)
     pub(super) fn may_lose(&mut self, all: &Kept) {
-        self.open += Bounds::up_to(all.open);
+        // Of what has a begin of its own, the end may find no room.
+        self.open += Bounds::up_to(all.open + all.begins);
         self.orphaned += Bounds::up_to(all.emitted.attachments);
         self.too_small[1] += Bounds::up_to(all.emitted.records());
         self.values_lost += Bounds::up_to(all.emitted.attachments);

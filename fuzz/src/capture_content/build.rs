@@ -119,7 +119,16 @@ enum Step {
         length: u32,
         value: Option<Number>,
     },
-    /// The same as kernels wrote it up to wire version 5.
+    /// Lane 0 begins a region for all lanes, which end it by [`Step::RangeOfAll`] or each by itself.
+    BeginOfAll {
+        site: Site,
+    },
+    Parted {
+        site: Site,
+        length: u32,
+        value: Option<Number>,
+    },
+    /// The end of a region that has a begin of its own, as kernels wrote it up to wire version 5.
     End {
         site: Site,
         track: Option<u32>,
@@ -386,6 +395,12 @@ impl Warp {
                     warp.watched(sites.id(site), track, begin, *now);
                     attach(&mut warp, sites.id(site), *now, value);
                 }
+                Step::BeginOfAll { site } => drop(warp.begin_of_all(sites.id(site), *now)),
+                Step::Parted { site, length, value } => {
+                    let begin = now.saturating_sub(length.into()).max(start);
+                    warp.parted(sites.id(site), begin, *now);
+                    attach(&mut warp, sites.id(site), *now, value);
+                }
                 Step::End { site, track, value } => {
                     warp.end(sites.id(site), track, *now);
                     attach(&mut warp, sites.id(site), *now, value);
@@ -435,6 +450,8 @@ impl Warp {
                     | Step::Open { site: Site::Second | Site::Beyond, .. }
                     | Step::Begin { site: Site::Second | Site::Beyond, .. }
                     | Step::Watched { site: Site::Second | Site::Beyond, .. }
+                    | Step::BeginOfAll { site: Site::Second | Site::Beyond }
+                    | Step::Parted { site: Site::Second | Site::Beyond, .. }
                     | Step::End { site: Site::Second | Site::Beyond, .. }
             )
         })
@@ -519,6 +536,11 @@ pub fn sample() -> Capture {
         Step::Watched { site: Site::Outer, track, length: 20, value: Some(Number::Unsigned(9)) },
         Step::Begin { site: Site::Inner, track: None },
         Step::End { site: Site::Inner, track: None, value: None },
+        Step::BeginOfAll { site: Site::Outer },
+        Step::BeginOfAll { site: Site::First },
+        Step::Wait(3),
+        Step::RangeOfAll { site: Site::First, length: 2, value: None },
+        Step::Parted { site: Site::Outer, length: 3, value: number },
         Step::Lane(5),
         Step::Range { site: Site::Outer, track: None, length: 3, value: None },
         Step::Range { site: Site::First, track: None, length: 1, value: Some(Number::Signed(-3)) },

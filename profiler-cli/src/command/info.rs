@@ -272,7 +272,11 @@ fn record_cost(trace: &Trace) -> Vec<String> {
             .to_owned(),
     ];
     let host = cost.host.iter().flat_map(|host| {
-        [("one lane, to the host", &host.one_lane), ("elected lane, to the host", &host.elected)]
+        [
+            ("one lane, to the host", &host.one_lane),
+            ("elected lane, to the host", &host.elected),
+            ("all lanes, to the host", &host.all_lanes),
+        ]
     });
     for (who, costs) in forms(cost).into_iter().chain(host) {
         let [total, inside, mark] =

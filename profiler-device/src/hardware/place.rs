@@ -23,6 +23,9 @@ pub(super) enum Moment {
     #[cfg(feature = "enabled")]
     #[cfg_attr(target_arch = "nvptx64", expect(dead_code, reason = "the emulator reads it"))]
     End(u8),
+    #[cfg(feature = "enabled")]
+    #[cfg_attr(target_arch = "nvptx64", expect(dead_code, reason = "the emulator reads it"))]
+    EndOfToken(u8),
 }
 
 impl Place {
@@ -48,11 +51,24 @@ impl Place {
         Self { location: Some(Location::caller()), site, moment: Moment::Begin }
     }
 
-    /// Where it ends, which has no place in the source, for one of the questions that are asked there.
+    /// Where a token's region begins, which has an end in the source, or where that is.
+    #[cfg(feature = "enabled")]
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) const fn of_token(site: u32) -> Self {
+        Self { location: Some(Location::caller()), site, moment: Moment::Whenever }
+    }
+
+    /// Where it ends, for one of the questions that are asked there. The end of a region that is no token's has
+    /// no place in the source.
     #[cfg(feature = "enabled")]
     #[inline(always)]
     pub(crate) const fn at_end(self, question: u8) -> Self {
-        Self { moment: Moment::End(question), ..self }
+        let moment = match self.moment {
+            Moment::Whenever => Moment::EndOfToken(question),
+            _ => Moment::End(question),
+        };
+        Self { moment, ..self }
     }
 
     /// Which lanes are together where a region begins.

@@ -50,11 +50,16 @@ pub(super) use body;
 pub(super) fn asked(place: Place) -> Asked {
     let Some(location) = place.location else { return Asked::Nowhere };
     match place.moment {
-        Moment::Whenever => Asked::At(location),
+        #[cfg(feature = "enabled")]
+        Moment::Whenever => Asked::At(location, place.site.into()),
+        #[cfg(not(feature = "enabled"))]
+        Moment::Whenever => Asked::At(location, 0),
         #[cfg(feature = "enabled")]
         Moment::Begin => Asked::Begin(location, place.site.into()),
         #[cfg(feature = "enabled")]
         Moment::End(question) => Asked::End(location, place.site.into(), question.into()),
+        #[cfg(feature = "enabled")]
+        Moment::EndOfToken(question) => Asked::At(location, question.into()),
     }
 }
 

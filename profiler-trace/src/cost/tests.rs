@@ -149,7 +149,7 @@ fn table() -> RecordCost {
         anchor: stamp(6, 81),
         waits: StampWaits::default(),
     };
-    let host = HostCost { one_lane: host(0), elected: host(70) };
+    let host = HostCost { one_lane: host(0), elected: host(70), all_lanes: host(9) };
     RecordCost { one_lane: forms(0), elected: forms(65), all_lanes, host: Some(host) }
 }
 
@@ -199,7 +199,11 @@ impl Machine {
 
     /// The costs of regions, which lanes may share.
     fn costs_of_region(&self, elected: bool) -> FormCosts {
-        if !elected && self.lanes > 1 { table().all_lanes } else { self.costs(elected) }
+        if elected || self.lanes == 1 {
+            return self.costs(elected);
+        }
+        let RecordCost { all_lanes, host, .. } = table();
+        host.filter(|_| self.holds.hosted).map_or(all_lanes, |host| host.all_lanes)
     }
 
     /// The lanes that store what is recorded so, where each stores its own.
@@ -339,8 +343,8 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
     for costs in [&mut cost.one_lane, &mut cost.elected, &mut cost.all_lanes] {
         costs.waits = waits;
     }
-    if let Some(HostCost { one_lane, elected }) = &mut cost.host {
-        (one_lane.waits, elected.waits) = (waits, waits);
+    if let Some(HostCost { one_lane, elected, all_lanes }) = &mut cost.host {
+        (one_lane.waits, elected.waits, all_lanes.waits) = (waits, waits, waits);
     }
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);

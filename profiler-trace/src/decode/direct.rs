@@ -7,11 +7,14 @@ use std::collections::HashMap;
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
-use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX};
+use profiler_wire::record::{
+    self, BEGIN_OF_ALL, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX,
+};
 
 use super::note_track;
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
+use super::shared::Moment;
 use super::ticks::{Bounds, SLACK, start_behind};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{RegionRecord, Value};
@@ -82,20 +85,26 @@ pub(super) struct Recorded {
     pub marks: Vec<RawMark>,
     /// Lane and ticks of readings of both clocks.
     pub anchors: Vec<(u8, u64)>,
+    /// Begins that lane 0 recorded for all lanes.
+    pub begun: Vec<Moment>,
+    /// Begins of the regions that a lane ended alone and all lanes began by one record.
+    pub parted: Vec<Moment>,
 }
 
 /// How much each list held before a lane.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Lengths {
     regions: usize,
     values: usize,
     marks: usize,
     anchors: usize,
+    begun: usize,
+    parted: usize,
 }
 
 impl Recorded {
     pub(super) fn clear(&mut self) {
-        self.cut(Lengths { regions: 0, values: 0, marks: 0, anchors: 0 });
+        self.cut(Lengths::default());
     }
 
     fn lengths(&self) -> Lengths {
@@ -104,6 +113,8 @@ impl Recorded {
             values: self.values.len(),
             marks: self.marks.len(),
             anchors: self.anchors.len(),
+            begun: self.begun.len(),
+            parted: self.parted.len(),
         }
     }
 
@@ -112,6 +123,8 @@ impl Recorded {
         self.values.truncate(lengths.values);
         self.marks.truncate(lengths.marks);
         self.anchors.truncate(lengths.anchors);
+        self.begun.truncate(lengths.begun);
+        self.parted.truncate(lengths.parted);
     }
 }
 
@@ -157,7 +170,7 @@ pub(super) struct Counted {
     pub attachments: u64,
     /// Regions without an end.
     pub open: u64,
-    /// Regions of all lanes.
+    /// Records of all lanes.
     pub shared: u64,
     /// Whether the regions are plain, as [`super::regions::Sorter::sort`] asks for.
     pub is_plain: bool,
@@ -305,7 +318,7 @@ impl DirectLane<'_> {
                 back = back.checked_add(ticks.wrapping_sub(later) & TICK_MASK)?;
             }
             later = Some(ticks);
-            if matches!(kind, RecordKind::Range | RecordKind::RangeShared) {
+            if kind.has_whole_begin() {
                 let first = self.bounds.end_of_range(unit[0], ticks).ok()?.checked_sub(back)?;
                 let since_entry = first.checked_sub(entry)?;
                 return (is_oldest || since_entry <= TICK_MASK).then_some(first);
@@ -351,18 +364,25 @@ impl DirectLane<'_> {
                 Ranges { last, number, sizes } = run;
                 let Some([data, stamp]) = unit else { break };
                 let Stamp { kind, site: id, ticks } = self.room.stamp(stamp)?;
-                if kind == RecordKind::RangeShared {
+                if matches!(kind, RecordKind::RangeShared | RecordKind::RangeParted) {
+                    let is_shared = kind == RecordKind::RangeShared;
                     let (site, is_region) = self.kinds.at(id)?;
                     let end = self.bounds.end_of_range(data, ticks).ok()?;
                     let gap = end.checked_sub(last)?;
                     let gap_hides = gap > TICK_MASK && (number > 0 || exit.is_none());
-                    if lane != 0 || !is_region || gap_hides {
+                    if is_shared && lane != 0 || !is_region || gap_hides {
                         return None;
                     }
                     last = end;
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     sizes.is_plain = false;
-                    counted.shared += 1;
+                    let mut record = RegionRecord::Own;
+                    if is_shared {
+                        record = RegionRecord::Shared;
+                        counted.shared += 1;
+                    } else {
+                        recorded.parted.push(Moment { site, ticks: data });
+                    }
                     recorded.regions.push(Raw {
                         start: data,
                         end,
@@ -373,7 +393,7 @@ impl DirectLane<'_> {
                         size: 0,
                         depth: 0,
                         lane,
-                        record: RegionRecord::Shared,
+                        record,
                     });
                     number += 1;
                     continue;
@@ -395,6 +415,16 @@ impl DirectLane<'_> {
                 }
                 let (site, is_region) = self.kinds.at(id)?;
                 match kind {
+                    RecordKind::Begin
+                        if data == BEGIN_OF_ALL && is_region && self.room.has_begins_of_all() =>
+                    {
+                        if lane != 0 {
+                            return None;
+                        }
+                        owner_site = NONE;
+                        counted.shared += 1;
+                        recorded.begun.push(Moment { site, ticks: now });
+                    }
                     RecordKind::Mark | RecordKind::Begin | RecordKind::End
                         if data > u64::from(TRACK_FIELD_MAX) =>
                     {

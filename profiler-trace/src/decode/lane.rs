@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
-use profiler_wire::record::{self, RecordKind};
+use profiler_wire::record::{self, BEGIN_OF_ALL, RecordKind};
 
 use super::direct::{Counted, DirectLane, Open, RawMark, Recorded, SiteKinds};
 use super::note_track;
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
+use super::shared::Moment;
 use super::ticks::{self, Bounds, Implausible, Written, start_behind};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
@@ -22,6 +23,10 @@ pub(super) struct Scratch {
     pub sorter: Sorter,
     /// What lane 0 recorded for all lanes, in the order of its regions.
     pub shared: Vec<Raw>,
+    /// What it began for all lanes and they did not end together.
+    pub unended: Vec<Moment>,
+    /// Those of them that the last lane did not end either.
+    pub left_open: Vec<Moment>,
     open: Open,
 }
 
@@ -44,7 +49,7 @@ pub(super) struct Decoder<'a> {
     pub lost: u64,
     /// Whether lane 0 has regions that not all lanes have.
     pub leader_has_own: bool,
-    /// How many regions of the last lane all lanes have.
+    /// How many records of lane 0 are of all lanes.
     pub shared: u64,
     /// Whether the last lane's count had stopped.
     pub stopped: bool,
@@ -62,6 +67,7 @@ impl Scratch {
         self.recorded.clear();
         self.sorter.keep(0);
         self.shared.clear();
+        self.unended.clear();
     }
 }
 
@@ -80,7 +86,7 @@ struct Paired {
     attachments: u64,
     /// Regions without an end.
     open: u64,
-    /// Regions of all lanes.
+    /// Records of all lanes.
     shared: u64,
     /// The first region with a track or a value in its record, by its place in the room, of which it is not
     /// certain when it began.
@@ -97,6 +103,7 @@ impl Decoder<'_> {
         bounds: Bounds,
         place: Place,
     ) {
+        self.scratch.recorded.parted.clear();
         // All of a room is looked at only where the warp has not left: there, its begin and end may be
         // on their way.
         if counts.is_none() && bounds.exit.is_some() && room.is_blank() {
@@ -119,7 +126,7 @@ impl Decoder<'_> {
             Some(counted) => counted,
             None => self.carefully(room, survivors, bounds, place),
         };
-        self.shared = shared;
+        self.shared += shared;
         self.is_alone &= shared == 0;
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
         let regions = &mut recorded.regions[first..];
@@ -179,7 +186,7 @@ impl Decoder<'_> {
         Some(counted)
     }
 
-    fn note_open(&mut self, count: u64, place: Place) {
+    pub(super) fn note_open(&mut self, count: u64, place: Place) {
         let kind = Kind::OpenRegion;
         self.diagnostics.add(Diagnostic { kind, count, number: 0, place: Some(place) });
     }
@@ -215,7 +222,8 @@ impl Decoder<'_> {
     /// Makes regions and marks of a lane's units.
     fn pair(&mut self, units: &[Unit], times: &[Written], bounds: &Bounds, place: Place) -> Paired {
         let lane = place.lane.unwrap_or_default();
-        let Recorded { regions, values, marks, anchors } = &mut self.scratch.recorded;
+        let Recorded { regions, values, marks, anchors, begun, parted } =
+            &mut self.scratch.recorded;
         let first = regions.len();
         let mut open: BTreeSet<Begun> = BTreeSet::new();
         let mut owner: Option<Owner> = None;
@@ -233,13 +241,14 @@ impl Decoder<'_> {
             match unit.kind {
                 RecordKind::Range
                 | RecordKind::RangeShared
+                | RecordKind::RangeParted
                 | RecordKind::RangeTracked
                 | RecordKind::RangeUnsigned
                 | RecordKind::RangeSigned
                 | RecordKind::RangeWatched
                 | RecordKind::Open => {
                     let has_value = unit.kind.is_range_with_value();
-                    let (track, start) = if !has_whole_begin(unit.kind) {
+                    let (track, start) = if !unit.kind.has_whole_begin() {
                         let (field, begin) = record::unpack(unit.data);
                         let before = bounds.start_before(ticks, begin);
                         let track = if has_value { 0 } else { field };
@@ -290,6 +299,9 @@ impl Decoder<'_> {
                         ..Raw::default()
                     };
                     paired.shared += u64::from(region.is_shared());
+                    if unit.kind == RecordKind::RangeParted {
+                        parted.push(Moment { site, ticks: region.start });
+                    }
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     if unit.kind == RecordKind::Open {
                         region.open();
@@ -301,6 +313,11 @@ impl Decoder<'_> {
                         owner = None;
                     }
                     regions.push(region);
+                }
+                RecordKind::Begin if unit.data == BEGIN_OF_ALL => {
+                    begun.push(Moment { site, ticks });
+                    paired.shared += 1;
+                    owner = None;
                 }
                 RecordKind::Begin => {
                     let track = unit.data as u32;
@@ -399,11 +416,6 @@ impl Decoder<'_> {
         let number = u64::from(needed);
         self.diagnostics.add(Diagnostic { kind, count, number, place: Some(place) });
     }
-}
-
-/// Whether a unit of this kind, which is a region, holds all 64 bits of its begin.
-fn has_whole_begin(kind: RecordKind) -> bool {
-    matches!(kind, RecordKind::Range | RecordKind::RangeShared)
 }
 
 /// A begin without an end so far: track, site, when, and the region's index.

@@ -403,7 +403,9 @@ impl SlotSource<'_> {
         for lane in 0..=OTHER_LANES {
             let place = Place { lane: Some(lane as u8), ..place };
             let first = decoder.scratch.recorded.regions.len();
-            match slot.room(self.module, lane) {
+            let room = slot.room(self.module, lane);
+            let is_known = room.as_ref().is_some_and(|room| !room.is_lost);
+            match room {
                 Some(LaneRoom { counts, is_lost: true, .. }) => decoder.lost(counts, place),
                 Some(LaneRoom { room, counts, is_cut, .. }) => {
                     if is_cut {
@@ -416,7 +418,7 @@ impl SlotSource<'_> {
             if lane == 0 {
                 decoder.keep_shared(slot.exit.map(|exit| exit.shared), lanes, place);
             } else if (lane as u32) < lanes {
-                decoder.share(lane as u8, first);
+                decoder.share(first, is_known, place);
             }
         }
         decoder.finish();

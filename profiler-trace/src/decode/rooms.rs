@@ -1,7 +1,7 @@
 //! Which units of a room survived, and in which order they were written.
 
 use profiler_wire::descriptor::{CURSOR_MAX, units};
-use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
+use profiler_wire::record::{BEGIN_OF_ALL_SINCE, TICK_MASK, UNIT_BYTES};
 use profiler_wire::{Stamp, WIRE_VERSION};
 
 use super::ticks::SLACK;
@@ -136,6 +136,11 @@ impl Room<'_> {
     /// kernels of the room's wire version do not write.
     pub(super) fn stamp(&self, word: u64) -> Option<Stamp> {
         Stamp::unpack(word).filter(|stamp| stamp.kind.since() <= self.layout.version)
+    }
+
+    /// Whether lane 0 says for all lanes what they begin together.
+    pub(super) fn has_begins_of_all(&self) -> bool {
+        self.layout.version >= BEGIN_OF_ALL_SINCE
     }
 
     /// The survivors as they lie one behind the other, in the order of writing, the later of which

@@ -1,12 +1,14 @@
-//! Records of all lanes of a warp, which lie in lane 0's room alone: every lane has their regions.
+//! Records of all lanes of a warp, which lie in lane 0's room alone: every lane has their regions. Where begins
+//! are records of their own, a region of all lanes may have ended in some of them alone, or be open there.
 
 use std::cmp::Reverse;
 
 use profiler_wire::SlotHeader;
 
-use super::lane::Decoder;
-use super::regions::Raw;
+use super::lane::{Decoder, Scratch};
+use super::regions::{NONE, Raw};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Place};
+use crate::model::RegionRecord;
 
 /// How many lanes the warp of a slot has: all 32, but for the last one of a block whose size is no
 /// multiple of 32. A damaged header may say that there are none.
@@ -15,18 +17,55 @@ pub(super) fn lane_count(header: &SlotHeader) -> u32 {
     threads.saturating_sub(32 * header.warp).min(32)
 }
 
+/// Where and when a region began. Lists of them have the latest of each site first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Moment {
+    /// Index into the module's sites.
+    pub site: u32,
+    pub ticks: u64,
+}
+
+/// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
+/// records. The record of a begin is written just before that: it is the latest one of the site that is not
+/// later.
+fn unended(begun: &[Moment], ended: &mut [Moment], left: &mut Vec<Moment>) {
+    ended.sort_unstable_by_key(|moment| Reverse(*moment));
+    let mut ended = ended.iter().peekable();
+    left.clear();
+    left.extend(begun.iter().filter(|begin| {
+        // Of other sites, and of begins that are lost.
+        while ended.next_if(|end| end.site > begin.site).is_some() {}
+        ended.next_if(|end| end.site == begin.site && end.ticks >= begin.ticks).is_none()
+    }));
+}
+
 impl Decoder<'_> {
-    /// Keeps the regions that lane 0, the only one decoded so far, recorded for all lanes. `counted` is
-    /// how many it says there were, if it does, and `lanes` how many lanes have them: what was not kept
+    /// Keeps what lane 0, the only one decoded so far, recorded for all lanes. `counted` is
+    /// how many records it says there were, if it does, and `lanes` how many lanes have them: what was not kept
     /// of them is lost for each. (Lane 0's own losses are those of its room.)
     pub(super) fn keep_shared(&mut self, counted: Option<u32>, lanes: u32, place: Place) {
-        let shared = &mut self.scratch.shared;
+        let Scratch { recorded, shared, unended, left_open, .. } = &mut *self.scratch;
         shared.clear();
         if self.shared > 0 {
-            let regions = &self.scratch.recorded.regions;
-            shared.extend(regions.iter().filter(|region| region.is_shared()));
+            shared.extend(recorded.regions.iter().filter(|region| region.is_shared()));
         }
-        self.leader_has_own = shared.len() < self.scratch.recorded.regions.len();
+        unended.clear();
+        if !recorded.begun.is_empty() {
+            recorded.begun.sort_unstable_by_key(|moment| Reverse(*moment));
+            left_open.clear();
+            left_open.extend(
+                shared.iter().map(|&Raw { site, start, .. }| Moment { site, ticks: start }),
+            );
+            self::unended(&recorded.begun, left_open, unended);
+        }
+        let was_empty = recorded.regions.is_empty();
+        if self.leave_open(place) {
+            let Scratch { recorded, sorter, .. } = &mut *self.scratch;
+            sorter.sort(&mut recorded.regions, false, false);
+            self.lanes += u32::from(was_empty);
+        }
+        let Scratch { recorded, shared, .. } = &*self.scratch;
+        self.leader_has_own = shared.len() < recorded.regions.len();
         let Some(counted) = counted.map(u64::from) else { return };
         if self.shared > counted && !self.stopped {
             self.diagnostics.note(Kind::CountMismatch, Some(place));
@@ -41,26 +80,47 @@ impl Decoder<'_> {
         });
     }
 
-    /// Gives a lane, whose own regions stand from `first` on, those that it shares.
-    pub(super) fn share(&mut self, lane: u8, first: usize) {
-        let super::lane::Scratch { recorded, sorter, shared, .. } = &mut *self.scratch;
-        if shared.is_empty() {
+    /// Gives a lane, whose own regions stand from `first` on, those that it shares. Which of what all
+    /// lanes began it has not ended can be told only where its own records `are_known`.
+    pub(super) fn share(&mut self, first: usize, are_known: bool, place: Place) {
+        let Scratch { recorded, shared, unended, .. } = &mut *self.scratch;
+        // What each lane emitted, as it were.
+        self.recorded += self.shared;
+        if shared.is_empty() && unended.is_empty() {
             return;
         }
+        let lane = place.lane.unwrap_or_default();
         let has_own = recorded.regions.len() > first;
         recorded.regions.extend(shared.iter().map(|region| Raw { lane, ..*region }));
-        self.recorded += shared.len() as u64;
-        self.lanes += u32::from(!has_own);
-        if !has_own && !self.leader_has_own {
+        let is_left_open = are_known && self.leave_open(place);
+        let Scratch { recorded, sorter, .. } = &mut *self.scratch;
+        let regions = &mut recorded.regions[first..];
+        self.lanes += u32::from(!has_own && !regions.is_empty());
+        if !has_own && !self.leader_has_own && !is_left_open {
             // They stand as they do in lane 0.
             return;
         }
-        let regions = &mut recorded.regions[first..];
         merge(regions);
         for (unit, region) in (0..).zip(regions.iter_mut().filter(|region| !region.is_open())) {
             region.end_unit = unit;
         }
         sorter.sort(regions, false, false);
+    }
+
+    /// Gives the last lane those regions that all lanes began and it did not end, if there are any.
+    fn leave_open(&mut self, place: Place) -> bool {
+        let Scratch { recorded, unended, left_open, .. } = &mut *self.scratch;
+        self::unended(unended, &mut recorded.parted, left_open);
+        let lane = place.lane.unwrap_or_default();
+        recorded.regions.extend(left_open.iter().map(|&Moment { site, ticks }| {
+            let mut region = Raw { start: ticks, site, lane, value: NONE, ..Raw::default() };
+            region.record = RegionRecord::Shared;
+            region.open();
+            region
+        }));
+        let count = left_open.len() as u64;
+        self.note_open(count, place);
+        count > 0
     }
 }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use profiler_wire::header::Clock;
-use profiler_wire::record::{TRACK_FIELD_MAX, stamp, tag};
+use profiler_wire::record::{BEGIN_OF_ALL, TRACK_FIELD_MAX, stamp, tag};
 use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 
@@ -59,10 +59,14 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 15 => warp.value(site, now, Value::Float(number as f64)),
                 16 => warp.anchor(now, now),
                 17 => warp.open(site, track, before, now),
-                18 => warp.unit([number, number]),
-                19 => warp.unit([0, 0]),
-                20 => warp.range(site, None, number, now),
-                21 => warp.unit([before, stamp(tag(RecordKind::RangeShared, site), now)]),
+                18 if lane == 0 => warp.begin_of_all(site, now),
+                18 | 19 => warp.parted(site, before, now),
+                20 => warp.unit([number, number]),
+                21 => warp.unit([0, 0]),
+                22 => warp.range(site, None, number, now),
+                23 => warp.unit([before, stamp(tag(RecordKind::RangeShared, site), now)]),
+                24 => warp.unit([BEGIN_OF_ALL, stamp(tag(RecordKind::Begin, site), now)]),
+                25 => warp.parted(site, number, now),
                 _ => warp.mark(site, None, now.saturating_sub(number)),
             };
         }
@@ -83,7 +87,7 @@ fn carefully(capture: &Capture) -> Trace {
 
 /// Programs of which `odd` tells how many units in a thousand are nothing that a kernel records.
 fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
-    let what = prop_oneof![1000 - odd => 0_u8..18, odd => 18_u8..23];
+    let what = prop_oneof![1000 - odd => 0_u8..20, odd => 20_u8..27];
     let site = prop_oneof![40 => 2_u32..=4, 8 => Just(5_u32), 1 + odd / 100 => 0_u32..8];
     let gap = prop_oneof![30 => 0_u64..50, 1 => 0_u64..1 << 41];
     let number = prop_oneof![9 => 0_u64..200, 1 => any::<u64>()];

@@ -2,7 +2,7 @@
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
-use profiler_wire::record::{self, RecordKind, TRACK_FIELD_MAX};
+use profiler_wire::record::{self, BEGIN_OF_ALL, RecordKind, TRACK_FIELD_MAX};
 
 use super::rooms::{Room, Survivors};
 use super::ticks::{Bounds, Written};
@@ -61,8 +61,11 @@ pub(super) fn read(
             continue;
         };
         // Lane 0 writes what all lanes share.
-        let is_astray = kind == RecordKind::RangeShared && !bounds.leader;
-        if is_astray || !is_whole(kind, id, data) {
+        let is_begin_of_all =
+            kind == RecordKind::Begin && data == BEGIN_OF_ALL && room.has_begins_of_all();
+        let is_of_all = kind == RecordKind::RangeShared || is_begin_of_all;
+        let is_astray = is_of_all && !bounds.leader;
+        if is_astray || !is_begin_of_all && !is_whole(kind, id, data) {
             diagnostics.note(Kind::DamagedUnit, place);
             continue;
         }
@@ -85,7 +88,7 @@ pub(super) fn read(
             Some(site)
         };
         let whole = match kind {
-            RecordKind::Range | RecordKind::RangeShared => bounds.end_of_range(data, ticks).ok(),
+            kind if kind.has_whole_begin() => bounds.end_of_range(data, ticks).ok(),
             // Its stamp is of the cycle counter, also where all others are of the timer.
             RecordKind::Anchor if clock == Clock::GlobalTimer => {
                 let Ok(time) = bounds.end_of_range(data, data) else {

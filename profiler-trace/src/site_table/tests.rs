@@ -7,7 +7,7 @@ use crate::synthetic::{Keep, SyntheticModule};
 /// PTX as rustc writes it: trailing zeros omitted, with and without `.visible`.
 fn ptx(entries: &[Vec<u8>]) -> String {
     let mut text = String::from(
-        ".version 7.8\n.target sm_80\n.const .align 16 .b8 __profiler_descriptor_v6[128];\n",
+        ".version 7.8\n.target sm_80\n.const .align 16 .b8 __profiler_descriptor_v7[128];\n",
     );
     for (index, entry) in entries.iter().enumerate() {
         let visible = if index % 2 == 0 { ".visible " } else { "" };
@@ -116,10 +116,10 @@ fn refuses_other_versions() {
     let mut entries = sample().entries().to_vec();
     entries[1][4] = 9;
     let error = SiteTable::from_ptx(&ptx(&entries)).expect_err("version 9").to_string();
-    assert!(error.contains("version 9") && error.contains("version 6"), "{error}");
-    let other = ptx(&[]).replace("descriptor_v6", "descriptor_v12");
+    assert!(error.contains("version 9") && error.contains("version 7"), "{error}");
+    let other = ptx(&[]).replace("descriptor_v7", "descriptor_v12");
     let error = SiteTable::from_ptx(&other).expect_err("version 12").to_string();
-    assert!(error.contains("descriptor_v12") && error.contains("version 6;"), "{error}");
+    assert!(error.contains("descriptor_v12") && error.contains("version 7;"), "{error}");
 }
 
 #[test]

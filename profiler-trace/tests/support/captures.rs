@@ -174,10 +174,14 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
         for lane in 0..32 {
             let lacks_own = lacks(warp, before, lane, false);
             lanes_lacking += u64::from(lane != 0 && lacks_own);
-            let has_shared = !regions(before, lane, true).is_empty();
+            let has_shared = !regions(before, lane, Of::AllLanes).is_empty();
             assert_eq!(lacks(warp, before, lane, true), lacks_shared && has_shared);
-            for shared in [false, true] {
-                let (mine, theirs) = (regions(warp, lane, shared), regions(before, lane, shared));
+            // Those that a lane has not ended it has where its own records are there to tell.
+            let is_open_lost =
+                [warp, before].map(|warp| regions(warp, lane, Of::AllLanesOpen).len());
+            let is_open_lost = is_open_lost[0] != is_open_lost[1];
+            for of in [Of::Lane, Of::AllLanes, Of::AllLanesOpen] {
+                let (mine, theirs) = (regions(warp, lane, of), regions(before, lane, of));
                 assert!(mine.len() == theirs.len() || mine.is_empty());
                 for (left, right) in mine.iter().zip(&theirs) {
                     time(left.start, right.start);
@@ -185,7 +189,7 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
                     assert_eq!((left.track, left.value), (right.track, right.value));
                     assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
                     // Without the others it lies less deep.
-                    let is_whole = !lacks_own && !lacks_shared;
+                    let is_whole = !lacks_own && !lacks_shared && !is_open_lost;
                     assert!(left.depth == right.depth || !is_whole && left.depth < right.depth);
                 }
             }
@@ -205,10 +209,22 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
     assert!(lanes_lacking <= diagnostics.count(Kind::UnreadableRecords), "{diagnostics}");
 }
 
-/// A lane's regions that it recorded itself, or those that lane 0 recorded for all lanes.
-fn regions(warp: &Warp, lane: u8, shared: bool) -> Vec<&Region> {
-    let of = |region: &&Region| region.lane == lane && region.is_shared() == shared;
-    warp.regions.iter().filter(of).collect()
+/// Whose regions: those that a lane recorded itself, or of those that lane 0 recorded for all lanes the ones
+/// that have ended, or that have not.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    Lane,
+    AllLanes,
+    AllLanesOpen,
+}
+
+fn regions(warp: &Warp, lane: u8, of: Of) -> Vec<&Region> {
+    let of_region = |region: &Region| match (region.is_shared(), region.end) {
+        (false, _) => Of::Lane,
+        (true, Some(_)) => Of::AllLanes,
+        (true, None) => Of::AllLanesOpen,
+    };
+    warp.regions.iter().filter(|region| region.lane == lane && of_region(region) == of).collect()
 }
 
 fn marks(warp: &Warp, lane: u8) -> Vec<&Mark> {
@@ -217,8 +233,9 @@ fn marks(warp: &Warp, lane: u8) -> Vec<&Mark> {
 
 /// Whether nothing is left of what a lane recorded itself, or of what lane 0 recorded for it.
 fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
+    let of = if shared { Of::AllLanes } else { Of::Lane };
     let has =
-        |warp| !regions(warp, lane, shared).is_empty() || !shared && !marks(warp, lane).is_empty();
+        |warp| !regions(warp, lane, of).is_empty() || !shared && !marks(warp, lane).is_empty();
     !has(warp) && has(before)
 }
 

@@ -21,20 +21,6 @@ fn limits_are_a_part_or_some_ticks() {
     assert_eq!(of_clock("cycles").to_string(), "warp, cycles, range");
 }
 
-/// Nothing is promised of a bus that is full.
-#[test]
-fn limits_hold_but_for_many_records_of_all_lanes_in_memory_of_the_host() {
-    let held = |of: Subject| DEPTHS.map(|depth| of.is_held(depth));
-    let hosted = |strategy| {
-        let kernel = HOSTED_WORK.iter().find(|kernel| kernel.strategy == strategy);
-        Subject { kernel: kernel.expect("there is one"), form: "range" }
-    };
-    let by_thread = KNOWN_WORK.iter().find(|kernel| kernel.strategy == "thread");
-    let by_thread = Subject { kernel: by_thread.expect("there is one"), form: "range" };
-    assert_eq!([held(hosted("elected")), held(by_thread)], [[true; 4]; 2]);
-    assert_eq!(held(hosted("thread")), [true, true, false, false]);
-}
-
 #[test]
 fn short_spins_are_repeated_more_often_where_the_timer_measures() {
     let cases = [(64, 12), (10_000, 12)];

@@ -1,14 +1,32 @@
 //! What lanes ask to find out whether they do the same together, and the record that they then share.
 
+use profiler_wire::RecordKind;
+use profiler_wire::record::tag;
+
 use super::super::place::Place;
 use super::super::side;
 use super::{reg32, reg64};
+
+/// What is added to the tag of a [`RecordKind::RangeWatched`] to make it that of a [`RecordKind::RangeParted`],
+/// and then, in 32 bits that wrap, that of a [`RecordKind::RangeShared`].
+const PARTS: u32 = tag(RecordKind::RangeParted, 0) - tag(RecordKind::RangeWatched, 0);
+const SHARES_OF_PARTED: u32 =
+    tag(RecordKind::RangeShared, 0).wrapping_sub(tag(RecordKind::RangeParted, 0));
 
 /// What is asked at a region's end: who is there, and then, where it has a value, whose is the same.
 pub(crate) const WHO_IS_THERE: u8 = 0;
 pub(crate) const WHOSE_VALUE_IS_ALIKE: u8 = 1;
 
 ptx! {
+    /// All lanes that the warp has, which `present` says, if they begin a region here together; otherwise none.
+    vote fn beginning_together(present: u32 as reg32) out (began as reg32) -> u32 {
+        "{{ .reg .pred %p_parted;",
+        "activemask.b32 {began};",
+        "setp.ne.u32 %p_parted, {began}, {present};",
+        "@%p_parted mov.u32 {began}, 0; }}"
+        => began
+    }
+
     /// Which lanes end a region here that they began with all others: `began` is which lanes were active
     /// when this lane began it, `present` which there are, or 0 for a lane that parted before. What a lane
     /// for which the two differ gets is nothing.
@@ -57,6 +75,29 @@ ptx! {
         => all != 0
     }
 
+    /// Whether all lanes of `present` are here, `began` is that in each, and each passes the same two words
+    /// ("Parallel Synchronization and Communication Instructions: activemask", "match.sync"). All that are here
+    /// get the same answer.
+    ///
+    /// Nothing of it is predicated: ptxas 13.0 then leaves out what it knows to be the same in all lanes, where
+    /// it makes several branches of a predicated `match`.
+    vote fn are_one(first: u64 as reg64, second: u64 as reg64, began: u32 as reg32, present: u32 as reg32)
+        lateout (all as reg32) -> bool
+    {
+        "{{ .reg .pred %p_first, %p_second, %p_began; .reg .b32 %r_active, %r_lanes;",
+        "activemask.b32 %r_active;",
+        "match.all.sync.b64 %r_lanes|%p_first, {first}, %r_active;",
+        "match.all.sync.b64 %r_lanes|%p_second, {second}, %r_active;",
+        "match.all.sync.b32 %r_lanes|%p_began, {began}, %r_active;",
+        "setp.eq.and.u32 %p_first, %r_active, {present}, %p_first;",
+        "setp.eq.and.u32 %p_second, %r_active, {present}, %p_second;",
+        "setp.eq.and.u32 %p_began, {began}, {present}, %p_began;",
+        "selp.u32 {all}, 1, 0, %p_began;",
+        "selp.u32 {all}, {all}, 0, %p_first;",
+        "selp.u32 {all}, {all}, 0, %p_second; }}"
+        => all != 0
+    }
+
     /// [`store_unit_if`](super::store_unit_if) of a range, whose kind is that of a shared one where `shared`
     /// holds.
     ///
@@ -78,6 +119,39 @@ ptx! {
         "@%p_shared add.u32 %r_stamp4, %r_stamp4, {shares};",
         "@%p_store st.global.v4.b32 [{address}], {{%r_stamp0, %r_stamp1, %r_stamp2, %r_stamp4}};",
         "mov.b32 {stamp}, %r_stamp4; }}"
+        => stamp
+    }
+
+    /// [`publish_unit_if`](super::publish_unit_if) of a region that lanes may share, which began at `begin`: a
+    /// [`RecordKind::RangeShared`] where it is `shared`, otherwise a [`RecordKind::RangeParted`] where all lanes
+    /// began it `together`, and of others a [`RecordKind::RangeWatched`], whose tag is given.
+    ///
+    /// The choices are written out, as LLVM branches for them, and ptxas then keeps the halves of the begin
+    /// apart: to copy them, it waits for the clock behind each begin.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    memory fn publish_range_if(
+        condition: bool as reg32, shared: bool as reg32, together: bool as reg32, address: u64 as reg64,
+        begin: u64 as reg64, tag: u32 as reg32, ticks: u64 as reg64
+    ) lateout (stamp as reg32) const (parts = PARTS, shares = SHARES_OF_PARTED) -> u32 {
+        "{{ .reg .pred %p_store, %p_shared, %p_together; .reg .b32 %r_unit<5>; .reg .b64 %rd_unit<2>;",
+        "setp.ne.u32 %p_store, {condition}, 0;",
+        "setp.ne.u32 %p_shared, {shared}, 0;",
+        "setp.ne.u32 %p_together, {together}, 0;",
+        "mov.b64 {{%r_unit0, %r_unit1}}, {begin};",
+        "shl.b32 %r_unit2, %r_unit1, 24;",
+        "selp.u32 %r_unit2, %r_unit1, %r_unit2, %p_together;",
+        "mov.b64 %rd_unit0, {{%r_unit0, %r_unit2}};",
+        "mov.b64 {{%r_unit3, %r_unit4}}, {ticks};",
+        "shl.b32 %r_unit4, %r_unit4, 24;",
+        "add.u32 %r_unit4, %r_unit4, {tag};",
+        "@%p_together add.u32 %r_unit4, %r_unit4, {parts};",
+        "@%p_shared add.u32 %r_unit4, %r_unit4, {shares};",
+        "mov.b64 %rd_unit1, {{%r_unit3, %r_unit4}};",
+        "@%p_store st.relaxed.sys.global.v2.b64 [{address}], {{%rd_unit0, %rd_unit1}};",
+        "mov.b32 {stamp}, %r_unit4; }}"
         => stamp
     }
 }

@@ -38,7 +38,8 @@ fn nothing_is_subtracted_where_its_cost_was_not_measured() {
 #[test]
 fn its_own_cost_is_subtracted_and_said_to_be_that_of_an_idle_bus() {
     let costs = FormCosts::uniform(17.0, 40.0);
-    let host = HostCost { one_lane: costs, elected: FormCosts::uniform(60.0, 70.0) };
+    let host =
+        HostCost { one_lane: costs, elected: FormCosts::uniform(60.0, 70.0), all_lanes: costs };
     let cost = RecordCost { host: Some(host), ..RecordCost::uniform(10.0, 30.0) };
     for (emulated, kind) in [(false, Some(DiagnosticKind::CostOfIdleBus)), (true, None)] {
         let trace = of_host(cost, emulated);
@@ -76,7 +77,7 @@ fn a_begin_is_a_record_that_others_wait_for() {
         assert_eq!(lengths, [[0; 8], [1_000; 8]].concat());
     }
     // Of a region that stands alone, what is within the reach of its begin may be that of the wait.
-    let limit = waits().end.reach_ticks().expect("there is a wait") as u64;
+    let limit = waits().end.over_the_bus().reach_ticks().expect("there is a wait") as u64;
     for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
         let steps = [Step::Open(false), Step::Work(work), Step::Close(false)];
         let holds = Holds::new(waits(), &[0]).in_host(true);
@@ -88,7 +89,7 @@ fn a_begin_is_a_record_that_others_wait_for() {
 #[test]
 fn what_each_lane_stores_at_once_is_cut_once() {
     let costs = FormCosts::uniform(10.0, 40.0);
-    let host = HostCost { one_lane: costs, elected: costs };
+    let host = HostCost { one_lane: costs, elected: costs, all_lanes: costs };
     let cost = RecordCost { host: Some(host), ..RecordCost::default() };
     let mut module = SyntheticModule::new(Keep::First, 64);
     module.lane_capacity = Some(64);

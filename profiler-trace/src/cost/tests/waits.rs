@@ -71,6 +71,7 @@ impl Holds {
             reaches.push((at + behind + before, wait));
         }
         let within = reaches.into_iter().filter_map(|(free, wait)| {
+            let wait = if self.hosted { wait.over_the_bus() } else { wait };
             let reach = wait.reach_ticks()?;
             (read <= free + reach).then_some(reach)
         });

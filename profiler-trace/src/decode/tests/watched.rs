@@ -137,3 +137,111 @@ fn a_region_whose_end_is_damaged_to_lie_before_its_begin_has_no_length() {
     });
     check_either_way(&capture, &[(6_000, Some(6_000), 0)], &[Kind::TimeNotMonotonic]);
 }
+
+/// Three lanes with rooms of eight units, which record in memory of the host and may still be running.
+fn of_lanes(leaves: bool, record: impl Fn(&mut SyntheticWarp)) -> Capture {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    module.lane_capacity = Some(8);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "a");
+    module.site(SiteKind::Region, "b");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    warp.header.block_dim = [3, 1, 1];
+    record(&mut warp);
+    if leaves {
+        warp.leave(ENTRY + 5_000, 66_500);
+    }
+    module.warps.push(warp);
+    module.into_capture().expect("the sites are whole")
+}
+
+/// Lane, site, start, end and depth of each region.
+fn of_each_lane(capture: &Capture) -> Vec<(u8, u32, u64, Option<u64>, u16)> {
+    let trace = Decoder::new(capture).trace();
+    assert_eq!(trace, carefully(capture));
+    let warp = &trace.warps[0];
+    let mut regions: Vec<_> = warp
+        .regions
+        .iter()
+        .map(|region| {
+            let end = region.end.map(|end| end.ticks);
+            (region.lane, trace.site(region.site).id, region.start.ticks, end, region.depth)
+        })
+        .collect();
+    regions.sort_unstable();
+    regions
+}
+
+/// All lanes are in what lane 0 began for them, whether the others have recorded anything yet or not.
+#[test]
+fn what_all_lanes_began_is_open_in_each() {
+    let capture = of_lanes(false, |warp| {
+        warp.begin_of_all(2, 6_000).begin_of_all(3, 6_010).range_of_all(3, 6_012, 6_020);
+        warp.begin_of_all(3, 6_030);
+    });
+    let of_lane = |lane| {
+        [(lane, 2, 6_000, None, 0), (lane, 3, 6_012, Some(6_020), 1), (lane, 3, 6_030, None, 1)]
+    };
+    assert_eq!(of_each_lane(&capture), [0, 1, 2].map(of_lane).concat());
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.diagnostics.count(Kind::OpenRegion), 6);
+    // Four records, each of three lanes.
+    assert_eq!((trace.recorded(), trace.lost()), (12, 0));
+}
+
+/// A lane that leaves early ends what it shared; the others are in it still.
+#[test]
+fn what_all_lanes_began_each_may_end_alone() {
+    let capture = of_lanes(false, |warp| {
+        warp.begin_of_all(2, 6_000).begin_of_all(3, 6_010);
+        warp.lane(1).parted(3, 6_012, 6_030).parted(2, 6_001, 6_040);
+        warp.lane(0).parted(3, 6_012, 6_050);
+    });
+    let expected = [
+        (0, 2, 6_000, None, 0),
+        (0, 3, 6_012, Some(6_050), 1),
+        (1, 2, 6_001, Some(6_040), 0),
+        (1, 3, 6_012, Some(6_030), 1),
+        (2, 2, 6_000, None, 0),
+        (2, 3, 6_010, None, 1),
+    ];
+    assert_eq!(of_each_lane(&capture), expected);
+}
+
+/// Of two of one site that a lane ends in the order of their begins, as tokens may, each has its own.
+#[test]
+fn what_all_lanes_began_of_one_site_may_cross() {
+    let capture = of_lanes(true, |warp| {
+        warp.begin_of_all(2, 6_000).begin_of_all(2, 6_010).begin_of_all(2, 6_020);
+        warp.range_of_all(2, 6_002, 6_030);
+        warp.lane(2).parted(2, 6_012, 6_040);
+    });
+    let expected = [
+        (0, 2, 6_002, Some(6_030), 0),
+        (0, 2, 6_010, None, 0),
+        (0, 2, 6_020, None, 1),
+        (1, 2, 6_002, Some(6_030), 0),
+        (1, 2, 6_010, None, 0),
+        (1, 2, 6_020, None, 1),
+        (2, 2, 6_002, Some(6_030), 0),
+        (2, 2, 6_012, Some(6_040), 0),
+        (2, 2, 6_020, None, 0),
+    ];
+    assert_eq!(of_each_lane(&capture), expected);
+}
+
+/// What lane 0's room lost of all lanes is lost for each: here its last begin and end.
+#[test]
+fn begins_of_all_lanes_that_found_no_room_are_lost_for_each() {
+    let capture = of_lanes(true, |warp| {
+        for round in 0..5 {
+            let now = 6_000 + 100 * round;
+            warp.begin_of_all(2, now).range_of_all(2, now + 1, now + 50);
+        }
+    });
+    assert_eq!(of_each_lane(&capture).len(), 12);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!((trace.recorded(), trace.lost()), (24, 6));
+    assert_eq!(trace.diagnostics.count(Kind::SharedLost), 4);
+    assert_eq!(trace.diagnostics.count(Kind::RoomTooSmall), 2);
+}
