@@ -129,11 +129,8 @@ fn info_says_what_a_record_to_the_host_costs_where_that_was_measured() {
         None
     );
     let costs = |inside, total| FormCosts::uniform(inside, total);
-    let host = Some(HostCost {
-        one_lane: costs(12.0, 34.0),
-        elected: costs(15.0, 40.0),
-        all_lanes: costs(13.0, 37.0),
-    });
+    let [one_lane, elected] = [costs(12.0, 34.0), costs(15.0, 40.0)];
+    let host = Some(HostCost { one_lane, elected, all_lanes: costs(13.0, 37.0) });
     let mut capture = support::gemm(2);
     capture.record_cost = capture.record_cost.map(|cost| RecordCost { host, ..cost });
     folder.save("both.capture", &capture);

@@ -71,6 +71,8 @@ mod recorder;
 mod recorder;
 
 #[cfg(feature = "enabled")]
+mod header;
+#[cfg(feature = "enabled")]
 mod room;
 #[cfg(feature = "enabled")]
 mod slot;

@@ -169,6 +169,12 @@ impl<'a> Leader<'a> {
         RegionToken(PhantomData)
     }
 
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn start_of_place(self, _site: SiteId, _track: u32) -> RegionToken<'a> {
+        RegionToken(PhantomData)
+    }
+
     #[inline(always)]
     pub fn mark(self, _site: SiteId) {}
 

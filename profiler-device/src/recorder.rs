@@ -40,7 +40,7 @@ macro_rules! at {
 /// | `when(e)` | the threads for which e holds | [`Recorder::leader_when`] |
 ///
 /// Each lane appends to a room of its own, so strategies can be mixed freely; what all lanes of a warp begin and
-/// end together by `thread` lane 0 writes once, for all of them.
+/// end together by `thread` lane 0 writes once, for all of them (regions of tokens only with `buffer = host`).
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,

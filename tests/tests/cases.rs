@@ -28,6 +28,7 @@ const OLDER: [&str; profiler_wire::WIRE_VERSION as usize - 1] = [
     include_str!("../fixtures/versions/wire3.ptx"),
     include_str!("../fixtures/versions/wire4.ptx"),
     include_str!("../fixtures/versions/wire5.ptx"),
+    include_str!("../fixtures/versions/wire6.ptx"),
 ];
 
 on_both_back_ends! {

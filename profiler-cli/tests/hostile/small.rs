@@ -42,7 +42,9 @@ pub(crate) fn small() -> Capture {
             warp.begin(region, None, entry + 103).end(region, None, entry + 104);
             warp.open(region, None, entry + 95, entry + 105);
             warp.value(signal, entry + 110, Value::Unsigned(1));
-            warp.lane(7).range_signed(region, entry + 40, entry + 60, -7);
+            warp.begin_of_all(names, entry + 115).lane(7);
+            warp.range_signed(region, entry + 40, entry + 60, -7);
+            warp.parted(names, entry + 116, entry + 118);
         } else {
             warp.range(region, None, entry + 20, entry + 110);
             warp.value(wait, entry + 150, Value::Signed(1));

@@ -12,12 +12,13 @@ use profiler_wire::record::{
 };
 
 use super::note_track;
+use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
 use super::shared::Moment;
 use super::ticks::{Bounds, SLACK, start_behind};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
-use crate::model::{RegionRecord, Value};
+use crate::model::RegionRecord;
 use crate::site_table::SiteTable;
 
 /// What stands at each site id of a module: the site's index, with [`SiteKinds::NO_REGION`] where it
@@ -61,70 +62,6 @@ impl SiteKinds {
     /// The index of the site with some id, if it is a region.
     fn region_at(&self, id: u32) -> Option<u32> {
         self.0.get(id as usize).copied().filter(|code| *code < Self::NO_REGION)
-    }
-}
-
-/// A mark in ticks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawMark {
-    pub ticks: u64,
-    /// Index into the module's sites.
-    pub site: u32,
-    /// The track as a record holds it.
-    pub track: u32,
-    pub lane: u8,
-    pub value: Option<Value>,
-}
-
-/// What lanes recorded, in ticks.
-#[derive(Debug, Default)]
-pub(super) struct Recorded {
-    pub regions: Vec<Raw>,
-    /// Values of the regions.
-    pub values: Vec<Value>,
-    pub marks: Vec<RawMark>,
-    /// Lane and ticks of readings of both clocks.
-    pub anchors: Vec<(u8, u64)>,
-    /// Begins that lane 0 recorded for all lanes.
-    pub begun: Vec<Moment>,
-    /// Begins of the regions that a lane ended alone and all lanes began by one record.
-    pub parted: Vec<Moment>,
-}
-
-/// How much each list held before a lane.
-#[derive(Clone, Copy, Default)]
-struct Lengths {
-    regions: usize,
-    values: usize,
-    marks: usize,
-    anchors: usize,
-    begun: usize,
-    parted: usize,
-}
-
-impl Recorded {
-    pub(super) fn clear(&mut self) {
-        self.cut(Lengths::default());
-    }
-
-    fn lengths(&self) -> Lengths {
-        Lengths {
-            regions: self.regions.len(),
-            values: self.values.len(),
-            marks: self.marks.len(),
-            anchors: self.anchors.len(),
-            begun: self.begun.len(),
-            parted: self.parted.len(),
-        }
-    }
-
-    fn cut(&mut self, lengths: Lengths) {
-        self.regions.truncate(lengths.regions);
-        self.values.truncate(lengths.values);
-        self.marks.truncate(lengths.marks);
-        self.anchors.truncate(lengths.anchors);
-        self.begun.truncate(lengths.begun);
-        self.parted.truncate(lengths.parted);
     }
 }
 

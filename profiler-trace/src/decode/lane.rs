@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
 use profiler_wire::record::{self, BEGIN_OF_ALL, RecordKind};
 
-use super::direct::{Counted, DirectLane, Open, RawMark, Recorded, SiteKinds};
+use super::direct::{Counted, DirectLane, Open, SiteKinds};
 use super::note_track;
+use super::recorded::{RawMark, Recorded};
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
 use super::shared::Moment;

@@ -11,6 +11,7 @@ mod anchors;
 mod direct;
 mod lane;
 mod launches;
+mod recorded;
 mod regions;
 mod rooms;
 mod shared;

@@ -7,7 +7,8 @@ use profiler_wire::record::{BEGIN_OF_ALL, TRACK_FIELD_MAX, stamp, tag};
 use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 
-use super::direct::{Counted, DirectLane, Open, Recorded, SiteKinds};
+use super::direct::{Counted, DirectLane, Open, SiteKinds};
+use super::recorded::Recorded;
 use super::{Decoder, read_slots};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{Trace, Value};

@@ -368,7 +368,7 @@ impl fmt::Display for Diagnostic {
                  each other as the memory takes them: how long is not known, so that only what \
                  the instructions cost was subtracted {}, which may be too long; to have all of it \
                  subtracted, let all lanes begin and end a profile_region! together and give it one \
-                 value (which buffer = global alone has), or record by = warp or by = elected",
+                 value, or record by = warp or by = elected",
                 p("warp", "warps"),
                 p("from its times", "from their times")
             ),

@@ -127,9 +127,9 @@ fn tells_no_kernel_from_switched_off() {
     let plain = ".version 7.8\n.target sm_80\n";
     let message = |text: &str| SiteTable::from_ptx(text).expect_err("no sites").to_string();
     assert!(message(plain).contains("either no kernel"));
-    let off = format!("// profiler-build: wire=6 sites=0 enabled=false\n{plain}");
+    let off = format!("// profiler-build: wire=7 sites=0 enabled=false\n{plain}");
     assert!(message(&off).contains("built with profiling off"));
-    let on = format!("// profiler-build: wire=6 sites=0 enabled=true\n{plain}");
+    let on = format!("// profiler-build: wire=7 sites=0 enabled=true\n{plain}");
     assert!(message(&on).contains("#[profiled]"));
     // A profiled kernel without a region still has the descriptor.
     assert!(SiteTable::from_ptx(&ptx(&[])).expect("a descriptor is there").is_empty());

@@ -93,6 +93,8 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
         warp.header.sm = block;
         warp.header.block_dim = [8, 1, 1];
         warp.range_of_all(region, entry + 5, entry + 8);
+        // That one lane ends alone, and the others not.
+        warp.begin_of_all(names, entry + 9).lane(7).parted(names, entry + 10, entry + 10);
         for lane in [0, 7] {
             warp.lane(lane).begin(region, Some(2), entry + 10);
             for step in 0..3 {

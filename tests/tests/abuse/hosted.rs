@@ -129,6 +129,8 @@ struct Kernel {
 enum Who {
     /// The lanes of which that holds, by their warp's index and their own.
     Lanes(fn(u32, u32) -> bool),
+    /// All; what all lanes of a warp do together lane 0 records for them.
+    Threads,
     /// One of those that are there: at least one, where hardware splits a warp.
     Elected,
 }
@@ -167,7 +169,7 @@ const KERNELS: [Kernel; 14] = kernels_of_both_clocks! {
     hosted_warp_group_cycles hosted_warp_group_globaltimer
         Who::Lanes(|warp, lane| warp % 4 == 0 && lane == 0);
     hosted_elected_cycles hosted_elected_globaltimer Who::Elected;
-    hosted_thread_cycles hosted_thread_globaltimer Who::Lanes(|_, _| true);
+    hosted_thread_cycles hosted_thread_globaltimer Who::Threads;
     hosted_when_cycles hosted_when_globaltimer
         Who::Lanes(|warp, lane| (32 * warp + lane) % kernels::WHEN_STEP == 0);
 };
@@ -265,9 +267,13 @@ fn check(
         let what = format!("block {:?}, warp {} of {what}", warp.block, warp.warp);
         assert!(warp.exit.is_some(), "{what}: it left");
         let count = shape.lanes(warp.warp);
-        let Who::Lanes(records) = kernel.who else {
-            check_elected(setting, warp, count, rounds, &what);
-            continue;
+        let records = match kernel.who {
+            Who::Lanes(records) => records,
+            Who::Threads => |_, _| true,
+            Who::Elected => {
+                check_elected(setting, warp, count, rounds, &what);
+                continue;
+            }
         };
         let lanes: Lanes = (0..count)
             .filter(|&lane| records(warp.warp, lane))
@@ -281,14 +287,22 @@ fn check(
     if matches!(kernel.who, Who::Elected) {
         return;
     }
-    let sum = |of_lane: fn(&Left) -> u64| leaders.iter().chain(&others).map(of_lane).sum::<u64>();
+    // Where lanes leave, some do so before the first region, and no region is one of all lanes. Values of those
+    // are lane 0's alone.
+    let shares = matches!(kernel.who, Who::Threads) && !rounds.leaving;
+    let sum = |lefts: &[Left], of_lane: fn(&Left) -> u64| lefts.iter().map(of_lane).sum::<u64>();
+    let of_values = |of_lane: fn(&Left) -> u64| {
+        sum(&leaders, of_lane) + if shares { 0 } else { sum(&others, of_lane) }
+    };
+    let lost_by_others = sum(&others, |left| left.lost);
     for (kind, expected) in [
-        (Kind::RoomTooSmall, leaders.iter().map(|left| left.lost).sum()),
-        (Kind::LaneRoomTooSmall, others.iter().map(|left| left.lost).sum()),
-        (Kind::OpenRegion, sum(Left::open)),
+        (Kind::RoomTooSmall, sum(&leaders, |left| left.lost)),
+        (Kind::LaneRoomTooSmall, if shares { 0 } else { lost_by_others }),
+        (Kind::SharedLost, if shares { lost_by_others } else { 0 }),
+        (Kind::OpenRegion, sum(&leaders, Left::open) + sum(&others, Left::open)),
         (Kind::UnmatchedEnd, 0),
-        (Kind::OrphanedValue, sum(|left| left.orphaned)),
-        (Kind::ValuesLost, sum(|left| left.values_lost)),
+        (Kind::OrphanedValue, of_values(|left| left.orphaned)),
+        (Kind::ValuesLost, of_values(|left| left.values_lost)),
     ] {
         assert_eq!(trace.diagnostics.count(kind), expected, "{kind:?} of {what}");
     }

@@ -121,8 +121,11 @@ pub(super) const LIST: [(&str, Functions); 7] = [
         &[
             ("all_together", ROOMS),
             ("are_alike", ROOMS),
+            ("are_one", WATCHED),
+            ("beginning_together", WATCHED),
             ("count_if", ROOMS),
             ("ending_together", ROOMS),
+            ("publish_range_if", WATCHED),
             ("store_range_if", ROOMS),
         ],
     ),
