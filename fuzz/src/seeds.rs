@@ -1,6 +1,7 @@
 //! The inputs that the targets begin with.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule};
+use profiler_trace::{Capture, KeptClock, ModuleCapture};
 use profiler_wire::symbol::SITE_STATIC;
 use profiler_wire::{SiteKind, WIRE_VERSION, header};
 
@@ -23,6 +24,14 @@ pub fn all() -> Vec<Seed> {
     capture.write_to(&mut file).expect("a vector takes all");
     seeds.push(("capture_file", "sample".to_owned(), file.clone()));
     seeds.push(("capture_file", "plain".to_owned(), capture_file::unpacked(&file)));
+    let readings = [900, 1_400, 2_100].map(|ticks| (ticks, 64_000 + ticks / 2));
+    let clock = KeptClock { sm: 0, readings: readings.to_vec(), ended: true };
+    let clocks = ModuleCapture::of_clocks(&[clock]).expect("the site is whole");
+    let with_clocks =
+        Capture { modules: [capture.modules.clone(), vec![clocks]].concat(), ..capture.clone() };
+    let mut file = Vec::new();
+    with_clocks.write_to(&mut file).expect("a vector takes all");
+    seeds.push(("capture_file", "clocks".to_owned(), file));
     for (index, module) in (0_u8..).zip(&capture.modules) {
         let ring = u8::from(module.descriptor.record_mask != u32::MAX);
         let lanes = u8::from(!module.lanes.is_empty()) << 1;

@@ -3,8 +3,8 @@
 //! [`rooms`] says which units of a room survived and in which order. Then there are two ways.
 //! [`direct`] takes a lane in which nothing is odd in one pass over its words. Where something is
 //! odd, [`units`] takes the units apart, [`ticks`] widens their ticks, and [`lane`] pairs begins with
-//! ends. Both give the same; `tests::both_ways_agree` compares them. [`shared`] gives each lane what lane
-//! 0 recorded for all. [`regions`] sorts what either gives, [`anchors`] gathers readings of both clocks, [`launches`] sorts warps into launches, and
+//! ends. Both give the same, as [`recorded`]; `tests::both_ways_agree` compares them. [`shared`] gives each lane
+//! what lane 0 recorded for all. [`regions`] sorts what either gives, [`anchors`] gathers readings of both clocks, [`launches`] sorts warps into launches, and
 //! [`stream`] decodes warp by warp.
 
 mod anchors;

@@ -93,8 +93,6 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
         warp.header.sm = block;
         warp.header.block_dim = [8, 1, 1];
         warp.range_of_all(region, entry + 5, entry + 8);
-        // That one lane ends alone, and the others not.
-        warp.begin_of_all(names, entry + 9).lane(7).parted(names, entry + 10, entry + 10);
         for lane in [0, 7] {
             warp.lane(lane).begin(region, Some(2), entry + 10);
             for step in 0..3 {
@@ -113,6 +111,8 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
             warp.value(signal, entry + 110, Value::Unsigned(1));
             warp.value(wait, entry + 120, Value::Signed(1));
         }
+        // One lane ends it alone, and the others do not.
+        warp.begin_of_all(names, entry + 125).lane(7).parted(names, entry + 126, entry + 130);
         warp.leave(2_000, ns(2_000));
         module.warps.push(warp);
     }
