@@ -318,7 +318,7 @@ impl DirectLane<'_> {
                         record = RegionRecord::Shared;
                         counted.shared += 1;
                     } else {
-                        recorded.parted.push(Moment { site, ticks: data });
+                        recorded.parted.push(Moment { site, ticks: data, order: 0 });
                     }
                     recorded.regions.push(Raw {
                         start: data,
@@ -360,7 +360,8 @@ impl DirectLane<'_> {
                         }
                         owner_site = NONE;
                         counted.shared += 1;
-                        recorded.begun.push(Moment { site, ticks: now });
+                        let order = recorded.begun.len() as u32;
+                        recorded.begun.push(Moment { site, ticks: now, order });
                     }
                     RecordKind::Mark | RecordKind::Begin | RecordKind::End
                         if data > u64::from(TRACK_FIELD_MAX) =>

@@ -301,7 +301,7 @@ impl Decoder<'_> {
                     };
                     paired.shared += u64::from(region.is_shared());
                     if unit.kind == RecordKind::RangeParted {
-                        parted.push(Moment { site, ticks: region.start });
+                        parted.push(Moment { site, ticks: region.start, order: 0 });
                     }
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     if unit.kind == RecordKind::Open {
@@ -316,7 +316,8 @@ impl Decoder<'_> {
                     regions.push(region);
                 }
                 RecordKind::Begin if unit.data == BEGIN_OF_ALL => {
-                    begun.push(Moment { site, ticks });
+                    let order = begun.len() as u32;
+                    begun.push(Moment { site, ticks, order });
                     paired.shared += 1;
                     owner = None;
                 }

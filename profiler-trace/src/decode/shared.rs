@@ -23,6 +23,8 @@ pub(super) struct Moment {
     /// Index into the module's sites.
     pub site: u32,
     pub ticks: u64,
+    /// Of begins: how many there were before it.
+    pub order: u32,
 }
 
 /// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
@@ -53,9 +55,11 @@ impl Decoder<'_> {
         if !recorded.begun.is_empty() {
             recorded.begun.sort_unstable_by_key(|moment| Reverse(*moment));
             left_open.clear();
-            left_open.extend(
-                shared.iter().map(|&Raw { site, start, .. }| Moment { site, ticks: start }),
-            );
+            left_open.extend(shared.iter().map(|&Raw { site, start, .. }| Moment {
+                site,
+                ticks: start,
+                order: 0,
+            }));
             self::unended(&recorded.begun, left_open, unended);
         }
         let was_empty = recorded.regions.is_empty();
@@ -111,8 +115,10 @@ impl Decoder<'_> {
     fn leave_open(&mut self, place: Place) -> bool {
         let Scratch { recorded, unended, left_open, .. } = &mut *self.scratch;
         self::unended(unended, &mut recorded.parted, left_open);
+        // Those of one moment lie in each other in the order of their records.
+        left_open.sort_unstable_by_key(|begin| begin.order);
         let lane = place.lane.unwrap_or_default();
-        recorded.regions.extend(left_open.iter().map(|&Moment { site, ticks }| {
+        recorded.regions.extend(left_open.iter().map(|&Moment { site, ticks, .. }| {
             let mut region = Raw { start: ticks, site, lane, value: NONE, ..Raw::default() };
             region.record = RegionRecord::Shared;
             region.open();
