@@ -102,7 +102,8 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
             assert_eq!(lacks(warp, before, lane, true), lacks_shared && has(before, lane, true));
             lanes_lacking += u64::from(lane != 0 && lacks_own);
             // Those of all lanes that it has not ended it has where its own records are there to tell.
-            let [open, open_before] = [warp, before].map(|warp| records(warp, lane, Of::AllLanesOpen, false).len());
+            let [open, open_before] =
+                [warp, before].map(|warp| records(warp, lane, Of::AllLanesOpen, false).len());
             // Without the others each of its regions lies less deep.
             let with_depth = !lacks_own && !lacks_shared && open == open_before;
             for of in [Of::Lane, Of::AllLanes, Of::AllLanesOpen] {
