@@ -63,7 +63,7 @@ fn iterations(scheme: &Scheme, blocks: Blocks) -> u32 {
     if scheme.kernels != Kernels::HostedCombinations {
         return ITERATIONS;
     }
-    let lanes: u64 = (0..blocks.warps).map(|warp| plan.recorders.lanes_of(warp)).sum();
+    let lanes: u64 = (0..blocks.warps).map(|warp| plan.lanes_that_store(warp)).sum();
     let bytes = u64::from(8 * plan.words_of_body() * REGIONS * blocks.count) * lanes;
     u32::try_from(BYTES_HOSTED / bytes)
         .map_or(ITERATIONS, |enough| enough.clamp(ITERATIONS_LEAST, ITERATIONS))
@@ -378,9 +378,11 @@ mod tests {
         // A warp's region: 32 bytes, four an iteration.
         assert_eq!(iterations(combinations(), "warp-cycles-region-host", 8), 1024);
         assert_eq!(iterations(combinations(), "warp-cycles-region-host", 32), 256);
-        assert_eq!(iterations(combinations(), "thread-cycles-region-host", 1), 256);
+        // Lanes share it.
+        assert_eq!(iterations(combinations(), "thread-cycles-region-host", 8), 1024);
+        assert_eq!(iterations(combinations(), "thread-cycles-value-host", 32), 170);
         assert_eq!(iterations(combinations(), "thread-cycles-mark-host", 4), 128);
-        assert_eq!(iterations(combinations(), "thread-cycles-value-host", 32), 16);
+        assert_eq!(iterations(combinations(), "thread-cycles-mark-host", 32), 16);
     }
 
     #[test]

@@ -216,6 +216,16 @@ impl Plan {
         2 * (self.records() as u32 + u32::from(has_value_apart))
     }
 
+    /// Lanes of this warp of a block that store a record: over the bus they share all but marks.
+    #[must_use]
+    pub fn lanes_that_store(&self, warp: u32) -> u64 {
+        let is_shared = self.hosted && self.recorded != Recorded::Mark;
+        if is_shared && self.recorders == Recorders::Thread {
+            return 1;
+        }
+        self.recorders.lanes_of(warp)
+    }
+
     /// Which lanes need rooms.
     #[must_use]
     pub fn lane_rooms(&self) -> LaneRooms {

@@ -32,8 +32,10 @@ pub const RESULTS: &str = "docs/measurements/record-cost.jsonl";
 pub const TEXTS: [&str; 2] = ["README.md", "docs/measurements/record-cost.md"];
 /// The text that shows the table of every combination, likewise.
 pub const COMBINATIONS_TEXT: &str = "docs/measurements/record-combinations.md";
-/// The committed results of these, likewise.
+/// The committed results of those in memory of the GPU, likewise.
 pub const COMBINATIONS_RESULTS: &str = "docs/measurements/record-combinations.jsonl";
+/// The committed results of those in memory of the host, likewise.
+pub const HOST_COMBINATIONS_RESULTS: &str = "docs/measurements/record-combinations-host.jsonl";
 /// The picture, likewise.
 pub const PICTURE: &str = "docs/images/record-cost.svg";
 
@@ -56,26 +58,40 @@ pub enum Extent {
     Summary,
     /// Everything.
     All,
+    /// Combinations that record in memory of the GPU.
+    Global,
+    /// Combinations that record in memory of the host.
+    Host,
 }
 
-const EXTENTS: [(Extent, &str); 2] = [
+const EXTENTS: [(Extent, &str); 4] = [
     (Extent::Summary, "<!-- record-cost table: summary -->"),
     (Extent::All, "<!-- record-cost table: all -->"),
+    (Extent::Global, "<!-- record-cost table: buffer = global -->"),
+    (Extent::Host, "<!-- record-cost table: buffer = host -->"),
 ];
 const MARK_END: &str = "<!-- record-cost table: end -->";
+
+/// The schemes of a table that were measured, and what they are called in it.
+fn schemes(results: &Results, extent: Extent) -> Vec<(&str, String)> {
+    let measured = results.schemes();
+    let buffer = match extent {
+        Extent::Summary => {
+            let of_summary = SUMMARY.iter().filter(|(scheme, _)| measured.contains(scheme));
+            return of_summary.map(|(scheme, label)| (*scheme, (*label).to_owned())).collect();
+        }
+        Extent::All => "",
+        Extent::Global => "-global",
+        Extent::Host => "-host",
+    };
+    let of_buffer = measured.into_iter().filter(|scheme| scheme.ends_with(buffer));
+    of_buffer.map(|scheme| (scheme, format!("`{scheme}`"))).collect()
+}
 
 /// The table of some results.
 #[must_use]
 pub fn table(results: &Results, extent: Extent) -> String {
-    let measured = results.schemes();
-    let schemes: Vec<(&str, String)> = match extent {
-        Extent::All => measured.iter().map(|scheme| (*scheme, format!("`{scheme}`"))).collect(),
-        Extent::Summary => SUMMARY
-            .iter()
-            .filter(|(scheme, _)| measured.contains(scheme))
-            .map(|(scheme, label)| (*scheme, (*label).to_owned()))
-            .collect(),
-    };
+    let schemes = schemes(results, extent);
     let columns = results.columns();
     let mut text = match extent {
         Extent::Summary => {
@@ -83,7 +99,7 @@ pub fn table(results: &Results, extent: Extent) -> String {
             let one_block = |column: &&Column| column.0 == 1 && Some(column.1) == short;
             part(results, &schemes, &columns.iter().filter(one_block).copied().collect::<Vec<_>>())
         }
-        Extent::All => {
+        Extent::All | Extent::Global | Extent::Host => {
             let mut blocks: Vec<u32> = columns.iter().map(|column| column.0).collect();
             blocks.dedup();
             let mut parts = Vec::new();
@@ -162,11 +178,12 @@ fn cell(cycles: Option<f64>, r2: Option<f64>) -> String {
     format!("{rounded:.0}{}", if doubtful { "\\*" } else { "" })
 }
 
-/// The text with the table between its marks.
+/// The text with the tables of these results between their marks. A table of which the results have no scheme
+/// is left as it is.
 ///
 /// # Errors
 ///
-/// A text without marks, or with a mark that has no end: which lines it must hold.
+/// A text without a mark of a table of these results, or with a mark that has no end: which lines it must hold.
 pub fn insert(text: &str, results: &Results) -> Result<String, String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -180,18 +197,26 @@ pub fn insert(text: &str, results: &Results) -> Result<String, String> {
         let end = rest[behind..]
             .find(MARK_END)
             .ok_or_else(|| format!("behind `{mark}` the line `{MARK_END}` is missing"))?;
-        out += &rest[..behind];
-        out += "\n\n";
-        out += &table(results, extent);
-        out += "\n";
+        if schemes(results, extent).is_empty() {
+            out += &rest[..behind + end];
+        } else {
+            out += &rest[..behind];
+            out += "\n\n";
+            out += &table(results, extent);
+            out += "\n";
+            inserted += 1;
+        }
         rest = &rest[behind + end..];
-        inserted += 1;
     }
     if inserted == 0 {
-        let [(_, summary), (_, all)] = EXTENTS;
+        let fitting = EXTENTS.iter().filter(|(extent, _)| !schemes(results, *extent).is_empty());
+        let marks: Vec<String> = fitting.map(|(_, mark)| format!("`{mark}`")).collect();
+        if marks.is_empty() {
+            return Err("the results have no point to put into a table".to_owned());
+        }
         return Err(format!(
-            "there is no place for the table: put the lines `{summary}` or `{all}`, and \
-             `{MARK_END}`, where it belongs"
+            "there is no place for the table: put a line of {}, and `{MARK_END}`, where it belongs",
+            marks.join(" or ")
         ));
     }
     Ok(out + rest)
