@@ -203,6 +203,17 @@ mod tests {
         assert!(module.is_of_clocks() && module.headers.is_empty(), "{module:?}");
     }
 
+    /// Also for who takes it for a module of the user's.
+    #[test]
+    fn every_warp_of_it_is_one_that_was_to_be_recorded() {
+        let module = ModuleCapture::of_clocks(&[]).expect("a site table");
+        assert_eq!(module.sites.sites()[0].strategy, Some(Strategy::Warp));
+        let Descriptor { warp_mask, block_first, block_count, block_stride, .. } =
+            module.descriptor;
+        let selected = (warp_mask, block_first, block_count, block_stride);
+        assert_eq!(selected, (u32::MAX, 0, u32::MAX, 1));
+    }
+
     #[test]
     fn a_user_s_module_is_not_one_of_clocks() {
         assert!(!ModuleCapture::default().is_of_clocks());

@@ -96,12 +96,15 @@ impl Decoder<'_> {
         let lane = place.lane.unwrap_or_default();
         let has_own = recorded.regions.len() > first;
         recorded.regions.extend(shared.iter().map(|region| Raw { lane, ..*region }));
-        let is_left_open = are_known && self.leave_open(place);
+        if are_known {
+            self.leave_open(place);
+        }
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
         let regions = &mut recorded.regions[first..];
         self.lanes += u32::from(!has_own && !regions.is_empty());
-        if !has_own && !self.leader_has_own && !is_left_open {
-            // They stand as they do in lane 0.
+        if !has_own && !self.leader_has_own {
+            // They stand as they do in lane 0. It left nothing open, and so neither did this lane: what lane 0
+            // ended of it all others ended by the same record, or it has an own one.
             return;
         }
         merge(regions);

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use profiler_wire::header::Clock;
-use profiler_wire::record::{BEGIN_OF_ALL, TRACK_FIELD_MAX, stamp, tag};
+use profiler_wire::record::{BEGIN_OF_ALL, BEGIN_OF_ALL_SINCE, TRACK_FIELD_MAX, stamp, tag};
 use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 

@@ -2,6 +2,7 @@
 
 use super::waits::waits;
 use super::*;
+use crate::record_cost::StampWait;
 
 /// Decodes a warp with one region of 100 ticks, and subtracts the cost.
 fn of_host(cost: RecordCost, emulated: bool) -> Trace {
@@ -46,6 +47,18 @@ fn its_own_cost_is_subtracted_and_said_to_be_that_of_an_idle_bus() {
         assert_eq!(length(&trace.warps[0].regions[0]), 83);
         said(&trace, kind);
     }
+}
+
+/// In memory of the GPU a third beyond the longest wait that the calibration kernel saw, over the bus two
+/// thirds; and two ticks more.
+#[test]
+fn over_the_bus_a_stamp_may_wait_longer() {
+    let wait = StampWait { mean_ticks: 20.0, most_ticks: 48.0 };
+    let hosted = wait.over_the_bus();
+    for (wait, reach) in [(wait, 66.0), (hosted, 82.0)] {
+        assert!(wait.reach_ticks().is_some_and(|ticks| (ticks - reach).abs() < 1e-9), "{wait:?}");
+    }
+    assert_eq!(hosted.mean_ticks, wait.mean_ticks);
 }
 
 #[test]

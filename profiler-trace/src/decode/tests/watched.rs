@@ -140,13 +140,17 @@ fn a_region_whose_end_is_damaged_to_lie_before_its_begin_has_no_length() {
 
 /// Three lanes with rooms of eight units, which record in memory of the host and may still be running.
 fn of_lanes(leaves: bool, record: impl Fn(&mut SyntheticWarp)) -> Capture {
+    of_so_many_lanes(3, leaves, record)
+}
+
+fn of_so_many_lanes(lanes: u32, leaves: bool, record: impl Fn(&mut SyntheticWarp)) -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 8);
     module.lane_capacity = Some(8);
     let kernel = module.site(SiteKind::Kernel, "kernel");
     module.site(SiteKind::Region, "a");
     module.site(SiteKind::Region, "b");
     let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-    warp.header.block_dim = [3, 1, 1];
+    warp.header.block_dim = [lanes, 1, 1];
     record(&mut warp);
     if leaves {
         warp.leave(ENTRY + 5_000, 66_500);
@@ -244,4 +248,42 @@ fn begins_of_all_lanes_that_found_no_room_are_lost_for_each() {
     assert_eq!((trace.recorded(), trace.lost()), (24, 6));
     assert_eq!(trace.diagnostics.count(Kind::SharedLost), 4);
     assert_eq!(trace.diagnostics.count(Kind::RoomTooSmall), 2);
+}
+
+/// The regions of a warp are in the order of their begins, also where lane 0 has recorded only what all began.
+#[test]
+fn what_all_lanes_began_stands_in_order_with_what_one_recorded_alone() {
+    let capture = of_so_many_lanes(2, false, |warp| {
+        warp.begin_of_all(2, 6_000);
+        warp.lane(1).watched(3, None, 5_900, 5_950);
+    });
+    let trace = Decoder::new(&capture).trace();
+    let regions = trace.warps[0].regions.iter().map(|region| (region.start.ticks, region.lane));
+    assert_eq!(regions.collect::<Vec<_>>(), [(5_900, 1), (6_000, 0), (6_000, 1)]);
+}
+
+/// Only lane 0 records for all.
+#[test]
+fn what_another_lane_says_of_all_is_damage() {
+    let capture = of_lanes(true, |warp| {
+        warp.lane(2).watched(2, None, 6_000, 6_010);
+        warp.unit([6_020, stamp(tag(RecordKind::RangeShared, 2), 6_030)]);
+        warp.unit([BEGIN_OF_ALL, stamp(tag(RecordKind::Begin, 2), 6_040)]);
+    });
+    assert_eq!(of_each_lane(&capture), [(2, 2, 6_000, Some(6_010), 0)]);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.diagnostics.count(Kind::DamagedUnit), 2);
+}
+
+/// What says so is no begin in kernels of wire versions that had none for all lanes.
+#[test]
+fn a_begin_of_all_lanes_is_damage_in_an_older_capture() {
+    let mut capture = of_lanes(true, |warp| {
+        warp.begin_of_all(2, 6_000);
+    });
+    assert_eq!(of_each_lane(&capture).len(), 3);
+    set_version(&mut capture, BEGIN_OF_ALL_SINCE as u8 - 1);
+    assert_eq!(of_each_lane(&capture), []);
+    let trace = Decoder::new(&capture).trace();
+    assert_eq!(trace.diagnostics.count(Kind::DamagedUnit), 1);
 }

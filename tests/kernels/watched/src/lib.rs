@@ -68,6 +68,27 @@ pub unsafe extern "ptx-kernel" fn in_global_form(output: *mut u32, rounds: u32) 
     unsafe { *output.add(thread::index_1d() as usize) = done };
 }
 
+/// All lanes begin two regions together, `first` and `second`, and end both together: half of them, those whose
+/// bit in `earlier` is set, the first one earlier, the others the second one.
+///
+/// # Safety
+///
+/// `earlier` must be valid for one number a warp of the grid.
+#[profiled(buffer = host, by = thread)]
+pub unsafe extern "ptx-kernel" fn ends_crosswise(earlier: *const u32) {
+    let warp = thread::index_1d() / 32;
+    // SAFETY: one number a warp.
+    let earlier = unsafe { earlier.add(warp as usize).read() };
+    let first = region_start!("first");
+    let second = region_start!("second");
+    let (one, other) = match earlier >> (thread::index_1d() % 32) & 1 {
+        1 => (first, second),
+        _ => (second, first),
+    };
+    region_end!(one);
+    region_end!(other);
+}
+
 /// Goes through `rounds` rounds, and fails in the next one in lane 0 of warp `warp` of block `block`,
 /// within two regions. All others wait for it.
 ///
