@@ -3,9 +3,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use profiler_device::{profile_mark, profile_region, profiled};
+use profiler_device::hardware::lane_id;
+use profiler_device::{profile_mark, profile_region, profiled, region_end, region_start};
 use profiler_host::trace::DiagnosticKind as Kind;
-use profiler_host::{Backend, BackendChoice, Keep, Profiler, Trace, launch};
+use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, Trace, launch};
 
 /// Looks that the kernel waits for.
 const LOOKS: u32 = 40;
@@ -28,6 +29,35 @@ unsafe extern "ptx-kernel" fn goes_on(looks: *const AtomicU32) {
     }
 }
 
+/// Rounds of [`lanes_go_on`], of three regions each.
+const ROUNDS: u32 = 30;
+
+/// What every lane records: in each round two regions that all begin and end together, so that lane 0 records them,
+/// and one that half of them leave by themselves. Looked at from round to round.
+///
+/// # Safety
+///
+/// As [`goes_on`].
+#[profiled(buffer = host, by = thread, clock = globaltimer)]
+unsafe extern "ptx-kernel" fn lanes_go_on(looks: *const AtomicU32) {
+    for round in 0..ROUNDS {
+        profile_region!("together", {
+            let across = region_start!("across");
+            let apart = region_start!("apart");
+            if lane_id() % 2 == 0 {
+                region_end!(apart);
+            } else {
+                region_end!(apart);
+            }
+            region_end!(across);
+        });
+        // SAFETY: the caller's.
+        while unsafe { &*looks }.load(Ordering::Relaxed) < round {
+            std::thread::yield_now();
+        }
+    }
+}
+
 /// Lets the kernel end, whatever becomes of who looks.
 struct Enough<'a>(&'a AtomicU32);
 
@@ -37,12 +67,17 @@ impl Drop for Enough<'_> {
     }
 }
 
-/// The numbers of the marks, one after the other without a gap; the last one.
-fn last_number(trace: &Trace) -> Option<u64> {
+/// What a kernel that runs on never leaves.
+fn check_whole(trace: &Trace) {
     for kind in [Kind::UnitInFlight, Kind::DamagedUnit, Kind::TimeNotMonotonic, Kind::DamagedHeader]
     {
         assert_eq!(trace.diagnostics.count(kind), 0, "{}", trace.diagnostics);
     }
+}
+
+/// The numbers of the marks, one after the other without a gap; the last one.
+fn last_number(trace: &Trace) -> Option<u64> {
+    check_whole(trace);
     let marks = trace.warps.iter().flat_map(|warp| &warp.marks);
     let numbers: Vec<u64> =
         marks.filter_map(|mark| mark.value.map(|value| value.as_f64() as u64)).collect();
@@ -79,6 +114,57 @@ fn a_kernel_is_looked_at_while_it_runs() {
         let trace = session.finish().expect("a trace");
         let last = last_number(&trace);
         assert!(last >= numbers.last().copied(), "{last:?}");
+        assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
+    }
+}
+
+/// How many regions each lane has ended.
+fn ended(trace: &Trace) -> [usize; 32] {
+    check_whole(trace);
+    let mut ended = [0; 32];
+    for region in trace.warps.iter().flat_map(|warp| &warp.regions) {
+        ended[usize::from(region.lane)] += usize::from(region.end.is_some());
+    }
+    ended
+}
+
+#[test]
+fn lanes_that_share_records_are_looked_at_while_they_run() {
+    let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
+    for (keep, words) in [(Keep::First, 1 << 10), (Keep::Last, 16)] {
+        let profiler = Profiler::builder().keep(keep).words_per_warp(words).words_per_lane(words);
+        let profiler = profiler.lane_rooms(LaneRooms::Always).max_warps(1).build();
+        let mut session = backend.session(&profiler.expect("the options")).expect("a session");
+        let watch = session.watch().expect("a view");
+        let looks = AtomicU32::new(0);
+        let seen = std::thread::scope(|scope| {
+            let seen = scope.spawn(|| {
+                let enough = Enough(&looks);
+                let seen = (0..LOOKS).map(|_| {
+                    let ended = ended(&watch.snapshot().expect("a snapshot"));
+                    enough.0.fetch_add(1, Ordering::Relaxed);
+                    ended
+                });
+                seen.collect::<Vec<_>>()
+            });
+            // SAFETY: the number lives until the launch has ended.
+            unsafe { launch!(session, lanes_go_on<<<1, 32>>>(&raw const looks)) }
+                .expect("the launch");
+            seen.join().expect("every look shows what is right")
+        });
+        let trace = session.finish().expect("a trace");
+        let emitted = u64::from(32 * 2 * 3 * ROUNDS);
+        assert_eq!(trace.recorded() + trace.lost(), emitted, "{}", trace.diagnostics);
+        let last = ended(&trace);
+        if keep == Keep::First {
+            assert_eq!((trace.lost(), last), (0, [3 * ROUNDS as usize; 32]));
+            for looks in seen.windows(2) {
+                assert!(looks[0].iter().zip(looks[1]).all(|(one, next)| *one <= next), "{looks:?}");
+            }
+        }
+        let shared = trace.warps[0].regions.iter().filter(|region| region.is_shared()).count();
+        let own = trace.warps[0].regions.len() - shared;
+        assert!(shared > 0 && own > 0, "{shared} regions are shared and {own} are not");
         assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
     }
 }

@@ -43,6 +43,9 @@ enum Threads {
 const PACKAGES: [&str; 4] =
     ["profiler-emulator", "profiler-kernel", "profiler-cuda-driver", "profiler-host"];
 
+/// Random programs for each of three tests, each thread of which is the system's: they take a minute.
+const PROGRAMS: &str = "24";
+
 /// Programs that need a GPU and have `unsafe`, beside the examples and the tests that need one.
 const GPU_PROGRAMS: [(&str, &str); 3] = [
     ("profiler-truth", "truth"),
@@ -191,6 +194,11 @@ impl Compiler {
         tests(Threads::OfTheSystem)
             .args(["--lib", "--tests", "--no-fail-fast"])
             .args(packages)
+            .run()?;
+        // The record path by every strategy into every buffer, with what lanes share.
+        tests(Threads::OfTheSystem)
+            .args(["--package", "profiler-agreement", "--test", "emulator", "records"])
+            .envs([("PROPTEST_CASES".to_owned(), PROGRAMS.into())])
             .run()?;
         // All that this repository's own commands have.
         tests(Threads::OfTheSystem).args(["--package", "xtask", "host_bench::process"]).run()?;
