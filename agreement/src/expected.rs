@@ -201,6 +201,16 @@ impl LaneRun {
         shared.map(|(number, _)| survivors.contains(&number)).collect()
     }
 
+    /// When the oldest of its own units was written that are left in a ring that has turned. What lane 0 began for
+    /// it up to then it may have ended in what the ring has overwritten.
+    fn oldest_of_turned(&self, room: Room<'_>) -> Option<u64> {
+        let capacity = room.capacity.filter(|capacity| *capacity > 0 && room.keep == Keep::Last)?;
+        let is_own = |unit: &&Unit| !unit.is_shared || room.elsewhere.is_none();
+        let own: Vec<&Unit> = self.units.iter().filter(is_own).collect();
+        let lost = own.len().checked_sub(capacity).filter(|lost| *lost > 0)?;
+        Some(own[lost].time)
+    }
+
     /// The survivors among its units, each with its number; counts them.
     fn survivors(&self, room: Room<'_>, kept: &mut Kept) -> Vec<(usize, &Unit)> {
         let is_elsewhere = |unit: &Unit| unit.is_shared && room.elsewhere.is_some();
@@ -292,15 +302,23 @@ impl LaneRun {
                     }
                 }
                 What::Open(begin) => regions.push(region(ticks(begin), None)),
+                // It stands behind the record of an end, which may be lost where lane 0 began the region.
                 What::Attached(value) => match places.get(&unit.instance) {
-                    None => kept.orphaned += u64::from(!is_elsewhere),
-                    Some(&at) => regions[at].item.value = Some(bits(value)),
+                    Some(&at) if regions[at].item.end.is_some() => {
+                        regions[at].item.value = Some(bits(value));
+                    }
+                    _ => kept.orphaned += u64::from(!is_elsewhere),
                 },
                 What::Mark => kept.marks.push(moment(Kind::of_mark(instance.kind))),
                 What::Anchor => kept.anchors.push(moment(Kind::Anchor)),
             }
         }
-        regions.retain(|region| region.item.end.is_some() || room.capacity.is_some());
+        let oldest = self.oldest_of_turned(room).map(&ticks);
+        let is_known = |region: &Region| {
+            let may_have_ended = |oldest| region.is_elsewhere && region.item.start <= oldest;
+            room.capacity.is_some() && !oldest.is_some_and(may_have_ended)
+        };
+        regions.retain(|region| region.item.end.is_some() || is_known(region));
         regions.sort_by_key(|region| (region.item.start, Reverse(region.ending())));
         kept.open = regions.iter().filter(|region| region.item.end.is_none()).count() as u64;
         for at in 0..regions.len() {

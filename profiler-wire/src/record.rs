@@ -35,8 +35,10 @@
 //! the latest one on its track, of its site, that was written before its begin. What all lanes begin together
 //! lane 0 says for them by [`BEGIN_OF_ALL`]; that region's end is a `RangeShared` in lane 0's room where all end
 //! it together, and otherwise a `RangeParted` of each lane. Either has its `Begin` as a `RangeWatched` has, among
-//! those of all lanes. The stamp of a unit that is there is never 0, so that what has not
-//! arrived is told from what has, and units may arrive in another order than they were stored in.
+//! those of all lanes; in lane 0's room it stands behind it. A ring of another lane that has turned may have
+//! overwritten the ends of what all began up to its oldest unit, so that nothing tells which of those are open. The
+//! stamp of a unit that is there is never 0, so that what has not arrived is told from what has, and units may
+//! arrive in another order than they were stored in.
 //!
 //! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
 //! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as

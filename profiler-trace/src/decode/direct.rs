@@ -109,6 +109,8 @@ pub(super) struct Counted {
     pub open: u64,
     /// Records of all lanes.
     pub shared: u64,
+    /// When the first of the units was written, if there is one.
+    pub oldest: Option<u64>,
     /// Whether the regions are plain, as [`super::regions::Sorter::sort`] asks for.
     pub is_plain: bool,
 }
@@ -297,6 +299,8 @@ impl DirectLane<'_> {
                     && let Some(region) = recorded.regions.last()
                 {
                     (owner_site, owner) = (region.site, recorded.regions.len() as u32 - 1);
+                    let of_run = recorded.regions.len() - (run.number - number) as usize;
+                    counted.oldest.get_or_insert_with(|| recorded.regions[of_run].end);
                 }
                 Ranges { last, number, sizes } = run;
                 let Some([data, stamp]) = unit else { break };
@@ -311,14 +315,21 @@ impl DirectLane<'_> {
                         return None;
                     }
                     last = end;
+                    counted.oldest.get_or_insert(end);
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     sizes.is_plain = false;
                     let mut record = RegionRecord::Own;
+                    let order = recorded.begun.len() as u32;
+                    let began = Moment { site, ticks: data, order };
                     if is_shared {
                         record = RegionRecord::Shared;
                         counted.shared += 1;
+                        // Where no begin is ahead, as in memory of the GPU, it is of none.
+                        if order > 0 {
+                            recorded.ended.push(began);
+                        }
                     } else {
-                        recorded.parted.push(Moment { site, ticks: data, order: 0 });
+                        recorded.parted.push(began);
                     }
                     recorded.regions.push(Raw {
                         start: data,
@@ -341,6 +352,7 @@ impl DirectLane<'_> {
                     return None;
                 }
                 last = now;
+                counted.oldest.get_or_insert(now);
                 if kind == RecordKind::Anchor {
                     if id != 0 || self.clock != Clock::Cycles {
                         return None;

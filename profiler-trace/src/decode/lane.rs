@@ -52,6 +52,9 @@ pub(super) struct Decoder<'a> {
     pub leader_has_own: bool,
     /// How many records of lane 0 are of all lanes.
     pub shared: u64,
+    /// What began at this tick or later the last lane ended only if its records say so. Ends of what began
+    /// before may have been overwritten; `None` where those of anything may be missing.
+    pub known_from: Option<u64>,
     /// Whether the last lane's count had stopped.
     pub stopped: bool,
 }
@@ -105,6 +108,7 @@ impl Decoder<'_> {
         place: Place,
     ) {
         self.scratch.recorded.parted.clear();
+        self.known_from = (counts.is_some() || room.is_whole()).then_some(0);
         // All of a room is looked at only where the warp has not left: there, its begin and end may be
         // on their way.
         if counts.is_none() && bounds.exit.is_some() && room.is_blank() {
@@ -123,10 +127,15 @@ impl Decoder<'_> {
         let first = self.scratch.recorded.regions.len();
         let direct =
             DirectLane { room, survivors, bounds, clock: self.clock, kinds: self.kinds, place };
-        let Counted { units, attachments, is_plain, shared, .. } = match self.directly(&direct) {
-            Some(counted) => counted,
-            None => self.carefully(room, survivors, bounds, place),
-        };
+        let Counted { units, attachments, is_plain, shared, oldest, .. } =
+            match self.directly(&direct) {
+                Some(counted) => counted,
+                None => self.carefully(room, survivors, bounds, place),
+            };
+        self.known_from = self.known_from.filter(|_| survivors.cut == 0).and_then(|from| {
+            // In one step of the timer what began may have ended before the oldest record that is left.
+            if survivors.oldest_lost { Some(oldest?.saturating_add(1)) } else { Some(from) }
+        });
         self.shared += shared;
         self.is_alone &= shared == 0;
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
@@ -217,13 +226,20 @@ impl Decoder<'_> {
             let unit = ambiguous.filter(|_| !odd.ambiguous);
             self.diagnostics.note(Kind::AmbiguousWrap, Some(Place { unit, ..place }));
         }
-        Counted { units: units.len() as u64, attachments, open, shared, is_plain: false }
+        Counted {
+            units: units.len() as u64,
+            attachments,
+            open,
+            shared,
+            oldest: times.first().map(|written| written.time),
+            is_plain: false,
+        }
     }
 
     /// Makes regions and marks of a lane's units.
     fn pair(&mut self, units: &[Unit], times: &[Written], bounds: &Bounds, place: Place) -> Paired {
         let lane = place.lane.unwrap_or_default();
-        let Recorded { regions, values, marks, anchors, begun, parted } =
+        let Recorded { regions, values, marks, anchors, begun, parted, ended } =
             &mut self.scratch.recorded;
         let first = regions.len();
         let mut open: BTreeSet<Begun> = BTreeSet::new();
@@ -300,8 +316,13 @@ impl Decoder<'_> {
                         ..Raw::default()
                     };
                     paired.shared += u64::from(region.is_shared());
-                    if unit.kind == RecordKind::RangeParted {
-                        parted.push(Moment { site, ticks: region.start, order: 0 });
+                    let order = begun.len() as u32;
+                    let began = Moment { site, ticks: region.start, order };
+                    match unit.kind {
+                        RecordKind::RangeParted => parted.push(began),
+                        // Where no begin is ahead, as in memory of the GPU, it is of none.
+                        RecordKind::RangeShared if order > 0 => ended.push(began),
+                        _ => {}
                     }
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     if unit.kind == RecordKind::Open {

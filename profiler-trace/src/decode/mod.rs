@@ -398,6 +398,7 @@ impl SlotSource<'_> {
             lost: 0,
             leader_has_own: false,
             shared: 0,
+            known_from: None,
             stopped: false,
         };
         let lanes = shared::lane_count(header);
@@ -405,7 +406,7 @@ impl SlotSource<'_> {
             let place = Place { lane: Some(lane as u8), ..place };
             let first = decoder.scratch.recorded.regions.len();
             let room = slot.room(self.module, lane);
-            let is_known = room.as_ref().is_some_and(|room| !room.is_lost);
+            let is_known = room.as_ref().is_some_and(|room| !room.is_lost && !room.is_cut);
             match room {
                 Some(LaneRoom { counts, is_lost: true, .. }) => decoder.lost(counts, place),
                 Some(LaneRoom { room, counts, is_cut, .. }) => {

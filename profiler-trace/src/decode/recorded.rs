@@ -29,6 +29,8 @@ pub(super) struct Recorded {
     pub begun: Vec<Moment>,
     /// Begins of the regions that a lane ended alone and all lanes began by one record.
     pub parted: Vec<Moment>,
+    /// Begins of those that lane 0 ended for all lanes.
+    pub ended: Vec<Moment>,
 }
 
 /// How much each list held before a lane.
@@ -40,6 +42,7 @@ pub(super) struct Lengths {
     anchors: usize,
     begun: usize,
     parted: usize,
+    ended: usize,
 }
 
 impl Recorded {
@@ -55,6 +58,7 @@ impl Recorded {
             anchors: self.anchors.len(),
             begun: self.begun.len(),
             parted: self.parted.len(),
+            ended: self.ended.len(),
         }
     }
 
@@ -65,5 +69,6 @@ impl Recorded {
         self.anchors.truncate(lengths.anchors);
         self.begun.truncate(lengths.begun);
         self.parted.truncate(lengths.parted);
+        self.ended.truncate(lengths.ended);
     }
 }

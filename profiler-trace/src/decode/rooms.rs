@@ -301,6 +301,11 @@ impl Room<'_> {
         !self.layout.ring && kept == self.layout.capacity
     }
 
+    /// Whether all of it is in the capture.
+    pub(super) fn is_whole(&self) -> bool {
+        self.held == self.layout.capacity
+    }
+
     /// Whether nothing was ever written, as far as a look at the room's begin and end tells.
     pub(super) fn is_blank(&self) -> bool {
         let last = self.layout.capacity.saturating_sub(1);

@@ -7,6 +7,7 @@ use profiler_wire::SlotHeader;
 
 use super::lane::{Decoder, Scratch};
 use super::regions::{NONE, Raw};
+use super::ticks::SLACK;
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Place};
 use crate::model::RegionRecord;
 
@@ -23,21 +24,28 @@ pub(super) struct Moment {
     /// Index into the module's sites.
     pub site: u32,
     pub ticks: u64,
-    /// Of begins: how many there were before it.
+    /// How many begins of all lanes stand before its record in lane 0's room; of another lane's, all of them.
     pub order: u32,
 }
 
 /// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
 /// records. The record of a begin is written just before that: it is the latest one of the site that is not
-/// later.
+/// later, nor recorded behind the end, as several may be in one step of the timer.
 fn unended(begun: &[Moment], ended: &mut [Moment], left: &mut Vec<Moment>) {
     ended.sort_unstable_by_key(|moment| Reverse(*moment));
     let mut ended = ended.iter().peekable();
     left.clear();
     left.extend(begun.iter().filter(|begin| {
         // Of other sites, and of begins that are lost.
-        while ended.next_if(|end| end.site > begin.site).is_some() {}
-        ended.next_if(|end| end.site == begin.site && end.ticks >= begin.ticks).is_none()
+        let is_of_none = |end: &&Moment| {
+            let is_late = end.ticks.saturating_sub(begin.ticks) >= SLACK;
+            end.site > begin.site || end.site == begin.site && is_late
+        };
+        while ended.next_if(is_of_none).is_some() {}
+        let is_of_it = |end: &&Moment| {
+            (end.site, end.ticks >= begin.ticks) == (begin.site, true) && end.order > begin.order
+        };
+        ended.next_if(is_of_it).is_none()
     }));
 }
 
@@ -46,7 +54,7 @@ impl Decoder<'_> {
     /// how many records it says there were, if it does, and `lanes` how many lanes have them: what was not kept
     /// of them is lost for each. (Lane 0's own losses are those of its room.)
     pub(super) fn keep_shared(&mut self, counted: Option<u32>, lanes: u32, place: Place) {
-        let Scratch { recorded, shared, unended, left_open, .. } = &mut *self.scratch;
+        let Scratch { recorded, shared, unended, .. } = &mut *self.scratch;
         shared.clear();
         if self.shared > 0 {
             shared.extend(recorded.regions.iter().filter(|region| region.is_shared()));
@@ -54,16 +62,11 @@ impl Decoder<'_> {
         unended.clear();
         if !recorded.begun.is_empty() {
             recorded.begun.sort_unstable_by_key(|moment| Reverse(*moment));
-            left_open.clear();
-            left_open.extend(shared.iter().map(|&Raw { site, start, .. }| Moment {
-                site,
-                ticks: start,
-                order: 0,
-            }));
-            self::unended(&recorded.begun, left_open, unended);
+            self::unended(&recorded.begun, &mut recorded.ended, unended);
         }
         let was_empty = recorded.regions.is_empty();
-        if self.leave_open(place) {
+        // Its begins and ends are in one room: where an end was overwritten, its begin was before.
+        if self.leave_open(0, place) {
             let Scratch { recorded, sorter, .. } = &mut *self.scratch;
             sorter.sort(&mut recorded.regions, false, false);
             self.lanes += u32::from(was_empty);
@@ -96,8 +99,8 @@ impl Decoder<'_> {
         let lane = place.lane.unwrap_or_default();
         let has_own = recorded.regions.len() > first;
         recorded.regions.extend(shared.iter().map(|region| Raw { lane, ..*region }));
-        if are_known {
-            self.leave_open(place);
+        if let Some(from) = self.known_from.filter(|_| are_known) {
+            self.leave_open(from, place);
         }
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
         let regions = &mut recorded.regions[first..];
@@ -114,10 +117,12 @@ impl Decoder<'_> {
         sorter.sort(regions, false, false);
     }
 
-    /// Gives the last lane those regions that all lanes began and it did not end, if there are any.
-    fn leave_open(&mut self, place: Place) -> bool {
+    /// Gives the last lane those regions that all lanes began at some tick or later and it did not end, if there
+    /// are any.
+    fn leave_open(&mut self, from: u64, place: Place) -> bool {
         let Scratch { recorded, unended, left_open, .. } = &mut *self.scratch;
         self::unended(unended, &mut recorded.parted, left_open);
+        left_open.retain(|begin| begin.ticks >= from);
         // Those of one moment lie in each other in the order of their records.
         left_open.sort_unstable_by_key(|begin| begin.order);
         let lane = place.lane.unwrap_or_default();

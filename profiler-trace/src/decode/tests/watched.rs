@@ -287,3 +287,90 @@ fn a_begin_of_all_lanes_is_damage_in_an_older_capture() {
     let trace = Decoder::new(&capture).trace();
     assert_eq!(trace.diagnostics.count(Kind::DamagedUnit), 1);
 }
+
+/// By the timer, a region may begin in the step that the begin of the next one is recorded in. The order of records
+/// tells whose end it is.
+#[test]
+fn of_two_begins_of_all_lanes_in_one_step_the_end_is_of_the_one_before_it() {
+    let begins_twice = |warp: &mut SyntheticWarp| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.begin_of_all(2, 66_000).range_of_all(2, 66_032, 66_032).begin_of_all(2, 66_032);
+    };
+    let capture = of_so_many_lanes(1, false, begins_twice);
+    let expected = [(0, 2, 66_032, None, 0), (0, 2, 66_032, Some(66_032), 1)];
+    assert_eq!(of_each_lane(&capture), expected);
+    let alone = of_so_many_lanes(1, false, |warp| {
+        begins_twice(warp);
+        warp.parted(2, 66_032, 66_064);
+    });
+    let expected = [(0, 2, 66_032, Some(66_032), 1), (0, 2, 66_032, Some(66_064), 0)];
+    assert_eq!(of_each_lane(&alone), expected);
+}
+
+/// An end that is far behind a begin is of another one.
+#[test]
+fn an_end_of_all_lanes_that_began_long_after_a_begin_is_not_its_own() {
+    let ended = |start: u64| {
+        of_so_many_lanes(1, false, |warp| {
+            warp.begin_of_all(2, 6_000).range_of_all(2, start, start + 10);
+        })
+    };
+    assert_eq!(of_each_lane(&ended(5_999 + (1 << 32))).len(), 1);
+    let late = 6_000 + (1 << 32);
+    let expected = [(0, 2, 6_000, None, 0), (0, 2, late, Some(late + 10), 1)];
+    assert_eq!(of_each_lane(&ended(late)), expected);
+}
+
+/// Begins of all lanes are in lane 0's room, ends that a lane records alone in its own: where that is a ring that
+/// has turned, what began before its oldest record may have ended in what is gone.
+#[test]
+fn what_a_lane_s_ring_may_have_overwritten_the_end_of_is_not_shown_as_open() {
+    let mut module = SyntheticModule::new(Keep::Last, 8);
+    module.lane_capacity = Some(2);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    module.site(SiteKind::Region, "a");
+    module.site(SiteKind::Region, "b");
+    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
+    warp.header.block_dim = [3, 1, 1];
+    warp.begin_of_all(2, 6_000).parted(2, 6_002, 6_010).begin_of_all(3, 6_150);
+    warp.lane(1).parted(2, 6_002, 6_012).watched(3, None, 6_100, 6_110);
+    warp.watched(3, None, 6_200, 6_210);
+    warp.leave(ENTRY + 5_000, 66_500);
+    module.warps.push(warp);
+    let capture = module.into_capture().expect("the sites are whole");
+    let expected = [
+        (0, 2, 6_002, Some(6_010), 0),
+        (0, 3, 6_150, None, 0),
+        (1, 3, 6_100, Some(6_110), 0),
+        (1, 3, 6_150, None, 0),
+        (1, 3, 6_200, Some(6_210), 1),
+        (2, 2, 6_000, None, 0),
+        (2, 3, 6_150, None, 1),
+    ];
+    assert_eq!(of_each_lane(&capture), expected);
+}
+
+/// Where a capture ends ahead of a lane's records, nothing tells what it has ended.
+#[test]
+fn what_all_lanes_began_is_not_shown_as_open_in_lanes_that_are_cut_off() {
+    let whole = of_lanes(true, |warp| {
+        warp.begin_of_all(2, 6_000);
+        warp.lane(0).parted(2, 6_002, 6_010);
+        warp.lane(1).parted(2, 6_002, 6_012);
+    });
+    let mut without_rooms = whole.clone();
+    without_rooms.modules[0].lanes.clear();
+    let mut without_counts = whole.clone();
+    without_counts.modules[0].lane_counts.clear();
+    let mut without_both = without_rooms.clone();
+    without_both.modules[0].lane_counts.clear();
+    for capture in [without_rooms, without_both] {
+        assert_eq!(of_each_lane(&capture), [(0, 2, 6_002, Some(6_010), 0)]);
+        let trace = Decoder::new(&capture).trace();
+        assert_eq!(trace.diagnostics.count(Kind::OpenRegion), 0);
+        assert!(trace.diagnostics.count(Kind::TruncatedCapture) > 0);
+    }
+    assert_eq!(of_each_lane(&whole).len(), 3);
+    let ended = [(0, 2, 6_002, Some(6_010), 0), (1, 2, 6_002, Some(6_012), 0)];
+    assert_eq!(of_each_lane(&without_counts), ended);
+}
