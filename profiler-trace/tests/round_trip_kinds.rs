@@ -131,6 +131,10 @@ impl Lane {
             _ => None,
         });
         let mut begun: Vec<(u32, u64, usize)> = begins.collect();
+        // The next one's, until which the clock is read again behind it.
+        let times: Vec<(usize, u64)> = begun.iter().map(|(_, at, place)| (*place, *at)).collect();
+        let until =
+            |place| times.iter().find(|next| next.0 > place).map_or(u64::MAX, |next| next.1);
         let together = numbered(leader.iter()).filter_map(|(place, unit)| match unit.what {
             What::Shared(site, start) => Some((site, start, place)),
             _ => None,
@@ -147,7 +151,9 @@ impl Lane {
                 let fits = |index: &usize| {
                     let (of, at, begun_at) = begun[*index];
                     let since = start.checked_sub(at);
-                    of == site && begun_at < place && since.is_some_and(|since| since < 1 << 32)
+                    let is_near =
+                        since.is_some_and(|since| since < 1 << 32) && start <= until(begun_at);
+                    of == site && begun_at < place && is_near
                 };
                 let time = |index: &usize| (begun[*index].1, begun[*index].2);
                 let latest = (0..begun.len()).filter(fits).max_by_key(time);

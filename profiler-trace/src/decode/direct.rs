@@ -15,7 +15,7 @@ use super::note_track;
 use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
-use super::shared::Moment;
+use super::shared::{Moment, begin_of_all};
 use super::ticks::{Bounds, SLACK, start_behind};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::RegionRecord;
@@ -319,8 +319,8 @@ impl DirectLane<'_> {
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     sizes.is_plain = false;
                     let mut record = RegionRecord::Own;
-                    let order = recorded.begun.len() as u32;
-                    let began = Moment { site, ticks: data, order };
+                    let order = recorded.begun.len();
+                    let began = Moment::of_end(site, data, order);
                     if is_shared {
                         record = RegionRecord::Shared;
                         counted.shared += 1;
@@ -372,8 +372,7 @@ impl DirectLane<'_> {
                         }
                         owner_site = NONE;
                         counted.shared += 1;
-                        let order = recorded.begun.len() as u32;
-                        recorded.begun.push(Moment { site, ticks: now, order });
+                        begin_of_all(&mut recorded.begun, site, now);
                     }
                     RecordKind::Mark | RecordKind::Begin | RecordKind::End
                         if data > u64::from(TRACK_FIELD_MAX) =>

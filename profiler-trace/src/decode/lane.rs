@@ -10,7 +10,7 @@ use super::note_track;
 use super::recorded::{RawMark, Recorded};
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
-use super::shared::Moment;
+use super::shared::{Moment, begin_of_all};
 use super::ticks::{self, Bounds, Implausible, Written, start_behind};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
@@ -316,8 +316,8 @@ impl Decoder<'_> {
                         ..Raw::default()
                     };
                     paired.shared += u64::from(region.is_shared());
-                    let order = begun.len() as u32;
-                    let began = Moment { site, ticks: region.start, order };
+                    let order = begun.len();
+                    let began = Moment::of_end(site, region.start, order);
                     match unit.kind {
                         RecordKind::RangeParted => parted.push(began),
                         // Where no begin is ahead, as in memory of the GPU, it is of none.
@@ -337,8 +337,7 @@ impl Decoder<'_> {
                     regions.push(region);
                 }
                 RecordKind::Begin if unit.data == BEGIN_OF_ALL => {
-                    let order = begun.len() as u32;
-                    begun.push(Moment { site, ticks, order });
+                    begin_of_all(begun, site, ticks);
                     paired.shared += 1;
                     owner = None;
                 }

@@ -26,6 +26,25 @@ pub(super) struct Moment {
     pub ticks: u64,
     /// How many begins of all lanes stand before its record in lane 0's room; of another lane's, all of them.
     pub order: u32,
+    /// Of such a begin, until when the clock was read again behind it: no later than the next begin, nor long
+    /// after it.
+    pub until: u64,
+}
+
+impl Moment {
+    /// Of a begin by its end's record.
+    pub(super) fn of_end(site: u32, ticks: u64, order: usize) -> Self {
+        Self { site, ticks, order: order as u32, until: ticks }
+    }
+}
+
+/// Notes that all lanes begin a region, behind those that they began before.
+pub(super) fn begin_of_all(begun: &mut Vec<Moment>, site: u32, ticks: u64) {
+    if let Some(before) = begun.last_mut() {
+        before.until = before.until.min(ticks);
+    }
+    let (order, until) = (begun.len() as u32, ticks.saturating_add(SLACK - 1));
+    begun.push(Moment { site, ticks, order, until });
 }
 
 /// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
@@ -38,8 +57,7 @@ fn unended(begun: &[Moment], ended: &mut [Moment], left: &mut Vec<Moment>) {
     left.extend(begun.iter().filter(|begin| {
         // Of other sites, and of begins that are lost.
         let is_of_none = |end: &&Moment| {
-            let is_late = end.ticks.saturating_sub(begin.ticks) >= SLACK;
-            end.site > begin.site || end.site == begin.site && is_late
+            end.site > begin.site || end.site == begin.site && end.ticks > begin.until
         };
         while ended.next_if(is_of_none).is_some() {}
         let is_of_it = |end: &&Moment| {

@@ -374,3 +374,23 @@ fn what_all_lanes_began_is_not_shown_as_open_in_lanes_that_are_cut_off() {
     let ended = [(0, 2, 6_002, Some(6_010), 0), (1, 2, 6_002, Some(6_012), 0)];
     assert_eq!(of_each_lane(&without_counts), ended);
 }
+
+/// A reading behind a begin is no later than the next begin. What is later is of one that was lost, here for want of
+/// room.
+#[test]
+fn an_end_of_a_begin_that_was_lost_is_of_no_begin_before_it() {
+    let capture = of_so_many_lanes(2, false, |warp| {
+        for begin in [6_000, 6_050, 6_100, 6_150, 6_200, 6_250, 6_300, 6_350, 6_400] {
+            warp.begin_of_all(2, begin);
+        }
+        warp.lane(1).parted(2, 6_402, 6_500).parted(2, 6_352, 6_510).parted(2, 6_302, 6_520);
+    });
+    let of_lane = |lane| {
+        let begins = of_each_lane(&capture).into_iter().filter(move |region| region.0 == lane);
+        begins.map(|(_, _, start, end, _)| (start, end)).collect::<Vec<_>>()
+    };
+    let open = [6_000, 6_050, 6_100, 6_150, 6_200, 6_250].map(|start| (start, None));
+    assert_eq!(of_lane(0), [&open[..], &[(6_300, None), (6_350, None)]].concat());
+    let ended = [(6_302, Some(6_520)), (6_352, Some(6_510)), (6_402, Some(6_500))];
+    assert_eq!(of_lane(1), [&open[..], &ended].concat());
+}
