@@ -61,7 +61,7 @@ fn unended(begun: &[Moment], ended: &mut [Moment], left: &mut Vec<Moment>) {
         };
         while ended.next_if(is_of_none).is_some() {}
         let is_of_it = |end: &&Moment| {
-            (end.site, end.ticks >= begin.ticks) == (begin.site, true) && end.order > begin.order
+            end.site == begin.site && end.ticks >= begin.ticks && end.order > begin.order
         };
         ended.next_if(is_of_it).is_none()
     }));
