@@ -144,8 +144,18 @@ fn of_lanes(leaves: bool, record: impl Fn(&mut SyntheticWarp)) -> Capture {
 }
 
 fn of_so_many_lanes(lanes: u32, leaves: bool, record: impl Fn(&mut SyntheticWarp)) -> Capture {
-    let mut module = SyntheticModule::new(Keep::First, 8);
-    module.lane_capacity = Some(8);
+    of_rooms((Keep::First, 8), lanes, leaves, record)
+}
+
+/// Where rooms of other lanes than lane 0 have so many units.
+fn of_rooms(
+    (keep, units): (Keep, u32),
+    lanes: u32,
+    leaves: bool,
+    record: impl Fn(&mut SyntheticWarp),
+) -> Capture {
+    let mut module = SyntheticModule::new(keep, 8);
+    module.lane_capacity = Some(units);
     let kernel = module.site(SiteKind::Kernel, "kernel");
     module.site(SiteKind::Region, "a");
     module.site(SiteKind::Region, "b");
@@ -325,19 +335,11 @@ fn an_end_of_all_lanes_that_began_long_after_a_begin_is_not_its_own() {
 /// has turned, what began before its oldest record may have ended in what is gone.
 #[test]
 fn what_a_lane_s_ring_may_have_overwritten_the_end_of_is_not_shown_as_open() {
-    let mut module = SyntheticModule::new(Keep::Last, 8);
-    module.lane_capacity = Some(2);
-    let kernel = module.site(SiteKind::Kernel, "kernel");
-    module.site(SiteKind::Region, "a");
-    module.site(SiteKind::Region, "b");
-    let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-    warp.header.block_dim = [3, 1, 1];
-    warp.begin_of_all(2, 6_000).parted(2, 6_002, 6_010).begin_of_all(3, 6_150);
-    warp.lane(1).parted(2, 6_002, 6_012).watched(3, None, 6_100, 6_110);
-    warp.watched(3, None, 6_200, 6_210);
-    warp.leave(ENTRY + 5_000, 66_500);
-    module.warps.push(warp);
-    let capture = module.into_capture().expect("the sites are whole");
+    let capture = of_rooms((Keep::Last, 2), 3, true, |warp| {
+        warp.begin_of_all(2, 6_000).parted(2, 6_002, 6_010).begin_of_all(3, 6_150);
+        warp.lane(1).parted(2, 6_002, 6_012).watched(3, None, 6_100, 6_110);
+        warp.watched(3, None, 6_200, 6_210);
+    });
     let expected = [
         (0, 2, 6_002, Some(6_010), 0),
         (0, 3, 6_150, None, 0),
