@@ -158,8 +158,7 @@ struct Region {
     instance: usize,
     /// The number of the unit that ended it.
     ended_by: usize,
-    /// Whether lane 0 recorded it for all lanes, and whether this is another lane.
-    is_shared: bool,
+    /// Whether lane 0 recorded it for all lanes, and this is another lane.
     is_elsewhere: bool,
 }
 
@@ -173,17 +172,13 @@ impl Region {
     /// were written by two lanes, of which neither says where the other's unit stands among its own. Where
     /// their begins differ, the one that began later lies within the other, unless it began in that very
     /// step, perhaps behind the other, or a token ends there too, which may cross others. So it is of two that
-    /// are open, began in one step, and are of a lane and of all lanes.
+    /// are open and began in one step.
     fn is_vague_with(&self, other: &Self, all: &[Self]) -> bool {
         let end = |region: &Self| (region.item.track, region.item.end);
-        if self.item.end.is_none() {
-            return self.is_shared != other.is_shared
-                && end(self) == end(other)
-                && self.item.start == other.item.start;
-        }
         let is_crossed = || {
             let is_token = |region: &&Self| region.item.name.starts_with("token");
-            all.iter().filter(is_token).any(|token| token.item.end == self.item.end)
+            let is_open = self.item.end.is_none();
+            !is_open && all.iter().filter(is_token).any(|token| token.item.end == self.item.end)
         };
         let has_no_length =
             || [self, other].iter().any(|region| Some(region.item.start) == region.item.end);
@@ -267,7 +262,6 @@ impl LaneRun {
                 item: item(Kind::Region, None, start, end),
                 instance: unit.instance,
                 ended_by: number,
-                is_shared: unit.is_shared,
                 is_elsewhere,
             };
             let moment = |kind| Expected {

@@ -120,6 +120,16 @@ pub enum RegionRecord {
     /// One that lane 0 stored for all lanes, or one for its begin and one for its end; its value, if it has
     /// one, is one more.
     Shared,
+    /// One that lane 0 stored at its begin for all lanes, and one of its lane at its end, as those lanes did not
+    /// end it together (`buffer = host`); its value, if it has one, is one more.
+    Parted,
+}
+
+impl RegionRecord {
+    /// Whether all lanes of the warp began the region together.
+    pub(crate) fn is_begun_by_all(self) -> bool {
+        matches!(self, Self::Shared | Self::Parted)
+    }
 }
 
 /// An instant as one lane recorded it: a mark, a signal or a wait (see the site's kind).

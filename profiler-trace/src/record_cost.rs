@@ -184,7 +184,8 @@ pub enum Election {
 
 impl Election {
     /// How the lane is chosen that stores a record by `strategy`; `shared` says whether it is one of all
-    /// lanes ([`RegionRecord::Shared`](crate::RegionRecord::Shared)). What each lane stores for itself takes the
+    /// lanes, as is that of a [`RegionRecord::Shared`](crate::RegionRecord::Shared) and of the begin of a
+    /// [`RegionRecord::Parted`](crate::RegionRecord::Parted). What each lane stores for itself takes the
     /// instructions of one lane that is known beforehand.
     #[must_use]
     pub const fn of(strategy: Strategy, shared: bool) -> Self {
@@ -240,7 +241,8 @@ impl Election {
 ///   for free. It takes 0.1 to 2.5 cycles up to 8 warps of a block and 4 to 9 at 16 and 32, as measured on an
 ///   H200, which stay in the times.
 /// * The record of a region that nobody ended is written when its token is dropped, which no time of the
-///   trace tells: it is not subtracted.
+///   trace tells: it is not subtracted. With `buffer = host` that of its begin is, behind the stamp; where not
+///   all lanes of a warp began it and some of those that did left it open, twice.
 /// * Lanes that do not share a record ([`RegionRecord::Shared`](crate::RegionRecord::Shared)) but record at once store
 ///   to rooms of their own, and the memory takes their stores one after the other. The instructions,
 ///   which are those of one lane, are subtracted; what the memory takes beyond that depends on how much it

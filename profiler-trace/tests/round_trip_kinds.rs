@@ -223,7 +223,8 @@ impl Lane {
                 What::BeginOfAll(_) => {}
                 What::Parted(site, start) => {
                     ended = Some(lane.regions.len());
-                    lane.regions.push((site, None, start, Some(unit.at), None, RegionRecord::Own));
+                    let record = RegionRecord::Parted;
+                    lane.regions.push((site, None, start, Some(unit.at), None, record));
                 }
                 What::End(site, track) => {
                     let of_end = |index: &usize| {

@@ -149,6 +149,7 @@ mod tests {
             stamped,
             stores: Stores::Nothing,
             election: Election::OneLane,
+            is_of_begin: false,
         };
         list.iter().map(stamp).collect()
     }

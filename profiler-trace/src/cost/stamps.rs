@@ -108,11 +108,17 @@ pub(super) struct Stamp {
     pub(super) stamped: Stamped,
     pub(super) stores: Stores,
     pub(super) election: Election,
+    /// Whether it is the record of a begin, behind which nothing tells when the clock was read again.
+    pub(super) is_of_begin: bool,
 }
 
 impl Stamp {
     pub(super) fn cost(self, costs: &FormCosts) -> StampCost {
         match self.stamped {
+            // The record takes its time behind its own stamp, and ahead of that reading.
+            Stamped::Start(_) if self.is_of_begin => {
+                StampCost::after(costs.region_begin.total_ticks())
+            }
             Stamped::Start(_) => costs.region_begin,
             Stamped::End(_, has_value) => {
                 let mut end = costs.region_end;
@@ -147,13 +153,17 @@ impl Stamps {
         // stamp of the one is one of the other.
         let (mut shared, mut own) = (Together::default(), Together::default());
         let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
-        let mut all = Vec::with_capacity(moments.len());
+        let mut all: Vec<Stamp> = Vec::with_capacity(moments.len());
+        // The lanes that left the region open that began last.
+        let mut left_open: u32 = 0;
         let mut of_moments = Vec::with_capacity(moments.len());
         for &Moment { ticks, what, lane, .. } in moments {
+            let mut is_of_begin = false;
             let (stamped, election, time) = match what {
                 What::Start(index) => {
                     let region = &warp.regions[index];
-                    let election = election_at(region.site, region.is_shared());
+                    let election = election_at(region.site, region.record.is_begun_by_all());
+                    is_of_begin = region.end.is_none() && buffer == Buffer::Host;
                     (Stamped::Start(region.site), election, region.start)
                 }
                 What::End(index) => {
@@ -186,14 +196,34 @@ impl Stamps {
                 Election::Elected => None,
             };
             let mut together = together.filter(|_| has_lanes);
+            let lane_bit = 1_u32.checked_shl(lane.into()).unwrap_or(0);
             let taken = together.as_mut().and_then(|of| of.find(ticks, stamped, stores, lane));
-            of_moments.push(taken.unwrap_or_else(|| {
-                if let Some(together) = together {
-                    together.add(stamped, lane, all.len());
-                }
-                all.push(Stamp { time, stamped, stores, election });
+            // What others of its lanes read again right behind a record is of the same begin.
+            let is_read_again = |last: &Stamp| {
+                last.is_of_begin
+                    && (last.stamped, last.election) == (stamped, Election::AllLanes)
+                    && !is_of_begin
+                    && left_open & lane_bit == 0
+            };
+            let index = taken.or_else(|| {
+                let index = all.len().checked_sub(1).filter(|last| is_read_again(&all[*last]))?;
+                all[index].time = time;
+                Some(index)
+            });
+            let index = index.unwrap_or_else(|| {
+                left_open = 0;
+                all.push(Stamp { time, stamped, stores, election, is_of_begin });
                 all.len() - 1
-            }));
+            });
+            if let (None, Some(together)) = (taken, together) {
+                together.add(stamped, lane, index);
+            }
+            if is_of_begin {
+                left_open |= lane_bit;
+            } else {
+                all[index].is_of_begin = false;
+            }
+            of_moments.push(index);
         }
         Self { all, of_moments, stored_apart: own.stored }
     }

@@ -318,14 +318,13 @@ impl DirectLane<'_> {
                     counted.oldest.get_or_insert(end);
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     sizes.is_plain = false;
-                    let mut record = RegionRecord::Own;
-                    let order = recorded.begun.len();
-                    let began = Moment::of_end(site, data, order);
+                    let mut record = RegionRecord::Parted;
+                    let began = Moment::of_end(site, data, lane, number);
                     if is_shared {
                         record = RegionRecord::Shared;
                         counted.shared += 1;
                         // Where no begin is ahead, as in memory of the GPU, it is of none.
-                        if order > 0 {
+                        if !recorded.begun.is_empty() {
                             recorded.ended.push(began);
                         }
                     } else {
@@ -372,7 +371,7 @@ impl DirectLane<'_> {
                         }
                         owner_site = NONE;
                         counted.shared += 1;
-                        begin_of_all(&mut recorded.begun, site, now);
+                        begin_of_all(&mut recorded.begun, site, now, number);
                     }
                     RecordKind::Mark | RecordKind::Begin | RecordKind::End
                         if data > u64::from(TRACK_FIELD_MAX) =>
@@ -407,7 +406,7 @@ impl DirectLane<'_> {
                         };
                         (owner_site, owner) = (site, recorded.regions.len() as u32);
                         if kind == RecordKind::Open {
-                            region.open();
+                            region.open(number);
                             owner_site = NONE;
                             counted.open += 1;
                         }
@@ -439,6 +438,7 @@ impl DirectLane<'_> {
                             track,
                             end_unit: NONE,
                             value: before,
+                            size: number,
                             lane,
                             ..Raw::default()
                         });

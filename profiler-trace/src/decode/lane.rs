@@ -310,23 +310,23 @@ impl Decoder<'_> {
                         lane,
                         record: match unit.kind {
                             RecordKind::RangeShared => RegionRecord::Shared,
+                            RecordKind::RangeParted => RegionRecord::Parted,
                             _ if has_value => RegionRecord::WithValue,
                             _ => RegionRecord::Own,
                         },
                         ..Raw::default()
                     };
                     paired.shared += u64::from(region.is_shared());
-                    let order = begun.len();
-                    let began = Moment::of_end(site, region.start, order);
+                    let began = Moment::of_end(site, region.start, lane, number);
                     match unit.kind {
                         RecordKind::RangeParted => parted.push(began),
                         // Where no begin is ahead, as in memory of the GPU, it is of none.
-                        RecordKind::RangeShared if order > 0 => ended.push(began),
+                        RecordKind::RangeShared if !begun.is_empty() => ended.push(began),
                         _ => {}
                     }
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });
                     if unit.kind == RecordKind::Open {
-                        region.open();
+                        region.open(number);
                         owner = None;
                     }
                     if has_value {
@@ -337,7 +337,7 @@ impl Decoder<'_> {
                     regions.push(region);
                 }
                 RecordKind::Begin if unit.data == BEGIN_OF_ALL => {
-                    begin_of_all(begun, site, ticks);
+                    begin_of_all(begun, site, ticks, number);
                     paired.shared += 1;
                     owner = None;
                 }
@@ -353,6 +353,7 @@ impl Decoder<'_> {
                         track,
                         end_unit: NONE,
                         value: NONE,
+                        size: number,
                         lane,
                         ..Raw::default()
                     });

@@ -24,7 +24,7 @@ pub(super) struct Raw {
     pub end_unit: u32,
     /// Index into the warp's values, or [`NONE`].
     pub value: u32,
-    /// See [`Sizes`].
+    /// See [`Sizes`]; of one that is open, which of its lane's units told of it.
     pub size: u32,
     pub depth: u16,
     pub lane: u8,
@@ -40,9 +40,9 @@ impl Raw {
         self.end_unit == NONE
     }
 
-    /// Takes the end away.
-    pub(super) fn open(&mut self) {
-        (self.end, self.end_unit) = (u64::MAX, NONE);
+    /// Takes the end away from what a unit tells of.
+    pub(super) fn open(&mut self, unit: u32) {
+        (self.end, self.end_unit, self.size) = (u64::MAX, NONE, unit);
     }
 
     fn ending(&self) -> (u64, u32) {
@@ -250,7 +250,10 @@ fn make_plain(regions: &mut [Raw]) -> bool {
 
 /// The same for any regions, in n log n steps, whatever crosses.
 fn sort_any(regions: &mut [Raw], depths: &mut Depths) {
-    regions.sort_by_key(|region| (region.track, region.start, Reverse(region.ending())));
+    regions.sort_by_key(|region| {
+        let opened_by = if region.is_open() { region.size } else { 0 };
+        (region.track, region.start, Reverse(region.ending()), opened_by)
+    });
     for track in regions.chunk_by_mut(|left, right| left.track == right.track) {
         if !depths.set_of_nested(track) {
             depths.set_of_any(track);
@@ -412,7 +415,7 @@ mod tests {
                 .collect();
             let mut all = regions(&spans);
             for (region, _) in all.iter_mut().zip(open).filter(|(_, open)| *open && with_open) {
-                region.open();
+                region.open(0);
             }
             prop_assert_eq!(sorted(&all, is_alone), by_search(&all));
             let own: Vec<Raw> = all.into_iter().filter(|region| region.track == 0).collect();
@@ -434,6 +437,18 @@ mod tests {
             let all = regions(&[0, 1, 2, 3].map(span));
             assert_eq!(sorted(&all, true), by_search(&all), "{all:?}");
         }
+    }
+
+    /// Those of lane 0 that all lanes began stand behind its own ones, whenever their records were written.
+    #[test]
+    fn open_regions_that_began_at_once_lie_in_each_other_as_their_units_say() {
+        let mut all = [2, 0, 1].map(|unit| {
+            let mut region = Raw { start: 5, site: unit, ..Raw::default() };
+            region.open(unit);
+            region
+        });
+        Sorter::default().sort(&mut all, false, false);
+        assert_eq!(all.map(|region| (region.site, region.depth)), [(0, 0), (1, 1), (2, 2)]);
     }
 
     #[test]

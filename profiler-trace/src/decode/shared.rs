@@ -24,27 +24,26 @@ pub(super) struct Moment {
     /// Index into the module's sites.
     pub site: u32,
     pub ticks: u64,
-    /// How many begins of all lanes stand before its record in lane 0's room; of another lane's, all of them.
-    pub order: u32,
-    /// Of such a begin, until when the clock was read again behind it: no later than the next begin, nor long
+    /// Which of lane 0's units its record is; [`NONE`], so behind them all, of another lane's.
+    pub unit: u32,
+    /// Of a begin of all lanes, until when the clock was read again behind it: no later than the next begin, nor long
     /// after it.
     pub until: u64,
 }
 
 impl Moment {
     /// Of a begin by its end's record.
-    pub(super) fn of_end(site: u32, ticks: u64, order: usize) -> Self {
-        Self { site, ticks, order: order as u32, until: ticks }
+    pub(super) fn of_end(site: u32, ticks: u64, lane: u8, unit: u32) -> Self {
+        Self { site, ticks, unit: if lane == 0 { unit } else { NONE }, until: ticks }
     }
 }
 
 /// Notes that all lanes begin a region, behind those that they began before.
-pub(super) fn begin_of_all(begun: &mut Vec<Moment>, site: u32, ticks: u64) {
+pub(super) fn begin_of_all(begun: &mut Vec<Moment>, site: u32, ticks: u64, unit: u32) {
     if let Some(before) = begun.last_mut() {
         before.until = before.until.min(ticks);
     }
-    let (order, until) = (begun.len() as u32, ticks.saturating_add(SLACK - 1));
-    begun.push(Moment { site, ticks, order, until });
+    begun.push(Moment { site, ticks, unit, until: ticks.saturating_add(SLACK - 1) });
 }
 
 /// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
@@ -61,7 +60,7 @@ fn unended(begun: &[Moment], ended: &mut [Moment], left: &mut Vec<Moment>) {
         };
         while ended.next_if(is_of_none).is_some() {}
         let is_of_it = |end: &&Moment| {
-            end.site == begin.site && end.ticks >= begin.ticks && end.order > begin.order
+            end.site == begin.site && end.ticks >= begin.ticks && end.unit > begin.unit
         };
         ended.next_if(is_of_it).is_none()
     }));
@@ -141,13 +140,15 @@ impl Decoder<'_> {
         let Scratch { recorded, unended, left_open, .. } = &mut *self.scratch;
         self::unended(unended, &mut recorded.parted, left_open);
         left_open.retain(|begin| begin.ticks >= from);
-        // Those of one moment lie in each other in the order of their records.
-        left_open.sort_unstable_by_key(|begin| begin.order);
+        left_open.sort_unstable_by_key(|begin| begin.unit);
         let lane = place.lane.unwrap_or_default();
-        recorded.regions.extend(left_open.iter().map(|&Moment { site, ticks, .. }| {
-            let mut region = Raw { start: ticks, site, lane, value: NONE, ..Raw::default() };
-            region.record = RegionRecord::Shared;
-            region.open();
+        recorded.regions.extend(left_open.iter().map(|&Moment { site, ticks, unit, .. }| {
+            // Where its record stands among those of another lane nothing tells.
+            let unit = if lane == 0 { unit } else { 0 };
+            let record = RegionRecord::Shared;
+            let mut region =
+                Raw { start: ticks, site, lane, value: NONE, record, ..Raw::default() };
+            region.open(unit);
             region
         }));
         let count = left_open.len() as u64;

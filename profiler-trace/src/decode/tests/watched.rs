@@ -396,3 +396,23 @@ fn an_end_of_a_begin_that_was_lost_is_of_no_begin_before_it() {
     let ended = [(6_302, Some(6_520)), (6_352, Some(6_510)), (6_402, Some(6_500))];
     assert_eq!(of_lane(1), [&open[..], &ended].concat());
 }
+
+/// Of two open regions that began in one step of the timer, one of all lanes and one of lane 0 alone, the record that
+/// was written first is of the one around the other. In another lane nothing tells.
+#[test]
+fn open_regions_that_began_at_once_lie_in_each_other_as_their_records_say() {
+    let capture = |is_of_all_first: bool| {
+        of_so_many_lanes(1, false, |warp| {
+            warp.header.record_clock = Clock::GlobalTimer;
+            if is_of_all_first {
+                warp.begin_of_all(2, 66_000).begin(3, None, 66_000);
+            } else {
+                warp.begin(3, None, 66_000).begin_of_all(2, 66_000);
+            }
+        })
+    };
+    let first = [(0, 2, 66_000, None, 0), (0, 3, 66_000, None, 1)];
+    assert_eq!(of_each_lane(&capture(true)), first);
+    let last = [(0, 2, 66_000, None, 1), (0, 3, 66_000, None, 0)];
+    assert_eq!(of_each_lane(&capture(false)), last);
+}
