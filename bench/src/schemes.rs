@@ -194,7 +194,7 @@ pub struct Plan {
     pub hosted: bool,
     /// What is kept, if the rooms are too small.
     pub keep: Keep,
-    /// Words of a lane's room; `None` for all records of the run.
+    /// Words of the room that a lane's records lie in; `None` for all records of the run.
     pub words: Option<u32>,
 }
 
@@ -216,14 +216,30 @@ impl Plan {
         2 * (self.records() as u32 + u32::from(has_value_apart))
     }
 
-    /// Lanes of this warp of a block that store a record: over the bus they share all but marks.
+    /// Whether lane 0 stores what all lanes of a warp record: over the bus they share all but marks.
+    const fn is_shared_over_the_bus(&self) -> bool {
+        let by_thread = matches!(self.recorders, Recorders::Thread);
+        self.hosted && by_thread && !matches!(self.recorded, Recorded::Mark)
+    }
+
+    /// Lanes of this warp of a block that store a record.
     #[must_use]
     pub fn lanes_that_store(&self, warp: u32) -> u64 {
-        let is_shared = self.hosted && self.recorded != Recorded::Mark;
-        if is_shared && self.recorders == Recorders::Thread {
-            return 1;
+        if self.is_shared_over_the_bus() { 1 } else { self.recorders.lanes_of(warp) }
+    }
+
+    /// Words of a ring that keeps the last records.
+    const fn ring_words(&self) -> u32 {
+        match self.recorders {
+            Recorders::Thread if !self.is_shared_over_the_bus() => LANE_RING_WORDS,
+            _ => RING_WORDS,
         }
-        self.recorders.lanes_of(warp)
+    }
+
+    /// Words of the rooms of other lanes than lane 0, where that one's has so many.
+    #[must_use]
+    pub fn words_of_lanes(&self, words: u32) -> u32 {
+        if self.is_shared_over_the_bus() { LANE_RING_WORDS } else { words }
     }
 
     /// Which lanes need rooms.
@@ -238,7 +254,7 @@ impl Plan {
 
 /// Words of a ring that keeps the last records of a warp.
 const RING_WORDS: u32 = 512;
-/// Words of each lane's ring where all lanes record.
+/// Words of each lane's ring where all lanes store records.
 const LANE_RING_WORDS: u32 = 8;
 
 const fn first(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
@@ -256,24 +272,17 @@ const fn recorded(
 }
 
 const fn last(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
-    let words = Some(ring_words(recorders));
     let recorded = Recorded::Region;
-    let plan = Plan { recorders, recorded, hosted: false, keep: Keep::Last, words };
+    let mut plan = Plan { recorders, recorded, hosted: false, keep: Keep::Last, words: None };
+    plan.words = Some(plan.ring_words());
     Scheme { name, kernel, writes: Writes::Session(plan), kernels: Kernels::Common }
 }
 
 const fn hosted(name: &'static str, kernel: &'static str, recorders: Recorders) -> Scheme {
-    let words = Some(ring_words(recorders));
     let recorded = Recorded::Region;
-    let plan = Plan { recorders, recorded, hosted: true, keep: Keep::Last, words };
+    let mut plan = Plan { recorders, recorded, hosted: true, keep: Keep::Last, words: None };
+    plan.words = Some(plan.ring_words());
     Scheme { name, kernel, writes: Writes::Session(plan), kernels: Kernels::Hosted }
-}
-
-const fn ring_words(recorders: Recorders) -> u32 {
-    match recorders {
-        Recorders::Thread => LANE_RING_WORDS,
-        _ => RING_WORDS,
-    }
 }
 
 const fn rooms(name: &'static str, kernel: &'static str, format: Format) -> Scheme {

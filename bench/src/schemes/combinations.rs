@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use profiler_host::Keep;
 
-use super::{Kernels, Plan, Recorded, Recorders, Scheme, Writes, ring_words};
+use super::{Kernels, Plan, Recorded, Recorders, Scheme, Writes};
 
 /// As the kernels are named, and who records by them.
 const STRATEGIES: [(&str, Recorders); 7] = [
@@ -38,13 +38,9 @@ pub fn combinations() -> &'static [Scheme] {
                     for (record, recorded) in RECORDS {
                         let kernel = format!("{strategy}-{clock}-{record}");
                         let is_ring = hosted || recorders == Recorders::Thread;
-                        let plan = Plan {
-                            recorders,
-                            recorded,
-                            hosted,
-                            keep: if is_ring { Keep::Last } else { Keep::First },
-                            words: is_ring.then(|| ring_words(recorders)),
-                        };
+                        let keep = if is_ring { Keep::Last } else { Keep::First };
+                        let mut plan = Plan { recorders, recorded, hosted, keep, words: None };
+                        plan.words = is_ring.then(|| plan.ring_words());
                         all.push(Scheme {
                             name: format!("{kernel}-{buffer}").leak(),
                             kernel: kernel.leak(),
@@ -107,6 +103,22 @@ mod tests {
                 Recorded::Region,
                 Keep::Last,
                 Some(RING_WORDS),
+            ),
+            (
+                "thread-cycles-value-host",
+                Kernels::HostedCombinations,
+                Recorders::Thread,
+                Recorded::RegionWithValue,
+                Keep::Last,
+                Some(RING_WORDS),
+            ),
+            (
+                "thread-cycles-mark-host",
+                Kernels::HostedCombinations,
+                Recorders::Thread,
+                Recorded::Mark,
+                Keep::Last,
+                Some(LANE_RING_WORDS),
             ),
         ] {
             let scheme = combinations().iter().find(|scheme| scheme.name == name).expect(name);
