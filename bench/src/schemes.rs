@@ -324,6 +324,7 @@ pub const SCHEMES: &[Scheme] = &[
     hosted("host-keep-last", "hosted", Recorders::Warp),
     // Its record without what keeps it in its room.
     rooms("default-unchecked", "default-unchecked", Format::RangeTagged),
+    rooms("default-unchecked-all-lanes", "default-unchecked-all-lanes", Format::RangeTagged),
     // Other forms of a record.
     rooms("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
     rooms("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),

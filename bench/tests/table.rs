@@ -18,12 +18,6 @@ fn is_of_short_value(scheme: &str) -> bool {
     scheme.contains("-short-value-")
 }
 
-/// Combinations of which there is no figure: when the others were measured, their launches wrote less than the
-/// cache holds.
-fn is_shared_over_the_bus(scheme: &str) -> bool {
-    scheme.starts_with("thread-") && scheme.ends_with("-host") && !scheme.ends_with("-mark-host")
-}
-
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
@@ -247,7 +241,6 @@ fn what_is_committed_is_of_the_committed_results() {
     let (short, others): (Vec<&str>, Vec<&str>) =
         in_global.partition(|name| is_of_short_value(name));
     assert_eq!(global.schemes(), others, "{COMBINATIONS_RESULTS} has the other combinations");
-    let in_host = in_host.filter(|name| !is_shared_over_the_bus(name));
     assert_eq!(host.schemes(), in_host.collect::<Vec<_>>(), "{HOST_COMBINATIONS_RESULTS}");
     let mut measured = short_values.schemes();
     measured.retain(|name| is_of_short_value(name) && name.ends_with("-global"));

@@ -73,6 +73,7 @@ fn main() -> ExitCode {
     for kernel in [
         "default",
         "default-unchecked",
+        "default-unchecked-all-lanes",
         "global-8b-escape",
         "global-8b-escape-every-second",
         "shared-ring-16b-apart",

@@ -5,6 +5,9 @@
 //! (docs/how-it-costs.md, "Up to eight warps"), and that each store asks who records. A test compares the
 //! machine code of both, and where a stamp waits for a store. What differs besides is what surrounds the loop:
 //! there is no session to enter and to leave.
+//!
+//! And the same where all lanes store the same words, as they might if a kernel promised that a warp's lanes
+//! reach each region together: nobody is asked who records.
 
 use core::arch::asm;
 
@@ -17,7 +20,7 @@ use crate::template::{Left, kernels, warp_of_grid};
 const RECORD: u32 = 16;
 
 /// A record of 16 bytes at a region's end, for which the room must have a place.
-pub(crate) struct Unchecked {
+struct Unchecked {
     room: u64,
     /// What a profiled kernel holds to its end as well.
     slot: u32,
@@ -76,33 +79,10 @@ impl Unchecked {
     }
 }
 
-impl Form for Unchecked {
-    type Start = u64;
-
+impl Unchecked {
+    /// Ends a region; stores its record where this lane `records`.
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        let leads = lane() == 0;
-        let if_leads = |value: u32| if leads { value } else { 0 };
-        // The minimum is always a record's bytes, which ptxas does not know: of a constant it would make the
-        // cursor of a loop's only record by an instruction more.
-        let step = hold(if_leads(RECORD.min(room.bytes)));
-        let limit = hold(if_leads(room.bytes));
-        // Any words will do; as in the profiler's own record, they differ between lanes.
-        let slot = hold(if leads { warp_of_grid() } else { u32::MAX });
-        let mask = hold(if_leads(room.bytes - 1));
-        let address = if leads { room.address } else { 0 };
-        Self { room: address, slot, limit, step, cursor: 0, last: [limit, mask, slot] }
-    }
-
-    #[inline(always)]
-    fn begin<const NUMBER: u32>(&mut self) -> u64 {
-        clock64()
-    }
-
-    #[inline(always)]
-    fn end<const NUMBER: u32>(&mut self, start: u64) {
-        // Once for the whole loop, as nothing of it changes.
-        let records = self.limit != 0;
+    fn record<const NUMBER: u32>(&mut self, records: bool, start: u64) {
         let end = clock64();
         let address = self.address();
         let upper: u32;
@@ -131,6 +111,37 @@ impl Form for Unchecked {
         self.last = [upper, a, b];
         self.cursor = self.next();
     }
+}
+
+impl Form for Unchecked {
+    type Start = u64;
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        let leads = lane() == 0;
+        let if_leads = |value: u32| if leads { value } else { 0 };
+        // The minimum is always a record's bytes, which ptxas does not know: of a constant it would make the
+        // cursor of a loop's only record by an instruction more.
+        let step = hold(if_leads(RECORD.min(room.bytes)));
+        let limit = hold(if_leads(room.bytes));
+        // Any words will do; as in the profiler's own record, they differ between lanes.
+        let slot = hold(if leads { warp_of_grid() } else { u32::MAX });
+        let mask = hold(if_leads(room.bytes - 1));
+        let address = if leads { room.address } else { 0 };
+        Self { room: address, slot, limit, step, cursor: 0, last: [limit, mask, slot] }
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) -> u64 {
+        clock64()
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, start: u64) {
+        // Once for the whole loop, as nothing of it changes.
+        let records = self.limit != 0;
+        self.record::<NUMBER>(records, start);
+    }
 
     #[inline(always)]
     fn leave(self) -> Left {
@@ -138,6 +149,35 @@ impl Form for Unchecked {
     }
 }
 
+/// The same, stored by all lanes.
+struct UncheckedOfAllLanes(Unchecked);
+
+impl Form for UncheckedOfAllLanes {
+    type Start = u64;
+
+    #[inline(always)]
+    fn new(room: Room) -> Self {
+        let one = Unchecked::new(room);
+        Self(Unchecked { room: room.address, step: hold(RECORD.min(room.bytes)), ..one })
+    }
+
+    #[inline(always)]
+    fn begin<const NUMBER: u32>(&mut self) -> u64 {
+        clock64()
+    }
+
+    #[inline(always)]
+    fn end<const NUMBER: u32>(&mut self, start: u64) {
+        self.0.record::<NUMBER>(true, start);
+    }
+
+    #[inline(always)]
+    fn leave(self) -> Left {
+        Form::leave(self.0)
+    }
+}
+
 kernels! {
     default_unchecked => |room| Unchecked::new(room);
+    default_unchecked_all_lanes => |room| UncheckedOfAllLanes::new(room);
 }

@@ -36,6 +36,7 @@ const CLUSTER: By = Test("intrinsics", "the_rank_in_the_cluster_is_recorded");
 const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
 const ROOMS: By = Test("rooms", "guard_words_stay");
 const WATCHED: By = Apart("failed", "the_gpu_keeps_what_a_kernel_recorded_before_it_failed");
+const SHARED: By = Test("watched", "what_is_kept_and_what_is_lost_are_all");
 const CLAIMS: By = Test("rooms", "recorded_and_lost_are_all");
 
 const fn hopper(word: &'static str) -> By {
@@ -104,10 +105,10 @@ pub(super) const LIST: [(&str, Functions); 7] = [
             ("converge", ROOMS),
             ("globaltimer_after", RECORDS),
             ("opaque", ROOMS),
-            ("order_before_host", WATCHED),
+            ("order_before_host", SHARED),
             ("publish_unit", WATCHED),
             ("publish_unit_if", WATCHED),
-            ("publish_word", WATCHED),
+            ("publish_word", SHARED),
             ("store_unit", ROOMS),
             ("store_unit_if", ROOMS),
             ("store_with_value_if", VALUES),
@@ -121,11 +122,11 @@ pub(super) const LIST: [(&str, Functions); 7] = [
         &[
             ("all_together", ROOMS),
             ("are_alike", ROOMS),
-            ("are_one", WATCHED),
-            ("beginning_together", WATCHED),
+            ("are_one", SHARED),
+            ("beginning_together", SHARED),
             ("count_if", ROOMS),
             ("ending_together", ROOMS),
-            ("publish_range_if", WATCHED),
+            ("publish_range_if", SHARED),
             ("store_range_if", ROOMS),
         ],
     ),
