@@ -206,6 +206,14 @@ impl LaneRun {
         Some(own[lost].time)
     }
 
+    /// What lane 0 began for it, unit by unit: the instance, when, and whether lane 0's room keeps the begin.
+    fn begun_elsewhere(&self, room: Room<'_>) -> Vec<(usize, u64, bool)> {
+        let Some(of_all) = room.elsewhere else { return Vec::new() };
+        let shared = self.units.iter().filter(|unit| unit.is_shared).zip(of_all);
+        let begins = shared.filter(|(unit, _)| matches!(unit.what, What::Begin));
+        begins.map(|(unit, is_kept)| (unit.instance, unit.time, *is_kept)).collect()
+    }
+
     /// The survivors among its units, each with its number; counts them.
     fn survivors(&self, room: Room<'_>, kept: &mut Kept) -> Vec<(usize, &Unit)> {
         let is_elsewhere = |unit: &Unit| unit.is_shared && room.elsewhere.is_some();
@@ -307,12 +315,34 @@ impl LaneRun {
                 What::Anchor => kept.anchors.push(moment(Kind::Anchor)),
             }
         }
+        // An end whose begin found no room is taken for that of the last begin of its site ahead of it, where no
+        // begin that was kept lies in between: nothing tells when the clock was read behind that one.
+        let begun = self.begun_elsewhere(room);
+        let is_taken = |region: &Region| {
+            let mut behind = begun.iter().skip_while(|(of, ..)| *of != region.instance).skip(1);
+            let next =
+                behind.find(|(.., is_kept)| *is_kept).map_or(u64::MAX, |begin| ticks(begin.1));
+            let is_lost = |of| begun.iter().any(|begin| begin.0 == of && !begin.2);
+            regions.iter().any(|ended| {
+                ended.item.end.is_some()
+                    && ended.item.name == region.item.name
+                    && is_lost(ended.instance)
+                    && (region.item.start..=next).contains(&ended.item.start)
+            })
+        };
+        let taken: Vec<usize> = regions
+            .iter()
+            .filter(|region| region.is_elsewhere && region.item.end.is_none() && is_taken(region))
+            .map(|region| region.instance)
+            .collect();
         let oldest = self.oldest_of_turned(room).map(&ticks);
         let is_known = |region: &Region| {
             let may_have_ended = |oldest| region.is_elsewhere && region.item.start <= oldest;
             room.capacity.is_some() && !oldest.is_some_and(may_have_ended)
         };
-        regions.retain(|region| region.item.end.is_some() || is_known(region));
+        regions.retain(|region| {
+            region.item.end.is_some() || is_known(region) && !taken.contains(&region.instance)
+        });
         regions.sort_by_key(|region| (region.item.start, Reverse(region.ending())));
         kept.open = regions.iter().filter(|region| region.item.end.is_none()).count() as u64;
         for at in 0..regions.len() {

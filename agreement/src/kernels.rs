@@ -97,10 +97,17 @@ kernels! {
 }
 
 kernels! {
-    /// Those of them in which lanes share records.
+    /// Those of [`KERNELS`] in which lanes share records.
     SHARING, Global:
     by_thread: Strategy::Thread, Cycles;
     timed_by_thread: Strategy::Thread, GlobalTimer;
+}
+
+kernels! {
+    /// Those of [`HOSTED`] in which lanes share records.
+    SHARING_HOSTED, Host:
+    hosted_by_thread: Strategy::Thread, Cycles;
+    hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
 }
 
 kernels! {
