@@ -271,7 +271,55 @@ mod tests {
     use profiler_wire::SiteKind;
 
     use super::*;
+    use crate::model::Region;
     use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+
+    /// When each stamp was taken of regions with `buffer = host`, by `thread`, and whether it is the record of a
+    /// begin alone. A region is its lane, its record, its site, its begin, and its end if it has one.
+    fn begins(regions: &[(u8, RegionRecord, u32, u64, Option<u64>)]) -> Vec<(u64, bool)> {
+        let mut module = SyntheticModule::new(Keep::First, 4);
+        let kernel = module.site(SiteKind::Kernel, "k");
+        module.warps.push(SyntheticWarp::new(kernel, 0, 64_000).leave(1_000, 65_000).clone());
+        let mut trace = crate::decode(&module.into_capture().expect("the sites are whole"));
+        let warp = &mut trace.warps[0];
+        warp.strategy = profiler_wire::Strategy::Thread;
+        let time = |ticks| Time { ticks, ns: ticks as f64 };
+        let region = |&(lane, record, site, start, end): &(u8, RegionRecord, u32, u64, _)| Region {
+            site: SiteIndex(site),
+            track: None,
+            lane,
+            record,
+            depth: 0,
+            start: time(start),
+            end: Option::map(end, time),
+            value: None,
+        };
+        warp.regions = regions.iter().map(region).collect();
+        let stamps = Stamps::of(&moments(warp, false), warp, &[], Buffer::Host).all;
+        let starts = stamps.iter().filter(|stamp| matches!(stamp.stamped, Stamped::Start(_)));
+        starts.map(|stamp| (stamp.time.ticks, stamp.is_of_begin)).collect()
+    }
+
+    /// Where some lanes left a region open, the others' reading behind its record is of the same begin.
+    #[test]
+    fn a_begin_of_all_lanes_is_one_stamp_however_they_end_it() {
+        use RegionRecord::{Own, Parted, Shared};
+        let open = |lane, start| (lane, Shared, 1, start, None);
+        let ended = |lane, start| (lane, Parted, 1, start, Some(200));
+        assert_eq!(begins(&[open(0, 100), ended(1, 110)]), [(110, false)]);
+        assert_eq!(begins(&[open(0, 100), open(2, 100), ended(1, 110)]), [(110, false)]);
+        // By the timer both may be in one step.
+        assert_eq!(begins(&[open(0, 100), ended(1, 100)]), [(100, false)]);
+        assert_eq!(begins(&[open(0, 100), open(1, 100)]), [(100, true)]);
+        // Of another begin: a lane's that left the first one open, a record, or what is of another site.
+        let apart = [(100, true), (110, false)];
+        assert_eq!(begins(&[open(0, 100), ended(0, 110)]), apart);
+        assert_eq!(begins(&[open(0, 100), open(1, 100), ended(1, 110)]), apart);
+        assert_eq!(begins(&[open(0, 100), open(1, 110)]), [(100, true), (110, true)]);
+        assert_eq!(begins(&[open(0, 100), (1, Parted, 2, 110, Some(200))]), apart);
+        // What lanes began each for itself.
+        assert_eq!(begins(&[(0, Own, 1, 100, None), (1, Own, 1, 110, Some(200))]), apart);
+    }
 
     #[test]
     fn what_ends_comes_ahead_of_marks_and_anchors_and_what_begins_behind_them() {

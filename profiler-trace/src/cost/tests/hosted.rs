@@ -173,6 +173,7 @@ fn a_begin_of_all_lanes_that_some_leave_open_is_cut_once() {
                 .iter()
                 .partition(|region| region.is_shared() && region.end.is_some());
             assert_eq!((outer.len(), inner.len()), (32, 32));
+            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
             for (outer, inner) in outer.iter().zip(&inner) {
                 assert_eq!(length(outer), 350, "{ends_in:?}");
                 assert_eq!(inner.start.ticks - outer.start.ticks, 100, "{ends_in:?}");

@@ -404,6 +404,7 @@ fn open_regions_that_began_at_once_lie_in_each_other_as_their_records_say() {
     let capture = |is_of_all_first: bool| {
         of_so_many_lanes(1, false, |warp| {
             warp.header.record_clock = Clock::GlobalTimer;
+            warp.watched(3, None, 65_000, 65_500).attach(3, 65_500, Value::Unsigned(7));
             if is_of_all_first {
                 warp.begin_of_all(2, 66_000).begin(3, None, 66_000);
             } else {
@@ -411,8 +412,13 @@ fn open_regions_that_began_at_once_lie_in_each_other_as_their_records_say() {
             }
         })
     };
-    let first = [(0, 2, 66_000, None, 0), (0, 3, 66_000, None, 1)];
+    let ended = (0, 3, 65_000, Some(65_500), 0);
+    let first = [(0, 2, 66_000, None, 0), ended, (0, 3, 66_000, None, 1)];
     assert_eq!(of_each_lane(&capture(true)), first);
-    let last = [(0, 2, 66_000, None, 1), (0, 3, 66_000, None, 0)];
+    let last = [(0, 2, 66_000, None, 1), ended, (0, 3, 66_000, None, 0)];
     assert_eq!(of_each_lane(&capture(false)), last);
+    // The only value is that of the one that ended.
+    let trace = Decoder::new(&capture(true)).trace();
+    let values = trace.warps[0].regions.iter().filter_map(|region| region.value).count();
+    assert_eq!(values, 1);
 }
