@@ -171,16 +171,17 @@ impl Kernel {
         let lanes = (self.lanes)(warp.warp, shape.lanes(warp.warp));
         let emitted = u64::from(lanes * rounds.rounds);
         let sum = warp.recorded + warp.lost;
-        let right = if self.is_least { sum >= emitted } else { sum == emitted };
+        // How often lanes that part elect one, only the hardware knows.
+        let is_least = self.is_least && !trace.device.emulated;
+        let right = if is_least { sum >= emitted } else { sum == emitted };
         assert!(right, "{name}: {sum} of {emitted} records in {warp:?} {}", trace.diagnostics);
         let Some(kept) = rounds.kept(self) else { return };
         let expected = u64::from(lanes * kept);
-        let right =
-            if self.is_least { warp.recorded >= expected } else { warp.recorded == expected };
+        let right = if is_least { warp.recorded >= expected } else { warp.recorded == expected };
         assert!(right, "{name}: {rounds:?}, {expected} of {warp:?} {}", trace.diagnostics);
         assert_eq!(warp.regions.len() as u64, warp.recorded, "{name}: {}", trace.diagnostics);
         assert!(warp.exit.is_some(), "{name}: a warp that left is not known to have left");
-        if rounds.values != Values::None && !self.is_least {
+        if rounds.values != Values::None && !is_least {
             self.check_values(warp, kept, rounds);
         }
     }

@@ -108,12 +108,13 @@ pub(crate) static MODULES: [Module; 6] = modules! {
 const LOAD: &[&str] = &["LDG"];
 const ATOMIC: &[&str] = &["ATOM"];
 
-static SINCE_SM_80: [Case; 34] = [
+static SINCE_SM_80: [Case; 36] = [
     Case::new("fma_pinned", &["FFMA"], End::Any),
     Case { before: &["LDG", "FMUL"], ..Case::new("entry_pinned", &["FFMA"], End::Any) },
     Case::new("fma_value", &["FFMA"], End::Any),
     Case::new("fma_waited", &["FFMA"], End::Complete),
     Case { work_outside: 1, ..Case::new("store", &["STG"], End::Any) },
+    Case { work_outside: 2, ..Case::new("stores_around", &["STG"], End::Any) },
     Case::new("atomic_issued", ATOMIC, End::Issued),
     Case::new("atomic_waited", ATOMIC, End::Complete),
     Case::new("load_issued", LOAD, End::Issued),
@@ -143,6 +144,7 @@ static SINCE_SM_80: [Case; 34] = [
     Case::new("matrix_load", &["LDSM"], End::Issued),
     Case::new("matrix_load_waited", &["LDSM"], End::Complete),
     Case::new("product_pinned", &["HMMA"], End::Any),
+    Case { work_outside: 2, ..Case::new("products_around", &["HMMA"], End::Any) },
     Case { is_loop: true, ..Case::new("product_loop", &["HMMA"], End::Any) },
     Case::new("product_waited", &["HMMA"], End::Complete),
 ];

@@ -86,6 +86,28 @@ pub unsafe extern "ptx-kernel" fn store(output: *mut f32, factor: f32) {
     unsafe { output.add(1).write_volatile(factor * factor) };
 }
 
+/// A store and an atomic addition on either side of a region, and a store in it.
+///
+/// # Safety
+///
+/// `counters` as for [`atomic_issued`]; `output` must be valid for three numbers a thread.
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
+pub unsafe extern "ptx-kernel" fn stores_around(counters: *mut u32, output: *mut f32, factor: f32) {
+    let index = thread::index_1d();
+    // SAFETY: only accessed atomically.
+    let count = || unsafe { atomic_add_u32(counters.add(index as usize / 2), index) };
+    // SAFETY: three numbers a thread.
+    let store = |place: usize, value: f32| unsafe {
+        output.add(3 * index as usize + place).write_volatile(value);
+    };
+    store(0, factor);
+    count();
+    profile_region!("store", { store(1, factor + factor) });
+    count();
+    store(2, factor * factor);
+}
+
 /// An atomic addition that is issued in the region, by two threads to each counter.
 ///
 /// # Safety
@@ -379,6 +401,41 @@ pub unsafe extern "ptx-kernel" fn product_pinned(output: *mut [f32; 4], a: u32, 
             round += 1;
         }
     });
+    // SAFETY: this lane's numbers.
+    unsafe { *output.add(lane) = sums };
+}
+
+/// A product of matrices and an asynchronous copy on either side of a region, and a product in it.
+///
+/// # Safety
+///
+/// `input` must be valid for 1024 bytes and aligned to 16, `output` for four numbers a thread of one warp.
+#[cfg_attr(feature = "twice", profiled)]
+#[cfg_attr(not(feature = "twice"), profiled(single_body))]
+pub unsafe extern "ptx-kernel" fn products_around(
+    input: *const u8,
+    output: *mut [f32; 4],
+    a: u32,
+    b: u32,
+) {
+    let lane = warp::lane_id() as usize;
+    // SAFETY: inside the tile.
+    let tile = unsafe { TILE.as_mut_ptr().cast::<u8>().add(16 * lane) };
+    let copy_part = |part: usize| {
+        // SAFETY: 16 bytes of this lane's, in either.
+        unsafe { copy::cp_async_16(tile.add(512 * part), input.add(16 * lane + 512 * part)) };
+        copy::cp_async_commit();
+    };
+    // SAFETY: the whole warp comes here.
+    let product = |sums| unsafe { mma::mma_m16n8k16_bf16([a; 4], [b; 2], sums) };
+    copy_part(0);
+    let mut sums = product([0.0; 4]);
+    profile_region!("mma", pin = sums, { sums = product(sums) });
+    sums = product(sums);
+    copy_part(1);
+    copy::cp_async_wait::<0>();
+    // SAFETY: what this lane has copied.
+    sums[0] += unsafe { TILE.read(4 * lane) + TILE.read(4 * lane + 128) };
     // SAFETY: this lane's numbers.
     unsafe { *output.add(lane) = sums };
 }
