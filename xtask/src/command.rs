@@ -80,6 +80,18 @@ impl Run {
         Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
     }
 
+    /// Whether it succeeds, and what it prints on both of its outputs, which is not shown.
+    pub(crate) fn outcome(mut self) -> Result<(bool, String), Error> {
+        let output = self
+            .command
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("cannot run `{}`: {error}", self.describe()))?;
+        let text = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        Ok((output.status.success(), text.concat()))
+    }
+
     /// Whether it runs and succeeds; shows nothing.
     pub(crate) fn succeeds(mut self) -> bool {
         self.command

@@ -86,13 +86,16 @@ fn what_has_no_reason_is_seen() {
 fn every_file_with_atomics_is_on_their_page() {
     let root = crate::root();
     let page = std::fs::read_to_string(root.join("docs/atomics.md")).expect("the page is there");
-    // Put together, so that this file does not hold them.
+    // Put together, so that this file does not hold them. In PTX no quotes stand before them.
     let signs = [concat!("sync::", "atomic"), concat!("\"at", "om."), concat!("\"fen", "ce.")];
-    let listed = Run::new("git").args(["ls-files", "*.rs"]).output().expect("git lists files");
+    let in_ptx = ["\tatom.", "\tfence.", "\tred."];
+    let listed = Run::new("git").args(["ls-files", "*.rs", "profiler-*/src/*.ptx"]).output();
+    let listed = listed.expect("git lists files");
     let mut with_atomics = 0;
     for name in listed.lines().filter(|name| !is_test(name)) {
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
         let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let signs = if name.ends_with(".ptx") { in_ptx } else { signs };
         if code.any(|line| signs.iter().any(|sign| line.contains(sign))) {
             assert!(page.contains(name), "docs/atomics.md does not name {name}");
             let missing = not_named(&page, name, &text);
@@ -101,6 +104,7 @@ fn every_file_with_atomics_is_on_their_page() {
         }
     }
     assert!(with_atomics > 5, "{with_atomics} files have atomics");
+    assert!(listed.lines().any(|name| name.ends_with(".ptx")), "kernels in PTX are among them");
 }
 
 /// Orderings of a file, and instructions in its PTX that order or are atomic, that no line of the page which
@@ -116,9 +120,9 @@ fn not_named(page: &str, name: &str, text: &str) -> Vec<String> {
             behind.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default()
         });
         let orderings = orderings.filter(|word| ORDERINGS.contains(word));
-        // An instruction stands at the begin of a string, or behind a space in it.
+        // An instruction stands at the begin of a string, or behind a space in it; in PTX behind a tab.
         let instructions = line
-            .split(['"', ' '])
+            .split(['"', ' ', '\t'])
             .map(|part| part.split(|c| !is_word(c)).next().unwrap_or_default());
         let instructions = instructions.filter(|word| {
             let parts: Vec<&str> = word.split('.').collect();
