@@ -160,7 +160,9 @@ impl Answer {
             let instance = (*asked)?.instance;
             let times = [lane.begins[instance], lane.ends[instance]];
             let readings = times.map(|time| lane.reading(time));
-            Some((lane.script.instances[instance].place, readings))
+            // By a coarse clock another one may look alike, which not all began.
+            let is_of_all = lane.began_with_all[instance];
+            Some((lane.script.instances[instance].place, readings, is_of_all))
         });
         let first_region = regions.next();
         Self {

@@ -144,21 +144,20 @@ impl Lane {
             What::Parted(site, start) => Some((site, start, other.map_or(place, |_| usize::MAX))),
             _ => None,
         });
-        for mut ended in [together.collect::<Vec<_>>(), alone.collect()] {
-            // The last one first: each has the latest begin that is not later.
-            ended.sort_by_key(|(_, start, place)| Reverse((*start, *place)));
-            for (site, start, place) in ended {
-                let fits = |index: &usize| {
-                    let (of, at, begun_at) = begun[*index];
-                    let since = start.checked_sub(at);
-                    let is_near =
-                        since.is_some_and(|since| since < 1 << 32) && start <= until(begun_at);
-                    of == site && begun_at < place && is_near
-                };
-                let time = |index: &usize| (begun[*index].1, begun[*index].2);
-                let latest = (0..begun.len()).filter(fits).max_by_key(time);
-                latest.map(|index| begun.remove(index));
-            }
+        // The last one first: each has the latest begin that is not later.
+        let mut ended: Vec<(u32, u64, usize)> = together.chain(alone).collect();
+        ended.sort_by_key(|(_, start, place)| Reverse((*start, *place)));
+        for (site, start, place) in ended {
+            let fits = |index: &usize| {
+                let (of, at, begun_at) = begun[*index];
+                let since = start.checked_sub(at);
+                let is_near =
+                    since.is_some_and(|since| since < 1 << 32) && start <= until(begun_at);
+                of == site && begun_at < place && is_near
+            };
+            let time = |index: &usize| (begun[*index].1, begun[*index].2);
+            let latest = (0..begun.len()).filter(fits).max_by_key(time);
+            latest.map(|index| begun.remove(index));
         }
         begun.retain(|(_, at, _)| *at >= known_from);
         let open = |(site, at, _)| (site, None, at, None, None, RegionRecord::Shared);

@@ -24,7 +24,7 @@ pub(super) struct Scratch {
     pub sorter: Sorter,
     /// What lane 0 recorded for all lanes, in the order of its regions.
     pub shared: Vec<Raw>,
-    /// What it began for all lanes and they did not end together.
+    /// What it began for all lanes and they did not end together, as far as lane 0's records alone tell.
     pub unended: Vec<Moment>,
     /// Those of them that the last lane did not end either.
     pub left_open: Vec<Moment>,

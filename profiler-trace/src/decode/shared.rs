@@ -48,9 +48,8 @@ pub(super) fn begin_of_all(begun: &mut Vec<Moment>, site: u32, ticks: u64, unit:
 
 /// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
 /// records. The record of a begin is written just before that: it is the latest one of the site that is not
-/// later, nor recorded behind the end, as several may be in one step of the timer.
-fn unended(begun: &[Moment], ended: &mut [Moment], left: &mut Vec<Moment>) {
-    ended.sort_unstable_by_key(|moment| Reverse(*moment));
+/// later, nor recorded behind the end, as several may be in one step of the timer. Both are sorted.
+fn unended(begun: &[Moment], ended: &[Moment], left: &mut Vec<Moment>) {
     let mut ended = ended.iter().peekable();
     left.clear();
     left.extend(begun.iter().filter(|begin| {
@@ -79,7 +78,8 @@ impl Decoder<'_> {
         unended.clear();
         if !recorded.begun.is_empty() {
             recorded.begun.sort_unstable_by_key(|moment| Reverse(*moment));
-            self::unended(&recorded.begun, &mut recorded.ended, unended);
+            recorded.ended.sort_unstable_by_key(|moment| Reverse(*moment));
+            self::unended(&recorded.begun, &recorded.ended, unended);
         }
         let was_empty = recorded.regions.is_empty();
         // Its begins and ends are in one room: where an end was overwritten, its begin was before.
@@ -138,7 +138,14 @@ impl Decoder<'_> {
     /// are any.
     fn leave_open(&mut self, from: u64, place: Place) -> bool {
         let Scratch { recorded, unended, left_open, .. } = &mut *self.scratch;
-        self::unended(unended, &mut recorded.parted, left_open);
+        left_open.clear();
+        if !unended.is_empty() {
+            // By all ends at once: which of two begins in one step of the timer an end of all lanes is of, those
+            // of this lane alone may tell.
+            recorded.parted.extend_from_slice(&recorded.ended);
+            recorded.parted.sort_unstable_by_key(|moment| Reverse(*moment));
+            self::unended(&recorded.begun, &recorded.parted, left_open);
+        }
         left_open.retain(|begin| begin.ticks >= from);
         left_open.sort_unstable_by_key(|begin| begin.unit);
         let lane = place.lane.unwrap_or_default();

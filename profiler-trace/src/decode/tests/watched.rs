@@ -422,3 +422,23 @@ fn open_regions_that_began_at_once_lie_in_each_other_as_their_records_say() {
     let values = trace.warps[0].regions.iter().filter_map(|region| region.value).count();
     assert_eq!(values, 1);
 }
+
+/// Two begins of all lanes may be recorded in one step of the timer, and the clock be read again behind the second in
+/// the next one. Lanes then end the first together and the second each for itself, as its values differ.
+#[test]
+fn of_two_begins_of_all_lanes_in_one_step_each_has_the_end_of_its_own_reading() {
+    let capture = of_lanes(true, |warp| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.begin_of_all(2, 66_032).begin_of_all(2, 66_032);
+        warp.lane(0).parted(2, 66_064, 66_064).range_of_all(2, 66_032, 66_064);
+        warp.lane(1).parted(2, 66_064, 66_064);
+    });
+    let regions = of_each_lane(&capture);
+    let of_lane = |lane| regions.iter().filter(move |region| region.0 == lane);
+    for lane in [0, 1] {
+        assert!(of_lane(lane).all(|region| region.3.is_some()), "{regions:?}");
+        assert_eq!(of_lane(lane).count(), 2);
+    }
+    // One lane is in it still.
+    assert_eq!(of_lane(2).filter(|region| region.3.is_none()).count(), 1, "{regions:?}");
+}
