@@ -252,6 +252,8 @@ impl Runner {
                 self.end_with_all(instance, answer);
             }
             Question::Stop(_) => self.end_with_all(instance, answer),
+            // The answer to the question before has it.
+            Question::Value(_) => {}
         }
     }
 

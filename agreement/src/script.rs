@@ -28,6 +28,8 @@ pub(crate) enum Question {
     Start,
     /// Whether all end one that they began together, and with the same value, at a place.
     Stop(Place),
+    /// Behind that, where there is a value, whose is alike: others may come to that place meanwhile.
+    Value(Place),
 }
 
 /// Where lanes meet that ask.
@@ -44,7 +46,7 @@ impl Question {
         match self {
             Self::Elect | Self::Begin | Self::Start => Meeting::Source(place),
             Self::End => Meeting::End(place),
-            Self::Stop(at) => Meeting::Source(at),
+            Self::Stop(at) | Self::Value(at) => Meeting::Source(at),
         }
     }
 }
@@ -245,7 +247,10 @@ impl Machine {
                     let value = unsigned.filter(|_| operation == Op::EndValue);
                     self.script.instances[opened].value = value;
                     let may_share = self.script.instances[opened].may_share;
-                    self.end(opened, value, may_share.then_some(Question::Stop((operation, 0))));
+                    // Values of either type end at a place of their own, at which two things are asked.
+                    let is_long = value.is_some() && !kernels::ends_with_short_value(token);
+                    let at = (operation, 2 * u32::from(is_long));
+                    self.end(opened, value, may_share.then_some(Question::Stop(at)));
                 }
             }
             Op::Mark => self.mark(operation, "mark", None, None),
@@ -400,6 +405,9 @@ impl Machine {
         }
         if let Some(question) = question {
             self.ask(question, region);
+            if let (Question::Stop((operation, number)), Some(_)) = (question, value) {
+                self.ask(Question::Value((operation, number + 1)), region);
+            }
         }
         self.script.steps.push(match self.lane.buffer {
             Buffer::Global => Step::Finish(region, value),
