@@ -104,13 +104,6 @@ kernels! {
 }
 
 kernels! {
-    /// Those of [`HOSTED`] in which lanes share records.
-    SHARING_HOSTED, Host:
-    hosted_by_thread: Strategy::Thread, Cycles;
-    hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
-}
-
-kernels! {
     /// Those that write to memory of the host.
     HOSTED, Host:
     hosted_by_block: Strategy::Block, Cycles;
