@@ -81,26 +81,27 @@ impl<V: Value> Attachment for Payload<V> {
     }
 }
 
-/// A value that an end stamp can wait for: its bits folded into one register.
+/// A value that an end stamp can wait for: its bits folded into two registers.
 ///
 /// A stamp that depends on the folded bits is read only once every part of the value has arrived.
 /// The words are added, and not combined by exclusive-or: equal parts would cancel, the compiler
-/// would know the result, and the stamp would wait for nothing.
+/// would know the result, and the stamp would wait for nothing. One instruction waits for two registers,
+/// so that a value of two words is not added up at all.
 #[diagnostic::on_unimplemented(
     message = "a region cannot `wait` for a `{Self}`",
     note = "it waits for the value of its block: a number, a `bool`, a pointer, or an array or tuple \
             of those; give the block such a value, or leave out `wait`"
 )]
 pub trait Wait {
-    /// The wrapping sum of the value's 32-bit words.
-    fn fold(&self) -> u32;
+    /// The value's 32-bit words, in turn the one of them and the other; of more than two the wrapping sums.
+    fn fold(&self) -> [u32; 2];
 }
 
 macro_rules! waits {
     ($($type:ty => |$value:ident| $fold:expr;)*) => {
         $(impl Wait for $type {
             #[inline(always)]
-            fn fold(&self) -> u32 {
+            fn fold(&self) -> [u32; 2] {
                 let $value = *self;
                 $fold
             }
@@ -108,48 +109,57 @@ macro_rules! waits {
     };
 }
 
-const fn fold_u64(value: u64) -> u32 {
-    (value as u32).wrapping_add((value >> 32) as u32)
+const fn one_word(word: u32) -> [u32; 2] {
+    [word, 0]
+}
+
+const fn two_words(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
+}
+
+/// Adds a part to those before it. The sums change places, so that parts of one word come to both.
+const fn add(sums: [u32; 2], part: [u32; 2]) -> [u32; 2] {
+    [sums[1].wrapping_add(part[0]), sums[0].wrapping_add(part[1])]
 }
 
 waits! {
-    bool => |value| u32::from(value);
-    u8 => |value| u32::from(value);
-    u16 => |value| u32::from(value);
-    u32 => |value| value;
-    i8 => |value| value as u32;
-    i16 => |value| value as u32;
-    i32 => |value| value as u32;
-    u64 => |value| fold_u64(value);
-    i64 => |value| fold_u64(value as u64);
-    usize => |value| fold_u64(value as u64);
-    isize => |value| fold_u64(value as u64);
-    f32 => |value| value.to_bits();
-    f64 => |value| fold_u64(value.to_bits());
+    bool => |value| one_word(u32::from(value));
+    u8 => |value| one_word(u32::from(value));
+    u16 => |value| one_word(u32::from(value));
+    u32 => |value| one_word(value);
+    i8 => |value| one_word(value as u32);
+    i16 => |value| one_word(value as u32);
+    i32 => |value| one_word(value as u32);
+    u64 => |value| two_words(value);
+    i64 => |value| two_words(value as u64);
+    usize => |value| two_words(value as u64);
+    isize => |value| two_words(value as u64);
+    f32 => |value| one_word(value.to_bits());
+    f64 => |value| two_words(value.to_bits());
 }
 
 impl<T> Wait for *const T {
     #[inline(always)]
-    fn fold(&self) -> u32 {
+    fn fold(&self) -> [u32; 2] {
         (self.cast::<()>() as usize).fold()
     }
 }
 
 impl<T> Wait for *mut T {
     #[inline(always)]
-    fn fold(&self) -> u32 {
+    fn fold(&self) -> [u32; 2] {
         (self.cast::<()>() as usize).fold()
     }
 }
 
 impl<T: Wait, const N: usize> Wait for [T; N] {
     #[inline(always)]
-    fn fold(&self) -> u32 {
-        let mut folded = 0_u32;
+    fn fold(&self) -> [u32; 2] {
+        let mut sums = [0; 2];
         for part in self {
-            folded = folded.wrapping_add(part.fold());
+            sums = add(sums, part.fold());
         }
-        folded
+        sums
     }
 }
 
@@ -157,8 +167,10 @@ macro_rules! wait_tuples {
     ($(($($part:ident . $index:tt),+))*) => {
         $(impl<$($part: Wait),+> Wait for ($($part,)+) {
             #[inline(always)]
-            fn fold(&self) -> u32 {
-                0_u32 $(.wrapping_add(self.$index.fold()))+
+            fn fold(&self) -> [u32; 2] {
+                let sums = [0; 2];
+                $(let sums = add(sums, self.$index.fold());)+
+                sums
             }
         })*
     };

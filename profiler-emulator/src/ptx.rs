@@ -177,7 +177,7 @@ type Does = fn(&mut Thread, &[Operand]);
 
 /// The instructions, with `$` for each operand, and what they do. What a predicate stands before is left
 /// out where that does not hold, but for `activemask`, which is here with and without one.
-const INSTRUCTIONS: [(&str, Does); 33] = [
+const INSTRUCTIONS: [(&str, Does); 34] = [
     ("@$ activemask.b32 $", |t, o| t.ask_if(o[0], o[1])),
     ("abs.f32 $, $", |t, o| t.put(o[0], t.float(o[1]).abs().to_bits())),
     ("activemask.b32 $", |t, o| t.put(o[0], t.asked.active_mask())),
@@ -201,6 +201,7 @@ const INSTRUCTIONS: [(&str, Does); 33] = [
     ("mov.b64 {$, $}, $", |t, o| t.split([o[0], o[1]], o[2])),
     ("mov.u32 $, $", |t, o| t.put(o[0], t.low(o[1]))),
     ("mov.u64 $, $", |t, o| t.put(o[0], t.get(o[1]))),
+    ("neg.f32 $, $", |t, o| t.put(o[0], (-t.float(o[1])).to_bits())),
     ("selp.u32 $, $, $, $", |t, o| t.put(o[0], t.low(if t.holds(o[3]) { o[1] } else { o[2] }))),
     ("setp.eq.and.u32 $, $, $, $", |t, o| t.put(o[0], t.is_equal(o[1], o[2]) && t.holds(o[3]))),
     ("setp.eq.and.u32 $|$, $, $, $", |t, o| t.equal_and([o[0], o[1]], [o[2], o[3], o[4]])),
@@ -463,9 +464,9 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The bits of a number: `12`, `0xc`, or `0f` and the bits of a float.
+/// The bits of a number: `12` or `0xc`.
 fn immediate(number: &str) -> u64 {
-    let parsed = match number.strip_prefix("0x").or_else(|| number.strip_prefix("0f")) {
+    let parsed = match number.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => number.parse(),
     };

@@ -90,11 +90,17 @@ fn comparisons_make_predicates() {
     ] {
         assert_eq!(compare("setp.leu.f32", bits(a), bits(b)) == 1, holds, "{a} {b}");
     }
-    let infinity = "abs.f32 {d}, {a}; setp.leu.f32 %p, {d}, 0f7F800000; selp.u32 {d}, 1, 2, %p;";
-    for value in [0.0, -1.0, f32::MAX, f32::NEG_INFINITY, f32::NAN] {
-        assert_eq!(result(infinity, [bits(value), 0, 0]), 1, "{value}");
+    let magnitudes = "abs.f32 %a, {a}; abs.f32 %b, {b}; neg.f32 %b, %b; \
+                      setp.leu.f32 %p, %b, %a; selp.u32 {d}, 1, 2, %p;";
+    let values = [0.0, -0.0, -1.0, f32::MAX, f32::NEG_INFINITY, f32::NAN].map(bits);
+    for a in values {
+        for b in values {
+            assert_eq!(result(magnitudes, [a, b, 0]), 1, "{a:#x} {b:#x}");
+        }
     }
     assert_eq!(result("abs.f32 {d}, {a};", [bits(-1.5), 0, 0]), bits(1.5));
+    assert_eq!(result("neg.f32 {d}, {a};", [bits(-1.5), 0, 0]), bits(1.5));
+    assert_eq!(result("neg.f32 {d}, {a};", [bits(1.5), 0, 0]), bits(-1.5));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits, Warp};
 use profiler_host::{Backend, Profiler, Shape, Trace};
 use serde_json::json;
 use truth_kernels::{
-    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT,
+    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT, WAIT_FOUR,
     WARPS_APART, WHEN_THREAD,
 };
 
@@ -17,9 +17,17 @@ const GRID: u32 = 2;
 const BLOCK: u32 = 128;
 const THREADS: usize = (GRID * BLOCK) as usize;
 const _: () = assert!(GRID * BLOCK / 32 <= WARPS_APART, "the repeats of two warps may be in step");
-const DEPTHS: [u32; 4] = [1, 2, 4, 8];
-const FORMS: [(&str, u32); 5] =
-    [("range", RANGE), ("token", TOKEN), ("value", VALUE), ("short value", SHORT), ("wait", WAIT)];
+/// How deep regions are nested.
+const SMALL_DEPTHS: [u32; 2] = [1, 8];
+const FULL_DEPTHS: [u32; 4] = [1, 2, 4, 8];
+const FORMS: [(&str, u32); 6] = [
+    ("range", RANGE),
+    ("token", TOKEN),
+    ("value", VALUE),
+    ("short value", SHORT),
+    ("wait", WAIT),
+    ("wait for four words", WAIT_FOUR),
+];
 /// Requested lengths of the spins in cycles, and how often each is repeated.
 const SMALL: [(u64, u32); 2] = [(64, 3), (1000, 3)];
 const FULL: [(u64, u32); 8] = [
@@ -163,9 +171,10 @@ impl Worst {
 
 pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let lengths = run.pick(&SMALL[..], &FULL[..]);
-    let all: Vec<Case> = DEPTHS
-        .into_iter()
-        .flat_map(|depth| {
+    let depths = run.pick(&SMALL_DEPTHS[..], &FULL_DEPTHS[..]);
+    let all: Vec<Case> = depths
+        .iter()
+        .flat_map(|&depth| {
             lengths.iter().map(move |&(cycles, repeats)| Case { depth, cycles, repeats })
         })
         .collect();
@@ -377,8 +386,7 @@ fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
         ("thread", _, true) => cost.host?.all_lanes,
         (_, _, true) => cost.host?.one_lane,
         ("elected", _, false) => cost.elected,
-        // In memory of the GPU a token's region is not shared, nor asked for as one that may be.
-        ("thread", form, false) if form != "token" => cost.all_lanes,
+        ("thread", _, false) => cost.all_lanes,
         _ => cost.one_lane,
     };
     // A short value is in the record of the region, but for what lanes may share and for the host.

@@ -1,9 +1,8 @@
 //! Spins of a known number of cycles, in regions nested 1, 2, 4 and 8 deep, by every strategy, with
-//! both clocks and in every form; into memory of the host by some strategies.
+//! both clocks and in every form; into memory of the GPU and into memory of the host.
 
 use profiler_device::hardware::{clock64, globaltimer};
 use profiler_device::{profile_region, profiled, recorder, region_end, region_start};
-#[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 use profiler_kernel::thread;
 
 use crate::{thread_of_grid, threads_of_grid};
@@ -20,6 +19,9 @@ pub const VALUE: u32 = 2;
 pub const WAIT: u32 = 3;
 /// Form: `profile_region!` with a block and a value of 16 bits.
 pub const SHORT: u32 = 4;
+/// [`WAIT`] of four words, which are added up. (For two the end waits by the instruction by which it waits for
+/// one.)
+pub const WAIT_FOUR: u32 = 5;
 
 /// Names of the regions, from the outermost in.
 pub const LEVELS: [&str; 8] =
@@ -34,12 +36,24 @@ pub const WARPS_APART: u32 = 8;
 /// The thread of a block that records by the strategy `when`.
 pub const WHEN_THREAD: u32 = 5;
 
+/// Of what a spin has waited for, as much as the end of a region is to wait for.
+#[inline(always)]
+fn one_word([_, last]: [u64; 2]) -> u32 {
+    last as u32
+}
+
+/// See [`one_word`].
+#[inline(always)]
+fn four_words(seen: [u64; 2]) -> [u64; 2] {
+    seen
+}
+
 /// Work in nested regions of a form, one for each name of the list.
 macro_rules! nest {
-    (wait_for, $recorder:ident, $readings:ident, $work:expr, []) => {{
+    ([$readings:ident $words:path], $recorder:ident, $value:ident, $work:expr, []) => {{
         let (readings, seen) = $work;
         $readings = readings;
-        seen
+        $words(seen)
     }};
     ($form:ident, $recorder:ident, $value:ident, $work:expr, []) => {
         $work.0
@@ -59,14 +73,23 @@ macro_rules! nest {
             nest!(short, $recorder, $value, $work, [$($inner)*])
         })
     };
-    (wait, $recorder:ident, $value:ident, $work:expr, $names:tt) => {{
+    (wait, $recorder:ident, $value:ident, $work:expr, $names:tt) => {
+        nest!(@wait one_word, $recorder, $value, $work, $names)
+    };
+    (wait_four, $recorder:ident, $value:ident, $work:expr, $names:tt) => {
+        nest!(@wait four_words, $recorder, $value, $work, $names)
+    };
+    (@wait $words:path, $recorder:ident, $value:ident, $work:expr, $names:tt) => {{
         let readings;
-        let _seen = nest!(wait_for, $recorder, readings, $work, $names);
+        let _seen = nest!([readings $words], $recorder, $value, $work, $names);
         readings
     }};
-    (wait_for, $recorder:ident, $readings:ident, $work:expr, [$name:tt $($inner:tt)*]) => {
+    (
+        [$readings:ident $words:path], $recorder:ident, $value:ident, $work:expr,
+        [$name:tt $($inner:tt)*]
+    ) => {
         profile_region!($name, recorder = $recorder, wait, {
-            nest!(wait_for, $recorder, $readings, $work, [$($inner)*])
+            nest!([$readings $words], $recorder, $value, $work, [$($inner)*])
         })
     };
     (token, $recorder:ident, $value:ident, $work:expr, [$name:tt $($inner:tt)*]) => {{
@@ -114,7 +137,7 @@ macro_rules! at_depth {
 }
 
 /// Spins for at least `cycles` cycles. Gives readings of the clock of the records, which are the
-/// first and the last thing that is done, and a word that was there before the last one.
+/// first and the last thing that is done, and four words that were there before the last one.
 macro_rules! spin {
     ($now:path, $cycles:expr) => {{
         let begin = $now();
@@ -124,7 +147,7 @@ macro_rules! spin {
             last = clock64();
         }
         let end = $now();
-        ([begin, end], last as u32)
+        ([begin, end], [loop_begin, last])
     }};
 }
 
@@ -147,8 +170,8 @@ macro_rules! known_work {
     ) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
-            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`], [`WAIT`] or
-            /// [`SHORT`], `depth` 1, 2, 4 or 8. Thread `t` of the grid writes what the clock of
+            /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`], [`WAIT`], [`SHORT`]
+            /// or [`WAIT_FOUR`], `depth` 1, 2, 4 or 8. Thread `t` of the grid writes what the clock of
             /// the records showed at the begin and at the end of the spin of repeat `r` to
             /// `truth[r * threads + t]`.
             ///
@@ -171,7 +194,8 @@ macro_rules! known_work {
                     TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
                     VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
                     WAIT => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
-                    _ => at_depth!(depth, truth, cycles, repeats, short, recorder, $now),
+                    SHORT => at_depth!(depth, truth, cycles, repeats, short, recorder, $now),
+                    _ => at_depth!(depth, truth, cycles, repeats, wait_four, recorder, $now),
                 }
             }
         )+
@@ -210,14 +234,22 @@ known_work! {
 
 #[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
 known_work! {
-    /// Those whose records go to memory of the host: by one lane, by one that is elected, and by all.
+    /// Those whose records go to memory of the host.
     HOSTED_WORK, buffer = host;
     hosted_warp_cycles: "warp", [warp], cycles, clock64;
     hosted_warp_timer: "warp", [warp], globaltimer, globaltimer;
+    hosted_block_cycles: "block", [block], cycles, clock64;
+    hosted_block_timer: "block", [block], globaltimer, globaltimer;
+    hosted_warp_index_cycles: "warp(1)", [warp(1)], cycles, clock64;
+    hosted_warp_index_timer: "warp(1)", [warp(1)], globaltimer, globaltimer;
     hosted_elected_cycles: "elected", [elected], cycles, clock64;
     hosted_elected_timer: "elected", [elected], globaltimer, globaltimer;
     hosted_thread_cycles: "thread", [thread], cycles, clock64;
     hosted_thread_timer: "thread", [thread], globaltimer, globaltimer;
+    hosted_warp_group_cycles: "warp_group", [warp_group], cycles, clock64;
+    hosted_warp_group_timer: "warp_group", [warp_group], globaltimer, globaltimer;
+    hosted_when_cycles: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], cycles, clock64;
+    hosted_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, globaltimer;
 }
 
 /// A kernel of known work, for the host to launch.

@@ -42,12 +42,14 @@ pub use frequency::{
 #[cfg(not(target_arch = "nvptx64"))]
 pub use known_work::{HOSTED_WORK, KNOWN_WORK, KnownWorkKernel};
 pub use known_work::{
-    LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT, WARM_UP_CYCLES, WARPS_APART, WHEN_THREAD,
+    LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT, WAIT_FOUR, WARM_UP_CYCLES, WARPS_APART, WHEN_THREAD,
 };
 #[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
 pub use known_work::{
-    hosted_elected_cycles, hosted_elected_timer, hosted_thread_cycles, hosted_thread_timer,
-    hosted_warp_cycles, hosted_warp_timer,
+    hosted_block_cycles, hosted_block_timer, hosted_elected_cycles, hosted_elected_timer,
+    hosted_thread_cycles, hosted_thread_timer, hosted_warp_cycles, hosted_warp_group_cycles,
+    hosted_warp_group_timer, hosted_warp_index_cycles, hosted_warp_index_timer, hosted_warp_timer,
+    hosted_when_cycles, hosted_when_timer,
 };
 #[cfg(not(all(target_arch = "nvptx64", feature = "host-buffer")))]
 pub use known_work::{

@@ -4,19 +4,22 @@ use super::super::place::Place;
 use super::super::side;
 use super::{reg32, reg64};
 
-/// Functions that read a clock once a value is there.
+/// Functions that read a clock once two words are there.
 ///
-/// The predicate holds for every value (no magnitude exceeds infinity, and a comparison with a NaN that is
-/// "or unordered" holds too), but ptxas does not know that, also where it knows that the value is small. An
-/// integer comparison does not do: of a `u8` ptxas 13.0 knows how it ends.
+/// The predicate holds whatever they are (no magnitude is less than a negated one, and a comparison with a NaN
+/// that is "or unordered" holds too), but ptxas 13.0 does not know that, also where it knows that a word is small
+/// or zero. An integer comparison does not do: of a `u8` it knows how that ends.
 macro_rules! stamps_after {
     ($($name:ident: $register:literal;)+) => {
         ptx! {$(
-            ordered fn $name(value: u32 as reg32) out (ticks as reg64) -> u64 {
-                "{{ .reg .pred %p_there; .reg .f32 %f_value;",
-                "mov.b32 %f_value, {value};",
-                "abs.f32 %f_value, %f_value;",
-                "setp.leu.f32 %p_there, %f_value, 0f7F800000;",
+            ordered fn $name(first: u32 as reg32, second: u32 as reg32) out (ticks as reg64) -> u64 {
+                "{{ .reg .pred %p_there; .reg .f32 %f_word<2>;",
+                "mov.b32 %f_word0, {first};",
+                "abs.f32 %f_word0, %f_word0;",
+                "mov.b32 %f_word1, {second};",
+                "abs.f32 %f_word1, %f_word1;",
+                "neg.f32 %f_word1, %f_word1;",
+                "setp.leu.f32 %p_there, %f_word1, %f_word0;",
                 "mov.u64 {ticks}, 0;",
                 concat!("@%p_there mov.u64 {ticks}, %", $register, "; }}")
                 => ticks
