@@ -118,7 +118,7 @@ struct Runner {
     /// Of each instance, whether lane 0 records it for all lanes.
     shared: Vec<bool>,
     begins: Vec<u64>,
-    /// Of those regions whose ends are read before they are asked about.
+    /// Of those regions whose ends were read.
     ends: Vec<u64>,
     units: Vec<Unit>,
     next: usize,
@@ -251,16 +251,16 @@ impl Runner {
                 debug_assert_eq!(ended, Some(self.script.instances[instance].place));
                 self.end_with_all(instance, answer);
             }
-            Question::Stop(_) => self.end_with_all(instance, answer),
+            Question::Stop(_) => self.stop_with_all(instance, answer),
             // The answer to the question before has it.
-            Question::Value(_) => {}
+            Question::Alike(_) => {}
         }
     }
 
     fn begin_with_all(&mut self, region: usize, answer: &Answer) {
         self.began_with_all[region] = answer.is_of_all;
-        // Of the record of the begin, if there is one, and of the end's once that has been asked for.
-        self.shared[region] = answer.is_of_all;
+        // Of the record of the begin, where there is one, and of the end's once that has been asked for.
+        self.shared[region] = answer.is_of_all && self.how.buffer == Buffer::Host;
     }
 
     fn end_with_all(&mut self, region: usize, answer: &Answer) {
@@ -270,10 +270,18 @@ impl Runner {
                 self.shares &= !may_end || answer.ends_together;
                 may_end && answer.ends_together
             }
-            // Regions may end in any order there.
             Buffer::Host => self.began_with_all[region] && answer.is_of_all && answer.is_same,
         };
         self.shared[region] = is_together && answer.is_alike;
+    }
+
+    /// The end of a token's region: it may cross others, and so a lane parts from none by it.
+    fn stop_with_all(&mut self, region: usize, answer: &Answer) {
+        let may_end = match self.how.buffer {
+            Buffer::Global => self.may_end(region) && answer.ends_together,
+            Buffer::Host => self.began_with_all[region] && answer.is_of_all,
+        };
+        self.shared[region] = may_end && answer.is_same && answer.is_alike;
     }
 
     /// Goes on to the next question; `None` at the end.
@@ -287,7 +295,7 @@ impl Runner {
             match step {
                 Step::Begin(region) => self.begins[region] = self.stamp(),
                 Step::Finish(region, value) => {
-                    let end = self.stamp();
+                    let end = self.ends[region];
                     let begin = self.begins[region];
                     let held = value.filter(|_| self.script.instances[region].holds_value);
                     let range = |value| What::RangeWith(begin, value);

@@ -28,8 +28,9 @@ pub(crate) enum Question {
     Start,
     /// Whether all end one that they began together, and with the same value, at a place.
     Stop(Place),
-    /// Behind that, where there is a value, whose is alike: others may come to that place meanwhile.
-    Value(Place),
+    /// Behind that, in memory of the GPU whether all end the same region, and, where there is a value, whose is
+    /// alike: others may come to that place meanwhile.
+    Alike(Place),
 }
 
 /// Where lanes meet that ask.
@@ -46,7 +47,7 @@ impl Question {
         match self {
             Self::Elect | Self::Begin | Self::Start => Meeting::Source(place),
             Self::End => Meeting::End(place),
-            Self::Stop(at) | Self::Value(at) => Meeting::Source(at),
+            Self::Stop(at) | Self::Alike(at) => Meeting::Source(at),
         }
     }
 }
@@ -80,12 +81,13 @@ pub(crate) struct Instance {
 pub(crate) enum Step {
     Ask(Question, usize),
     Begin(usize),
-    /// The end of a region that one record holds, with a value or without.
-    Finish(usize, Option<Value>),
-    /// The begin and the end of a region that are records of their own, to be seen while it is open; the clock
-    /// is read before it is known who stores the latter.
+    /// The begin of one whose begin is a record of its own, to be seen while it is open.
     Open(usize),
+    /// A region's end is read.
     Read(usize),
+    /// The record of the end that was read: of a region that one record holds, and of one whose begin has another;
+    /// with a value or without.
+    Finish(usize, Option<Value>),
     Close(usize, Option<Value>),
     /// A token goes out of scope whose region has not ended.
     Drop(usize),
@@ -228,13 +230,11 @@ impl Machine {
             Op::Start => {
                 let (name, track) = TOKEN_SITES[token];
                 let opened = self.instance((operation, argument), name, track, None, None);
-                self.script.instances[opened].holds_value =
-                    self.has_room_for_value(track) && kernels::ends_with_short_value(token);
-                // In memory of the GPU regions that may end in any order are not shared.
-                let may_share = self.lane.strategy == Strategy::Thread
-                    && self.lane.buffer == Buffer::Host
-                    && track.is_none();
+                let may_share = self.lane.strategy == Strategy::Thread && track.is_none();
                 self.script.instances[opened].may_share = may_share;
+                self.script.instances[opened].holds_value = !may_share
+                    && self.has_room_for_value(track)
+                    && kernels::ends_with_short_value(token);
                 if may_share {
                     self.ask(Question::Start, opened);
                 }
@@ -247,9 +247,9 @@ impl Machine {
                     let value = unsigned.filter(|_| operation == Op::EndValue);
                     self.script.instances[opened].value = value;
                     let may_share = self.script.instances[opened].may_share;
-                    // Values of either type end at a place of their own, at which two things are asked.
+                    // Values of either type end at a place of their own, at which three things are asked.
                     let is_long = value.is_some() && !kernels::ends_with_short_value(token);
-                    let at = (operation, 2 * u32::from(is_long));
+                    let at = (operation, 3 * u32::from(is_long));
                     self.end(opened, value, may_share.then_some(Question::Stop(at)));
                 }
             }
@@ -400,13 +400,22 @@ impl Machine {
 
     /// The end of a region, of which that is asked where it may be shared.
     fn end(&mut self, region: usize, value: Option<Value>, question: Option<Question>) {
-        if self.lane.buffer == Buffer::Host {
+        let is_hosted = self.lane.buffer == Buffer::Host;
+        if is_hosted {
             self.script.steps.push(Step::Read(region));
         }
         if let Some(question) = question {
             self.ask(question, region);
-            if let (Question::Stop((operation, number)), Some(_)) = (question, value) {
-                self.ask(Question::Value((operation, number + 1)), region);
+        }
+        if !is_hosted {
+            self.script.steps.push(Step::Read(region));
+        }
+        if let Some(Question::Stop((operation, number))) = question {
+            if !is_hosted {
+                self.ask(Question::Alike((operation, number + 1)), region);
+            }
+            if value.is_some() {
+                self.ask(Question::Alike((operation, number + 2)), region);
             }
         }
         self.script.steps.push(match self.lane.buffer {

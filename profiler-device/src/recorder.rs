@@ -259,13 +259,7 @@ impl<'a> Leader<'a> {
         // Lanes may be at different sites of a list; and a record of all lanes has no room for a track.
         self.all_lanes = self.all_lanes && !site.is_listed && track == 0;
         let begin = hardware::Place::of(site.number);
-        // Asked for before the stamp, so that the region does not hold it.
-        let began = match self.state.config.buffer() {
-            _ if !self.may_share() => 0,
-            Buffer::Global => begin.active_mask(),
-            // The record of the begin is stored now: whether it is one of all lanes has to be known.
-            Buffer::Host => self.state.beginning(begin),
-        };
+        let began = self.asks_who_begins(begin);
         let start = self.begin(site, track, began);
         Region { leader: self, site, track, payload, began, begin, start }
     }
@@ -274,6 +268,18 @@ impl<'a> Leader<'a> {
     #[inline(always)]
     fn may_share(self) -> bool {
         self.all_lanes && self.is_enabled()
+    }
+
+    /// Which lanes begin a region together, if they may share it. Asked for before the stamp, so that the region
+    /// does not hold it.
+    #[inline(always)]
+    fn asks_who_begins(self, begin: hardware::Place) -> u32 {
+        match self.state.config.buffer() {
+            _ if !self.may_share() => 0,
+            Buffer::Global => begin.active_mask(),
+            // The record of the begin is stored now: whether it is one of all lanes has to be known.
+            Buffer::Host => self.state.beginning(begin),
+        }
     }
 
     /// This thread, of which lane 0 records what is `shared`.
@@ -322,16 +328,8 @@ impl<'a> Leader<'a> {
     #[track_caller]
     pub fn start_of_place(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
         at!(self, site);
-        // In memory of the GPU, regions that may end in any order are not shared: see `State::ends_together`.
-        self.all_lanes = self.all_lanes
-            && self.state.config.buffer() == Buffer::Host
-            && !site.is_listed
-            && track == 0;
-        let began = if self.may_share() {
-            self.state.beginning(hardware::Place::of_token(site.number))
-        } else {
-            0
-        };
+        self.all_lanes = self.all_lanes && !site.is_listed && track == 0;
+        let began = self.asks_who_begins(hardware::Place::of_token(site.number));
         let start = self.begin(site, track, began);
         RegionToken { leader: self, site, track, began, start }
     }
@@ -455,12 +453,13 @@ impl<P: Attachment> Region<'_, P> {
     #[inline(always)]
     fn record_of_lanes(&self, (ending, fits): (u32, bool), end: u64) {
         let state = self.leader.state;
+        let start = record::stamp(self.site.number, self.start);
         let mut shared = match state.config.buffer() {
-            Buffer::Global => state.ends_together(self.began, ending),
-            Buffer::Host => {
-                let region = [record::stamp(self.site.number, self.start), end];
-                state.are_one(self.began, region, self.begin)
+            Buffer::Global if self.begin.is_of_token() => {
+                state.end_as_one(self.began, ending, start, self.begin)
             }
+            Buffer::Global => state.ends_together(self.began, ending),
+            Buffer::Host => state.are_one(self.began, [start, end], self.begin),
         };
         if P::KIND.is_some() {
             shared &= state.are_alike(self.payload.bits(), self.begin);

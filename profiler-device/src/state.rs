@@ -10,7 +10,8 @@ use profiler_wire::site::Buffer;
 
 use crate::config::Config;
 use crate::hardware::{
-    self, Constant, Descriptor, DescriptorPtr, WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE,
+    self, Constant, Descriptor, DescriptorPtr, WHICH_REGION_ENDS, WHO_IS_THERE,
+    WHOSE_VALUE_IS_ALIKE,
 };
 use crate::header::{anchor, header_address, write_entry, write_units};
 use crate::room::{NO_SLOT, Room, Share, step_of};
@@ -235,12 +236,12 @@ impl State {
         }
     }
 
-    /// Reads the record clock once a value is there.
+    /// Reads the record clock once both words are there.
     #[inline(always)]
-    pub(crate) fn stamp_after(&self, value: u32) -> u64 {
+    pub(crate) fn stamp_after(&self, [first, second]: [u32; 2]) -> u64 {
         match self.config.clock {
-            Clock::Cycles => hardware::clock64_after(value),
-            Clock::GlobalTimer => hardware::globaltimer_after(value),
+            Clock::Cycles => hardware::clock64_after(first, second),
+            Clock::GlobalTimer => hardware::globaltimer_after(first, second),
         }
     }
 
@@ -479,6 +480,23 @@ impl State {
     ) -> bool {
         let place = begin.at_end(WHO_IS_THERE);
         hardware::are_one(start, end, beginning, self.present.get(), place)
+    }
+
+    /// Whether a token's region is shared: every lane of the warp ends it here, and began it together with all
+    /// others, as for [`Self::ends_together`], and what each ends is the same, which `start`, its site and its
+    /// begin, says. So it does not matter in which order regions end, and no lane parts from others by it; one
+    /// that has parted shares none of these either.
+    #[inline(always)]
+    pub(crate) fn end_as_one(
+        &self,
+        began: u32,
+        ending: u32,
+        start: u64,
+        begin: hardware::Place,
+    ) -> bool {
+        let present = self.present.get();
+        let is_one = hardware::is_one_value(start, begin.at_end(WHICH_REGION_ENDS));
+        (began == present) & (ending == present) & is_one
     }
 
     /// Which lanes end a region together that all began. Asked for *before* its end stamp, where nothing

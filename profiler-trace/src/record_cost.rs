@@ -248,8 +248,11 @@ impl Election {
 ///   which are those of one lane, are subtracted; what the memory takes beyond that depends on how much it
 ///   has to do, is none where records are rare, and stays in the times.
 /// * A region by `thread` that could have been shared and was not, because lanes were missing or values
-///   differed, asked for that in vain. The trace does not tell it from a token, which asks only with
-///   `buffer = host`, so the few cycles that the question takes stay in the times.
+///   differed, asked for that in vain. The trace does not tell it from one that could not, on a track or of a
+///   list, so the few cycles that the question takes stay in the times.
+/// * A token's region by `thread` is shared where all lanes end the same one. Where ptxas knows that, as it mostly
+///   does, nothing is asked; where it does not, as of a token that one of several places began, the end takes a
+///   `match.all.sync` more, which stays in the times.
 /// * By `%globaltimer`, a loop whose turns last a whole number of steps reads each of its places at the same
 ///   part of a step again and again, and means of such readings are off by up to a step. Then less may be
 ///   cut than recording took.

@@ -59,6 +59,13 @@ impl Place {
         Self { location: Some(Location::caller()), site, moment: Moment::Whenever }
     }
 
+    /// Whether it is one of a token.
+    #[cfg(feature = "enabled")]
+    #[inline(always)]
+    pub(crate) const fn is_of_token(self) -> bool {
+        matches!(self.moment, Moment::Whenever)
+    }
+
     /// Where it ends, for one of the questions that are asked there. The end of a region that is no token's has
     /// no place in the source.
     #[cfg(feature = "enabled")]

@@ -13,9 +13,11 @@ const PARTS: u32 = tag(RecordKind::RangeParted, 0) - tag(RecordKind::RangeWatche
 const SHARES_OF_PARTED: u32 =
     tag(RecordKind::RangeShared, 0).wrapping_sub(tag(RecordKind::RangeParted, 0));
 
-/// What is asked at a region's end: who is there, and then, where it has a value, whose is the same.
+/// What is asked at a region's end: who is there, then, of a token's, whether all end the same one, and, where it
+/// has a value, whose is the same.
 pub(crate) const WHO_IS_THERE: u8 = 0;
-pub(crate) const WHOSE_VALUE_IS_ALIKE: u8 = 1;
+pub(crate) const WHICH_REGION_ENDS: u8 = 1;
+pub(crate) const WHOSE_VALUE_IS_ALIKE: u8 = 2;
 
 ptx! {
     /// All lanes that the warp has, which `present` says, if they begin a region here together; otherwise none.
@@ -73,6 +75,16 @@ ptx! {
         "setp.eq.and.u32 %p_alike, %r_active, {present}, %p_alike;",
         "selp.u32 {all}, 1, 0, %p_alike; }}"
         => all != 0
+    }
+
+    /// Whether all lanes that are here pass the same value. (What ptxas 13.0 knows to be the same in all lanes, as a
+    /// reading of the clock that they took together, it asks nothing for: no instruction is left.)
+    vote fn is_one_value(value: u64 as reg64) lateout (one as reg32) -> bool {
+        "{{ .reg .pred %p_alike; .reg .b32 %r_active, %r_lanes;",
+        "activemask.b32 %r_active;",
+        "match.all.sync.b64 %r_lanes|%p_alike, {value}, %r_active;",
+        "selp.u32 {one}, 1, 0, %p_alike; }}"
+        => one != 0
     }
 
     /// Whether all lanes of `present` are here, `began` is that in each, and each passes the same two words
