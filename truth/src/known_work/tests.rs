@@ -9,9 +9,10 @@ fn of_clock(clock: &str) -> Subject {
 
 #[test]
 fn limits_are_a_part_or_some_ticks() {
-    assert_eq!([90.0, 20_000.0].map(|truth| limit(truth, 1.0)), [8.0, 200.0]);
+    assert_eq!([90.0, 20_000.0].map(|truth| limit("range", truth, 1.0)), [8.0, 200.0]);
     // Of half a nanosecond each.
-    assert_eq!([90.0, 20_000.0].map(|truth| limit(truth, 0.5)), [4.0, 200.0]);
+    assert_eq!([90.0, 20_000.0].map(|truth| limit("wait", truth, 0.5)), [4.0, 200.0]);
+    assert_eq!([90.0, 20_000.0].map(|truth| limit(ADDED_UP.0, truth, 0.5)), [6.0, 200.0]);
     let by_timer = of_clock("globaltimer");
     let mut trace = Trace { clock_mhz: Some(2000.0), ..Trace::default() };
     assert_eq!(by_timer.ticks_per_cycle(&trace).ok(), Some(0.5));
