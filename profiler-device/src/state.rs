@@ -496,7 +496,7 @@ impl State {
     ) -> bool {
         let present = self.present.get();
         let is_one = hardware::is_one_value(start, begin.at_end(WHICH_REGION_ENDS));
-        (began == present) & (ending == present) & is_one
+        hardware::both_together(ending, began, present) & is_one
     }
 
     /// Which lanes end a region together that all began. Asked for *before* its end stamp, where nothing

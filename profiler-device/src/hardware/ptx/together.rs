@@ -59,6 +59,17 @@ ptx! {
         => (both != 0, present)
     }
 
+    /// [`all_together`] of what may end in any order, by which no lane parts from others.
+    ordered fn both_together(ending: u32 as reg32, began: u32 as reg32, present: u32 as reg32)
+        lateout (both as reg32) -> bool
+    {
+        "{{ .reg .pred %p_began, %p_both;",
+        "setp.eq.u32 %p_began, {began}, {present};",
+        "setp.eq.and.u32 %p_both, {ending}, {present}, %p_began;",
+        "selp.u32 {both}, 1, 0, %p_both; }}"
+        => both != 0
+    }
+
     /// One more than `count` where `condition` holds: one instruction, of which LLVM and ptxas make three.
     pure fn count_if(condition: bool as reg32) through (count as reg32) -> u32 {
         "{{ .reg .pred %p_counts; setp.ne.u32 %p_counts, {condition}, 0;",
