@@ -242,8 +242,9 @@ impl WarpCheck<'_> {
         let ticks = |time| if is_virtual { case.ticks(self.block, time) } else { time };
         let (mut recorded, mut lost) = (0, 0);
         for (number, lane) in (0_u32..).zip(&self.run.lanes) {
-            let elsewhere = (number > 0).then_some(&for_all[..]);
-            let kept = lane.kept(Room { capacity: capacity(number), keep, elsewhere }, ticks);
+            let (capacity, is_leaders) = (capacity(number), number == 0);
+            let room = Room { capacity, keep, for_all: &for_all, is_leaders };
+            let kept = lane.kept(room, ticks);
             recorded += kept.recorded();
             lost += kept.records() - kept.recorded();
             if case.capacity(number).is_some() {
@@ -294,7 +295,8 @@ impl WarpCheck<'_> {
             if number == 0 && !open.elections {
                 // All that lane 0 records is in its room, for itself or for all.
                 let (capacity, keep) = (Some(capacity as usize), case.session.keep);
-                let kept = wholes[0].kept(Room { capacity, keep, elsewhere: None }, |time| time);
+                let room = Room { capacity, keep, ..Room::ENDLESS };
+                let kept = wholes[0].kept(room, |time| time);
                 self.totals.lose(&kept, true);
                 self.lane(trace, seen, number, &kept, Extent::Whole)?;
                 continue;

@@ -121,3 +121,10 @@ kernels! {
     hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
     hosted_timed_by_when: Strategy::When, GlobalTimer;
 }
+
+kernels! {
+    /// Those of [`HOSTED`] in which lanes share records.
+    SHARING_HOSTED, Host:
+    hosted_by_thread: Strategy::Thread, Cycles;
+    hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
+}

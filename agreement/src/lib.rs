@@ -21,12 +21,13 @@ mod reference;
 mod run;
 mod script;
 
+pub use profiler_emulator::ClockMode;
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::Backend;
 
 pub use case::{Case, Options, Outcome, cases};
 pub use check::{Compared, Times, check};
-pub use kernels::{HOSTED, KERNELS, Kernel, SHARING};
+pub use kernels::{HOSTED, KERNELS, Kernel, SHARING, SHARING_HOSTED};
 pub use plant::Plant;
 pub use program::{Node, programs};
 pub use run::{Arguments, Failure, run};
@@ -39,6 +40,14 @@ const STACK_BYTES: usize = 512 << 10;
 /// The emulator that a case asks for, just made: its virtual clock begins anew.
 #[must_use]
 pub fn emulator(case: &Case) -> Backend {
-    let template = LaunchConfig { stack_bytes: STACK_BYTES, ..LaunchConfig::new([1; 3], [1; 3]) };
+    emulator_by(ClockMode::Virtual, case)
+}
+
+/// The same by a clock. By the host's, lanes read other times also where they are together, as they run one after the
+/// other; all else is as certain as on a GPU.
+#[must_use]
+pub fn emulator_by(clock: ClockMode, case: &Case) -> Backend {
+    let template =
+        LaunchConfig { stack_bytes: STACK_BYTES, clock, ..LaunchConfig::new([1; 3], [1; 3]) };
     Backend::emulator(Emulator::new(case.sm_count), template)
 }

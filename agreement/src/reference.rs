@@ -66,14 +66,14 @@ impl Unit {
 pub(crate) struct LaneRun {
     pub script: Script,
     pub units: Vec<Unit>,
-    how: Recording,
+    pub how: Recording,
 }
 
 /// Whether a session records a warp, by which clock, and where its records go.
 #[derive(Clone, Copy, Debug)]
-struct Recording {
+pub(crate) struct Recording {
     records: bool,
-    clock: Clock,
+    pub clock: Clock,
     buffer: Buffer,
 }
 

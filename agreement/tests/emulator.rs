@@ -4,10 +4,11 @@
 //! `PROPTEST_CASES` says how many; the default takes some seconds.
 
 use profiler_agreement::{
-    Case, HOSTED, KERNELS, Node, Operation, Options, Outcome, Plant, SHARING, Times, cases, check,
-    emulator,
+    Case, ClockMode, HOSTED, KERNELS, Node, Operation, Options, Outcome, Plant, SHARING,
+    SHARING_HOSTED, Times, cases, check, emulator, emulator_by,
 };
 use profiler_host::{Keep, Slots};
+use profiler_trace::DiagnosticKind;
 use profiler_wire::descriptor::LANE_STEP;
 use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
@@ -73,6 +74,22 @@ proptest! {
     #[test]
     fn records_of_all_lanes_are_those_of_the_reference(case in cases(SHARING)) {
         is_as_the_reference_says(&case)?;
+    }
+
+    #[test]
+    fn records_of_all_lanes_in_memory_of_the_host_are_those_of_the_reference(
+        case in cases(SHARING_HOSTED)
+    ) {
+        is_as_the_reference_says(&case)?;
+    }
+
+    /// Each lane by readings of its own: what lane 0 wrote last says nothing of when another one read its clock.
+    #[test]
+    fn records_of_lanes_that_read_the_clock_one_after_the_other_are_those_of_the_reference(
+        case in cases(SHARING_HOSTED)
+    ) {
+        let outcome = case.run(&emulator_by(ClockMode::Real, &case)).expect("the launches");
+        check(&case, &outcome, Times::Hardware).map_err(TestCaseError::fail)?;
     }
 
     #[test]
@@ -211,6 +228,54 @@ fn lanes_that_end_two_regions_of_one_place_share_none() {
         let compared = check(&case, &outcome, Times::Hardware).expect("it agrees");
         assert_eq!((compared.shared, compared.lost), (shared, 0));
     }
+}
+
+/// Three turns of a region that each lane ends with a value of its own, of which lane 1 has room for two ends. By the
+/// timer two turns begin in one step, and nothing tells which of them it has not ended: it is the first that may have
+/// no end.
+#[test]
+fn of_begins_in_one_step_the_first_is_open() {
+    let call = around(Operation::Call, vec![leaf(Operation::Mark, 0)]);
+    let of_lanes = |lanes, body| Node {
+        operation: Operation::RegionLanes,
+        argument: lanes,
+        body,
+        other: vec![],
+    };
+    let turn = of_lanes(1, vec![leaf(Operation::Start, 0)]);
+    let turns = Node { argument: 3, ..around(Operation::Repeat, vec![turn]) };
+    let program = vec![of_lanes(u32::MAX, vec![leaf(Operation::Mark, 0), call]), turns];
+    let case = of_all_lanes(program);
+    let session = Options { units_per_warp: 16, units_per_lane: 5, ..case.session.clone() };
+    for &kernel in SHARING_HOSTED {
+        let session = session.clone();
+        let case = Case { kernel, block: [2, 1, 1], session, ..case.clone() };
+        is_as_the_reference_says(&case).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+    }
+}
+
+/// Tokens that all lanes begin and lane 1 alone ends, by value, so that it shares no end. Where lane 0's room has no
+/// place for all begins, what the ends are of is told by what lane 1 wrote in between, or said not to be known.
+#[test]
+fn what_a_lane_may_be_in_is_shown_or_said() {
+    let start = || leaf(Operation::Start, 0);
+    let ends = |body| parted(vec![], body);
+    let mut untold = Vec::new();
+    for between in [vec![], vec![leaf(Operation::Mark, 0)]] {
+        let between = ends(between);
+        let program = vec![start(), between, start(), ends(vec![leaf(Operation::End, 0)])];
+        let session = Options { units_per_warp: 1, ..of_all_lanes(vec![]).session };
+        let kernel = SHARING_HOSTED[0];
+        let case = Case { kernel, block: [2, 1, 1], session, ..of_all_lanes(program) };
+        is_as_the_reference_says(&case).expect("it agrees");
+        let outcome = case.run(&emulator(&case)).expect("the launch");
+        let trace = profiler_trace::decode(&outcome.capture);
+        let said = trace.diagnostics.get(DiagnosticKind::SharedLost).expect("a begin is lost");
+        let of_lane_1 = trace.warps[0].regions.iter().filter(|region| region.lane == 1);
+        let open = of_lane_1.filter(|region| region.end.is_none()).count();
+        untold.push((open, said.number));
+    }
+    assert_eq!(untold, [(0, 1), (1, 0)]);
 }
 
 /// Lanes that store each by itself what lane 0 stored for all, as where a GPU parts them.

@@ -109,7 +109,8 @@ kinds! {
     /// Records that did not fit the rooms of other lanes. Number: units a room would need.
     LaneRoomTooSmall "lane-room-too-small" Warning loss,
     /// Records of other lanes that were lost with those of lane 0, which holds what all lanes of a warp
-    /// recorded together. With the records that did not fit a room, these are what was lost.
+    /// recorded together. With the records that did not fit a room, these are what was lost. Number: regions that
+    /// such a lane may be in and that are not shown, as an end there may be theirs or that of a lost begin.
     SharedLost "shared-lost" Warning loss,
     /// Lanes that filled a room for the first records and left no count, so that what did not fit is
     /// not known. Number: units of a room of twice the size.
@@ -274,8 +275,8 @@ impl Diagnostics {
         self.add(Diagnostic { kind, count: 1, number: 0, place });
     }
 
-    /// Counts something once, with a number. For sizes that would do, the largest is kept;
-    /// otherwise the first.
+    /// Counts something once, with a number. For sizes that would do, the largest is kept, of regions that are not
+    /// shown the sum; otherwise the first.
     pub(crate) fn note_number(&mut self, kind: DiagnosticKind, number: u64, place: Option<Place>) {
         self.add(Diagnostic { kind, count: 1, number, place });
     }
@@ -289,7 +290,9 @@ impl Diagnostics {
             None => self.list.push(new),
             Some(known) => {
                 known.count = known.count.saturating_add(new.count);
-                if matches!(
+                if known.kind == DiagnosticKind::SharedLost {
+                    known.number = known.number.saturating_add(new.number);
+                } else if matches!(
                     new.kind,
                     DiagnosticKind::RoomTooSmall
                         | DiagnosticKind::LaneRoomTooSmall
@@ -299,6 +302,13 @@ impl Diagnostics {
                     known.number = known.number.max(new.number);
                 }
             }
+        }
+    }
+
+    /// Adds to the number of a kind that has been counted already.
+    pub(crate) fn add_number(&mut self, kind: DiagnosticKind, number: u64) {
+        if let Some(known) = self.list.iter_mut().find(|known| known.kind == kind) {
+            known.number = known.number.saturating_add(number);
         }
     }
 
@@ -346,7 +356,27 @@ impl fmt::Display for Diagnostics {
 
 #[cfg(test)]
 mod tests {
-    use super::{Diagnostic, DiagnosticKind};
+    use super::{Diagnostic, DiagnosticKind, Diagnostics};
+
+    /// Sizes that would do are not added up, regions that are not shown are, and of a version the first is named.
+    #[test]
+    fn numbers_of_a_kind_are_kept_as_they_are_meant() {
+        for (kind, expected) in [
+            (DiagnosticKind::SharedLost, 9),
+            (DiagnosticKind::RoomTooSmall, 5),
+            (DiagnosticKind::HeaderVersion, 4),
+        ] {
+            let mut all = Diagnostics::default();
+            all.add_number(kind, 7);
+            for number in [4, 5] {
+                let mut some = Diagnostics::default();
+                some.note_number(kind, number, None);
+                all.extend(&some);
+            }
+            let said = all.get(kind).map(|said| (said.count, said.number));
+            assert_eq!(said, Some((2, expected)), "{kind:?}");
+        }
+    }
 
     #[test]
     fn one_of_a_kind_is_not_spoken_of_as_several() {

@@ -131,17 +131,25 @@ impl Lane {
             _ => None,
         });
         let mut begun: Vec<(u32, u64, usize)> = begins.collect();
-        // The next one's, until which the clock is read again behind it.
-        let times: Vec<(usize, u64)> = begun.iter().map(|(_, at, place)| (*place, *at)).collect();
-        let until =
-            |place| times.iter().find(|next| next.0 > place).map_or(u64::MAX, |next| next.1);
+        // The next record of all lanes, by which each has read the clock again behind a begin.
+        let is_of_all = |unit: &Unit| matches!(unit.what, What::BeginOfAll(_) | What::Shared(..));
+        let until = |place: usize| {
+            let next = leader.iter().skip(place + 1).find(|unit| is_of_all(unit));
+            next.map_or(u64::MAX, |unit| unit.at)
+        };
+        // What another lane wrote behind the last begin, it wrote behind reading the clock there.
+        let last = begun.last().map_or(u64::MAX, |begin| begin.1);
+        let own = other.and_then(|units| units.iter().find(|unit| unit.at > last));
+        let read_by = own.map_or(u64::MAX, |unit| unit.at);
         let together = numbered(leader.iter()).filter_map(|(place, unit)| match unit.what {
             What::Shared(site, start) => Some((site, start, place)),
             _ => None,
         });
         let alone = numbered(other.unwrap_or(leader).iter());
         let alone = alone.filter_map(|(place, unit)| match unit.what {
-            What::Parted(site, start) => Some((site, start, other.map_or(place, |_| usize::MAX))),
+            What::Parted(site, start) if start <= read_by => {
+                Some((site, start, other.map_or(place, |_| usize::MAX)))
+            }
             _ => None,
         });
         // The last one first: each has the latest begin that is not later.

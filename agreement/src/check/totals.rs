@@ -63,6 +63,8 @@ pub(super) struct Totals {
     /// Of lane 0, and of the other lanes.
     too_small: [Bounds; 2],
     values_lost: Bounds,
+    /// Regions that lanes may be in and that are not shown, where it is known what they share.
+    untold: u64,
 }
 
 /// What is known of the elections at a place.
@@ -161,6 +163,7 @@ impl Totals {
         let lost = |emitted: u64, survived: u64| Bounds::exactly(emitted - survived);
         let Kept { emitted, survived, .. } = kept;
         self.open += Bounds::exactly(kept.open);
+        self.untold += kept.untold;
         self.orphaned += Bounds::exactly(kept.orphaned);
         self.too_small[usize::from(!is_leader)] += lost(emitted.records(), survived.records());
         self.values_lost += lost(emitted.attachments, survived.attachments);
@@ -260,6 +263,12 @@ impl Totals {
             let found = found(kind);
             ensure!(count.contain(found), "{} counts {found}, not {count}", kind.name());
         }
+        let untold = trace.diagnostics.get(Of::SharedLost).map_or(0, |shared| shared.number);
+        ensure!(
+            open.any() || untold == self.untold,
+            "lanes may be in {untold} more regions, not {}",
+            self.untold
+        );
         for diagnostic in &trace.diagnostics.list {
             let kind = diagnostic.kind;
             let is_counted = all.iter().any(|&(other, _)| other == kind);

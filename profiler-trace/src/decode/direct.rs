@@ -15,7 +15,7 @@ use super::note_track;
 use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
-use super::shared::{Moment, begin_of_all};
+use super::shared::{Moment, begin_of_all, written_by_all};
 use super::ticks::{Bounds, SLACK, start_behind};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::RegionRecord;
@@ -109,10 +109,23 @@ pub(super) struct Counted {
     pub open: u64,
     /// Records of all lanes.
     pub shared: u64,
-    /// When the first of the units was written, if there is one.
+    /// When the first and the last of the units were written, if there are any.
     pub oldest: Option<u64>,
+    pub newest: Option<u64>,
+    /// When the first of those was that were written later than [`DirectLane::since`].
+    pub behind: Option<u64>,
     /// Whether the regions are plain, as [`super::regions::Sorter::sort`] asks for.
     pub is_plain: bool,
+}
+
+impl Counted {
+    /// Notes when a unit was written, which is not before those that were noted.
+    #[inline]
+    fn note_behind(&mut self, since: u64, written: u64) {
+        if written > since {
+            self.behind.get_or_insert(written);
+        }
+    }
 }
 
 /// The sizes of a lane's regions, while a pass goes over them.
@@ -205,6 +218,8 @@ pub(super) struct DirectLane<'a> {
     pub clock: Clock,
     pub kinds: &'a SiteKinds,
     pub place: Place,
+    /// It is asked which unit is the first that was written later than at this tick.
+    pub since: u64,
 }
 
 impl DirectLane<'_> {
@@ -299,8 +314,13 @@ impl DirectLane<'_> {
                     && let Some(region) = recorded.regions.last()
                 {
                     (owner_site, owner) = (region.site, recorded.regions.len() as u32 - 1);
-                    let of_run = recorded.regions.len() - (run.number - number) as usize;
-                    counted.oldest.get_or_insert_with(|| recorded.regions[of_run].end);
+                    let first = recorded.regions.len() - (run.number - number) as usize;
+                    let of_run = &recorded.regions[first..];
+                    counted.oldest.get_or_insert(of_run[0].end);
+                    if run.last > self.since && counted.behind.is_none() {
+                        let behind = of_run.iter().find(|region| region.end > self.since);
+                        counted.behind = behind.map(|region| region.end);
+                    }
                 }
                 Ranges { last, number, sizes } = run;
                 let Some([data, stamp]) = unit else { break };
@@ -316,6 +336,7 @@ impl DirectLane<'_> {
                     }
                     last = end;
                     counted.oldest.get_or_insert(end);
+                    counted.note_behind(self.since, end);
                     (owner_site, owner) = (site, recorded.regions.len() as u32);
                     sizes.is_plain = false;
                     let mut record = RegionRecord::Parted;
@@ -325,6 +346,7 @@ impl DirectLane<'_> {
                         counted.shared += 1;
                         // Where no begin is ahead, as in memory of the GPU, it is of none.
                         if !recorded.begun.is_empty() {
+                            written_by_all(&mut recorded.begun, end);
                             recorded.ended.push(began);
                         }
                     } else {
@@ -352,6 +374,7 @@ impl DirectLane<'_> {
                 }
                 last = now;
                 counted.oldest.get_or_insert(now);
+                counted.note_behind(self.since, now);
                 if kind == RecordKind::Anchor {
                     if id != 0 || self.clock != Clock::Cycles {
                         return None;
@@ -525,7 +548,8 @@ impl DirectLane<'_> {
                 close_chain(recorded, *latest);
             }
         }
-        Some(Counted { units: number.into(), is_plain: sizes.is_plain, ..counted })
+        let newest = (number > 0).then_some(last);
+        Some(Counted { units: number.into(), is_plain: sizes.is_plain, newest, ..counted })
     }
 
     /// When a region began whose record, written at `end`, has 40 bits of it; `None` if that is odd.

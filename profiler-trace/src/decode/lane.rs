@@ -10,7 +10,7 @@ use super::note_track;
 use super::recorded::{RawMark, Recorded};
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
-use super::shared::{Moment, begin_of_all};
+use super::shared::{LostBegins, Moment, begin_of_all, written_by_all};
 use super::ticks::{self, Bounds, Implausible, Written, start_behind};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
@@ -52,6 +52,13 @@ pub(super) struct Decoder<'a> {
     pub leader_has_own: bool,
     /// How many records of lane 0 are of all lanes.
     pub shared: u64,
+    /// Begins of all lanes that are lost, where some may be.
+    pub lost_begins: Option<LostBegins>,
+    /// When the last of those that are there was written.
+    pub last_begin: Option<u64>,
+    /// When the last lane wrote its first unit behind that one, if it is another lane than lane 0; `u64::MAX` where
+    /// there is none.
+    pub read_by: u64,
     /// What began at this tick or later the last lane ended only if its records say so. Ends of what began
     /// before may have been overwritten; `None` where those of anything may be missing.
     pub known_from: Option<u64>,
@@ -108,6 +115,7 @@ impl Decoder<'_> {
         place: Place,
     ) {
         self.scratch.recorded.parted.clear();
+        self.read_by = u64::MAX;
         self.known_from = (counts.is_some() || room.is_whole()).then_some(0);
         // All of a room is looked at only where the warp has not left: there, its begin and end may be
         // on their way.
@@ -125,9 +133,10 @@ impl Decoder<'_> {
             self.diagnostics.note(Kind::TruncatedCapture, Some(place));
         }
         let first = self.scratch.recorded.regions.len();
-        let direct =
-            DirectLane { room, survivors, bounds, clock: self.clock, kinds: self.kinds, place };
-        let Counted { units, attachments, is_plain, shared, oldest, .. } =
+        let since = self.last_begin.unwrap_or(u64::MAX);
+        let (clock, kinds) = (self.clock, self.kinds);
+        let direct = DirectLane { room, survivors, bounds, clock, kinds, place, since };
+        let Counted { units, attachments, is_plain, shared, oldest, newest, behind, .. } =
             match self.directly(&direct) {
                 Some(counted) => counted,
                 None => self.carefully(room, survivors, bounds, place),
@@ -136,6 +145,15 @@ impl Decoder<'_> {
             // In one step of the timer what began may have ended before the oldest record that is left.
             if survivors.oldest_lost { Some(oldest?.saturating_add(1)) } else { Some(from) }
         });
+        if bounds.leader && counts.is_some_and(|(units, _)| units > survivors.count) {
+            let read = if survivors.oldest_lost {
+                oldest.map(|oldest| 0..=oldest)
+            } else {
+                newest.map(|newest| newest..=u64::MAX)
+            };
+            self.lost_begins = read.map(|read| LostBegins { most: 0, read });
+        }
+        self.read_by = behind.unwrap_or(u64::MAX);
         self.shared += shared;
         self.is_alone &= shared == 0;
         let Scratch { recorded, sorter, .. } = &mut *self.scratch;
@@ -232,6 +250,10 @@ impl Decoder<'_> {
             open,
             shared,
             oldest: times.first().map(|written| written.time),
+            newest: times.last().map(|written| written.time),
+            behind: self.last_begin.and_then(|begin| {
+                times.iter().map(|written| written.time).find(|time| *time > begin)
+            }),
             is_plain: false,
         }
     }
@@ -321,7 +343,10 @@ impl Decoder<'_> {
                     match unit.kind {
                         RecordKind::RangeParted => parted.push(began),
                         // Where no begin is ahead, as in memory of the GPU, it is of none.
-                        RecordKind::RangeShared if !begun.is_empty() => ended.push(began),
+                        RecordKind::RangeShared if !begun.is_empty() => {
+                            written_by_all(begun, ticks);
+                            ended.push(began);
+                        }
                         _ => {}
                     }
                     owner = Some(Owner { site: of_site, region: Some(regions.len()) });

@@ -398,6 +398,9 @@ impl SlotSource<'_> {
             lost: 0,
             leader_has_own: false,
             shared: 0,
+            lost_begins: None,
+            last_begin: None,
+            read_by: u64::MAX,
             known_from: None,
             stopped: false,
         };

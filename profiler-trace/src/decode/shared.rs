@@ -2,6 +2,7 @@
 //! are records of their own, a region of all lanes may have ended in some of them alone, or be open there.
 
 use std::cmp::Reverse;
+use std::ops::RangeInclusive;
 
 use profiler_wire::SlotHeader;
 
@@ -26,8 +27,8 @@ pub(super) struct Moment {
     pub ticks: u64,
     /// Which of lane 0's units its record is; [`NONE`], so behind them all, of another lane's.
     pub unit: u32,
-    /// Of a begin of all lanes, until when the clock was read again behind it: no later than the next begin, nor long
-    /// after it.
+    /// Of a begin of all lanes, until when each lane has read the clock again behind it: no later than by the next
+    /// record of all, nor long after it.
     pub until: u64,
 }
 
@@ -38,21 +39,39 @@ impl Moment {
     }
 }
 
+/// Begins of all lanes that found no room, or were overwritten.
+#[derive(Clone, Debug)]
+pub(super) struct LostBegins {
+    /// How many they are at most.
+    pub most: u64,
+    /// When the clock was read behind them.
+    pub read: RangeInclusive<u64>,
+}
+
 /// Notes that all lanes begin a region, behind those that they began before.
 pub(super) fn begin_of_all(begun: &mut Vec<Moment>, site: u32, ticks: u64, unit: u32) {
-    if let Some(before) = begun.last_mut() {
-        before.until = before.until.min(ticks);
-    }
+    written_by_all(begun, ticks);
     begun.push(Moment { site, ticks, unit, until: ticks.saturating_add(SLACK - 1) });
+}
+
+/// Notes that all lanes wrote a record at once, whichever that is. What lane 0 alone wrote says nothing of others: on
+/// the emulator they run one after the other, and by the host's clock another may read it for the begin after that.
+/// (Where it seems to be earlier than the begin before it, one of the two is odd.)
+pub(super) fn written_by_all(begun: &mut [Moment], ticks: u64) {
+    if let Some(last) = begun.last_mut().filter(|last| last.ticks <= ticks) {
+        last.until = last.until.min(ticks);
+    }
 }
 
 /// Those of the `begun` regions that nobody `ended`, of which the latter is when they began by their ends'
 /// records. The record of a begin is written just before that: it is the latest one of the site that is not
 /// later, nor recorded behind the end, as several may be in one step of the timer. Both are sorted.
-fn unended(begun: &[Moment], ended: &[Moment], left: &mut Vec<Moment>) {
-    let mut ended = ended.iter().peekable();
-    left.clear();
-    left.extend(begun.iter().filter(|begin| {
+fn unended<'m>(
+    begun: &'m [Moment],
+    ended: impl IntoIterator<Item = &'m Moment>,
+) -> impl Iterator<Item = &'m Moment> {
+    let mut ended = ended.into_iter().peekable();
+    begun.iter().filter(move |begin| {
         // Of other sites, and of begins that are lost.
         let is_of_none = |end: &&Moment| {
             end.site > begin.site || end.site == begin.site && end.ticks > begin.until
@@ -62,7 +81,7 @@ fn unended(begun: &[Moment], ended: &[Moment], left: &mut Vec<Moment>) {
             end.site == begin.site && end.ticks >= begin.ticks && end.unit > begin.unit
         };
         ended.next_if(is_of_it).is_none()
-    }));
+    })
 }
 
 impl Decoder<'_> {
@@ -79,8 +98,10 @@ impl Decoder<'_> {
         if !recorded.begun.is_empty() {
             recorded.begun.sort_unstable_by_key(|moment| Reverse(*moment));
             recorded.ended.sort_unstable_by_key(|moment| Reverse(*moment));
-            self::unended(&recorded.begun, &recorded.ended, unended);
+            unended.extend(self::unended(&recorded.begun, &recorded.ended));
         }
+        self.last_begin =
+            recorded.begun.iter().max_by_key(|begin| begin.unit).map(|begin| begin.ticks);
         let was_empty = recorded.regions.is_empty();
         // Its begins and ends are in one room: where an end was overwritten, its begin was before.
         if self.leave_open(0, place) {
@@ -94,7 +115,11 @@ impl Decoder<'_> {
         if self.shared > counted && !self.stopped {
             self.diagnostics.note(Kind::CountMismatch, Some(place));
         }
-        let of_others = counted.saturating_sub(self.shared) * u64::from(lanes.saturating_sub(1));
+        let lost = counted.saturating_sub(self.shared);
+        if let Some(begins) = &mut self.lost_begins {
+            begins.most = lost;
+        }
+        let of_others = lost * u64::from(lanes.saturating_sub(1));
         self.lost += of_others;
         self.diagnostics.add(Diagnostic {
             kind: Kind::SharedLost,
@@ -140,13 +165,31 @@ impl Decoder<'_> {
         let Scratch { recorded, unended, left_open, .. } = &mut *self.scratch;
         left_open.clear();
         if !unended.is_empty() {
+            let lost = self.lost_begins.as_ref();
+            let may_be_of_lost = |end: &&Moment| {
+                end.unit == NONE && lost.is_some_and(|lost| lost.read.contains(&end.ticks))
+            };
+            let ends_of_lost = recorded.parted.iter().filter(may_be_of_lost).count() as u64;
+            // What this lane wrote behind the last begin, it wrote behind reading the clock there: what began later
+            // is of none that is there.
+            recorded.parted.retain(|end| end.ticks <= self.read_by);
             // By all ends at once: which of two begins in one step of the timer an end of all lanes is of, those
             // of this lane alone may tell.
             recorded.parted.extend_from_slice(&recorded.ended);
             recorded.parted.sort_unstable_by_key(|moment| Reverse(*moment));
-            self::unended(&recorded.begun, &recorded.parted, left_open);
+            let is_known = |begin: &&Moment| begin.ticks >= from;
+            left_open
+                .extend(self::unended(&recorded.begun, &recorded.parted).filter(is_known).copied());
+            if let Some(lost) = lost {
+                // What would be open as well, were all those ends of lost begins that may be; but each of these has
+                // one at most.
+                let certain = recorded.parted.iter().filter(|end| !may_be_of_lost(end));
+                let open = self::unended(&recorded.begun, certain).filter(is_known).count();
+                let untold = open.saturating_sub(left_open.len()) as u64;
+                let untold = untold.saturating_sub(ends_of_lost.saturating_sub(lost.most));
+                self.diagnostics.add_number(Kind::SharedLost, untold);
+            }
         }
-        left_open.retain(|begin| begin.ticks >= from);
         left_open.sort_unstable_by_key(|begin| begin.unit);
         let lane = place.lane.unwrap_or_default();
         recorded.regions.extend(left_open.iter().map(|&Moment { site, ticks, unit, .. }| {

@@ -162,6 +162,7 @@ fn direct_lane(capture: &Capture) -> Option<Counted> {
         clock: slot.header.record_clock,
         kinds: &SiteKinds::new(&module.sites, module.records.len()),
         place: Place { lane: Some(0), ..Place::default() },
+        since: u64::MAX,
     };
     let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());
     direct.decode(&mut Open::default(), &mut recorded, &mut notes)

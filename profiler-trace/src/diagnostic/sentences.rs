@@ -35,11 +35,25 @@ impl fmt::Display for Diagnostic {
                 p("its lane", "their lane"),
                 words(number)
             ),
-            Kind::SharedLost => write!(
-                f,
-                "{count} more {} lost with these: lane 0 holds what all lanes of its warp record together",
-                p("record of another lane was", "records of other lanes were")
-            ),
+            Kind::SharedLost => {
+                write!(
+                    f,
+                    "{count} more {} lost with these: lane 0 holds what all lanes of its warp record together",
+                    p("record of another lane was", "records of other lanes were")
+                )?;
+                match number {
+                    0 => Ok(()),
+                    1 => f.write_str(
+                        "; a lane may be in 1 region that is not shown, as an end of that name may be of it or of \
+                         one whose begin was lost",
+                    ),
+                    _ => write!(
+                        f,
+                        "; lanes may be in {number} regions that are not shown, as an end of that name may be of \
+                         each or of one whose begin was lost"
+                    ),
+                }
+            }
             Kind::RoomFull => write!(
                 f,
                 "{count} {} and never left the kernel, so that more was lost \

@@ -1,6 +1,7 @@
 //! Regions whose begin is a record of its own, for a reader who watches.
 
 use super::*;
+use crate::diagnostic::Diagnostic;
 
 #[test]
 fn a_watched_region_ends_the_latest_begin_ahead_of_it() {
@@ -441,4 +442,122 @@ fn of_two_begins_of_all_lanes_in_one_step_each_has_the_end_of_its_own_reading() 
     }
     // One lane is in it still.
     assert_eq!(of_lane(2).filter(|region| region.3.is_none()).count(), 1, "{regions:?}");
+}
+
+/// A begin of all lanes, of which lane 0's room has no place for the `lost` ones that follow, and their ends in lane 1,
+/// or of the first of all as well; `between` is recorded before those. The lane's regions, and how many more it may be
+/// in.
+fn of_lost_begins(
+    between: impl Fn(&mut SyntheticWarp),
+    lost: u64,
+    ends_first: bool,
+) -> (Vec<(u64, Option<u64>)>, u64) {
+    let capture = of_so_many_lanes(2, true, |warp| {
+        for tick in 5_900..5_907 {
+            warp.lane(0).watched(3, None, tick, tick + 1);
+        }
+        warp.begin_of_all(2, 6_000);
+        between(warp);
+        for begin in (0..lost).map(|index| 6_100 + 100 * index) {
+            warp.begin_of_all(2, begin).lane(1).parted(2, begin + 2, begin + 50);
+        }
+        if ends_first {
+            warp.parted(2, 6_002, 7_000);
+        }
+    });
+    let regions = of_each_lane(&capture).into_iter();
+    let of_lane_1 = regions.filter(|region| region.0 == 1 && region.1 == 2);
+    let trace = Decoder::new(&capture).trace();
+    let said = trace.diagnostics.get(Kind::SharedLost).expect("begins are lost");
+    (of_lane_1.map(|(_, _, start, end, _)| (start, end)).collect(), said.number)
+}
+
+/// What a lane wrote behind a begin of all lanes, it wrote behind reading the clock there: of that begin is no end that
+/// began later. So it is open in the lane, and not taken for ended by the end of one that was lost.
+#[test]
+fn an_end_that_began_behind_a_unit_of_its_lane_is_of_no_begin_before_that() {
+    let one_in_two_units = |warp: &mut SyntheticWarp| {
+        warp.lane(1).begin(3, None, 6_010).watched(3, None, 6_012, 6_020);
+    };
+    let ranges = |warp: &mut SyntheticWarp| {
+        warp.lane(1).range(3, None, 5_980, 5_990).range(3, None, 6_010, 6_020);
+        warp.range(3, None, 6_030, 6_090);
+    };
+    let parted = |warp: &mut SyntheticWarp| {
+        warp.lane(1).parted(3, 6_010, 6_020);
+    };
+    for between in [one_in_two_units, ranges, parted] {
+        let open = vec![(6_000, None), (6_102, Some(6_150))];
+        assert_eq!(of_lost_begins(between, 1, false), (open, 0));
+        let ended = vec![(6_002, Some(7_000)), (6_102, Some(6_150))];
+        assert_eq!(of_lost_begins(between, 1, true), (ended, 0));
+    }
+}
+
+/// What all lanes wrote by one record they wrote behind reading the clock as well, whoever stored it.
+#[test]
+fn an_end_that_began_behind_a_record_of_all_lanes_is_of_no_begin_before_that() {
+    let ended = |start: u64| {
+        of_so_many_lanes(2, false, |warp| {
+            warp.begin_of_all(3, 5_990).begin_of_all(2, 6_000).range_of_all(3, 5_992, 6_020);
+            warp.lane(1).parted(2, start, 6_050);
+        })
+    };
+    let of_lane_1 = |capture: &Capture| {
+        let regions = of_each_lane(capture).into_iter();
+        let regions = regions.filter(|region| region.0 == 1 && region.1 == 2);
+        regions.map(|(_, _, start, end, _)| (start, end)).collect::<Vec<_>>()
+    };
+    assert_eq!(of_lane_1(&ended(6_020)), [(6_020, Some(6_050))]);
+    assert_eq!(of_lane_1(&ended(6_021)), [(6_000, None), (6_021, Some(6_050))]);
+}
+
+/// Where it wrote nothing in between nothing tells whether it ended the last begin that is there. It is taken to have,
+/// and that it may be in a region that is not shown is said; not so where it has more ends than there are lost begins.
+/// What lane 0 alone wrote does not help: another lane may read the clock after that.
+#[test]
+fn an_end_that_may_be_of_a_begin_that_was_lost_is_said() {
+    let nothing = |_: &mut SyntheticWarp| {};
+    let up_to_then = |warp: &mut SyntheticWarp| {
+        warp.lane(1).watched(3, None, 5_990, 6_000);
+    };
+    for between in [nothing, up_to_then] {
+        assert_eq!(of_lost_begins(between, 1, false), (vec![(6_102, Some(6_150))], 1));
+        let both = vec![(6_002, Some(7_000)), (6_102, Some(6_150))];
+        assert_eq!(of_lost_begins(between, 1, true), (both, 0));
+        let later = vec![(6_102, Some(6_150)), (6_202, Some(6_250))];
+        assert_eq!(of_lost_begins(between, 2, false), (later, 1));
+    }
+    let said = |regions: u64| {
+        let count = 2 * regions;
+        Diagnostic { kind: Kind::SharedLost, count, number: regions, place: None }.to_string()
+    };
+    assert!(!said(0).contains("not shown"), "{}", said(0));
+    assert!(said(1).contains("may be in 1 region that is not shown"), "{}", said(1));
+    assert!(said(2).contains("may be in 2 regions that are not shown"), "{}", said(2));
+}
+
+/// So may an end in the step of the timer in which the oldest record is that lane 0's ring has left. Each lane counts.
+#[test]
+fn an_end_that_may_be_of_a_begin_that_was_overwritten_is_said() {
+    let of_lanes_1_and_2 = |start: u64| {
+        let capture = of_rooms((Keep::Last, 8), 3, true, |warp| {
+            warp.header.record_clock = Clock::GlobalTimer;
+            warp.begin_of_all(2, 66_000).begin_of_all(2, 66_032);
+            for step in 2..9 {
+                warp.lane(0).watched(3, None, 66_000 + 32 * step, 66_000 + 32 * step);
+            }
+            warp.lane(1).parted(2, start, 66_128).lane(2).parted(2, start, 66_160);
+        });
+        let regions = of_each_lane(&capture).into_iter();
+        let regions = regions.filter(|region| region.0 > 0);
+        let trace = Decoder::new(&capture).trace();
+        let said = trace.diagnostics.get(Kind::SharedLost).expect("a begin is lost");
+        let regions = regions.map(|(lane, _, start, end, _)| (lane, start, end));
+        (regions.collect::<Vec<_>>(), said.number)
+    };
+    for (start, untold) in [(66_032, 2), (66_064, 0)] {
+        let ended = vec![(1, start, Some(66_128)), (2, start, Some(66_160))];
+        assert_eq!(of_lanes_1_and_2(start), (ended, untold), "{start}");
+    }
 }
