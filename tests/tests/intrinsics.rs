@@ -352,6 +352,8 @@ fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
             // Values that differ are each lane's own, also where the region is one of all lanes.
             expected.push(("each", None, signed((of_lane(lane) as i16).into()), Own));
             expected.push(("alike", None, signed((first as i16).into()), Shared));
+            expected.push(("all", None, signed((first as i16).into()), Shared));
+            expected.extend(["first", "second"].map(|name| (name, None, None, Own)));
         }
         let mut found: Vec<_> = (warp.regions.iter())
             .map(|region| {

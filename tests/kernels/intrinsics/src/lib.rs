@@ -395,7 +395,7 @@ pub unsafe extern "ptx-kernel" fn timed_records(input: *const f32, output: *mut 
 
 profile_names!(LISTED = ["listed", "listed too"]);
 
-/// Regions with values of types of up to 16 bits, in every form that a record of one has.
+/// Regions with values of types of up to 16 bits, in every form that a record of one has; and tokens by thread.
 ///
 /// # Safety
 ///
@@ -422,4 +422,12 @@ pub unsafe extern "ptx-kernel" fn values(input: *const i32) {
     profile_region!("elected", by = elected, value = of_lane_0 as i16, {});
     profile_region!("each", by = thread, value = x as i16, {});
     profile_region!("alike", by = thread, value = of_lane_0 as i16, {});
+    let all = region_start!("all", by = thread);
+    let first = region_start!("first", by = thread);
+    let second = region_start!("second", by = thread);
+    region_end!(all, value = of_lane_0 as i16);
+    // Neighbours end other regions than each other at one place.
+    let (now, then) = if x & 1 == 0 { (first, second) } else { (second, first) };
+    region_end!(now);
+    region_end!(then);
 }
