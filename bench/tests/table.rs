@@ -10,14 +10,6 @@ use profiler_bench::table::{
 };
 use profiler_bench::{plot, schemes};
 
-/// Combinations with a value of up to 16 bits, which were measured later than the others, beside regions.
-const SHORT_VALUES: &str =
-    "docs/measurements/h200-2026-11-21/record-combinations-short-value.jsonl";
-
-fn is_of_short_value(scheme: &str) -> bool {
-    scheme.contains("-short-value-")
-}
-
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
@@ -234,18 +226,12 @@ fn what_is_committed_is_of_the_committed_results() {
         assert!(made == committed, "{COMBINATIONS_TEXT} is not of {file}: {cure}");
         combinations
     });
-    let short_values = Results::read(&root().join(SHORT_VALUES)).expect(SHORT_VALUES);
     let all = || schemes::combinations().iter().map(|scheme| scheme.name);
     let [in_global, in_host] =
         ["-global", "-host"].map(|buffer| all().filter(move |name| name.ends_with(buffer)));
-    let (short, others): (Vec<&str>, Vec<&str>) =
-        in_global.partition(|name| is_of_short_value(name));
-    assert_eq!(global.schemes(), others, "{COMBINATIONS_RESULTS} has the other combinations");
+    assert_eq!(global.schemes(), in_global.collect::<Vec<_>>(), "{COMBINATIONS_RESULTS}");
     assert_eq!(host.schemes(), in_host.collect::<Vec<_>>(), "{HOST_COMBINATIONS_RESULTS}");
-    let mut measured = short_values.schemes();
-    measured.retain(|name| is_of_short_value(name) && name.ends_with("-global"));
-    assert_eq!(measured, short, "{SHORT_VALUES} has those with a short value");
-    for results in [&results, &global, &host, &short_values] {
+    for results in [&results, &global, &host] {
         events_say_what_loops_say(results);
     }
     let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
