@@ -59,23 +59,17 @@ fn of_errors_in_steps_the_mean_is_typical() {
 fn what_goes_to_the_host_says_so() {
     let kernel = HOSTED_WORK.first().expect("there is one");
     assert_eq!(Subject { kernel, form: "wait" }.to_string(), "warp, cycles, wait, host");
-    for clock in ["cycles", "globaltimer"] {
-        let of_clock = HOSTED_WORK.iter().filter(|kernel| kernel.clock == clock);
-        let strategies: Vec<&str> = of_clock.map(|kernel| kernel.strategy).collect();
-        assert_eq!(strategies, ["warp", "elected", "thread"]);
-    }
 }
 
 #[test]
-fn every_strategy_has_both_clocks() {
-    for clock in ["cycles", "globaltimer"] {
-        let strategies: Vec<&str> = KNOWN_WORK
-            .iter()
-            .filter(|kernel| kernel.clock == clock)
-            .map(|kernel| kernel.strategy)
-            .collect();
-        let all = ["warp", "block", "warp(1)", "elected", "thread", "warp_group", "when"];
-        assert_eq!(strategies, all);
+fn every_strategy_has_both_clocks_and_buffers() {
+    for kernels in [KNOWN_WORK, HOSTED_WORK] {
+        for clock in ["cycles", "globaltimer"] {
+            let of_clock = kernels.iter().filter(|kernel| kernel.clock == clock);
+            let strategies: Vec<&str> = of_clock.map(|kernel| kernel.strategy).collect();
+            let all = ["warp", "block", "warp(1)", "elected", "thread", "warp_group", "when"];
+            assert_eq!(strategies, all);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Error over length, of regions of known work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use plotters::prelude::*;
@@ -88,6 +88,15 @@ pub(super) fn draw(file: &Path, lines: &[Value]) -> Result<(), Failure> {
     })
 }
 
+/// Places without those that fall on a pixel of one before: many cases have the same errors.
+fn once_a_pixel(
+    places: impl Iterator<Item = (f64, f64)>,
+    pixel: impl Fn(&(f64, f64)) -> (i32, i32),
+) -> Vec<(f64, f64)> {
+    let mut taken = BTreeSet::new();
+    places.filter(|place| taken.insert(pixel(place))).collect()
+}
+
 fn panel(area: &Area<'_>, title: &str, unit: &str, points: &[Point]) -> Result<(), Failure> {
     let truth = range(points.iter().map(|point| point.truth.ln()));
     let errors =
@@ -116,21 +125,18 @@ fn panel(area: &Area<'_>, title: &str, unit: &str, points: &[Point]) -> Result<(
         let own = DEPTHS.iter().find(|(depth, ..)| *depth == point.depth);
         point.truth * own.map_or(1.0, |&(_, _, factor)| factor)
     };
+    let raw = points.iter().map(|point| (aside(point), point.raw));
+    let raw = once_a_pixel(raw, |place| chart.backend_coord(place));
     chart
-        .draw_series(
-            points
-                .iter()
-                .map(|point| Circle::new((aside(point), point.raw), 2, grey.stroke_width(1))),
-        )?
+        .draw_series(raw.into_iter().map(|place| Circle::new(place, 2, grey.stroke_width(1))))?
         .label("as recorded")
         .legend(move |(x, y)| Circle::new((x + 8, y), 3, grey.stroke_width(1)));
     for (depth, colour, _) in DEPTHS {
         let of_depth = points.iter().filter(|point| point.depth == depth);
+        let less = of_depth.map(|point| (aside(point), point.subtracted));
+        let less = once_a_pixel(less, |place| chart.backend_coord(place));
         chart
-            .draw_series(
-                of_depth
-                    .map(|point| Circle::new((aside(point), point.subtracted), 2, colour.filled())),
-            )?
+            .draw_series(less.into_iter().map(|place| Circle::new(place, 3, colour.filled())))?
             .label(format!("less cost, depth {depth}"))
             .legend(move |(x, y)| Circle::new((x + 8, y), 3, colour.filled()));
     }
