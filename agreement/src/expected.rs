@@ -124,8 +124,9 @@ impl Kept {
     /// known.)
     pub(crate) fn without_room(&self) -> Self {
         let is_elsewhere = |region: &&Expected| region.may_be_shared && region.item.end.is_some();
-        let regions = self.regions.iter().filter(is_elsewhere);
-        Self { regions: regions.cloned().collect(), ..Self::default() }
+        let regions = self.regions.iter().filter(is_elsewhere).cloned().collect();
+        let marks = self.marks.iter().filter(|mark| mark.may_be_shared).cloned().collect();
+        Self { regions, marks, ..Self::default() }
     }
 }
 
@@ -337,7 +338,7 @@ impl LaneRun {
             let moment = |kind| Expected {
                 item: item(kind, instance.value, now, Some(now)),
                 is_elected: instance.lead == Lead::Elected,
-                may_be_shared: false,
+                may_be_shared: instance.may_share,
                 is_depth_known: true,
             };
             match unit.what {

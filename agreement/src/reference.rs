@@ -245,6 +245,7 @@ impl Runner {
                 self.open.push(self.script.instances[instance].place);
             }
             Question::Start => self.begin_with_all(instance, answer),
+            Question::Mark => self.shared[instance] = answer.is_of_all,
             Question::End => {
                 // Regions end in the reverse order of their begins.
                 let ended = self.open.pop();

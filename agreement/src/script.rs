@@ -26,6 +26,8 @@ pub(crate) enum Question {
     End,
     /// Whether all lanes of the warp begin a token's region.
     Start,
+    /// Whether all make a mark.
+    Mark,
     /// Whether all end one that they began together, and with the same value, at a place.
     Stop(Place),
     /// Behind that, in memory of the GPU whether all end the same region, and, where there is a value, whose is
@@ -45,7 +47,7 @@ impl Question {
     /// Where it is asked about an instance.
     pub(crate) fn meeting(self, place: Place) -> Meeting {
         match self {
-            Self::Elect | Self::Begin | Self::Start => Meeting::Source(place),
+            Self::Elect | Self::Begin | Self::Start | Self::Mark => Meeting::Source(place),
             Self::End => Meeting::End(place),
             Self::Stop(at) | Self::Alike(at) => Meeting::Source(at),
         }
@@ -69,7 +71,7 @@ pub(crate) struct Instance {
     pub track: Option<u32>,
     pub value: Option<Value>,
     pub lead: Lead,
-    /// Whether lane 0 records it for all lanes where they begin and end it together.
+    /// Whether lane 0 records it for all lanes where they begin and end it, or make it, together.
     pub may_share: bool,
     /// Whether its value is in the region's own record.
     pub holds_value: bool,
@@ -336,6 +338,14 @@ impl Machine {
         lead: Option<Lead>,
     ) {
         let instance = self.instance((operation, 0), name, None, value, lead);
+        let is_of_each = match operation {
+            Operation::Mark => self.lane.strategy == Strategy::Thread,
+            operation => operation == Operation::MarkThread,
+        };
+        self.script.instances[instance].may_share = is_of_each;
+        if is_of_each {
+            self.ask(Question::Mark, instance);
+        }
         self.script.steps.push(Step::Mark(instance));
     }
 

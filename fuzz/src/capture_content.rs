@@ -153,7 +153,13 @@ fn records(warp: &Warp, lane: u8, of: Of, with_depth: bool) -> Vec<String> {
         let of = (region.site, region.track, with_depth.then_some(region.depth));
         format!("{of:?} {} {end:?} {:?}", region.start.ticks, region.value)
     });
-    let marks = warp.marks.iter().filter(|mark| mark.lane == lane && of == Of::Lane).map(|mark| {
+    let of_mark = match of {
+        Of::Lane => Some(false),
+        Of::AllLanes => Some(true),
+        Of::AllLanesOpen => None,
+    };
+    let marks = warp.marks.iter().filter(|mark| mark.lane == lane && of_mark == Some(mark.is_shared));
+    let marks = marks.map(|mark| {
         format!("{:?} {:?} {} {:?}", mark.site, mark.track, mark.time.ticks, mark.value)
     });
     regions.chain(marks).collect()

@@ -384,7 +384,7 @@ impl Ptx {
     ///   site entries give these bounds;
     /// * a `bar.warp.sync` of the active lanes after each barrier, so that a clock read that follows is
     ///   not served before the warp blocks;
-    /// * a first line that says so: `// profiler-build: wire=7 sites=12 enabled=true`. `enabled` is
+    /// * a first line that says so: `// profiler-build: wire=8 sites=12 enabled=true`. `enabled` is
     ///   whether the module has any site or a launch descriptor.
     ///
     /// Everything else stays as it is.

@@ -51,7 +51,7 @@ macro_rules! record {
         region!($leader, concat!($election, " value"), Payload($value.get()), $inner)
     };
     ($election:literal, mark, $leader:expr, $value:ident, $inner:expr) => {{
-        $leader.mark(site!(Mark, concat!($election, " mark"), ""));
+        $leader.mark_of_place(site!(Mark, concat!($election, " mark"), ""));
         $inner;
     }};
     ($election:literal, anchor, $leader:expr, $value:ident, $inner:expr) => {{
@@ -184,15 +184,15 @@ macro_rules! election {
             pause: pause
         );
     };
-    // Without marks and anchors, of which each lane would store one, and without saying so at the
-    // sites: modules would get rooms for all lanes by it. As all lanes are together throughout and
-    // the value is alike in them, lane 0 stores all that is recorded here.
+    // Without anchors, of which each lane would store one, and without saying so at the sites: modules
+    // would get rooms for all lanes by it. As all lanes are together throughout and the value is alike
+    // in them, lane 0 stores all that is recorded here.
     (all_lanes, $recorder:ident, $value:ident) => {
         patterns!(
             "all-lanes", $recorder.leader_thread(), $value,
-            rows: region value,
+            rows: region value mark,
             nests: region value,
-            apart: region value,
+            apart: region value mark,
             pause: abrupt_pause
         );
     };
@@ -223,7 +223,7 @@ fn calibrate_host(rounds: u32) {
 
 hardware::kernel! {
     /// See [`CALIBRATION`].
-    fn __profiler_calibrate_v7(rounds) {
+    fn __profiler_calibrate_v8(rounds) {
         calibrate(rounds);
     }
 }
@@ -231,7 +231,7 @@ hardware::kernel! {
 #[cfg(feature = "host-buffer")]
 hardware::kernel! {
     /// See [`CALIBRATION_OF_HOST`].
-    fn __profiler_calibrate_host_v7(rounds) {
+    fn __profiler_calibrate_host_v8(rounds) {
         calibrate_host(rounds);
     }
 }
@@ -239,7 +239,7 @@ hardware::kernel! {
 /// The calibration kernels that this build has, for each buffer that its kernels may have.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const CALIBRATIONS: &[unsafe fn(u32)] = &[
-    __profiler_calibrate_v7,
+    __profiler_calibrate_v8,
     #[cfg(feature = "host-buffer")]
-    __profiler_calibrate_host_v7,
+    __profiler_calibrate_host_v8,
 ];

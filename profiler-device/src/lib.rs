@@ -99,9 +99,9 @@ pub mod __private {
     pub use profiler_wire as wire;
 
     #[cfg(all(feature = "enabled", feature = "host-buffer"))]
-    pub use crate::calibration::__profiler_calibrate_host_v7;
+    pub use crate::calibration::__profiler_calibrate_host_v8;
     #[cfg(feature = "enabled")]
-    pub use crate::calibration::__profiler_calibrate_v7;
+    pub use crate::calibration::__profiler_calibrate_v8;
     #[cfg(all(feature = "enabled", not(target_arch = "nvptx64")))]
     pub use crate::calibration::CALIBRATIONS;
     pub use crate::config::{BufferChoice, Config};

@@ -177,6 +177,9 @@ impl<'a> Leader<'a> {
 
     #[inline(always)]
     pub fn mark(self, _site: SiteId) {}
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn mark_of_place(self, _site: SiteId) {}
 
     #[inline(always)]
     pub fn mark_value<V: Value>(self, _site: SiteId, _value: V) {}

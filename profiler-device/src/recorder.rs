@@ -2,7 +2,7 @@
 
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
-use profiler_wire::record::{self, BEGIN_OF_ALL, range_data, range_kind, tag};
+use profiler_wire::record::{self, OF_ALL, range_data, range_kind, tag};
 use profiler_wire::site::Buffer;
 
 pub use crate::state::State;
@@ -40,7 +40,7 @@ macro_rules! at {
 /// | `when(e)` | the threads for which e holds | [`Recorder::leader_when`] |
 ///
 /// Each lane appends to a room of its own, so strategies can be mixed freely; what all lanes of a warp begin and
-/// end together by `thread` lane 0 writes once, for all of them (regions of tokens only with `buffer = host`).
+/// end together by `thread`, or mark, lane 0 writes once, for all of them.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,
@@ -298,9 +298,7 @@ impl<'a> Leader<'a> {
             // Whoever watches sees that it is open.
             let tag = tag(RecordKind::Begin, site.number);
             if self.may_share() {
-                let shared = began != 0;
-                self.of_lanes(shared).append_now(if shared { BEGIN_OF_ALL } else { 0 }, tag);
-                self.state.count_shared(shared);
+                self.append_of_all(began, tag);
             } else {
                 self.append_now(u64::from(track), tag);
             }
@@ -334,13 +332,37 @@ impl<'a> Leader<'a> {
         RegionToken { leader: self, site, track, began, start }
     }
 
-    /// Records an instant.
+    /// Records an instant. Each lane that records has a record of its own: unlike those of
+    /// [`profile_mark!`](crate::profile_mark!), lanes may be given different sites.
     #[inline(always)]
+    #[track_caller]
     pub fn mark(mut self, site: SiteId) {
+        self.all_lanes = false;
+        self.mark_of_place(site);
+    }
+
+    /// [`Leader::mark`] for macros, where lanes that are here together may share its record: the site is the same
+    /// for all lanes that come to a call.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn mark_of_place(mut self, site: SiteId) {
         at!(self, site);
-        if self.is_enabled() {
-            self.append_now(0, tag(RecordKind::Mark, site.number));
+        let tag = tag(RecordKind::Mark, site.number);
+        if self.may_share() {
+            self.append_of_all(self.state.beginning(hardware::Place::of_token(site.number)), tag);
+        } else if self.is_enabled() {
+            self.append_now(0, tag);
         }
+    }
+
+    /// Appends a unit of this very moment, one of all lanes if all that the warp has are `together`, which is none
+    /// otherwise.
+    #[inline(always)]
+    fn append_of_all(self, together: u32, tag: u32) {
+        let shared = together != 0;
+        self.of_lanes(shared).append_now(if shared { OF_ALL } else { 0 }, tag);
+        self.state.count_shared(shared);
     }
 
     /// Records an instant with a value.

@@ -111,7 +111,7 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
     Ok(RecordCost {
         one_lane,
         elected: run.costs(by_elected, None)?,
-        // Of a mark and an anchor each lane stores one of its own, by the instructions of one lane.
+        // Of an anchor each lane stores one of its own, by the instructions of one lane.
         all_lanes: run.costs(by_all_lanes, Some(&one_lane))?,
         host: if of_host.warps.is_empty() { None } else { Some(host()?) },
     })
@@ -185,7 +185,7 @@ fn pattern(form: &str, count: u32, nested: bool) -> Vec<Kind> {
     kinds
 }
 
-/// A warp's regions as its lane 0 has them. Of those that all lanes record each other lane has the same.
+/// A warp's regions as its lane 0 has them. Of what all lanes record each other lane has the same.
 fn regions(warp: &Warp) -> impl Iterator<Item = &Region> {
     warp.regions.iter().filter(|region| region.lane == 0)
 }
@@ -198,7 +198,8 @@ fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
         stamps.push((region.start.ticks, Kind::Begin));
         stamps.extend(region.end.map(|time| (time.ticks, end)));
     }
-    stamps.extend(warp.marks.iter().map(|mark| (mark.time.ticks, Kind::Mark)));
+    let marks = warp.marks.iter().filter(|mark| mark.lane == 0);
+    stamps.extend(marks.map(|mark| (mark.time.ticks, Kind::Mark)));
     stamps.extend(warp.anchors.iter().map(|anchor| (anchor.time.ticks, Kind::Anchor)));
     stamps.sort_by_key(|stamp| stamp.0);
     stamps
@@ -222,8 +223,8 @@ impl<'t> Run<'t> {
         Self { trace, buffer, warps: warps.map(|warp| (warp, stamps(warp))).collect() }
     }
 
-    /// What each form costs where the lane is chosen so. Marks and anchors cost what they cost
-    /// `by_one_lane`, where that is given.
+    /// What each form costs where the lane is chosen so. Anchors cost what they cost `by_one_lane`, where that
+    /// is given.
     fn costs(
         &self,
         election: Election,
@@ -262,10 +263,8 @@ impl<'t> Run<'t> {
             Ok(StampCost { before_ticks: before, after_ticks: total - before })
         };
         let beyond = (total(&apart(value)?)? - total(&of_regions)?).max(0.0);
-        let (mark, anchor) = match by_one_lane {
-            Some(costs) => (costs.mark, costs.anchor),
-            None => (single(mark)?, single(anchor)?),
-        };
+        let mark = single(mark)?;
+        let anchor = by_one_lane.map_or_else(|| single(anchor), |costs| Ok(costs.anchor))?;
         let mut costs = FormCosts {
             region_begin,
             region_end,

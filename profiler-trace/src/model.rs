@@ -145,6 +145,8 @@ pub struct Mark {
     pub time: Time,
     /// Its value; of a signal or a wait, the key.
     pub value: Option<Value>,
+    /// Whether lane 0 stored it for all lanes.
+    pub is_shared: bool,
 }
 
 /// A moment at which a lane read both clocks, between its warp's entry and exit.

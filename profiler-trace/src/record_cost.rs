@@ -177,15 +177,15 @@ pub enum Election {
     OneLane,
     /// The active lanes elect one at every record.
     Elected,
-    /// All lanes of a warp see that they begin and end a region together, and lane 0 stores its record
-    /// for all of them.
+    /// All lanes of a warp see that they begin and end a region together, or make a mark, and lane 0 stores its
+    /// record for all of them.
     AllLanes,
 }
 
 impl Election {
     /// How the lane is chosen that stores a record by `strategy`; `shared` says whether it is one of all
-    /// lanes, as is that of a [`RegionRecord::Shared`](crate::RegionRecord::Shared) and of the begin of a
-    /// [`RegionRecord::Parted`](crate::RegionRecord::Parted). What each lane stores for itself takes the
+    /// lanes, as is that of a [`RegionRecord::Shared`](crate::RegionRecord::Shared), of the begin of a
+    /// [`RegionRecord::Parted`](crate::RegionRecord::Parted) and of a [`Mark`](crate::Mark) that says so. What each lane stores for itself takes the
     /// instructions of one lane that is known beforehand.
     #[must_use]
     pub const fn of(strategy: Strategy, shared: bool) -> Self {
@@ -271,8 +271,7 @@ impl Election {
 ///   less the pause and what passes behind that begin;
 /// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
 ///   around it;
-/// * a mark or an anchor of all lanes: as of one lane, since each lane stores its own, by the same
-///   instructions;
+/// * an anchor of all lanes: as of one lane, since each lane stores its own, by the same instructions;
 /// * the waits: what passes from a stamp to one right behind it, less `apart`; of many places the mean
 ///   and the longest.
 ///
@@ -291,9 +290,9 @@ pub struct RecordCost {
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Shared regions by `thread`: lane 0 stores one record for all lanes, as they begin and end the region
-    /// together, with one value. They ask which lanes are active, and of a value whether it is alike in
-    /// all of them. Marks and anchors are never shared; their figures here are those of
+    /// Shared regions and marks by `thread`: lane 0 stores one record for all lanes, as they begin and end the
+    /// region together, with one value, or make the mark. They ask which lanes are active, and of a value whether
+    /// it is alike in all of them. Anchors are never shared; their figure here is that of
     /// [`RecordCost::one_lane`].
     pub all_lanes: FormCosts,
     /// Records to memory of the host, where those were measured.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
 use profiler_wire::header::{self, Clock, pack_counts};
 use profiler_wire::record::{
-    BEGIN_OF_ALL, FIELD_MASK, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
+    FIELD_MASK, OF_ALL, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
 };
 use profiler_wire::site::{
     FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, KIND_BITS, MAGIC, fnv1a,
@@ -365,10 +365,17 @@ impl SyntheticWarp {
         self.unit([stamp(track, start), stamp(tag(RecordKind::RangeWatched, site), end)])
     }
 
+    /// A mark of every lane, which lane 0 records for all of them.
+    pub fn mark_of_all(&mut self, site: u32, ticks: u64) -> &mut Self {
+        self.lane(0).unit([OF_ALL, stamp(tag(RecordKind::Mark, site), ticks)]);
+        self.lanes.entry(0).or_default().shared += 1;
+        self
+    }
+
     /// The begin of a region of every lane, for who watches, which lane 0 records for all of them. What all end
     /// together is a [`range_of_all`](Self::range_of_all).
     pub fn begin_of_all(&mut self, site: u32, ticks: u64) -> &mut Self {
-        self.lane(0).unit([BEGIN_OF_ALL, stamp(tag(RecordKind::Begin, site), ticks)]);
+        self.lane(0).unit([OF_ALL, stamp(tag(RecordKind::Begin, site), ticks)]);
         self.lanes.entry(0).or_default().shared += 1;
         self
     }

@@ -422,11 +422,11 @@ fn a_descriptor_of_another_version_is_refused() {
     let (mut module, ids) = module(Keep::First, 4);
     module.warps.push(SyntheticWarp::new(ids.kernel, 0, 3_200));
     let mut capture = capture(module);
-    capture.modules[0].descriptor.version = 8;
+    capture.modules[0].descriptor.version = 9;
     let trace = decode(&capture);
     assert!(trace.warps.is_empty());
     let said = trace.diagnostics.list[0].to_string();
-    assert!(said.contains("version is 8") && said.contains("reads 2 to 7"), "{said}");
+    assert!(said.contains("version is 9") && said.contains("reads 2 to 8"), "{said}");
 }
 
 #[test]

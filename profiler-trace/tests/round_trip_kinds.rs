@@ -51,6 +51,8 @@ enum Step {
     /// The end of a region that has a begin of its own, as older kernels wrote it.
     End(u32, Option<u32>, Option<Value>),
     Mark(u32, Option<u32>),
+    /// The same of all lanes at once, which lane 0 records for them.
+    MarkOfAll(u32),
     Value(u32, Value),
     Anchor,
 }
@@ -75,6 +77,7 @@ enum What {
     End(u32, Option<u32>),
     Attachment(Value),
     Mark(u32, Option<u32>, Option<Value>),
+    MarkOfAll(u32),
     Anchor,
 }
 
@@ -96,8 +99,8 @@ type Region = (u32, Option<u32>, u64, Option<u64>, Number, RegionRecord);
 #[derive(Debug, Default, PartialEq)]
 struct Lane {
     regions: Vec<Region>,
-    /// Site, track, time, value.
-    marks: Vec<(u32, Option<u32>, u64, Number)>,
+    /// Site, track, time, value, and whether all lanes have it.
+    marks: Vec<(u32, Option<u32>, u64, Number, bool)>,
     anchors: Vec<u64>,
 }
 
@@ -121,6 +124,7 @@ impl Lane {
                 let of_all = of_leader.regions.into_iter();
                 let of_all = of_all.filter(|region| region.5 == RegionRecord::Shared);
                 lane.regions.extend(of_all);
+                lane.marks.extend(of_leader.marks.into_iter().filter(|mark| mark.4));
                 lane
             }
         };
@@ -132,7 +136,9 @@ impl Lane {
         });
         let mut begun: Vec<(u32, u64, usize)> = begins.collect();
         // The next record of all lanes, by which each has read the clock again behind a begin.
-        let is_of_all = |unit: &Unit| matches!(unit.what, What::BeginOfAll(_) | What::Shared(..));
+        let is_of_all = |unit: &Unit| {
+            matches!(unit.what, What::BeginOfAll(_) | What::Shared(..) | What::MarkOfAll(_))
+        };
         let until = |place: usize| {
             let next = leader.iter().skip(place + 1).find(|unit| is_of_all(unit));
             next.map_or(u64::MAX, |unit| unit.at)
@@ -248,8 +254,9 @@ impl Lane {
                     }
                 }
                 What::Mark(site, track, value) => {
-                    lane.marks.push((site, track, unit.at, number(value)));
+                    lane.marks.push((site, track, unit.at, number(value), false));
                 }
+                What::MarkOfAll(site) => lane.marks.push((site, None, unit.at, None, true)),
                 What::Anchor => lane.anchors.push(unit.at),
             }
         }
@@ -266,8 +273,10 @@ impl Lane {
             (id(region.site), region.track, region.start.ticks, end, value, region.record)
         });
         let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
-        let marks =
-            marks.map(|mark| (id(mark.site), mark.track, mark.time.ticks, number(mark.value)));
+        let marks = marks.map(|mark| {
+            let value = number(mark.value);
+            (id(mark.site), mark.track, mark.time.ticks, value, mark.is_shared)
+        });
         let anchors = warp.anchors.iter().filter(|anchor| anchor.lane == lane);
         Self {
             regions: regions.collect(),
@@ -362,6 +371,10 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.mark(site, track, at);
                 (What::Mark(site, track, None), None)
             }
+            Step::MarkOfAll(site) => {
+                warp.mark_of_all(site, at);
+                (What::MarkOfAll(site), None)
+            }
             Step::Value(site, value) => {
                 warp.value(site, at, value);
                 (What::Mark(site, None, Some(value)), None)
@@ -417,7 +430,10 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
         1 => (region(), track.clone(), length)
             .prop_map(|(site, track, length)| Step::Open(site, track, length)),
         6 => of_two_records,
-        1 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
+        2 => prop_oneof![
+            1 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
+            u32::from(is_leader) => instant().prop_map(Step::MarkOfAll),
+        ],
         2 => (instant(), value).prop_map(|(site, value)| Step::Value(site, value)),
         1 => Just(Step::Anchor),
     ];
@@ -444,7 +460,7 @@ fn survivors(units: &[Unit], keep: Keep, capacity: usize) -> &[Unit] {
 fn records(units: &[Unit]) -> u64 {
     let count = |unit: &Unit| match unit.what {
         What::Attachment(_) | What::Anchor => 0,
-        What::Shared(..) | What::BeginOfAll(_) => 32,
+        What::Shared(..) | What::BeginOfAll(_) | What::MarkOfAll(_) => 32,
         _ => 1,
     };
     units.iter().map(count).sum()

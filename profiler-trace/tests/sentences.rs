@@ -96,7 +96,7 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
         ),
         (
             CaptureError::WireVersion { found: 9 },
-            &["wire version 9", "versions 2 to 7;", "record it again"],
+            &["wire version 9", "versions 2 to 8;", "record it again"],
         ),
         (
             CaptureError::NoMetadata { damage },

@@ -1,7 +1,8 @@
 //! Captures of each version of the format stay readable, and code of other wire versions is refused.
 //!
 //! `tests/data/kinds-v1.capture` holds every kind of record, site, strategy and clock of format version
-//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 7. They are never written again: a new version gets a file beside them.
+//! 1 and wire version 2, `kinds-v1-wire3.capture` and its like those of wire versions 3 to 8. They are never written
+//! again: a new version gets a file beside them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,14 +15,15 @@ use profiler_trace::{
     SiteTableError, Trace, Value, decode,
 };
 use profiler_wire::header::{self, Clock, SlotHeader};
-use profiler_wire::record::{RecordKind, Stamp, UNIT_BYTES};
+use profiler_wire::record::{RecordKind, Stamp, UNIT_BYTES, of_all_since};
 use profiler_wire::{READABLE_VERSIONS, SiteEntry, SiteKind, Strategy, WIRE_VERSION};
 
 /// Modules with all that a wire version knows. One keeps the first records of lane 0, stamped by
 /// `%globaltimer`, and lost some; another one keeps the last of all lanes, stamped by cycles; from
 /// version 3 on two more hold regions that were never ended, from version 4 on another two regions
 /// of all lanes, from version 5 on yet another two regions with their values, from version 6 on
-/// another two regions with begins of their own, and from version 7 on another two such of all lanes.
+/// another two regions with begins of their own, from version 7 on another two such of all lanes, and from
+/// version 8 on another two marks of all lanes.
 fn kinds(version: u32) -> Capture {
     let mut modules = vec![module(Keep::First, None), module(Keep::Last, Some(4))];
     if version >= RecordKind::Open.since() {
@@ -38,6 +40,9 @@ fn kinds(version: u32) -> Capture {
     }
     if version >= RecordKind::RangeParted.since() {
         modules.extend([Keep::First, Keep::Last].map(begun_by_all));
+    }
+    if of_all_since(RecordKind::Mark).is_some_and(|since| version >= since) {
+        modules.extend([Keep::First, Keep::Last].map(marked_by_all));
     }
     Capture {
         device: DeviceInfo {
@@ -252,6 +257,29 @@ fn begun_by_all(keep: Keep) -> SyntheticModule {
         .parted(region, 100_006, 100_046)
         .attach(region, 100_046, Value::Unsigned(9));
     warp.lane(0);
+    module.warps.push(warp);
+    module
+}
+
+/// Marks of all lanes, beside such of lane 0 and of another lane, of which the first, or the last, find no room.
+fn marked_by_all(keep: Keep) -> SyntheticModule {
+    let mut module = SyntheticModule::new(keep, 4);
+    module.lane_capacity = Some(2);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let region = module.site(SiteKind::Region, "region");
+    let mark = module.site(SiteKind::Mark, "mark");
+    let mut warp = SyntheticWarp::new(kernel, 100_000, 50_000);
+    warp.header.block_dim = [3, 1, 1];
+    warp.mark_of_all(mark, 100_005)
+        .mark(mark, Some(2), 100_010)
+        .range_of_all(region, 100_007, 100_015)
+        .mark_of_all(mark, 100_020)
+        .mark_of_all(mark, 100_030)
+        .lane(2)
+        .mark(mark, None, 100_012)
+        .mark(mark, None, 100_022)
+        .mark(mark, None, 100_025)
+        .leave(100_060, 50_030);
     module.warps.push(warp);
     module
 }

@@ -23,7 +23,7 @@
 //! | 9 | `%globaltimer` at exit |
 //! | 10 | low: units that lane 0 emitted; high: how many of them were attachments, and in bit 63 whether word 12 was written (since version 4) |
 //! | 11 | [`EXIT_MARK`] |
-//! | 12 | low: if bit 63 of word 10 says so, how many records lane 0 wrote for all lanes ([`crate::RecordKind::RangeShared`], and begins of [`crate::record::BEGIN_OF_ALL`]), without their attachments; high: zero |
+//! | 12 | low: if bit 63 of word 10 says so, how many records lane 0 wrote for all lanes ([`crate::RecordKind::RangeShared`], and what has [`crate::record::OF_ALL`]), without their attachments; high: zero |
 //! | 13 | zero |
 //! | 14, 15 | not written |
 
@@ -113,9 +113,8 @@ pub struct ExitHeader {
     pub units: u32,
     /// How many of them were attachments to the unit before.
     pub attachments: u32,
-    /// How many of them were records of all lanes ([`crate::RecordKind::RangeShared`], and begins of
-    /// [`crate::record::BEGIN_OF_ALL`]). It is exact where
-    /// `units` is.
+    /// How many of them were records of all lanes ([`crate::RecordKind::RangeShared`], and what has
+    /// [`crate::record::OF_ALL`]). It is exact where `units` is.
     pub shared: u32,
 }
 

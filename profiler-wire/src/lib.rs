@@ -38,8 +38,9 @@ pub use site::{SiteEntry, SiteKind, Strategy};
 /// Version 3 is version 2 and [`RecordKind::Open`]; version 4 is version 3, [`RecordKind::RangeShared`]
 /// and the count of such records in the [`ExitHeader`]; version 5 is version 4, [`RecordKind::RangeUnsigned`] and
 /// [`RecordKind::RangeSigned`]; version 6 is version 5 and [`RecordKind::RangeWatched`], in the place of
-/// [`RecordKind::End`]; version 7 is version 6, [`record::BEGIN_OF_ALL`] and [`RecordKind::RangeParted`].
-pub const WIRE_VERSION: u32 = 7;
+/// [`RecordKind::End`]; version 7 is version 6, begins of all lanes ([`record::OF_ALL`]) and [`RecordKind::RangeParted`]; version 8 is version 7
+/// and marks of all lanes.
+pub const WIRE_VERSION: u32 = 8;
 
 /// The versions of records, headers and descriptors that a reader of captures understands. What a
 /// kernel of any of them wrote means what this crate says, but for records of kinds that came later

@@ -18,11 +18,11 @@
 //! | `Open` (since version 3) | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
 //! | `RangeShared` (since version 4) | as of `Range` | the same region of every lane of the warp, in lane 0's room alone; an attachment behind it is shared as well |
 //! | `RangeUnsigned`, `RangeSigned` (since version 5) | the begin's stamp, with 24 bits of a value in place of the tag | a whole region with a value, which is not negative, or in two's complement |
-//! | `Begin` | the track; since version 7 also [`BEGIN_OF_ALL`] | a region begins, for a reader who watches; with [`BEGIN_OF_ALL`] the same region of every lane of the warp, in lane 0's room alone |
+//! | `Begin` | the track; since version 7 also [`OF_ALL`] | a region begins, for a reader who watches; with [`OF_ALL`] the same region of every lane of the warp, in lane 0's room alone |
 //! | `RangeWatched` (since version 6) | as of `RangeTracked` | that region, whole, written when it ends |
 //! | `RangeParted` (since version 7) | as of `Range` | this lane's part of a region that all lanes began by one `Begin` and did not end together, or not with one value |
 //! | `End` (until version 5) | the track | that region's end |
-//! | `Mark` | the track | an instant |
+//! | `Mark` | the track; since version 8 also [`OF_ALL`] | an instant; with [`OF_ALL`] the same one of every lane of the warp, in lane 0's room alone |
 //! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the region whose end is just before it (an *attachment*); otherwise an instant with a value |
 //! | `Anchor` | `%globaltimer` | what time it was when the cycle counter stood where the stamp says; its site is 0, and it counts as an attachment |
 //!
@@ -33,7 +33,7 @@
 //! a `RangeWatched`, whichever macro made it. The begin of the latter is a reading of the clock behind the
 //! store of the former, so that the region does not hold what that takes; the `Begin` of a `RangeWatched` is
 //! the latest one on its track, of its site, that was written before its begin. What all lanes begin together
-//! lane 0 says for them by [`BEGIN_OF_ALL`]; that region's end is a `RangeShared` in lane 0's room where all end
+//! lane 0 says for them by [`OF_ALL`]; that region's end is a `RangeShared` in lane 0's room where all end
 //! it together, and otherwise a `RangeParted` of each lane. Either has its `Begin` as a `RangeWatched` has, among
 //! those of all lanes; in lane 0's room it stands behind it. A ring of another lane that has turned may have
 //! overwritten the ends of what all began up to its oldest unit, so that nothing tells which of those are open. The
@@ -227,10 +227,19 @@ pub const fn unpack(word: u64) -> (u32, u64) {
 /// What is added to the tag of a [`RecordKind::Range`] to make it that of a [`RecordKind::RangeShared`].
 pub const SHARES: u32 = tag(RecordKind::RangeShared, 0) - tag(RecordKind::Range, 0);
 
-/// Word 0 of a [`RecordKind::Begin`] of all lanes. It has no track.
-pub const BEGIN_OF_ALL: u64 = 1 << 32;
-/// The wire version from which on [`BEGIN_OF_ALL`] is written.
-pub const BEGIN_OF_ALL_SINCE: u32 = RecordKind::RangeParted.since();
+/// Word 0 of a [`RecordKind::Begin`] or [`RecordKind::Mark`] of all lanes. It has no track.
+pub const OF_ALL: u64 = 1 << 32;
+
+/// The wire version from which on units of a kind have [`OF_ALL`]; `None` for those that never do.
+#[must_use]
+#[inline]
+pub const fn of_all_since(kind: RecordKind) -> Option<u32> {
+    match kind {
+        RecordKind::Begin => Some(RecordKind::RangeParted.since()),
+        RecordKind::Mark => Some(8),
+        _ => None,
+    }
+}
 
 /// The site and the ticks in the stamp of a [`RecordKind::Range`]; `None` in that of another unit.
 #[must_use]

@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v7"
+        "__profiler_descriptor_v8"
     };
 }
 
@@ -31,7 +31,7 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=7 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=8 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that every module with records carries, and that measures what a record costs on the
@@ -51,12 +51,12 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   where nothing can be in it), and one behind the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
-pub const CALIBRATION: &str = "__profiler_calibrate_v7";
+pub const CALIBRATION: &str = "__profiler_calibrate_v8";
 
 /// The same for records that go to memory of the host: the kernel that a module carries besides, where
 /// its device crate asks for `buffer = host`. It does the same under the same names. A region is two records,
 /// one at its begin and one at its end. What the former takes lies ahead of the region.
-pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v7";
+pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v8";
 
 /// Whether a kernel of this name is the profiler's own.
 #[must_use]
@@ -76,8 +76,8 @@ pub const CALIBRATION_WARPS: u32 = 4;
 pub const CALIBRATION_ELECTIONS: [&str; 3] = ["one-lane", "elected", "all-lanes"];
 
 /// How many of [`CALIBRATION_FORMS`], the first ones, are recorded by each of [`CALIBRATION_ELECTIONS`]: all
-/// lanes record regions alone, with a value or without, as marks and anchors are not shared.
-pub const CALIBRATION_FORMS_OF: [usize; 3] = [4, 4, 2];
+/// lanes record no anchors, which are not shared.
+pub const CALIBRATION_FORMS_OF: [usize; 3] = [4, 4, 3];
 
 /// What the calibration kernel records: a region, a region with a value in a record of its own, a mark, a
 /// reading of both clocks (which has no name).

@@ -62,7 +62,10 @@ fn a_range_says_its_begin() {
     let shared = record::tag(RecordKind::RangeShared, 77);
     assert_eq!(record::tag(RecordKind::Range, 77) + record::SHARES, shared);
     // What stands above the track in the begin of a region that all lanes have.
-    assert_eq!((record::BEGIN_OF_ALL, record::BEGIN_OF_ALL_SINCE), (0x1_0000_0000, 7));
+    assert_eq!(record::OF_ALL, 0x1_0000_0000);
+    let since = |number| RecordKind::from_bits(number).and_then(record::of_all_since);
+    assert_eq!((since(3), since(5)), (Some(7), Some(8)));
+    assert!((0..=255).all(|number| [3, 5].contains(&number) || since(number).is_none()));
     assert_eq!(record::range_data(1, begin), 0x7800_0001_9abc_def0);
     assert_eq!((record::track_field(0), record::track_field(41)), (1, 42));
     assert_eq!((record::track_number(1), record::track_number(42)), (Some(0), Some(41)));

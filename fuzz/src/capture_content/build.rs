@@ -137,6 +137,8 @@ enum Step {
     Mark {
         track: Option<u32>,
     },
+    /// Lane 0 records for all lanes.
+    MarkOfAll,
     Value(Number),
     Signal(u64),
     Await(u64),
@@ -406,6 +408,7 @@ impl Warp {
                     attach(&mut warp, sites.id(site), *now, value);
                 }
                 Step::Mark { track } => drop(warp.mark(sites.mark, track, *now)),
+                Step::MarkOfAll => drop(warp.mark_of_all(sites.mark, *now)),
                 Step::Value(number) => drop(warp.value(sites.mark, *now, number.value())),
                 Step::Signal(key) => drop(warp.value(sites.signal, *now, Value::Unsigned(key))),
                 Step::Await(key) => drop(warp.value(sites.wait, *now, Value::Unsigned(key))),
@@ -529,6 +532,7 @@ pub fn sample() -> Capture {
         Step::Range { site: Site::First, track: Some(3), length: 5, value: None },
         Step::Anchor { nanoseconds: 17 },
         Step::Mark { track: None },
+        Step::MarkOfAll,
         Step::Signal(7),
         Step::Value(Number::Signed(-4)),
         Step::Wait(5),

@@ -176,7 +176,7 @@ impl Stamps {
                 }
                 What::Mark(index) => {
                     let mark = &warp.marks[index];
-                    (Stamped::Mark(mark.site), election_at(mark.site, false), mark.time)
+                    (Stamped::Mark(mark.site), election_at(mark.site, mark.is_shared), mark.time)
                 }
                 What::Anchor(index) => {
                     // An anchor has no site that would say who was to take it: by the kernel's way.

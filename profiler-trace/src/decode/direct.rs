@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
 use profiler_wire::record::{
-    self, BEGIN_OF_ALL, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX,
+    self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX,
 };
 
 use super::note_track;
 use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, Raw, Sizes};
 use super::rooms::{self, Room, Survivors};
-use super::shared::{Moment, begin_of_all, written_by_all};
+use super::shared::{Moment, begin_of_all, mark_of_all, written_by_all};
 use super::ticks::{Bounds, SLACK, start_behind};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::RegionRecord;
@@ -385,17 +385,22 @@ impl DirectLane<'_> {
                     continue;
                 }
                 let (site, is_region) = self.kinds.at(id)?;
-                match kind {
-                    RecordKind::Begin
-                        if data == BEGIN_OF_ALL && is_region && self.room.has_begins_of_all() =>
-                    {
-                        if lane != 0 {
-                            return None;
-                        }
-                        owner_site = NONE;
-                        counted.shared += 1;
-                        begin_of_all(&mut recorded.begun, site, now, number);
+                if self.room.is_of_all(kind, data) {
+                    let is_begin = kind == RecordKind::Begin;
+                    if lane != 0 || is_begin != is_region {
+                        return None;
                     }
+                    owner_site = NONE;
+                    counted.shared += 1;
+                    if is_begin {
+                        begin_of_all(&mut recorded.begun, site, now, number);
+                    } else {
+                        mark_of_all(recorded, site, now);
+                    }
+                    number += 1;
+                    continue;
+                }
+                match kind {
                     RecordKind::Mark | RecordKind::Begin | RecordKind::End
                         if data > u64::from(TRACK_FIELD_MAX) =>
                     {
@@ -406,7 +411,14 @@ impl DirectLane<'_> {
                         owner_site = NONE;
                         let track = data as u32;
                         note_track(track, self.place_of(number), notes);
-                        recorded.marks.push(RawMark { ticks: now, site, track, lane, value: None });
+                        recorded.marks.push(RawMark {
+                            ticks: now,
+                            site,
+                            track,
+                            lane,
+                            value: None,
+                            is_shared: false,
+                        });
                     }
                     RecordKind::RangeTracked
                     | RecordKind::RangeUnsigned
@@ -528,6 +540,7 @@ impl DirectLane<'_> {
                                 track: 0,
                                 lane,
                                 value,
+                                is_shared: false,
                             });
                         }
                         owner_site = NONE;

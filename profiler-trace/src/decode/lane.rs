@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
-use profiler_wire::record::{self, BEGIN_OF_ALL, RecordKind};
+use profiler_wire::record::{self, RecordKind};
 
 use super::direct::{Counted, DirectLane, Open, SiteKinds};
 use super::note_track;
 use super::recorded::{RawMark, Recorded};
 use super::regions::{self, NONE, Raw, Sorter};
 use super::rooms::{Room, Survivors};
-use super::shared::{LostBegins, Moment, begin_of_all, written_by_all};
+use super::shared::{LostBegins, Moment, begin_of_all, mark_of_all, written_by_all};
 use super::ticks::{self, Bounds, Implausible, Written, start_behind};
 use super::units::{self, Unit};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
@@ -24,6 +24,7 @@ pub(super) struct Scratch {
     pub sorter: Sorter,
     /// What lane 0 recorded for all lanes, in the order of its regions.
     pub shared: Vec<Raw>,
+    pub shared_marks: Vec<RawMark>,
     /// What it began for all lanes and they did not end together, as far as lane 0's records alone tell.
     pub unended: Vec<Moment>,
     /// Those of them that the last lane did not end either.
@@ -78,6 +79,7 @@ impl Scratch {
         self.recorded.clear();
         self.sorter.keep(0);
         self.shared.clear();
+        self.shared_marks.clear();
         self.unended.clear();
     }
 }
@@ -238,7 +240,7 @@ impl Decoder<'_> {
             place: Some(Place { unit, ..place }),
         });
         let Paired { attachments, open, shared, ambiguous } =
-            self.pair(&units, &times, &bounds, place);
+            self.pair(room, &units, &times, &bounds, place);
         self.note_open(open, place);
         if odd.ambiguous || ambiguous.is_some() {
             let unit = ambiguous.filter(|_| !odd.ambiguous);
@@ -259,11 +261,17 @@ impl Decoder<'_> {
     }
 
     /// Makes regions and marks of a lane's units.
-    fn pair(&mut self, units: &[Unit], times: &[Written], bounds: &Bounds, place: Place) -> Paired {
+    fn pair(
+        &mut self,
+        room: &Room<'_>,
+        units: &[Unit],
+        times: &[Written],
+        bounds: &Bounds,
+        place: Place,
+    ) -> Paired {
         let lane = place.lane.unwrap_or_default();
-        let Recorded { regions, values, marks, anchors, begun, parted, ended } =
-            &mut self.scratch.recorded;
-        let first = regions.len();
+        let recorded = &mut self.scratch.recorded;
+        let first = recorded.regions.len();
         let mut open: BTreeSet<Begun> = BTreeSet::new();
         let mut owner: Option<Owner> = None;
         let mut paired = Paired::default();
@@ -272,11 +280,23 @@ impl Decoder<'_> {
             let place = Some(Place { unit: Some(unit.index), ..place });
             let Some(of_site) = unit.site else {
                 paired.attachments += 1;
-                anchors.push((lane, ticks));
+                recorded.anchors.push((lane, ticks));
                 continue;
             };
             let site = of_site as u32;
-            let mark = |track, value| RawMark { ticks, site, track, lane, value };
+            let mark =
+                |track, value| RawMark { ticks, site, track, lane, value, is_shared: false };
+            if room.is_of_all(unit.kind, unit.data) {
+                if unit.kind == RecordKind::Begin {
+                    begin_of_all(&mut recorded.begun, site, ticks, number);
+                } else {
+                    mark_of_all(recorded, site, ticks);
+                }
+                paired.shared += 1;
+                owner = None;
+                continue;
+            }
+            let Recorded { regions, values, marks, begun, parted, ended, .. } = &mut *recorded;
             match unit.kind {
                 RecordKind::Range
                 | RecordKind::RangeShared
@@ -361,11 +381,6 @@ impl Decoder<'_> {
                     }
                     regions.push(region);
                 }
-                RecordKind::Begin if unit.data == BEGIN_OF_ALL => {
-                    begin_of_all(begun, site, ticks, number);
-                    paired.shared += 1;
-                    owner = None;
-                }
                 RecordKind::Begin => {
                     let track = unit.data as u32;
                     note_track(track, place, self.diagnostics);
@@ -425,7 +440,7 @@ impl Decoder<'_> {
                 }
             }
         }
-        let regions = &regions[first..];
+        let regions = &recorded.regions[first..];
         paired.open = regions.iter().filter(|region| region.is_open()).count() as u64;
         paired
     }

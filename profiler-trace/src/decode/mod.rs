@@ -447,6 +447,7 @@ impl SlotSource<'_> {
             lane: mark.lane,
             time: time(mark.ticks),
             value: mark.value,
+            is_shared: mark.is_shared,
         }));
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct RawMark {
     pub track: u32,
     pub lane: u8,
     pub value: Option<Value>,
+    /// Whether lane 0 recorded it for all lanes.
+    pub is_shared: bool,
 }
 
 /// What lanes recorded, in ticks.

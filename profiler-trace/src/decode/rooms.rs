@@ -1,7 +1,7 @@
 //! Which units of a room survived, and in which order they were written.
 
 use profiler_wire::descriptor::{CURSOR_MAX, units};
-use profiler_wire::record::{BEGIN_OF_ALL_SINCE, TICK_MASK, UNIT_BYTES};
+use profiler_wire::record::{OF_ALL, RecordKind, TICK_MASK, UNIT_BYTES, of_all_since};
 use profiler_wire::{Stamp, WIRE_VERSION};
 
 use super::ticks::SLACK;
@@ -138,9 +138,9 @@ impl Room<'_> {
         Stamp::unpack(word).filter(|stamp| stamp.kind.since() <= self.layout.version)
     }
 
-    /// Whether lane 0 says for all lanes what they begin together.
-    pub(super) fn has_begins_of_all(&self) -> bool {
-        self.layout.version >= BEGIN_OF_ALL_SINCE
+    /// Whether lane 0 says by word 0 of a unit that it is one of all lanes.
+    pub(super) fn is_of_all(&self, kind: RecordKind, data: u64) -> bool {
+        data == OF_ALL && of_all_since(kind).is_some_and(|since| since <= self.layout.version)
     }
 
     /// The survivors as they lie one behind the other, in the order of writing, the later of which

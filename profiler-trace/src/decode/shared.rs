@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use profiler_wire::SlotHeader;
 
 use super::lane::{Decoder, Scratch};
+use super::recorded::{RawMark, Recorded};
 use super::regions::{NONE, Raw};
 use super::ticks::SLACK;
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Place};
@@ -54,6 +55,13 @@ pub(super) fn begin_of_all(begun: &mut Vec<Moment>, site: u32, ticks: u64, unit:
     begun.push(Moment { site, ticks, unit, until: ticks.saturating_add(SLACK - 1) });
 }
 
+/// Notes a mark of all lanes.
+pub(super) fn mark_of_all(recorded: &mut Recorded, site: u32, ticks: u64) {
+    written_by_all(&mut recorded.begun, ticks);
+    let mark = RawMark { ticks, site, track: 0, lane: 0, value: None, is_shared: true };
+    recorded.marks.push(mark);
+}
+
 /// Notes that all lanes wrote a record at once, whichever that is. What lane 0 alone wrote says nothing of others: on
 /// the emulator they run one after the other, and by the host's clock another may read it for the begin after that.
 /// (Where it seems to be earlier than the begin before it, one of the two is odd.)
@@ -89,10 +97,12 @@ impl Decoder<'_> {
     /// how many records it says there were, if it does, and `lanes` how many lanes have them: what was not kept
     /// of them is lost for each. (Lane 0's own losses are those of its room.)
     pub(super) fn keep_shared(&mut self, counted: Option<u32>, lanes: u32, place: Place) {
-        let Scratch { recorded, shared, unended, .. } = &mut *self.scratch;
+        let Scratch { recorded, shared, shared_marks, unended, .. } = &mut *self.scratch;
         shared.clear();
+        shared_marks.clear();
         if self.shared > 0 {
             shared.extend(recorded.regions.iter().filter(|region| region.is_shared()));
+            shared_marks.extend(recorded.marks.iter().filter(|mark| mark.is_shared));
         }
         unended.clear();
         if !recorded.begun.is_empty() {
@@ -132,13 +142,16 @@ impl Decoder<'_> {
     /// Gives a lane, whose own regions stand from `first` on, those that it shares. Which of what all
     /// lanes began it has not ended can be told only where its own records `are_known`.
     pub(super) fn share(&mut self, first: usize, are_known: bool, place: Place) {
-        let Scratch { recorded, shared, unended, .. } = &mut *self.scratch;
+        let Scratch { recorded, shared, shared_marks, unended, .. } = &mut *self.scratch;
         // What each lane emitted, as it were.
         self.recorded += self.shared;
+        let lane = place.lane.unwrap_or_default();
+        // Of two marks in one step of the timer, of which one is shared and one is not, no record says which was
+        // first.
+        recorded.marks.extend(shared_marks.iter().map(|mark| RawMark { lane, ..*mark }));
         if shared.is_empty() && unended.is_empty() {
             return;
         }
-        let lane = place.lane.unwrap_or_default();
         let has_own = recorded.regions.len() > first;
         recorded.regions.extend(shared.iter().map(|region| Raw { lane, ..*region }));
         if let Some(from) = self.known_from.filter(|_| are_known) {

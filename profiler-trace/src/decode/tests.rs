@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use profiler_wire::header::Clock;
-use profiler_wire::record::{BEGIN_OF_ALL, BEGIN_OF_ALL_SINCE, TRACK_FIELD_MAX, stamp, tag};
+use profiler_wire::record::{OF_ALL, TRACK_FIELD_MAX, stamp, tag};
 use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 
@@ -15,6 +15,7 @@ use crate::model::{Trace, Value};
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use crate::{Capture, ModuleCapture};
 
+mod marks;
 mod values;
 mod watched;
 
@@ -55,6 +56,7 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 8 | 9 => warp.begin(site, track, now),
                 10 => warp.end(site, track, now),
                 11 => warp.watched(site, track, before, now),
+                12 if lane == 0 && number % 2 == 0 => warp.mark_of_all(site, now),
                 12 => warp.mark(site, track, now),
                 13 | 14 => warp.attach(site, now, Value::Signed(number.cast_signed())),
                 15 => warp.value(site, now, Value::Float(number as f64)),
@@ -66,8 +68,9 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 21 => warp.unit([0, 0]),
                 22 => warp.range(site, None, number, now),
                 23 => warp.unit([before, stamp(tag(RecordKind::RangeShared, site), now)]),
-                24 => warp.unit([BEGIN_OF_ALL, stamp(tag(RecordKind::Begin, site), now)]),
-                25 => warp.parted(site, number, now),
+                24 => warp.unit([OF_ALL, stamp(tag(RecordKind::Begin, site), now)]),
+                25 => warp.unit([OF_ALL, stamp(tag(RecordKind::Mark, site), now)]),
+                26 => warp.parted(site, number, now),
                 _ => warp.mark(site, None, now.saturating_sub(number)),
             };
         }
@@ -88,7 +91,7 @@ fn carefully(capture: &Capture) -> Trace {
 
 /// Programs of which `odd` tells how many units in a thousand are nothing that a kernel records.
 fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
-    let what = prop_oneof![1000 - odd => 0_u8..20, odd => 20_u8..27];
+    let what = prop_oneof![1000 - odd => 0_u8..20, odd => 20_u8..28];
     let site = prop_oneof![40 => 2_u32..=4, 8 => Just(5_u32), 1 + odd / 100 => 0_u32..8];
     let gap = prop_oneof![30 => 0_u64..50, 1 => 0_u64..1 << 41];
     let number = prop_oneof![9 => 0_u64..200, 1 => any::<u64>()];

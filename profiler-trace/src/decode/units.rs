@@ -2,7 +2,7 @@
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
-use profiler_wire::record::{self, BEGIN_OF_ALL, RecordKind, TRACK_FIELD_MAX};
+use profiler_wire::record::{self, RecordKind, TRACK_FIELD_MAX};
 
 use super::rooms::{Room, Survivors};
 use super::ticks::{Bounds, Written};
@@ -61,11 +61,10 @@ pub(super) fn read(
             continue;
         };
         // Lane 0 writes what all lanes share.
-        let is_begin_of_all =
-            kind == RecordKind::Begin && data == BEGIN_OF_ALL && room.has_begins_of_all();
-        let is_of_all = kind == RecordKind::RangeShared || is_begin_of_all;
+        let says_so = room.is_of_all(kind, data);
+        let is_of_all = kind == RecordKind::RangeShared || says_so;
         let is_astray = is_of_all && !bounds.leader;
-        if is_astray || !is_begin_of_all && !is_whole(kind, id, data) {
+        if is_astray || !says_so && !is_whole(kind, id, data) {
             diagnostics.note(Kind::DamagedUnit, place);
             continue;
         }

@@ -92,7 +92,7 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
         warp.header.grid_dim = [3, 1, 1];
         warp.header.sm = block;
         warp.header.block_dim = [8, 1, 1];
-        warp.range_of_all(region, entry + 5, entry + 8);
+        warp.range_of_all(region, entry + 5, entry + 8).mark_of_all(mark, entry + 9);
         for lane in [0, 7] {
             warp.lane(lane).begin(region, Some(2), entry + 10);
             for step in 0..3 {
@@ -195,11 +195,13 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
                     assert!(left.depth == right.depth || !is_whole && left.depth < right.depth);
                 }
             }
-            let (mine, theirs) = (marks(warp, lane), marks(before, lane));
-            assert!(mine.len() == theirs.len() || mine.is_empty() && lacks_own);
-            for (left, right) in mine.iter().zip(&theirs) {
-                time(left.time, right.time);
-                assert_eq!((left.track, left.value), (right.track, right.value));
+            for (shared, lacks) in [(false, lacks_own), (true, lacks_shared)] {
+                let [mine, theirs] = [warp, before].map(|warp| marks(warp, lane, shared));
+                assert!(mine.len() == theirs.len() || mine.is_empty() && lacks);
+                for (left, right) in mine.iter().zip(&theirs) {
+                    time(left.time, right.time);
+                    assert_eq!((left.track, left.value), (right.track, right.value));
+                }
             }
         }
         let emitted = |warp: &Warp| warp.recorded + warp.lost;
@@ -229,15 +231,16 @@ fn regions(warp: &Warp, lane: u8, of: Of) -> Vec<&Region> {
     warp.regions.iter().filter(|region| region.lane == lane && of_region(region) == of).collect()
 }
 
-fn marks(warp: &Warp, lane: u8) -> Vec<&Mark> {
-    warp.marks.iter().filter(|mark| mark.lane == lane).collect()
+/// The marks that a lane recorded itself, or those that lane 0 recorded for it.
+fn marks(warp: &Warp, lane: u8, shared: bool) -> Vec<&Mark> {
+    warp.marks.iter().filter(|mark| mark.lane == lane && mark.is_shared == shared).collect()
 }
 
 /// Whether nothing is left of what a lane recorded itself, or of what lane 0 recorded for it.
 fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
     let of = if shared { Of::AllLanes } else { Of::Lane };
     let has =
-        |warp| !regions(warp, lane, of).is_empty() || !shared && !marks(warp, lane).is_empty();
+        |warp| !regions(warp, lane, of).is_empty() || !marks(warp, lane, shared).is_empty();
     !has(warp) && has(before)
 }
 

@@ -133,6 +133,7 @@ pub(crate) fn mark(
         lane: 0,
         time: time(at),
         value: Some(Value::Unsigned(value)),
+        is_shared: false,
     });
     MarkIndex { warp, mark: marks.len() - 1 }
 }

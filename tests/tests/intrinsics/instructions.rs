@@ -117,7 +117,7 @@ fn what_runs_an_intrinsic_has_its_instructions() {
 #[test]
 fn kernels_that_are_not_launched_do_not_count() {
     let ptx = ".version 8.0\n.visible .entry one(\n) { ld }\n.visible .entry other(\n) { st }\n\
-               .visible .entry __profiler_calibrate_v7(\n) { bar }\n";
+               .visible .entry __profiler_calibrate_v8(\n) { bar }\n";
     let of_one = of_launched(ptx, "launch!(session, kernels::one<<<1, 32>>>())");
     assert!(of_one.contains("ld") && of_one.contains("bar") && !of_one.contains("st }"));
 }

@@ -279,7 +279,7 @@ fn what_another_lane_says_of_all_is_damage() {
     let capture = of_lanes(true, |warp| {
         warp.lane(2).watched(2, None, 6_000, 6_010);
         warp.unit([6_020, stamp(tag(RecordKind::RangeShared, 2), 6_030)]);
-        warp.unit([BEGIN_OF_ALL, stamp(tag(RecordKind::Begin, 2), 6_040)]);
+        warp.unit([OF_ALL, stamp(tag(RecordKind::Begin, 2), 6_040)]);
     });
     assert_eq!(of_each_lane(&capture), [(2, 2, 6_000, Some(6_010), 0)]);
     let trace = Decoder::new(&capture).trace();
@@ -293,7 +293,7 @@ fn a_begin_of_all_lanes_is_damage_in_an_older_capture() {
         warp.begin_of_all(2, 6_000);
     });
     assert_eq!(of_each_lane(&capture).len(), 3);
-    set_version(&mut capture, BEGIN_OF_ALL_SINCE as u8 - 1);
+    set_version(&mut capture, RecordKind::RangeParted.since() as u8 - 1);
     assert_eq!(of_each_lane(&capture), []);
     let trace = Decoder::new(&capture).trace();
     assert_eq!(trace.diagnostics.count(Kind::DamagedUnit), 1);
