@@ -216,10 +216,9 @@ impl Plan {
         2 * (self.records() as u32 + u32::from(has_value_apart))
     }
 
-    /// Whether lane 0 stores what all lanes of a warp record: over the bus they share all but marks.
+    /// Whether lane 0 stores what all lanes of a warp record: over the bus they share all.
     const fn is_shared_over_the_bus(&self) -> bool {
-        let by_thread = matches!(self.recorders, Recorders::Thread);
-        self.hosted && by_thread && !matches!(self.recorded, Recorded::Mark)
+        self.hosted && matches!(self.recorders, Recorders::Thread)
     }
 
     /// Lanes of this warp of a block that store a record.

@@ -283,8 +283,8 @@ fn check(cost: &RecordCost, held: Held) {
 
 fn check_each(costs: &[FormCosts], held: Held, ticks: impl Fn(usize, usize) -> Ticks) {
     for (e, costs) in costs.iter().enumerate() {
-        // Of marks and anchors each lane has one of its own.
-        let of = |f| ticks(if e == ALL_LANES && f >= MARK { 0 } else { e }, f);
+        // Of anchors each lane has one of its own.
+        let of = |f| ticks(if e == ALL_LANES && f == ANCHOR { 0 } else { e }, f);
         close(costs.region_begin, of(0).before, of(0).inside);
         close(costs.region_end, 0, of(0).after);
         close(costs.value, 0, of(VALUE).after - of(0).after);
@@ -402,13 +402,13 @@ fn a_round_of_either_kernel_fits_its_room() {
     // By what symbol.rs says of the kernel: regions take 1 + 2, 1 + 3 and 1 + 4 units apart, in a row
     // and in a nest, with values 1 + 4, 1 + 6 and 1 + 8; marks 1 + 2 and 1 + 3; anchors 1 + 2.
     let (regions, marks, anchors) = (12 + 21, 7, 3);
-    let units = 2 * (1 + regions + marks + anchors) + 1 + regions;
+    let units = 3 * (1 + regions + marks) + 2 * anchors;
     let [of_gpu, of_host] = UNITS_OF_FORMS;
     assert_eq!(units_of_round(of_gpu), units);
     // For the host, regions take 2 + 4, 2 + 6 and 2 + 8, with values 2 + 6, 2 + 9 and 2 + 12; marks 2 + 2
     // and 2 + 3, anchors 2 + 2.
     let (regions, marks, anchors) = (24 + 33, 9, 4);
-    let units_of_host = 2 * (2 + regions + marks + anchors) + 2 + regions;
+    let units_of_host = 3 * (2 + regions + marks) + 2 * anchors;
     assert_eq!(units_of_round(of_host), units_of_host);
     assert_eq!(WORDS, ROUNDS * units.max(units_of_host) * 2);
 }

@@ -74,6 +74,7 @@ on_both_back_ends! {
     every_thread_records
     each_arm_of_a_branch_elects
     lanes_apart_have_their_own_sites_and_ends
+    lanes_share_the_marks_that_all_make
     strategies_of_single_regions
     all_that_there_is
     what_does_not_fit_is_counted
@@ -199,6 +200,43 @@ fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
                 assert_eq!(first < second, is_odd, "lane {lane}: {first} and {second}");
             }
         }
+    }
+}
+
+fn lanes_share_the_marks_that_all_make(bench: &Bench) {
+    const ROUNDS: usize = 5;
+    let trace = bench.record(
+        builder().words_per_warp(256).words_per_lane(256),
+        // The last warp has six lanes.
+        70,
+        |session, output| {
+            launched!(session, kernels::marks_of_lanes<<<1, 70>>>(output, ROUNDS as u32));
+        },
+        |_| ROUNDS as u32,
+    );
+    nothing_lost(&trace);
+    for warp in &trace.warps {
+        let lanes = if warp.warp == 2 { 6 } else { 32 };
+        for lane in 0..lanes {
+            let of_lane: Vec<_> = warp.marks.iter().filter(|mark| mark.lane == lane).collect();
+            let names = of_lane.iter().map(|mark| trace.site(mark.site).name.as_str());
+            let round: &[&str] = match lane % 2 {
+                1 => &["round", "arm", "odd", "value"],
+                _ => &["round", "even", "value"],
+            };
+            let expected = [&["begin"], round.repeat(ROUNDS).as_slice()].concat();
+            assert_eq!(names.collect::<Vec<_>>(), expected, "lane {lane}");
+            for mark in of_lane {
+                let shared = match trace.site(mark.site).name.as_str() {
+                    "begin" => true,
+                    // Whether lanes are together again behind the arm, the hardware decides.
+                    "round" if bench.backend.is_gpu() => continue,
+                    name => name == "round",
+                };
+                assert_eq!(mark.is_shared, shared, "{mark:?}");
+            }
+        }
+        assert_eq!(warp.recorded, warp.marks.len() as u64);
     }
 }
 

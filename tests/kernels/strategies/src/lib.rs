@@ -101,6 +101,35 @@ pub unsafe extern "ptx-kernel" fn by_lanes_apart(output: *mut u32, rounds: u32) 
     unsafe { *output.add(thread_of_grid()) = done };
 }
 
+/// Marks that all lanes make together, and such that each has to make for itself: in an arm, at a site of its
+/// own, with a value.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = thread)]
+pub unsafe extern "ptx-kernel" fn marks_of_lanes(output: *mut u32, rounds: u32) {
+    let leader = recorder!().leader_thread();
+    let is_odd = thread::thread_idx_x() % 2 == 1;
+    profile_mark!("begin");
+    let mut done = 0;
+    while done < rounds {
+        profile_mark!("round");
+        if is_odd {
+            profile_mark!("arm");
+        }
+        leader.mark(if is_odd {
+            site!(Mark, "odd", by = thread)
+        } else {
+            site!(Mark, "even", by = thread)
+        });
+        profile_mark!("value", done);
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
 /// Each half of the warp takes an arm of its own; the strategy is the default, lane 0.
 ///
 /// # Safety
