@@ -29,6 +29,7 @@ const OLDER: [&str; profiler_wire::WIRE_VERSION as usize - 1] = [
     include_str!("../fixtures/versions/wire4.ptx"),
     include_str!("../fixtures/versions/wire5.ptx"),
     include_str!("../fixtures/versions/wire6.ptx"),
+    include_str!("../fixtures/versions/wire7.ptx"),
 ];
 
 on_both_back_ends! {
