@@ -158,7 +158,8 @@ fn records(warp: &Warp, lane: u8, of: Of, with_depth: bool) -> Vec<String> {
         Of::AllLanes => Some(true),
         Of::AllLanesOpen => None,
     };
-    let marks = warp.marks.iter().filter(|mark| mark.lane == lane && of_mark == Some(mark.is_shared));
+    let marks =
+        warp.marks.iter().filter(|mark| mark.lane == lane && of_mark == Some(mark.is_shared));
     let marks = marks.map(|mark| {
         format!("{:?} {:?} {} {:?}", mark.site, mark.track, mark.time.ticks, mark.value)
     });

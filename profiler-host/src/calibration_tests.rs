@@ -113,7 +113,14 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         match form {
             MARK => {
                 let time = self.stamp(before, after, false);
-                self.warp.marks.push(Mark { site, track: None, lane: 0, time, value: None, is_shared: false });
+                self.warp.marks.push(Mark {
+                    site,
+                    track: None,
+                    lane: 0,
+                    time,
+                    value: None,
+                    is_shared: false,
+                });
                 inner(self);
             }
             ANCHOR => {

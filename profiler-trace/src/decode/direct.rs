@@ -7,9 +7,7 @@ use std::collections::HashMap;
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
-use profiler_wire::record::{
-    self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX,
-};
+use profiler_wire::record::{self, RecordKind, TICK_BITS, TICK_MASK, TRACK_FIELD_MAX};
 
 use super::note_track;
 use super::recorded::{RawMark, Recorded};

@@ -239,8 +239,7 @@ fn marks(warp: &Warp, lane: u8, shared: bool) -> Vec<&Mark> {
 /// Whether nothing is left of what a lane recorded itself, or of what lane 0 recorded for it.
 fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
     let of = if shared { Of::AllLanes } else { Of::Lane };
-    let has =
-        |warp| !regions(warp, lane, of).is_empty() || !marks(warp, lane, shared).is_empty();
+    let has = |warp| !regions(warp, lane, of).is_empty() || !marks(warp, lane, shared).is_empty();
     !has(warp) && has(before)
 }
 
