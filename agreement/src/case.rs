@@ -5,7 +5,7 @@ use profiler_wire::header::Dim3;
 use proptest::prelude::*;
 
 use crate::kernels::{Kernel, Launch};
-use crate::program::{Node, elects, encode, has_regions_by_thread, programs};
+use crate::program::{Node, elects, encode, has_records_by_thread, programs};
 
 /// All that decides what is recorded.
 #[derive(Clone, Debug)]
@@ -89,12 +89,12 @@ impl Case {
         self.kernel.strategy == profiler_wire::Strategy::Elected || elects(&self.program)
     }
 
-    /// Whether there are regions of every thread, which lane 0 records for all lanes that begin and end
-    /// them together.
+    /// Whether there are regions or marks of every thread, which lane 0 records for all lanes that begin and end them,
+    /// or make them, together.
     #[must_use]
     pub fn shares(&self) -> bool {
         self.kernel.strategy == profiler_wire::Strategy::Thread
-            || has_regions_by_thread(&self.program)
+            || has_records_by_thread(&self.program)
     }
 
     /// The lanes of a warp of each block.

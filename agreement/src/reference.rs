@@ -141,6 +141,8 @@ struct Asked {
 struct Answer {
     /// Whether all lanes of the warp are there.
     is_of_all: bool,
+    /// Whether none of those that are there has ended a region without others with which it began it.
+    has_none_parted: bool,
     /// Whether, besides, all of them end what they began together.
     ends_together: bool,
     /// Whether what they ask about is the same region.
@@ -167,6 +169,7 @@ impl Answer {
         let first_region = regions.next();
         Self {
             is_of_all: here.iter().all(Option::is_some),
+            has_none_parted: lanes.iter().all(|lane| lane.shares),
             ends_together: lanes
                 .iter()
                 .zip(here)
@@ -245,7 +248,7 @@ impl Runner {
                 self.open.push(self.script.instances[instance].place);
             }
             Question::Start => self.begin_with_all(instance, answer),
-            Question::Mark => self.shared[instance] = answer.is_of_all,
+            Question::Mark => self.shared[instance] = answer.is_of_all && answer.has_none_parted,
             Question::End => {
                 // Regions end in the reverse order of their begins.
                 let ended = self.open.pop();
@@ -253,6 +256,7 @@ impl Runner {
                 self.end_with_all(instance, answer);
             }
             Question::Stop(_) => self.stop_with_all(instance, answer),
+            Question::Moment => self.shared[instance] &= answer.is_same,
             // The answer to the question before has it.
             Question::Alike(_) => {}
         }
@@ -326,6 +330,7 @@ impl Runner {
                     let now = self.stamp();
                     self.emit(mark, What::Mark, now);
                 }
+                Step::MarkRead(mark) => self.emit(mark, What::Mark, self.ends[mark]),
                 Step::Anchor(anchor) => {
                     let now = self.both_clocks();
                     self.emit(anchor, What::Anchor, now);

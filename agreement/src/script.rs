@@ -28,6 +28,8 @@ pub(crate) enum Question {
     Start,
     /// Whether all make a mark.
     Mark,
+    /// Behind that, whether all made it at one moment.
+    Moment,
     /// Whether all end one that they began together, and with the same value, at a place.
     Stop(Place),
     /// Behind that, in memory of the GPU whether all end the same region, and, where there is a value, whose is
@@ -49,6 +51,7 @@ impl Question {
         match self {
             Self::Elect | Self::Begin | Self::Start | Self::Mark => Meeting::Source(place),
             Self::End => Meeting::End(place),
+            Self::Moment => Meeting::Source((place.0, place.1 + 1)),
             Self::Stop(at) | Self::Alike(at) => Meeting::Source(at),
         }
     }
@@ -85,7 +88,7 @@ pub(crate) enum Step {
     Begin(usize),
     /// The begin of one whose begin is a record of its own, to be seen while it is open.
     Open(usize),
-    /// A region's end is read.
+    /// A region's end, or the moment of a mark, is read.
     Read(usize),
     /// The record of the end that was read: of a region that one record holds, and of one whose begin has another;
     /// with a value or without.
@@ -94,6 +97,8 @@ pub(crate) enum Step {
     /// A token goes out of scope whose region has not ended.
     Drop(usize),
     Mark(usize),
+    /// The record of a mark whose moment was read.
+    MarkRead(usize),
     Anchor(usize),
     Work(u32),
 }
@@ -345,6 +350,10 @@ impl Machine {
         self.script.instances[instance].may_share = is_of_each;
         if is_of_each {
             self.ask(Question::Mark, instance);
+            self.script.steps.push(Step::Read(instance));
+            self.ask(Question::Moment, instance);
+            self.script.steps.push(Step::MarkRead(instance));
+            return;
         }
         self.script.steps.push(Step::Mark(instance));
     }

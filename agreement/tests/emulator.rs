@@ -186,7 +186,7 @@ fn every_bit_is_seen(case: &Case, outcome: &mut Outcome, units: usize, no_times:
     }
 }
 
-/// Six units, and the count of the three that are of all lanes, without the value of one.
+/// Six units, and the count of the four that are of all lanes, without the value of one.
 #[test]
 fn no_bit_of_a_record_of_all_lanes_can_change_unseen() {
     let region = || around(Operation::Region, vec![]);
@@ -197,7 +197,7 @@ fn no_bit_of_a_record_of_all_lanes_can_change_unseen() {
     ]);
     let mut outcome = case.run(&emulator(&case)).expect("the launch");
     let compared = check(&case, &outcome, Times::Virtual).expect("nothing has changed");
-    assert_eq!((compared.shared, compared.recorded, compared.lost), (3, 4 * 4 + 1, 0));
+    assert_eq!((compared.shared, compared.recorded, compared.lost), (4, 4 * 4 + 1, 0));
     every_bit_is_seen(&case, &mut outcome, 6, &[]);
     for bit in 0..32 {
         let byte = 8 * header::SHARED_START + bit / 8;
@@ -227,6 +227,33 @@ fn lanes_that_end_two_regions_of_one_place_share_none() {
         let outcome = case.run(&emulator(&case)).expect("the launch");
         let compared = check(&case, &outcome, Times::Hardware).expect("it agrees");
         assert_eq!((compared.shared, compared.lost), (shared, 0));
+    }
+}
+
+/// All begin a region together, which lane 0 ends alone while the others wait for it in a call. Then all make a mark,
+/// the others within that region: lane 0 has parted from them, so that none shares it.
+#[test]
+fn a_mark_of_lanes_of_which_one_has_parted_is_each_ones_own() {
+    let call = |body| around(Operation::Call, body);
+    let region = |body| around(Operation::Region, body);
+    let mark = || leaf(Operation::Mark, 0);
+    let together = vec![mark(), region(vec![mark()])];
+    let of_lane_0 = vec![call(vec![region(vec![])]), mark()];
+    let of_others = vec![region(vec![call(vec![]), mark()])];
+    let parting = vec![mark(), parted(of_lane_0, of_others)];
+    for (program, shared) in [(together, 3), (parting, 1)] {
+        for &kernel in SHARING {
+            let case = Case { kernel, ..of_all_lanes(program.clone()) };
+            is_as_the_reference_says(&case).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+        }
+        let case = of_all_lanes(program);
+        let outcome = case.run(&emulator(&case)).expect("the launch");
+        let compared = check(&case, &outcome, Times::Hardware).expect("it agrees");
+        assert_eq!((compared.shared, compared.lost), (shared, 0));
+        // Each lane has its marks once.
+        let trace = profiler_trace::decode(&outcome.capture);
+        let marks = |lane| trace.warps[0].marks.iter().filter(|mark| mark.lane == lane).count();
+        assert_eq!([0, 1, 2, 3].map(marks), [2; 4]);
     }
 }
 
@@ -261,7 +288,7 @@ fn what_a_lane_may_be_in_is_shown_or_said() {
     let start = || leaf(Operation::Start, 0);
     let ends = |body| parted(vec![], body);
     let mut untold = Vec::new();
-    for between in [vec![], vec![leaf(Operation::Mark, 0)]] {
+    for between in [vec![], vec![leaf(Operation::MarkValue, 0)]] {
         let between = ends(between);
         let program = vec![start(), between, start(), ends(vec![leaf(Operation::End, 0)])];
         let session = Options { units_per_warp: 1, ..of_all_lanes(vec![]).session };
@@ -288,10 +315,12 @@ fn part(case: &Case, outcome: &mut Outcome) {
     module.headers[8 * header::SHARED_START] = 0;
     let stored = case.capacity(0).map_or(0, |capacity| units.min(capacity)) as usize;
     for unit in &mut module.records.as_chunks_mut::<UNIT>().0[..stored] {
-        let word = unit.last_chunk_mut().expect("two words");
+        let [data, word] = unit.as_chunks_mut::<8>().0 else { unreachable!("two words") };
         let mut stamp = Stamp::unpack(u64::from_le_bytes(*word)).expect("a whole unit");
-        if stamp.kind == RecordKind::RangeShared {
-            stamp.kind = RecordKind::Range;
+        match stamp.kind {
+            RecordKind::RangeShared => stamp.kind = RecordKind::Range,
+            RecordKind::Mark => *data = [0; 8],
+            _ => {}
         }
         *word = stamp.pack().to_le_bytes();
     }
@@ -315,8 +344,9 @@ fn part(case: &Case, outcome: &mut Outcome) {
 #[test]
 fn lanes_of_a_gpu_may_share_less() {
     let inner = around(Operation::Region, vec![]);
+    let mark = leaf(Operation::MarkThread, 0);
     let program =
-        vec![around(Operation::RegionValue, vec![]), around(Operation::Region, vec![inner])];
+        vec![around(Operation::RegionValue, vec![mark]), around(Operation::Region, vec![inner])];
     let rooms = [(64, 8, true), (64, 3, true), (64, 1, true), (64, 0, true), (64, 0, false)];
     for (units_per_warp, units_per_lane, lane_rooms) in rooms {
         let session =
@@ -326,9 +356,9 @@ fn lanes_of_a_gpu_may_share_less() {
         let together = check(&case, &outcome, Times::Hardware).expect("it agrees");
         part(&case, &mut outcome);
         let apart = check(&case, &outcome, Times::Hardware).expect("it agrees");
-        assert_eq!((together.shared, apart.shared), (3, 0));
+        assert_eq!((together.shared, apart.shared), (4, 0));
         let emitted = [together, apart].map(|compared| compared.recorded + compared.lost);
-        assert_eq!(emitted, [12; 2], "{units_per_lane} units a lane");
+        assert_eq!(emitted, [16; 2], "{units_per_lane} units a lane");
         check(&case, &outcome, Times::Virtual).expect_err("the emulator's lanes are together");
         let module = &mut outcome.capture.modules[0];
         if lane_rooms {
@@ -339,7 +369,7 @@ fn lanes_of_a_gpu_may_share_less() {
         if units_per_lane > 1 {
             // The value of lane 1's first region is not what it records.
             let module = &mut outcome.capture.modules[0];
-            module.lanes[LANE_STEP as usize + UNIT] ^= 1;
+            module.lanes[2 * LANE_STEP as usize + UNIT] ^= 1;
             check(&case, &outcome, Times::Hardware).expect_err("no lane records this value");
         }
     }

@@ -298,7 +298,9 @@ impl<'a> Leader<'a> {
             // Whoever watches sees that it is open.
             let tag = tag(RecordKind::Begin, site.number);
             if self.may_share() {
-                self.append_of_all(began, tag);
+                let shared = began != 0;
+                self.of_lanes(shared).append_now(if shared { OF_ALL } else { 0 }, tag);
+                self.state.count_shared(shared);
             } else {
                 self.append_now(u64::from(track), tag);
             }
@@ -350,18 +352,27 @@ impl<'a> Leader<'a> {
         at!(self, site);
         let tag = tag(RecordKind::Mark, site.number);
         if self.may_share() {
-            self.append_of_all(self.state.beginning(hardware::Place::of_token(site.number)), tag);
+            let place = hardware::Place::of_token(site.number);
+            let are_all_here = self.state.are_all_here(place);
+            let fits = self.stores();
+            let ticks = self.state.stamp();
+            let shared = self.state.mark_as_one(are_all_here, ticks, place);
+            self.append_of_all(shared, fits, tag, ticks);
         } else if self.is_enabled() {
             self.append_now(0, tag);
         }
     }
 
-    /// Appends a unit of this very moment, one of all lanes if all that the warp has are `together`, which is none
-    /// otherwise.
+    /// Appends a unit of no track, which is one of all lanes if it is `shared`.
     #[inline(always)]
-    fn append_of_all(self, together: u32, tag: u32) {
-        let shared = together != 0;
-        self.of_lanes(shared).append_now(if shared { OF_ALL } else { 0 }, tag);
+    fn append_of_all(self, shared: bool, fits: bool, tag: u32, ticks: u64) {
+        let leader = self.of_lanes(shared);
+        let address = self.state.address();
+        let data = if shared { OF_ALL } else { 0 };
+        // SAFETY: share, answer and address are this very state's, and of this unit.
+        unsafe {
+            self.state.append(leader.part(), fits & leader.leads, address, data, tag, ticks);
+        }
         self.state.count_shared(shared);
     }
 

@@ -512,6 +512,24 @@ impl State {
         hardware::are_alike(value, self.present.get(), begin.at_end(WHOSE_VALUE_IS_ALIKE))
     }
 
+    /// Whether all lanes that the warp has are here, and none of them has parted from others (see
+    /// [`Self::ends_together`]): it would not know that the others are. Lanes that are here get the same answer.
+    #[inline(always)]
+    pub(crate) fn are_all_here(&self, mark: hardware::Place) -> bool {
+        hardware::all_present(self.present.get(), mark)
+    }
+
+    /// Whether lanes that [are all here](Self::are_all_here) make a mark at one moment, so that it is shared.
+    #[inline(always)]
+    pub(crate) fn mark_as_one(
+        &self,
+        are_all_here: bool,
+        ticks: u64,
+        mark: hardware::Place,
+    ) -> bool {
+        hardware::is_one_value(ticks, mark.behind()) & are_all_here
+    }
+
     /// Counts a record if it is shared.
     #[inline(always)]
     pub(crate) fn count_shared(&self, shared: bool) {

@@ -206,8 +206,8 @@ pub(crate) fn cluster_rank() -> Option<u32> {
 
 #[cfg(feature = "enabled")]
 pub(crate) use ptx::{
-    WHICH_REGION_ENDS, WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE, all_together, are_alike, are_one,
-    atomic_add_u64, beginning_together, both_together, broadcast, clock64_after, converge,
+    WHICH_REGION_ENDS, WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE, all_present, all_together, are_alike,
+    are_one, atomic_add_u64, beginning_together, both_together, broadcast, clock64_after, converge,
     count_if, ending_together, globaltimer_after, is_one_value, opaque, order_before_host, pause,
     publish_range_if, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
     store_unit_if, store_with_value_if, store_word, unit_address, unit_low, work,

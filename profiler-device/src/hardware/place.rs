@@ -18,6 +18,9 @@ pub(crate) struct Place {
 #[derive(Clone, Copy)]
 pub(super) enum Moment {
     Whenever,
+    /// Behind that, what was read there.
+    #[cfg(feature = "enabled")]
+    Behind,
     #[cfg(feature = "enabled")]
     Begin,
     #[cfg(feature = "enabled")]
@@ -57,6 +60,13 @@ impl Place {
     #[track_caller]
     pub(crate) const fn of_token(site: u32) -> Self {
         Self { location: Some(Location::caller()), site, moment: Moment::Whenever }
+    }
+
+    /// Behind a question that is asked there, for one on what was read since.
+    #[cfg(feature = "enabled")]
+    #[inline(always)]
+    pub(crate) const fn behind(self) -> Self {
+        Self { moment: Moment::Behind, ..self }
     }
 
     /// Whether it is one of a token.

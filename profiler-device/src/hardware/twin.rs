@@ -55,6 +55,8 @@ pub(super) fn asked(place: Place) -> Asked {
         #[cfg(not(feature = "enabled"))]
         Moment::Whenever => Asked::At(location, 0),
         #[cfg(feature = "enabled")]
+        Moment::Behind => Asked::At(location, u64::from(place.site) | 1 << 32),
+        #[cfg(feature = "enabled")]
         Moment::Begin => Asked::Begin(location, place.site.into()),
         #[cfg(feature = "enabled")]
         Moment::End(question) => Asked::End(location, place.site.into(), question.into()),

@@ -37,6 +37,7 @@ const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
 const ROOMS: By = Test("rooms", "guard_words_stay");
 const WATCHED: By = Apart("failed", "the_gpu_keeps_what_a_kernel_recorded_before_it_failed");
 const SHARED: By = Test("watched", "what_is_kept_and_what_is_lost_are_all");
+const MARKS: By = Test("end_to_end", "lanes_share_the_marks_that_all_make");
 const CLAIMS: By = Test("rooms", "recorded_and_lost_are_all");
 
 const fn hopper(word: &'static str) -> By {
@@ -120,6 +121,7 @@ pub(super) const LIST: [(&str, Functions); 7] = [
     (
         "profiler-device/src/hardware/ptx/together.rs",
         &[
+            ("all_present", MARKS),
             ("all_together", ROOMS),
             ("are_alike", ROOMS),
             ("are_one", SHARED),

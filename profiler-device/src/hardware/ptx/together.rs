@@ -29,6 +29,18 @@ ptx! {
         => began
     }
 
+    /// Whether all lanes that the warp has are here, and none has parted from others before: `present` is which
+    /// there are, or 0 for a lane that has. All that are here get the same answer, as the mask lacks lanes that have.
+    vote fn all_present(present: u32 as reg32) lateout (all as reg32) -> bool {
+        "{{ .reg .pred %p_whole; .reg .b32 %r_whole;",
+        "mov.u32 %r_whole, 0;",
+        "setp.ne.u32 %p_whole, {present}, 0;",
+        "@%p_whole activemask.b32 %r_whole;",
+        "setp.eq.and.u32 %p_whole, %r_whole, {present}, %p_whole;",
+        "selp.u32 {all}, 1, 0, %p_whole; }}"
+        => all != 0
+    }
+
     /// Which lanes end a region here that they began with all others: `began` is which lanes were active
     /// when this lane began it, `present` which there are, or 0 for a lane that parted before. What a lane
     /// for which the two differ gets is nothing.

@@ -62,6 +62,45 @@ fn what_each_lane_stores_at_once_is_cut_once_and_the_rest_is_said() {
     }
 }
 
+/// A mark that lanes share costs what one of all lanes does, once, and one that each makes for itself what one of
+/// one lane does.
+#[test]
+fn a_mark_of_all_lanes_costs_what_was_done_for_it() {
+    for shared in [false, true] {
+        let mut module = SyntheticModule::new(Keep::First, 64);
+        module.lane_capacity = Some(64);
+        let kernel = module.site(SiteKind::Kernel, "k");
+        let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
+        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
+        warp.header.strategy = u32::from(Strategy::Thread.code());
+        for ticks in [2_300, 2_600] {
+            if shared {
+                warp.mark_of_all(mark, ticks);
+            } else {
+                for lane in 0..32 {
+                    warp.lane(lane).mark(mark, None, ticks);
+                }
+            }
+        }
+        warp.range_of_all(region, 2_000, 3_000);
+        warp.leave(65_000, 128_000);
+        module.warps.push(warp);
+        let mut capture = module.into_capture().expect("the sites are whole");
+        capture.device.clock_mhz = Some(1000.0);
+        capture.record_cost = Some(table());
+        let mut trace = crate::decode(&capture);
+        trace.subtract_record_cost();
+        let (before, after) = if shared { (13, 48) } else { (2, 37) };
+        assert_eq!(lengths(&trace), [1_000 - 11 - 5 - 2 * (before + after); 32]);
+        let marks: Vec<u64> = trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect();
+        let first = 2_300 - 3 - 11 - before;
+        let second = first + 300 - after - before;
+        assert_eq!(marks, [[first; 32], [second; 32]].concat());
+        let said = trace.diagnostics.count(DiagnosticKind::CostOfLanes);
+        assert_eq!(said, u64::from(!shared));
+    }
+}
+
 /// Records a region of all 32 lanes: one that they share, or one of each lane, as a token's is.
 fn record(warp: &mut SyntheticWarp, shared: bool, site: u32, start: u64, end: u64) {
     if shared {
