@@ -88,7 +88,7 @@ proptest! {
     fn records_of_lanes_that_read_the_clock_one_after_the_other_are_those_of_the_reference(
         case in cases(SHARING_HOSTED)
     ) {
-        let outcome = case.run(&emulator_by(ClockMode::Real, &case)).expect("the launches");
+        let outcome = case.run(&emulator_by(ClockMode::Serial, &case)).expect("the launches");
         check(&case, &outcome, Times::Hardware).map_err(TestCaseError::fail)?;
     }
 

@@ -9,13 +9,10 @@ use std::panic::Location;
 use std::thread::panicking;
 
 use crate::block::warp_and_lane;
-use crate::config::{ClockMode, Emulator, WARP_SIZE, globaltimer_at, real_ticks};
+use crate::config::{CLOCK_READ_TICKS, ClockMode, Emulator, WARP_SIZE, globaltimer_at, real_ticks};
 use crate::context::{self, with};
 use crate::place::{Place, Source};
 use crate::race::{self, Order};
-
-/// Virtual cost of a clock read (8.2 cycles on an H200).
-const CLOCK_READ_TICKS: u64 = 8;
 
 /// Whether the caller is a thread of a kernel.
 #[must_use]
@@ -120,11 +117,13 @@ fn read_ticks(what: &str) -> (u64, u32) {
     with(what, |context, launch| {
         let mut state = launch.state.borrow_mut();
         let time = &mut state.block(context.slot).threads[context.thread].time;
+        let now = *time;
+        *time += CLOCK_READ_TICKS;
         let ticks = match launch.config.clock {
-            ClockMode::Virtual => *time,
+            ClockMode::Virtual => now,
+            ClockMode::Serial => state.next_reading(now),
             ClockMode::Real => real_ticks(launch.made),
         };
-        *time += CLOCK_READ_TICKS;
         (ticks, context.sm)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::block::{Block, Released, lanes, warp_and_lane};
-use crate::config::WARP_SIZE;
+use crate::config::{CLOCK_READ_TICKS, WARP_SIZE};
 use crate::error::Wait;
 use crate::place::Place;
 
@@ -25,6 +25,8 @@ pub(crate) struct State {
     turn_time: u64,
     /// The latest time of all.
     pub(crate) latest: u64,
+    /// The earliest that the next reading of a [serial](crate::ClockMode::Serial) clock may be.
+    reading: u64,
 }
 
 impl State {
@@ -37,12 +39,21 @@ impl State {
             idle_yields: 0,
             turn_time: 0,
             latest: start,
+            reading: start,
         }
     }
 
     /// The block in a slot.
     pub(crate) fn block(&mut self, slot: usize) -> &mut Block {
         self.blocks[slot].as_mut().expect("a slot is asked for only by the threads of its block")
+    }
+
+    /// A reading of a serial clock by a thread at some virtual time.
+    pub(crate) fn next_reading(&mut self, time: u64) -> u64 {
+        let now = self.reading.max(time);
+        self.reading = now + CLOCK_READ_TICKS;
+        self.latest = self.latest.max(self.reading);
+        now
     }
 
     pub(crate) fn place_block(&mut self, slot: usize, block: Block, start: u64) {

@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use common::{collect, collect_both, config, thread};
@@ -326,9 +327,41 @@ fn arms_of_a_branch_follow_each_other_in_time() {
     assert_eq!(spans[0].2, spans[15].2);
 }
 
+/// Lanes that read the clock together by the virtual clock read it one after the other by the serial one, behind
+/// whatever they worked, and each time alike.
+#[test]
+fn readings_of_a_serial_clock_are_all_different() {
+    let readings = || {
+        let read = Mutex::new(Vec::new());
+        let config = LaunchConfig { clock: ClockMode::Serial, ..config(2, 64) };
+        Emulator::default()
+            .launch(&config, || {
+                for _ in 0..3 {
+                    let _ = active_mask();
+                    advance(u64::from(thread_index()[0] % 2) * 100);
+                    read.lock().expect("no thread panics").push(globaltimer());
+                    read.lock()
+                        .expect("no thread panics")
+                        .push(clock64() - Emulator::clock_offset(sm_id()));
+                }
+            })
+            .unwrap();
+        read.into_inner().expect("no thread panics")
+    };
+    let first = readings();
+    assert_eq!(first, readings());
+    let cycles: Vec<u64> = first.iter().skip(1).step_by(2).copied().collect();
+    assert_eq!(cycles.len(), 2 * 64 * 3);
+    assert!(
+        cycles.windows(2).all(|pair| pair[1] >= pair[0] + 16),
+        "a timer's reading lies between"
+    );
+    assert!(first.iter().step_by(2).is_sorted());
+}
+
 #[test]
 fn launches_follow_each_other() {
-    for clock in [ClockMode::Virtual, ClockMode::Real] {
+    for clock in [ClockMode::Virtual, ClockMode::Serial, ClockMode::Real] {
         let device = Emulator::default();
         let mut before = 0;
         for expected_grid_id in 1..4 {
