@@ -120,8 +120,8 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
     assert!(lanes_lacking <= unreadable, "{diagnostics}");
 }
 
-/// Whose records: those of a lane, or of the regions that lane 0 recorded for all lanes the ones that have ended,
-/// or that have not.
+/// Whose records: those of a lane, or of what lane 0 recorded for all lanes marks and the regions that have ended,
+/// or those that have not.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     Lane,
@@ -129,7 +129,7 @@ enum Of {
     AllLanesOpen,
 }
 
-/// Whether a lane has records of its own, or regions that lane 0 recorded for all lanes and they ended.
+/// Whether a lane has records of its own, or marks and ended regions that lane 0 recorded for all lanes.
 fn has(warp: &Warp, lane: u8, shared: bool) -> bool {
     let of = if shared { Of::AllLanes } else { Of::Lane };
     !records(warp, lane, of, false).is_empty()

@@ -264,7 +264,7 @@ impl<'a> Leader<'a> {
         Region { leader: self, site, track, payload, began, begin, start }
     }
 
-    /// Whether lanes that begin and end a region together share its record.
+    /// Whether lanes that begin and end a region together, or make a mark, share its record.
     #[inline(always)]
     fn may_share(self) -> bool {
         self.all_lanes && self.is_enabled()

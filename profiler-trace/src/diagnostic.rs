@@ -203,8 +203,8 @@ kinds! {
     /// Regions whose recording cost exceeds what they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
     /// Warps in which several lanes stored at once, each a record of its own: what their instructions
-    /// cost was subtracted from the times, and not what the memory took for all the stores. Regions that
-    /// lane 0 recorded for all lanes do not count.
+    /// cost was subtracted from the times, and not what the memory took for all the stores. What
+    /// lane 0 recorded for all lanes does not count.
     CostOfLanes "cost-of-lanes" Warning,
     /// Warps whose records went to the memory of the host, where what these cost was not measured, so that
     /// nothing was subtracted from their times.

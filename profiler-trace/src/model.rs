@@ -132,14 +132,14 @@ impl RegionRecord {
     }
 }
 
-/// An instant as one lane recorded it: a mark, a signal or a wait (see the site's kind).
+/// An instant of a lane: a mark, a signal or a wait (see the site's kind).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// Which mark.
     pub site: SiteIndex,
     /// The user's track, as of a [`Region`].
     pub track: Option<u32>,
-    /// The lane that recorded it.
+    /// Whose it is: the lane that recorded it, or one of those that it is shared by.
     pub lane: u8,
     /// When.
     pub time: Time,

@@ -243,11 +243,11 @@ impl Election {
 /// * The record of a region that nobody ended is written when its token is dropped, which no time of the
 ///   trace tells: it is not subtracted. With `buffer = host` that of its begin is, behind the stamp; where not
 ///   all lanes of a warp began it and some of those that did left it open, twice.
-/// * Lanes that do not share a record ([`RegionRecord::Shared`](crate::RegionRecord::Shared)) but record at once store
+/// * Lanes that do not share a record ([`RegionRecord::Shared`](crate::RegionRecord::Shared), a shared mark) but record at once store
 ///   to rooms of their own, and the memory takes their stores one after the other. The instructions,
 ///   which are those of one lane, are subtracted; what the memory takes beyond that depends on how much it
 ///   has to do, is none where records are rare, and stays in the times.
-/// * A region by `thread` that could have been shared and was not, because lanes were missing or values
+/// * A region or mark by `thread` that could have been shared and was not, because lanes were missing or values
 ///   differed, asked for that in vain. The trace does not tell it from one that could not, on a track or of a
 ///   list, so the few cycles that the question takes stay in the times.
 /// * A token's region by `thread` is shared where all lanes end the same one. Where ptxas knows that, as it mostly
@@ -293,7 +293,7 @@ pub struct RecordCost {
     /// Shared regions and marks by `thread`: lane 0 stores one record for all lanes, as they begin and end the
     /// region together, with one value, or make the mark. They ask which lanes are active, and of a value whether
     /// it is alike in all of them. Anchors are never shared; their figure here is that of
-    /// [`RecordCost::one_lane`].
+    /// [`RecordCost::one_lane`], and so is that of marks in a capture of wire version 7 or before.
     pub all_lanes: FormCosts,
     /// Records to memory of the host, where those were measured.
     pub host: Option<HostCost>,
@@ -306,7 +306,7 @@ pub struct HostCost {
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Shared regions by `thread`, as in [`RecordCost::all_lanes`]. (In a capture of wire version 6 or before, in which
+    /// Shared regions and marks by `thread`, as in [`RecordCost::all_lanes`]. (In a capture of wire version 6 or before, in which
     /// nothing is shared there, those of one lane.)
     pub all_lanes: FormCosts,
 }

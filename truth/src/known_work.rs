@@ -390,8 +390,7 @@ fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
         ("thread", _, true) => cost.host?.all_lanes,
         (_, _, true) => cost.host?.one_lane,
         ("elected", _, false) => cost.elected,
-        // In memory of the GPU a token's region is not shared, nor asked for as one that may be.
-        ("thread", form, false) if form != "token" => cost.all_lanes,
+        ("thread", _, false) => cost.all_lanes,
         _ => cost.one_lane,
     };
     // A short value is in the record of the region, but for what lanes may share and for the host.

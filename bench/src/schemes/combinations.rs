@@ -118,7 +118,7 @@ mod tests {
                 Recorders::Thread,
                 Recorded::Mark,
                 Keep::Last,
-                Some(LANE_RING_WORDS),
+                Some(RING_WORDS),
             ),
         ] {
             let scheme = combinations().iter().find(|scheme| scheme.name == name).expect(name);

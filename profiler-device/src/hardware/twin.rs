@@ -61,7 +61,7 @@ pub(super) fn asked(place: Place) -> Asked {
         #[cfg(feature = "enabled")]
         Moment::End(question) => Asked::End(location, place.site.into(), question.into()),
         #[cfg(feature = "enabled")]
-        Moment::EndOfToken(question) => Asked::At(location, question.into()),
+        Moment::EndOfToken(question) => Asked::At(location, u64::from(question) | 2 << 32),
     }
 }
 

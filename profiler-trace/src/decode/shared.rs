@@ -1,4 +1,4 @@
-//! Records of all lanes of a warp, which lie in lane 0's room alone: every lane has their regions. Where begins
+//! Records of all lanes of a warp, which lie in lane 0's room alone: every lane has their regions and marks. Where begins
 //! are records of their own, a region of all lanes may have ended in some of them alone, or be open there.
 
 use std::cmp::Reverse;

@@ -381,8 +381,8 @@ impl fmt::Display for Diagnostic {
                 "in {count} {} several lanes stored a record each at once, and the stores follow \
                  each other as the memory takes them: how long is not known, so that only what \
                  the instructions cost was subtracted {}, which may be too long; to have all of it \
-                 subtracted, let all lanes begin and end a profile_region! together and give it one \
-                 value, or record by = warp or by = elected",
+                 subtracted, let all lanes begin and end a region together and give it one value, or make \
+                 a mark without a value together, or record by = warp or by = elected",
                 p("warp", "warps"),
                 p("from its times", "from their times")
             ),
