@@ -3,8 +3,6 @@
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rustc-check-cfg=cfg(no_nvptx_compiler)");
-    println!("cargo::rerun-if-env-changed=PROFILER_REQUIRE_TOOLS");
     // PTX 7.4 has the eviction hints of a store.
     let kernels = profiler_build::Kernels::new("kernels").name("bench_kernels").ptx_version(74);
     let hosted = kernels.clone().name("bench_hosted_kernels").feature("host-buffer");
@@ -17,17 +15,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let hosted = combinations.clone().name("bench_hosted_combinations").feature("host-buffer");
         modules.extend([combinations, hosted]);
     }
-    let is_required = std::env::var_os("PROFILER_REQUIRE_TOOLS").is_some_and(|value| value == "1");
     let mut built = Vec::new();
     for kernels in modules {
-        if is_required {
-            built.push(kernels.build()?);
-        } else {
-            match kernels.build_or_warn()? {
-                Some(ptx) => built.push(ptx),
-                None => println!("cargo::rustc-cfg=no_nvptx_compiler"),
-            }
-        }
+        built.extend(kernels.build_or_warn()?);
     }
     if let [_, _, hopper, ..] = &built[..] {
         launch_in_clusters(&hopper.path, ".entry shared_ring_16b_asynchronous_")?;

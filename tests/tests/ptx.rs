@@ -32,6 +32,15 @@ const BOTH: [(&str, &str, &str); 5] = both!("annotated" "stamps" "softmax" "gemm
 /// The store of a record.
 const RECORD: &str = "st.global.v4.b32";
 
+#[test]
+fn there_is_a_compiler_where_tools_are_required() {
+    let has_compiler = !cfg!(no_nvptx_compiler);
+    assert!(
+        has_compiler || !profiler_test_tools::are_required(),
+        "no compiler for nvptx64; `cargo xtask tools` installs one"
+    );
+}
+
 ptx_test! {
     fn off_leaves_nothing() {
         assert!(PLAIN.contains(".entry scale("));
