@@ -24,6 +24,8 @@ macro_rules! at {
     };
 }
 
+mod marks;
+
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
 /// function takes to record into its caller's rooms.
 ///
@@ -332,57 +334,6 @@ impl<'a> Leader<'a> {
         let began = self.asks_who_begins(hardware::Place::of_token(site.number));
         let start = self.begin(site, track, began);
         RegionToken { leader: self, site, track, began, start }
-    }
-
-    /// Records an instant. Each lane that records has a record of its own: unlike those of
-    /// [`profile_mark!`](crate::profile_mark!), lanes may be given different sites.
-    #[inline(always)]
-    #[track_caller]
-    pub fn mark(mut self, site: SiteId) {
-        self.all_lanes = false;
-        self.mark_of_place(site);
-    }
-
-    /// [`Leader::mark`] for macros, where lanes that are here together may share its record: the site is the same
-    /// for all lanes that come to a call.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[track_caller]
-    pub fn mark_of_place(mut self, site: SiteId) {
-        at!(self, site);
-        let tag = tag(RecordKind::Mark, site.number);
-        if self.may_share() {
-            let place = hardware::Place::of_token(site.number);
-            let are_all_here = self.state.are_all_here(place);
-            let fits = self.stores();
-            let ticks = self.state.stamp();
-            let shared = self.state.mark_as_one(are_all_here, ticks, place);
-            self.append_of_all(shared, fits, tag, ticks);
-        } else if self.is_enabled() {
-            self.append_now(0, tag);
-        }
-    }
-
-    /// Appends a unit of no track, which is one of all lanes if it is `shared`.
-    #[inline(always)]
-    fn append_of_all(self, shared: bool, fits: bool, tag: u32, ticks: u64) {
-        let leader = self.of_lanes(shared);
-        let address = self.state.address();
-        let data = if shared { OF_ALL } else { 0 };
-        // SAFETY: share, answer and address are this very state's, and of this unit.
-        unsafe {
-            self.state.append(leader.part(), fits & leader.leads, address, data, tag, ticks);
-        }
-        self.state.count_shared(shared);
-    }
-
-    /// Records an instant with a value.
-    #[inline(always)]
-    pub fn mark_value<V: Value>(mut self, site: SiteId, value: V) {
-        at!(self, site);
-        if self.is_enabled() {
-            self.append_now(value.bits(), tag(V::KIND, site.number));
-        }
     }
 
     /// Records what time it is on the axis of all SMs; nothing where the kernel's records hold

@@ -36,7 +36,7 @@ pub struct State {
     /// What this thread does as the kernel's strategy has it.
     leader: Share,
     /// The lanes that the warp has, or 0 once this one has [parted](Self::ends_together) from others.
-    present: Cell<u32>,
+    pub(crate) present: Cell<u32>,
     /// How many records lane 0 wrote for all lanes, without their attachments. It may wrap where the
     /// cursor has stopped long before.
     shared: Cell<u32>,
@@ -510,24 +510,6 @@ impl State {
     #[inline(always)]
     pub(crate) fn are_alike(&self, value: u64, begin: hardware::Place) -> bool {
         hardware::are_alike(value, self.present.get(), begin.at_end(WHOSE_VALUE_IS_ALIKE))
-    }
-
-    /// Whether all lanes that the warp has are here, and none of them has parted from others (see
-    /// [`Self::ends_together`]): it would not know that the others are. Lanes that are here get the same answer.
-    #[inline(always)]
-    pub(crate) fn are_all_here(&self, mark: hardware::Place) -> bool {
-        hardware::all_present(self.present.get(), mark)
-    }
-
-    /// Whether lanes that [are all here](Self::are_all_here) make a mark at one moment, so that it is shared.
-    #[inline(always)]
-    pub(crate) fn mark_as_one(
-        &self,
-        are_all_here: bool,
-        ticks: u64,
-        mark: hardware::Place,
-    ) -> bool {
-        hardware::is_one_value(ticks, mark.behind()) & are_all_here
     }
 
     /// Counts a record if it is shared.

@@ -409,14 +409,7 @@ impl DirectLane<'_> {
                         owner_site = NONE;
                         let track = data as u32;
                         note_track(track, self.place_of(number), notes);
-                        recorded.marks.push(RawMark {
-                            ticks: now,
-                            site,
-                            track,
-                            lane,
-                            value: None,
-                            is_shared: false,
-                        });
+                        recorded.marks.push(RawMark::own(lane, site, now, track, None));
                     }
                     RecordKind::RangeTracked
                     | RecordKind::RangeUnsigned
@@ -531,15 +524,7 @@ impl DirectLane<'_> {
                                 None => notes.note(Kind::OrphanedValue, self.place_of(number)),
                             }
                         } else {
-                            let value = Some(value);
-                            recorded.marks.push(RawMark {
-                                ticks: now,
-                                site,
-                                track: 0,
-                                lane,
-                                value,
-                                is_shared: false,
-                            });
+                            recorded.marks.push(RawMark::own(lane, site, now, 0, Some(value)));
                         }
                         owner_site = NONE;
                     }

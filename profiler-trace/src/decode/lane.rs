@@ -284,7 +284,7 @@ impl Decoder<'_> {
                 continue;
             };
             let site = of_site as u32;
-            let mark = |track, value| RawMark { ticks, site, track, lane, value, is_shared: false };
+            let mark = |track, value| RawMark::own(lane, site, ticks, track, value);
             if room.is_of_all(unit.kind, unit.data) {
                 if unit.kind == RecordKind::Begin {
                     begin_of_all(&mut recorded.begun, site, ticks, number);

@@ -18,6 +18,13 @@ pub(super) struct RawMark {
     pub is_shared: bool,
 }
 
+impl RawMark {
+    /// One that a lane recorded for itself.
+    pub(super) fn own(lane: u8, site: u32, ticks: u64, track: u32, value: Option<Value>) -> Self {
+        Self { ticks, site, track, lane, value, is_shared: false }
+    }
+}
+
 /// What lanes recorded, in ticks.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
