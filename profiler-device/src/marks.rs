@@ -23,7 +23,7 @@ impl Leader<'_> {
 
     /// [`Leader::mark`] for macros, where lanes may share its record: the site is the same for all lanes that come to
     /// a call. They do where all lanes that the warp has make it at one moment, and none of them has parted from
-    /// others before (see [`State::ends_together`]): it would not know that the others are together. Lanes that are
+    /// others before (see `State::ends_together`): it would not know that the others are together. Lanes that are
     /// here get the same answer.
     #[doc(hidden)]
     #[inline(always)]
