@@ -61,7 +61,7 @@ fn a_range_says_its_begin() {
     assert_eq!(record::SHARES, 0xa0_0000);
     let shared = record::tag(RecordKind::RangeShared, 77);
     assert_eq!(record::tag(RecordKind::Range, 77) + record::SHARES, shared);
-    // What stands above the track in the begin of a region that all lanes have.
+    // What stands above the track in the begin of a region, and in a mark, that all lanes have.
     assert_eq!(record::OF_ALL, 0x1_0000_0000);
     let since = |number| RecordKind::from_bits(number).and_then(record::of_all_since);
     assert_eq!((since(3), since(5)), (Some(7), Some(8)));
