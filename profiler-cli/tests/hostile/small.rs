@@ -42,7 +42,7 @@ pub(crate) fn small() -> Capture {
             warp.begin(region, None, entry + 103).end(region, None, entry + 104);
             warp.open(region, None, entry + 95, entry + 105);
             warp.value(signal, entry + 110, Value::Unsigned(1));
-            warp.begin_of_all(names, entry + 115).lane(7);
+            warp.begin_of_all(names, entry + 115).mark_of_all(mark, entry + 117).lane(7);
             warp.range_signed(region, entry + 40, entry + 60, -7);
             warp.parted(names, entry + 116, entry + 118);
         } else {
