@@ -5,7 +5,6 @@ use profiler_wire::record::{OF_ALL, RecordKind, tag};
 use super::Leader;
 use crate::hardware;
 use crate::site::SiteId;
-use crate::value::Value;
 
 #[cfg_attr(
     not(feature = "only"),
@@ -54,14 +53,5 @@ impl Leader<'_> {
             self.state.append(leader.part(), fits & leader.leads, address, data, tag, ticks);
         }
         self.state.count_shared(shared);
-    }
-
-    /// Records an instant with a value.
-    #[inline(always)]
-    pub fn mark_value<V: Value>(mut self, site: SiteId, value: V) {
-        at!(self, site);
-        if self.is_enabled() {
-            self.append_now(value.bits(), tag(V::KIND, site.number));
-        }
     }
 }

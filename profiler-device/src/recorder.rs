@@ -336,6 +336,15 @@ impl<'a> Leader<'a> {
         RegionToken { leader: self, site, track, began, start }
     }
 
+    /// Records an instant with a value.
+    #[inline(always)]
+    pub fn mark_value<V: Value>(mut self, site: SiteId, value: V) {
+        at!(self, site);
+        if self.is_enabled() {
+            self.append_now(value.bits(), tag(V::KIND, site.number));
+        }
+    }
+
     /// Records what time it is on the axis of all SMs; nothing where the kernel's records hold
     /// `%globaltimer` in any case. A warp does so by itself when it enters and
     /// leaves the kernel; where it runs for many milliseconds in between, its SM's clock may wander
