@@ -2,7 +2,7 @@
 //! both clocks and in every form; into memory of the GPU and into memory of the host.
 
 use profiler_device::hardware::{clock64, globaltimer};
-use profiler_device::{profile_region, profiled, recorder, region_end, region_start};
+use profiler_device::{Recorder, profile_region, profiled, recorder, region_end, region_start};
 use profiler_kernel::thread;
 
 use crate::{thread_of_grid, threads_of_grid};
@@ -163,10 +163,45 @@ fn pause(repeat: u32) {
     while clock64() - begin < cycles {}
 }
 
+/// What a kernel of known work does, by a clock: one function for all strategies, as which of them its recorder has is
+/// known where it is compiled into a kernel. (Were it written out in each kernel, the compiler would check 2520
+/// regions in place of 180, for minutes.)
+macro_rules! work {
+    ($name:ident, $now:path) => {
+        /// See `known_work!`.
+        ///
+        /// # Safety
+        ///
+        /// `truth` must be valid for `repeats + 1` pairs, as many pairs apart as the grid has threads.
+        // The CPU needs no copy in each kernel.
+        #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        unsafe fn $name(
+            recorder: Recorder<'_>,
+            truth: *mut [u64; 2],
+            form: u32,
+            depth: u32,
+            cycles: u64,
+            repeats: u32,
+        ) {
+            match form {
+                RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
+                TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
+                VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
+                WAIT => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
+                SHORT => at_depth!(depth, truth, cycles, repeats, short, recorder, $now),
+                _ => at_depth!(depth, truth, cycles, repeats, wait_four, recorder, $now),
+            }
+        }
+    };
+}
+
+work!(work_by_cycles, clock64);
+work!(work_by_timer, globaltimer);
+
 macro_rules! known_work {
     (
         $(#[$attribute:meta])* $list:ident, buffer = $buffer:ident;
-        $($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $now:path;)+
+        $($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $work:ident;)+
     ) => {
         $(
             /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
@@ -186,16 +221,10 @@ macro_rules! known_work {
                 cycles: u64,
                 repeats: u32,
             ) {
-                let recorder = recorder!();
                 // SAFETY: each thread has pairs of its own.
-                let truth = unsafe { truth.add(thread_of_grid()) };
-                match form {
-                    RANGE => at_depth!(depth, truth, cycles, repeats, range, recorder, $now),
-                    TOKEN => at_depth!(depth, truth, cycles, repeats, token, recorder, $now),
-                    VALUE => at_depth!(depth, truth, cycles, repeats, value, recorder, $now),
-                    WAIT => at_depth!(depth, truth, cycles, repeats, wait, recorder, $now),
-                    SHORT => at_depth!(depth, truth, cycles, repeats, short, recorder, $now),
-                    _ => at_depth!(depth, truth, cycles, repeats, wait_four, recorder, $now),
+                unsafe {
+                    let truth = truth.add(thread_of_grid());
+                    $work(recorder!(), truth, form, depth, cycles, repeats);
                 }
             }
         )+
@@ -216,40 +245,40 @@ macro_rules! known_work {
 known_work! {
     /// All kernels of known work whose records go to memory of the GPU.
     KNOWN_WORK, buffer = global;
-    work_warp_cycles: "warp", [warp], cycles, clock64;
-    work_warp_timer: "warp", [warp], globaltimer, globaltimer;
-    work_block_cycles: "block", [block], cycles, clock64;
-    work_block_timer: "block", [block], globaltimer, globaltimer;
-    work_warp_index_cycles: "warp(1)", [warp(1)], cycles, clock64;
-    work_warp_index_timer: "warp(1)", [warp(1)], globaltimer, globaltimer;
-    work_elected_cycles: "elected", [elected], cycles, clock64;
-    work_elected_timer: "elected", [elected], globaltimer, globaltimer;
-    work_thread_cycles: "thread", [thread], cycles, clock64;
-    work_thread_timer: "thread", [thread], globaltimer, globaltimer;
-    work_warp_group_cycles: "warp_group", [warp_group], cycles, clock64;
-    work_warp_group_timer: "warp_group", [warp_group], globaltimer, globaltimer;
-    work_when_cycles: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], cycles, clock64;
-    work_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, globaltimer;
+    work_warp_cycles: "warp", [warp], cycles, work_by_cycles;
+    work_warp_timer: "warp", [warp], globaltimer, work_by_timer;
+    work_block_cycles: "block", [block], cycles, work_by_cycles;
+    work_block_timer: "block", [block], globaltimer, work_by_timer;
+    work_warp_index_cycles: "warp(1)", [warp(1)], cycles, work_by_cycles;
+    work_warp_index_timer: "warp(1)", [warp(1)], globaltimer, work_by_timer;
+    work_elected_cycles: "elected", [elected], cycles, work_by_cycles;
+    work_elected_timer: "elected", [elected], globaltimer, work_by_timer;
+    work_thread_cycles: "thread", [thread], cycles, work_by_cycles;
+    work_thread_timer: "thread", [thread], globaltimer, work_by_timer;
+    work_warp_group_cycles: "warp_group", [warp_group], cycles, work_by_cycles;
+    work_warp_group_timer: "warp_group", [warp_group], globaltimer, work_by_timer;
+    work_when_cycles: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], cycles, work_by_cycles;
+    work_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, work_by_timer;
 }
 
 #[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
 known_work! {
     /// Those whose records go to memory of the host.
     HOSTED_WORK, buffer = host;
-    hosted_warp_cycles: "warp", [warp], cycles, clock64;
-    hosted_warp_timer: "warp", [warp], globaltimer, globaltimer;
-    hosted_block_cycles: "block", [block], cycles, clock64;
-    hosted_block_timer: "block", [block], globaltimer, globaltimer;
-    hosted_warp_index_cycles: "warp(1)", [warp(1)], cycles, clock64;
-    hosted_warp_index_timer: "warp(1)", [warp(1)], globaltimer, globaltimer;
-    hosted_elected_cycles: "elected", [elected], cycles, clock64;
-    hosted_elected_timer: "elected", [elected], globaltimer, globaltimer;
-    hosted_thread_cycles: "thread", [thread], cycles, clock64;
-    hosted_thread_timer: "thread", [thread], globaltimer, globaltimer;
-    hosted_warp_group_cycles: "warp_group", [warp_group], cycles, clock64;
-    hosted_warp_group_timer: "warp_group", [warp_group], globaltimer, globaltimer;
-    hosted_when_cycles: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], cycles, clock64;
-    hosted_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, globaltimer;
+    hosted_warp_cycles: "warp", [warp], cycles, work_by_cycles;
+    hosted_warp_timer: "warp", [warp], globaltimer, work_by_timer;
+    hosted_block_cycles: "block", [block], cycles, work_by_cycles;
+    hosted_block_timer: "block", [block], globaltimer, work_by_timer;
+    hosted_warp_index_cycles: "warp(1)", [warp(1)], cycles, work_by_cycles;
+    hosted_warp_index_timer: "warp(1)", [warp(1)], globaltimer, work_by_timer;
+    hosted_elected_cycles: "elected", [elected], cycles, work_by_cycles;
+    hosted_elected_timer: "elected", [elected], globaltimer, work_by_timer;
+    hosted_thread_cycles: "thread", [thread], cycles, work_by_cycles;
+    hosted_thread_timer: "thread", [thread], globaltimer, work_by_timer;
+    hosted_warp_group_cycles: "warp_group", [warp_group], cycles, work_by_cycles;
+    hosted_warp_group_timer: "warp_group", [warp_group], globaltimer, work_by_timer;
+    hosted_when_cycles: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], cycles, work_by_cycles;
+    hosted_when_timer: "when", [when(thread::thread_idx_x() == WHEN_THREAD)], globaltimer, work_by_timer;
 }
 
 /// A kernel of known work, for the host to launch.
