@@ -1,6 +1,6 @@
 //! What cargo knows of a device crate.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,6 +27,8 @@ pub(crate) struct CrateInfo {
     pub(crate) sources: Vec<PathBuf>,
     /// The names of the libraries of these crates, `-` replaced by `_`.
     pub(crate) libraries: Vec<String>,
+    /// What cargo calls the crate and all that it depends on: names, versions and where they come from.
+    pub(crate) packages: BTreeSet<String>,
 }
 
 impl CrateInfo {
@@ -64,6 +66,10 @@ impl CrateInfo {
             sources,
             libraries: taken_by_path(&used)
                 .filter_map(|package| first_library(package, is_library))
+                .collect(),
+            packages: used
+                .iter()
+                .filter_map(|package| package["id"].as_str().map(str::to_owned))
                 .collect(),
         })
     }

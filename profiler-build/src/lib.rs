@@ -29,6 +29,10 @@
 //! file, which `include_ptx!` turns into `None`: the host program still builds and runs its kernels
 //! on the emulator.
 //!
+//! Kernels are compiled once, though cargo runs a build script in another folder for `debug` and
+//! `release`, for each set of features and for clippy: what the compiler wrote is kept in cargo's target
+//! folder (`nvptx/*/kept`), and serves until something changes of what cargo is told to watch.
+//!
 //! # Numbering
 //!
 //! Each site (kernel, region, mark) leaves a static with its entry in the PTX, and marked
@@ -42,6 +46,7 @@
 mod crate_info;
 mod environment;
 mod error;
+mod kept;
 mod nested;
 mod process;
 mod selection;

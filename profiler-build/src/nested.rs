@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use profiler_wire::selection;
 use profiler_wire::site::fnv1a;
@@ -10,6 +11,7 @@ use profiler_wire::site::fnv1a;
 use crate::crate_info::CrateInfo;
 use crate::environment;
 use crate::error::Error;
+use crate::kept::Kept;
 use crate::toolchain::{TRIPLE, Toolchain};
 
 /// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
@@ -61,10 +63,39 @@ pub(crate) struct Outcome {
 }
 
 impl Job<'_> {
-    /// Compiles.
+    /// Compiles, unless what would come of it is [kept](Kept).
     pub(crate) fn run(&self) -> Result<Outcome, Error> {
         let flags = self.flags();
         let target_dir = self.target_dir(&flags);
+        let kept = Kept::new(&target_dir.join("kept"), self.key(&flags), &self.info.sources);
+        if let Some(outcome) = kept.read() {
+            std::fs::write(self.assembly, &outcome.text)
+                .map_err(|source| file_error("write", self.assembly, source))?;
+            return Ok(outcome);
+        }
+        let begun = SystemTime::now();
+        let outcome = self.compile(&flags, &target_dir)?;
+        kept.write(&outcome, begun);
+        Ok(outcome)
+    }
+
+    /// All that an outcome follows from but files and variables.
+    fn key(&self, flags: &[String]) -> String {
+        let Toolchain { cargo, rustc, version, build_core } = self.toolchain;
+        // An update of the toolchain is another compiler under the same path, mostly of another version.
+        let updated = rustc.metadata().and_then(|file| file.modified());
+        format!(
+            "{}\n{version}\n{cargo:?}\n{rustc:?}\n{updated:?}\n{build_core}\n{flags:?}\n{PROFILE:?}\n{:?}\n\
+             {:?}\n{:?}\n{:?}\n",
+            env!("CARGO_PKG_VERSION"),
+            self.folder,
+            self.features,
+            self.only,
+            self.info.packages,
+        )
+    }
+
+    fn compile(&self, flags: &[String], target_dir: &Path) -> Result<Outcome, Error> {
         // A file of an earlier build must not pass for the result of this one.
         match std::fs::remove_file(self.assembly) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -72,7 +103,7 @@ impl Job<'_> {
             }
             _ => {}
         }
-        let mut command = self.command(&flags, &target_dir);
+        let mut command = self.command(flags, target_dir);
         let output = command
             .output()
             .map_err(|source| Error::Run { program: self.toolchain.cargo.clone(), source })?;
@@ -85,7 +116,7 @@ impl Job<'_> {
         let dep_info =
             target_dir.join(TRIPLE).join("release").join(format!("{}.d", self.info.library));
         let sources = std::fs::read_to_string(dep_info).map(|text| dependencies(&text));
-        let variables = self.variables(&target_dir);
+        let variables = self.variables(target_dir);
         Ok(Outcome { text, warnings: said, sources: sources.unwrap_or_default(), variables })
     }
 

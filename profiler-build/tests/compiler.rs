@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));
         return libtest_mimic::run(&arguments, vec![trial]).exit_code();
     }
-    let tests: [Test; 8] = [
+    let tests: [Test; 9] = [
         ("sites_of_a_real_module_are_numbered", sites_of_a_real_module_are_numbered),
         ("a_thousand_sites_just_work", a_thousand_sites_just_work),
         ("errors_of_the_device_crate_are_forwarded", errors_of_the_device_crate_are_forwarded),
@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         ("build_scripts_are_told_what_to_watch", build_scripts_are_told_what_to_watch),
         ("variables_that_kernels_read_are_watched", variables_that_kernels_read_are_watched),
         ("target_version_and_bounds_are_the_build_scripts", target_version_and_bounds),
+        ("what_one_build_script_compiled_serves_another", what_one_build_script_compiled),
     ];
     let trials = tests
         .into_iter()
@@ -436,5 +437,46 @@ fn variables_that_kernels_read_are_watched() -> Outcome {
     test("10022", "20022", "30011");
     configure("30022")?;
     test("10022", "20022", "30022");
+    Ok(())
+}
+
+fn what_one_build_script_compiled() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let source = |name: &str| {
+        format!(
+            "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
+             fn panic(_: &core::panic::PanicInfo<'_>) -> ! {{ loop {{}} }}\n\
+             fn unused() {{}}\n\
+             #[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn {name}(p: *mut u32) {{\n    \
+             unsafe {{ p.write_volatile(3) }}\n}}\n"
+        )
+    };
+    let folder = device_crate(root.path(), "kept", "", &source("first"));
+    let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let build = |out: &str| -> Result<String, Failed> {
+        let out = root.path().join(out);
+        let kernels = Kernels::new(&folder).out_dir(&out).target_dir(target_dir);
+        let text = std::fs::read_to_string(kernels.build()?.path)?;
+        assert!(out.join("kept.unprocessed.ptx").is_file(), "what was processed is there too");
+        Ok(text)
+    };
+    let written = build("debug")?;
+    assert!(written.contains(".entry first("), "{written}");
+    let mut kept = Vec::new();
+    for of_flags in std::fs::read_dir(target_dir.join("nvptx"))? {
+        for file in std::fs::read_dir(of_flags?.path().join("kept")).into_iter().flatten() {
+            let file = file?.path();
+            // Of other tests, one may be written just now.
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            kept.extend(text.contains(folder.to_str().unwrap_or("?")).then_some((file, text)));
+        }
+    }
+    let [(file, text)] = &kept[..] else { return Err(format!("{} files", kept.len()).into()) };
+    assert!(text.contains("function `unused` is never used"), "warnings are kept: {text}");
+    // As nothing else would tell whether it was compiled again.
+    std::fs::write(file, text.replace(".entry first(", ".entry kept("))?;
+    assert_eq!(build("release")?, written.replace(".entry first(", ".entry kept("));
+    std::fs::write(folder.join("src/lib.rs"), source("second"))?;
+    assert!(build("debug")?.contains(".entry second("), "a change is compiled");
     Ok(())
 }

@@ -16,8 +16,7 @@ struct Bench<'b> {
 }
 
 fn device() -> EmulatedDevice {
-    let template = LaunchConfig::new([1; 3], [1; 3]);
-    EmulatedDevice { emulator: Emulator::new(2), template }
+    EmulatedDevice::new(Emulator::new(2), LaunchConfig::new([1; 3], [1; 3]))
 }
 
 impl<'b> Bench<'b> {

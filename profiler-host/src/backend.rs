@@ -105,7 +105,7 @@ impl Backend {
     /// shape and constant memory: clocks, threads, blocks on an SM at once, stack size.
     #[must_use]
     pub fn emulator(emulator: Emulator, template: LaunchConfig) -> Self {
-        Self::new(Device::Emulator(EmulatedDevice { emulator, template }), None)
+        Self::new(Device::Emulator(EmulatedDevice::new(emulator, template)), None)
     }
 
     fn new(device: Device, reason: Option<String>) -> Self {

@@ -1,11 +1,11 @@
 //! A session on the emulator.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use profiler_device::__private::CALIBRATIONS;
 use profiler_device::DescriptorPtr;
-use profiler_emulator::{Emulator, LaunchConfig, LaunchError};
+use profiler_emulator::{ClockMode, Emulator, LaunchConfig, LaunchError};
 use profiler_trace::{Capture, CaptureEnd, ClockPair, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::descriptor;
 use profiler_wire::site::ID_OFFSET;
@@ -40,7 +40,9 @@ pub(crate) struct EmulatorSession<'b> {
 pub(crate) struct EmulatedDevice {
     pub(crate) emulator: Emulator,
     /// Everything of a launch but its shape and constant memory.
-    pub(crate) template: LaunchConfig,
+    template: LaunchConfig,
+    /// What a record costs by a clock that is a model, where a session has measured it.
+    cost: OnceLock<RecordCost>,
 }
 
 /// A kernel with its arguments, to be run by every thread of a launch.
@@ -64,6 +66,10 @@ impl<K: Kernel> Job<K> {
 }
 
 impl EmulatedDevice {
+    pub(crate) fn new(emulator: Emulator, template: LaunchConfig) -> Self {
+        Self { emulator, template, cost: OnceLock::new() }
+    }
+
     /// Runs a kernel to its end, with `constant` as the constant memory.
     ///
     /// # Safety
@@ -95,6 +101,20 @@ impl EmulatedDevice {
             sm_count: self.emulator.sm_count(),
             clock_mhz: Some(1000.0 * profiler_emulator::TICKS_PER_NS as f64),
             ..DeviceInfo::default()
+        }
+    }
+
+    /// What a record costs. By the host's clock each session measures anew.
+    fn record_cost(&self) -> Result<RecordCost, Error> {
+        if self.template.clock == ClockMode::Real {
+            return self.calibrate();
+        }
+        match self.cost.get() {
+            Some(&cost) => Ok(cost),
+            None => {
+                let cost = self.calibrate()?;
+                Ok(*self.cost.get_or_init(|| cost))
+            }
         }
     }
 
@@ -158,7 +178,7 @@ impl<'b> EmulatorSession<'b> {
         let layout = Layout::new(options, lanes, claimed, device.emulator.sm_count())?;
         let mut output = Output::new(options);
         if options.record_cost == Cost::Measure {
-            output.cost = Some(device.calibrate()?);
+            output.cost = Some(device.record_cost()?);
         }
         let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?);
         let base = layout.base(memory.address());
