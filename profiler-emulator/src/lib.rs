@@ -69,6 +69,7 @@ pub mod ptx;
 mod race;
 mod scheduler;
 mod shared;
+mod stacks;
 mod state;
 
 pub use config::{

@@ -13,6 +13,7 @@ use crate::context::{self, ThreadContext};
 use crate::error::LaunchError;
 use crate::fiber::{Fiber, Kernel, Suspender};
 use crate::race::{self, Hidden, Order};
+use crate::stacks;
 use crate::state::State;
 
 /// What the threads of a launch share.
@@ -89,9 +90,10 @@ pub(crate) fn run(
         launch: &launch,
         kernel,
         fibers: (0..slots).map(|_| Vec::new()).collect(),
-        pool: Vec::new(),
+        pool: stacks::take(config.stack_bytes),
     };
     let result = runner.run(&mut placement, start);
+    stacks::keep(config.stack_bytes, std::mem::take(&mut runner.pool));
     drop(runner);
     let end = launch.state.borrow().latest;
     drop(hidden);
