@@ -58,6 +58,24 @@ impl Run {
         Err(format!("`{}` failed: {status}", self.describe()).into())
     }
 
+    /// Runs it, and shows what it has printed when it ends. The error is text, as other threads run such.
+    pub(crate) fn run_quietly(mut self) -> Result<(), String> {
+        let command = self.command.current_dir(&self.folder).stdin(Stdio::null());
+        let output = command.output();
+        let output =
+            output.map_err(|error| format!("cannot run `{}`: {error}", self.describe()))?;
+        println!(
+            "+ {}\n{}{}",
+            self.describe(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("`{}` failed: {}", self.describe(), output.status))
+    }
+
     /// Runs it and gives its standard output.
     pub(crate) fn output(mut self) -> Result<String, Error> {
         let output = self

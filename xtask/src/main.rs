@@ -12,6 +12,7 @@ mod cases;
 mod command;
 mod cost_table;
 mod host_bench;
+mod lanes;
 mod links;
 mod other_builds;
 mod program;
@@ -139,14 +140,11 @@ fn cargo() -> Run {
 
 fn test(arguments: &[String]) -> Result<(), Error> {
     let tools = tools::install()?;
-    cargo()
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .args(arguments)
-        .envs(tools.variables())
-        .run()?;
     if !arguments.is_empty() {
-        return Ok(());
+        let chosen = cargo().args(["test", "--workspace", "--no-fail-fast"]).args(arguments);
+        return chosen.envs(tools.variables()).run();
     }
+    lanes::run(&tools.variables())?;
     // Above, profiling is on, as other packages need it: here what users write compiles without it.
     cargo()
         .args(["test", "--quiet", "--package", "profiler-device"])
