@@ -561,3 +561,37 @@ fn an_end_that_may_be_of_a_begin_that_was_overwritten_is_said() {
         assert_eq!(of_lanes_1_and_2(start), (ended, untold), "{start}");
     }
 }
+
+/// Also where a lane between has lost records of its own.
+#[test]
+fn what_another_lane_has_lost_does_not_hide_that() {
+    let capture = of_rooms((Keep::Last, 8), 3, true, |warp| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.begin_of_all(2, 66_000).begin_of_all(2, 66_032);
+        for tick in (2..9).map(|step| 66_000 + 32 * step) {
+            warp.lane(0).watched(3, None, tick, tick);
+            warp.lane(1).range(3, None, tick, tick).range(3, None, tick, tick);
+        }
+        warp.lane(2).parted(2, 66_032, 66_288);
+    });
+    let trace = Decoder::new(&capture).trace();
+    assert!(trace.diagnostics.count(Kind::LaneRoomTooSmall) > 0, "lane 1 has lost some");
+    assert_eq!(trace.diagnostics.get(Kind::SharedLost).map(|said| said.number), Some(1));
+}
+
+/// An end whose begin was overwritten lies in the ring ahead of all begins, and is of none of them, though one may have
+/// begun in the same step of the timer.
+#[test]
+fn an_end_ahead_of_all_begins_is_of_none_of_them() {
+    let capture = of_rooms((Keep::Last, 8), 2, true, |warp| {
+        warp.header.record_clock = Clock::GlobalTimer;
+        warp.begin_of_all(2, 66_000).range_of_all(2, 66_000, 66_000).begin_of_all(2, 66_000);
+        for tick in (1..7).map(|step| 66_000 + 32 * step) {
+            warp.lane(0).watched(3, None, tick, tick);
+        }
+    });
+    let regions = of_each_lane(&capture).into_iter();
+    let of_lane_0 = regions.filter(|region| (region.0, region.1) == (0, 2));
+    let found: Vec<_> = of_lane_0.map(|(_, _, start, end, _)| (start, end)).collect();
+    assert_eq!(found, [(66_000, None), (66_000, Some(66_000))]);
+}
