@@ -594,4 +594,7 @@ fn an_end_ahead_of_all_begins_is_of_none_of_them() {
     let of_lane_0 = regions.filter(|region| (region.0, region.1) == (0, 2));
     let found: Vec<_> = of_lane_0.map(|(_, _, start, end, _)| (start, end)).collect();
     assert_eq!(found, [(66_000, None), (66_000, Some(66_000))]);
+    let trace = Decoder::new(&capture).trace();
+    let mut open = trace.warps[0].regions.iter().filter(|region| region.end.is_none());
+    assert!(open.all(|region| region.record == crate::model::RegionRecord::Shared));
 }
