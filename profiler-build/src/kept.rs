@@ -6,6 +6,7 @@
 //! the build script again: while all that cargo is told to watch is as it was.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -101,9 +102,13 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// A variable's value; null where it is not set. One that is no text is told from all others that are.
+/// A variable's value; null where it is not set, and bytes where it is no text.
 fn value_of_variable(name: &str) -> Value {
-    std::env::var_os(name).map_or(Value::Null, |value| value.to_string_lossy().into())
+    match std::env::var(name) {
+        Ok(text) => text.into(),
+        Err(VarError::NotPresent) => Value::Null,
+        Err(VarError::NotUnicode(value)) => value.as_encoded_bytes().into(),
+    }
 }
 
 /// The contents of these files, and of all files in these folders and below; `None` where one cannot be read.
