@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use profiler_host::BackendChoice;
+use truth_kernels::{HOSTED_WORK, KNOWN_WORK};
 
 use crate::TESTS;
 
@@ -46,9 +47,18 @@ pub struct RunArguments {
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,
 
+    /// Kernel of the test `known-work` to run; may be given more than once [default: all]
+    #[arg(long = "kernel", value_name = "NAME", value_parser = kernels_of_known_work())]
+    pub kernels: Vec<String>,
+
     /// Folder whose truth.jsonl is appended to
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub out: PathBuf,
+}
+
+/// Their names.
+fn kernels_of_known_work() -> Vec<&'static str> {
+    KNOWN_WORK.iter().chain(HOSTED_WORK).map(|kernel| kernel.name).collect()
 }
 
 /// Whose findings to show.
@@ -104,6 +114,10 @@ mod tests {
         let one = parsed(&["run", "mapping", "--size", "small"]).expect("both exist");
         assert_eq!((one.wants("mapping"), one.wants("long")), (true, false));
         assert_eq!(one.size, Some(Size::Small));
+        let one = parsed(&["run", "known-work", "--kernel", "work_when_timer"]).expect("it exists");
+        assert_eq!(one.kernels, ["work_when_timer"]);
+        let wrong = parsed(&["run", "--kernel", "work_when"]).expect_err("there is no such kernel");
+        assert!(wrong.to_string().contains("hosted_thread_cycles"), "{wrong}");
         let wrong = parsed(&["run", "maping"]).expect_err("there is no such test");
         assert!(wrong.to_string().contains("known-work"), "{wrong}");
     }

@@ -94,6 +94,8 @@ pub struct Run {
     size: Size,
     /// How long the GPU is left idle before the kernel of the test that is about that.
     idle: Duration,
+    /// The kernels of known work to run; all where none is named.
+    kernels: Vec<String>,
 }
 
 impl Run {
@@ -107,7 +109,8 @@ impl Run {
         let default = if backend.is_gpu() { Size::Full } else { Size::Small };
         let idle = if backend.is_gpu() { frequency::IDLE } else { Duration::ZERO };
         let idle = arguments.idle.map_or(idle, Duration::from_secs);
-        Ok(Self { backend, size: arguments.size.unwrap_or(default), idle })
+        let kernels = arguments.kernels.clone();
+        Ok(Self { backend, size: arguments.size.unwrap_or(default), idle, kernels })
     }
 
     /// Where the kernels run.
@@ -131,6 +134,11 @@ impl Run {
             false => (BackendChoice::Emulator, None),
         };
         Ok(Backend::choose(choice, ptx)?)
+    }
+
+    /// Whether this kernel of known work is to be run.
+    fn wants_kernel(&self, kernel: &str) -> bool {
+        self.kernels.is_empty() || self.kernels.iter().any(|name| name == kernel)
     }
 
     fn sm_count(&self) -> u32 {
