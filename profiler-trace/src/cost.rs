@@ -5,6 +5,7 @@ use profiler_wire::header::Clock;
 use self::axis::Axis;
 use self::gaps::Gaps;
 use self::stamps::{Stamps, moments};
+use self::usual::Usual;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
 use crate::model::{Buffer, Site, Trace, Warp};
 use crate::record_cost::RecordCost;
@@ -13,6 +14,7 @@ mod axis;
 mod gaps;
 mod order;
 mod stamps;
+mod usual;
 
 impl Trace {
     /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
@@ -137,11 +139,13 @@ fn compress(
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let stamps = Stamps::of(moments, warp, sites, buffer);
         let gaps = Gaps::of(&stamps.all, &cost, step);
+        // Where a clock comes in steps, means tell.
+        let usual = if step > 0.0 { Usual::default() } else { Usual::of(&stamps.all, &cost) };
         let mut axis = Axis::new(warp.entry, ns_per_tick, step, stamps.all.len());
         let mut before = None;
         for &stamp in &stamps.all {
             let gap = before.replace(stamp).map(|before| gaps.between(before, stamp));
-            axis.stamp(stamp, gap, cost.of(stamp.election));
+            axis.stamp(stamp, gap, &usual, cost.of(stamp.election));
         }
         outcome.crossed += axis.clamped();
         outcome.stored_apart |= stamps.stored_apart;

@@ -1,9 +1,10 @@
 //! The time axis of a warp, out of which what recording cost is cut.
 
 use super::gaps::Gap;
-use super::stamps::{Stamp, Stores};
+use super::stamps::{Stamp, Stamped, Stores};
+use super::usual::Usual;
 use crate::model::Time;
-use crate::record_cost::{FormCosts, StampCost, StampWait};
+use crate::record_cost::{FormCosts, StampCost, StampWait, StampWaits};
 
 /// How far off each other two times may be that are one, by rounding.
 const ROUNDING: f64 = 1e-6;
@@ -57,7 +58,8 @@ impl Place {
 
 /// A stamp that may hold up those behind it, and what has been recorded since.
 #[derive(Clone, Copy)]
-struct Holder {
+pub(super) struct Holder {
+    stamped: Stamped,
     /// What has passed since, as far as is known, and how far off that may be.
     passed: f64,
     unsure: f64,
@@ -70,24 +72,56 @@ struct Holder {
 }
 
 impl Holder {
-    fn new(cost: StampCost, stores: Stores) -> Self {
-        let begun = stores == Stores::Begin;
-        Self { passed: 0.0, unsure: 0.0, apart: cost.after_ticks, waited: 0.0, begun }
+    /// A stamp that takes `cost`.
+    pub(super) fn new(stamp: Stamp, cost: StampCost) -> Self {
+        let begun = stamp.stores == Stores::Begin;
+        let apart = cost.after_ticks;
+        Self { stamped: stamp.stamped, passed: 0.0, unsure: 0.0, apart, waited: 0.0, begun }
     }
 
     /// Goes on to the next stamp, by what it costs ahead of it.
-    fn pass(&mut self, gap: Gap, cost: StampCost) {
+    pub(super) fn pass(&mut self, gap: Gap, cost: StampCost) {
         self.passed += gap.ticks;
         self.unsure = self.unsure.max(gap.unsure);
         self.apart += cost.before_ticks;
     }
 
-    /// What the stamp that is now may have waited for it and was not cut yet, if it may have waited.
-    fn reach(&self, wait: StampWait) -> Option<f64> {
-        let reach = wait.reach_ticks()?;
+    /// That stamp is the begin of a region, and stores nothing.
+    pub(super) fn begin(&mut self, cost: StampCost) {
+        self.begun = true;
+        self.apart += cost.after_ticks;
+    }
+
+    /// How long the stamp that is now may have waited for this one, which stored a record.
+    pub(super) fn wait(&self, stores: Stores, waits: &StampWaits) -> StampWait {
+        match stores {
+            Stores::Nothing | Stores::Begin => waits.begin,
+            Stores::Record if self.begun => waits.end,
+            Stores::Record => waits.record,
+        }
+    }
+
+    /// Where it was and where the stamp that is now is, and whether a region began by it or since.
+    pub(super) fn places_to(&self, next: Stamped) -> (Stamped, Stamped, bool) {
+        (self.stamped, next, self.begun)
+    }
+
+    /// What has passed beyond what recording takes by itself.
+    pub(super) fn beyond_apart(&self) -> f64 {
+        self.passed - self.apart
+    }
+
+    /// What the stamp that is now may have waited for it and was not cut yet, if it may have waited: for as long
+    /// as rare waits are where it mostly waits.
+    fn reach(&self, wait: StampWait, mostly_waits: bool) -> Option<f64> {
         // As far as is known.
-        let is_within = self.passed <= self.apart + reach + self.unsure;
-        is_within.then(|| (reach - self.waited).max(0.0))
+        let passed = self.beyond_apart() - self.unsure;
+        let reach = if wait.is_within_reach(passed) {
+            wait.reach_ticks()
+        } else {
+            wait.rare_ticks().filter(|_| mostly_waits && wait.is_rare(passed))
+        };
+        reach.map(|reach| (reach - self.waited).max(0.0))
     }
 }
 
@@ -118,7 +152,13 @@ impl Axis {
 
     /// Cuts out what a stamp cost, and moves it. `gap` is what passed since the stamp before, if there was
     /// one; `costs` are in ticks of this axis.
-    pub(super) fn stamp(&mut self, stamp: Stamp, gap: Option<Gap>, costs: &FormCosts) {
+    pub(super) fn stamp(
+        &mut self,
+        stamp: Stamp,
+        gap: Option<Gap>,
+        usual: &Usual,
+        costs: &FormCosts,
+    ) {
         let cost = stamp.cost(costs);
         let since = since(self.entry, stamp.time);
         let gap = gap.unwrap_or(Gap { ticks: since, unsure: self.step, is_mean: false });
@@ -133,17 +173,19 @@ impl Axis {
         for holder in [&mut self.stored, &mut self.begun].into_iter().flatten() {
             holder.pass(gap, cost);
         }
-        let waited = self.cut_wait(since, gap.is_mean.then_some(gap.ticks - apart), stamp, costs);
+        let mostly_waits =
+            self.stored.is_some_and(|stored| usual.is_back_to_back(&stored, stamp.stamped));
+        let on_average = gap.is_mean.then_some(gap.ticks - apart);
+        let waited = self.cut_wait(since, on_average, (stamp, mostly_waits), costs);
         let is_cut_whole = gap.is_mean && gap.ticks - apart - waited <= ROUNDING;
         self.place(since, gap.is_mean, is_cut_whole);
         self.times.push(stamp.time);
         self.after = cost.after_ticks;
-        let holder = Some(Holder::new(cost, stamp.stores));
+        let holder = Some(Holder::new(stamp, cost));
         match stamp.stores {
             Stores::Nothing => {
                 if let Some(stored) = &mut self.stored {
-                    stored.begun = true;
-                    stored.apart += cost.after_ticks;
+                    stored.begin(cost);
                 }
                 self.begun = holder;
             }
@@ -157,20 +199,17 @@ impl Axis {
         &mut self,
         since: f64,
         on_average: Option<f64>,
-        stamp: Stamp,
+        (stamp, mostly_waits): (Stamp, bool),
         costs: &FormCosts,
     ) -> f64 {
         let mut stored = self.stored.as_mut().and_then(|stored| {
-            let wait = match stamp.stores {
-                Stores::Nothing | Stores::Begin => costs.waits.begin,
-                Stores::Record if stored.begun => costs.waits.end,
-                Stores::Record => costs.waits.record,
-            };
-            stored.reach(wait).map(|reach| (reach, stored))
+            let wait = stored.wait(stamp.stores, &costs.waits);
+            stored.reach(wait, mostly_waits).map(|reach| (reach, stored))
         });
         let begun = self.begun.as_mut();
+        let nested = costs.waits.nested;
         let held = stored.take().or_else(|| {
-            begun.and_then(|begun| begun.reach(costs.waits.nested).map(|reach| (reach, begun)))
+            begun.and_then(|begun| begun.reach(nested, false).map(|reach| (reach, begun)))
         });
         let Some((reach, holder)) = held else { return 0.0 };
         let at = since - self.shift;
