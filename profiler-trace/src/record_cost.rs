@@ -40,9 +40,8 @@ impl StampWait {
     /// The part of the longest wait by which others may be longer: those of other kernels, whose
     /// registers are others, and of other warps beside them.
     const FURTHER_PART: f64 = 1.0 / 3.0;
-    /// The same of rare waits: where other warps record at just that time. On an H200, of 150 000 ends of four
-    /// warps, one in 3000 waited longer than a third more than the longest wait, and none two thirds more by 2
-    /// ticks.
+    /// The same of rare waits, where other warps record at just that time: on an H200, of four warps, 0.7 times
+    /// longer than the longest wait.
     const RARE_PART: f64 = 1.0;
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
@@ -239,6 +238,11 @@ impl Election {
 /// assumed, since records that close mostly stand back to back: the error is at most the reach, and
 /// as work it is always too short, never too long. Work of a few dozen cycles between records can
 /// therefore not be told from none.
+///
+/// Now and then several warps of an SM record at just the same time, and one of them waits longer. So where a
+/// warp came from the one place to the other at least 8 times, and in at least three of four of them within
+/// reach, the reach is twice the longest wait: that one time was hardly work. (Of cycles only. Work that is
+/// done between two records now and then, of a few dozen cycles, is taken for a wait as well.)
 ///
 /// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
 /// and now and then a whole step. Where a warp stamped at the same two places, one right behind the other, at

@@ -54,9 +54,11 @@ const ADDED_UP: (&str, f64) = ("wait for four words", 4.0);
 /// means hardly one is.
 const STANDARD_ERRORS: f64 = 4.0;
 /// How often spins up to a length, in cycles, are repeated where the timer measures them: what a few of its
-/// readings say of a mean is not as exact as the limit. Not where records go to memory of the host: those of
-/// so many would fill the bus.
+/// readings say of a mean is not as exact as the limit.
 const TIMER_REPEATS: (u64, u32) = (1000, 200);
+/// The same where records go to memory of the host, and one warp of a block records: as many readings as of all
+/// four warps. More records would fill the bus.
+const HOSTED_TIMER_REPEATS: u32 = 48;
 
 /// A launch: one form, depth and length.
 #[derive(Clone, Copy, Debug)]
@@ -120,9 +122,15 @@ impl Subject {
     /// The cases, of which short ones are repeated so often that the timer can tell.
     fn repeated(&self, cases: &[Case]) -> Vec<Case> {
         let mut cases = cases.to_vec();
-        if self.kernel.clock == "globaltimer" && !self.is_hosted() {
+        let repeats = match (self.is_hosted(), recorders_of(self.kernel.strategy) == GRID) {
+            (false, _) => Some(TIMER_REPEATS.1),
+            (true, true) => Some(HOSTED_TIMER_REPEATS),
+            (true, false) => None,
+        };
+        let repeats = repeats.filter(|_| self.kernel.clock == "globaltimer");
+        if let Some(repeats) = repeats {
             let short = cases.iter_mut().filter(|case| self.is_repeated(case.cycles));
-            short.for_each(|case| case.repeats = TIMER_REPEATS.1);
+            short.for_each(|case| case.repeats = repeats);
         }
         cases
     }

@@ -9,8 +9,9 @@ use crate::record_cost::{RecordCost, StampWait};
 
 /// So many times at least a warp must have come from one place to another.
 const TIMES_MIN: u64 = 8;
-/// One in so many of these may have taken longer than what waits mostly do.
-const LONGER_PART: u64 = 8;
+/// One in so many of these may have taken longer than what waits mostly do; the first time, when the code is in no
+/// cache yet, is among them.
+const LONGER_PART: u64 = 4;
 
 /// How often a warp came from a place that stored a record to a later one, and how often within what it
 /// mostly waits there.

@@ -33,6 +33,9 @@ fn short_spins_are_repeated_more_often_where_the_timer_measures() {
     let hosted = HOSTED_WORK.iter().find(|kernel| kernel.clock == "globaltimer");
     let hosted = Subject { kernel: hosted.expect("there is one"), form: "range" };
     assert_eq!(repeats(hosted), [12, 12]);
+    let by_one = HOSTED_WORK.iter().find(|kernel| kernel.name == "hosted_when_timer");
+    let by_one = Subject { kernel: by_one.expect("it exists"), form: "range" };
+    assert_eq!(repeats(by_one), [48, 12]);
 }
 
 #[test]
