@@ -445,8 +445,7 @@ fn of_two_begins_of_all_lanes_in_one_step_each_has_the_end_of_its_own_reading() 
 }
 
 /// A begin of all lanes, of which lane 0's room has no place for the `lost` ones that follow, and their ends in lane 1,
-/// or of the first of all as well; `between` is recorded before those. The lane's regions, and how many more it may be
-/// in.
+/// or of the first as well; `between` is recorded before those. The lane's regions, and how many more it may be in.
 fn of_lost_begins(
     between: impl Fn(&mut SyntheticWarp),
     lost: u64,
@@ -464,6 +463,7 @@ fn of_lost_begins(
         if ends_first {
             warp.parted(2, 6_002, 7_000);
         }
+        warp.lane(1).range(3, None, 7_100, 7_110);
     });
     let regions = of_each_lane(&capture).into_iter();
     let of_lane_1 = regions.filter(|region| region.0 == 1 && region.1 == 2);
@@ -480,7 +480,7 @@ fn an_end_that_began_behind_a_unit_of_its_lane_is_of_no_begin_before_that() {
         warp.lane(1).begin(3, None, 6_010).watched(3, None, 6_012, 6_020);
     };
     let ranges = |warp: &mut SyntheticWarp| {
-        warp.lane(1).range(3, None, 5_980, 5_990).range(3, None, 6_010, 6_020);
+        warp.lane(1).range(3, None, 5_980, 6_000).range(3, None, 6_010, 6_020);
         warp.range(3, None, 6_030, 6_090);
     };
     let parted = |warp: &mut SyntheticWarp| {
