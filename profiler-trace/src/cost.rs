@@ -139,8 +139,7 @@ fn compress(
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let stamps = Stamps::of(moments, warp, sites, buffer);
         let gaps = Gaps::of(&stamps.all, &cost, step);
-        // Where a clock comes in steps, means tell.
-        let usual = if step > 0.0 { Usual::default() } else { Usual::of(&stamps.all, &cost) };
+        let usual = Usual::of(&stamps.all, &cost);
         let mut axis = Axis::new(warp.entry, ns_per_tick, step, stamps.all.len());
         let mut before = None;
         for &stamp in &stamps.all {

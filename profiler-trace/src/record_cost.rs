@@ -241,8 +241,8 @@ impl Election {
 ///
 /// Now and then several warps of an SM record at just the same time, and one of them waits longer. So where a
 /// warp came from the one place to the other at least 8 times, and in at least three of four of them within
-/// reach, the reach is twice the longest wait: that one time was hardly work. (Of cycles only. Work that is
-/// done between two records now and then, of a few dozen cycles, is taken for a wait as well.)
+/// reach, the reach is twice the longest wait: that one time was hardly work. (Work that is done between
+/// two records now and then, of a few dozen cycles, is taken for a wait as well.)
 ///
 /// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
 /// and now and then a whole step. Where a warp stamped at the same two places, one right behind the other, at

@@ -31,7 +31,8 @@ struct Times {
 }
 
 impl Usual {
-    /// What `stamps` of a clock without steps tell; `cost` is in its ticks.
+    /// What `stamps` tell; `cost` is in the ticks of their clock. (A step of the timer hides more than by how much
+    /// rare waits are longer.)
     pub(super) fn of(stamps: &[Stamp], cost: &RecordCost) -> Self {
         let mut is_asked = false;
         for_each_held(stamps, cost, |_, passed, wait| is_asked |= wait.is_rare(passed));
