@@ -2,7 +2,7 @@
 
 use super::gaps::Gap;
 use super::stamps::{Stamp, Stamped, Stores};
-use super::usual::Usual;
+use super::usual::{Places, Usual};
 use crate::model::Time;
 use crate::record_cost::{FormCosts, StampCost, StampWait, StampWaits};
 
@@ -102,7 +102,7 @@ impl Holder {
     }
 
     /// Where it was and where the stamp that is now is, and whether a region began by it or since.
-    pub(super) fn places_to(&self, next: Stamped) -> (Stamped, Stamped, bool) {
+    pub(super) fn places_to(&self, next: Stamped) -> Places {
         (self.stamped, next, self.begun)
     }
 

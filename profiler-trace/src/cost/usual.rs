@@ -22,7 +22,7 @@ const LONGER_PART: u64 = 4;
 pub(super) struct Usual(HashMap<Places, Times>);
 
 /// A place that stored a record, the one behind it, and whether a region began by the one or between the two.
-type Places = (Stamped, Stamped, bool);
+pub(super) type Places = (Stamped, Stamped, bool);
 
 #[derive(Clone, Copy, Default)]
 struct Times {
