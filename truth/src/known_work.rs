@@ -554,7 +554,7 @@ fn lengths_of_lane(
         let truth = *truth.get(repeat).ok_or_else(|| format!("too many regions \"{name}\""))?;
         if repeat > 0 {
             let recorded = end.ticks.saturating_sub(region.start.ticks);
-            let place = Place { block: warp.block[0], warp: warp.warp, repeat, lane };
+            let place = Place { block: warp.block[0], warp: warp.warp, repeat };
             levels[level].push(Length { recorded: recorded as f64, truth: truth as f64, place });
         }
     }

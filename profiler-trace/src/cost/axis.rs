@@ -111,15 +111,17 @@ impl Holder {
         self.passed - self.apart
     }
 
-    /// What the stamp that is now may have waited for it and was not cut yet, if it may have waited: for as long
-    /// as rare waits are where it mostly waits.
-    fn reach(&self, wait: StampWait, mostly_waits: bool) -> Option<f64> {
+    /// What the stamp that is now, at `next`, may have waited for it and was not cut yet, if it may have waited: for
+    /// as long as rare waits are where it mostly waits.
+    fn reach(&self, wait: StampWait, next: Stamped, usual: &Usual) -> Option<f64> {
         // As far as is known.
         let passed = self.beyond_apart() - self.unsure;
         let reach = if wait.is_within_reach(passed) {
             wait.reach_ticks()
+        } else if wait.is_rare(passed) && usual.is_back_to_back(self, next) {
+            wait.rare_ticks()
         } else {
-            wait.rare_ticks().filter(|_| mostly_waits && wait.is_rare(passed))
+            None
         };
         reach.map(|reach| (reach - self.waited).max(0.0))
     }
@@ -173,10 +175,8 @@ impl Axis {
         for holder in [&mut self.stored, &mut self.begun].into_iter().flatten() {
             holder.pass(gap, cost);
         }
-        let mostly_waits =
-            self.stored.is_some_and(|stored| usual.is_back_to_back(&stored, stamp.stamped));
         let on_average = gap.is_mean.then_some(gap.ticks - apart);
-        let waited = self.cut_wait(since, on_average, (stamp, mostly_waits), costs);
+        let waited = self.cut_wait(since, on_average, stamp, usual, costs);
         let is_cut_whole = gap.is_mean && gap.ticks - apart - waited <= ROUNDING;
         self.place(since, gap.is_mean, is_cut_whole);
         self.times.push(stamp.time);
@@ -199,17 +199,20 @@ impl Axis {
         &mut self,
         since: f64,
         on_average: Option<f64>,
-        (stamp, mostly_waits): (Stamp, bool),
+        stamp: Stamp,
+        usual: &Usual,
         costs: &FormCosts,
     ) -> f64 {
         let mut stored = self.stored.as_mut().and_then(|stored| {
             let wait = stored.wait(stamp.stores, &costs.waits);
-            stored.reach(wait, mostly_waits).map(|reach| (reach, stored))
+            stored.reach(wait, stamp.stamped, usual).map(|reach| (reach, stored))
         });
         let begun = self.begun.as_mut();
         let nested = costs.waits.nested;
         let held = stored.take().or_else(|| {
-            begun.and_then(|begun| begun.reach(nested, false).map(|reach| (reach, begun)))
+            begun.and_then(|begun| {
+                begun.reach(nested, stamp.stamped, usual).map(|reach| (reach, begun))
+            })
         });
         let Some((reach, holder)) = held else { return 0.0 };
         let at = since - self.shift;

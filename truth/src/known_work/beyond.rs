@@ -26,13 +26,11 @@ pub(super) struct Place {
     pub(super) block: u32,
     pub(super) warp: u32,
     pub(super) repeat: usize,
-    pub(super) lane: u8,
 }
 
 /// What is beyond in one repeat of a level by one warp: as many regions as lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Beyond {
-    /// That of the first lane.
     place: Place,
     pub(super) lanes: usize,
     /// The largest of all lanes, in ticks.
@@ -45,9 +43,8 @@ impl Beyond {
         let mut all: BTreeMap<_, Self> = BTreeMap::new();
         let off = lengths.iter().filter(|length| length.error().abs() > limit(length.truth));
         for length in off {
-            let Place { block, warp, repeat, .. } = length.place;
-            let first = Self { place: length.place, lanes: 0, error: 0.0 };
-            let beyond = all.entry((block, warp, repeat)).or_insert(first);
+            let none = Self { place: length.place, lanes: 0, error: 0.0 };
+            let beyond = all.entry(length.place).or_insert(none);
             beyond.lanes += 1;
             if length.error().abs() > beyond.error.abs() {
                 beyond.error = length.error();
@@ -58,7 +55,7 @@ impl Beyond {
 
     /// For a line of JSON.
     pub(super) fn json(&self) -> Value {
-        let Place { block, warp, repeat, .. } = self.place;
+        let Place { block, warp, repeat } = self.place;
         json!({
             "block": block,
             "warp": warp,
@@ -71,7 +68,7 @@ impl Beyond {
 
 impl fmt::Display for Beyond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { block, warp, repeat, .. } = self.place;
+        let Place { block, warp, repeat } = self.place;
         let lanes = if self.lanes == 1 { "lane" } else { "lanes" };
         write!(
             f,

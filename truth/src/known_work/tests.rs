@@ -92,8 +92,8 @@ fn costs_are_told_from_errors() {
 fn the_worst_is_farthest_from_zero() {
     let mut worst = Worst::default();
     for (raw, subtracted) in [(20.0, 3.0), (10.0, -7.0), (9.0, 8.5)] {
-        let less = [length(subtracted, 1, 0)];
-        let level = summarize(&[length(raw, 1, 0)], &less).expect("one region");
+        let less = [length(subtracted, 1)];
+        let level = summarize(&[length(raw, 1)], &less).expect("one region");
         worst.add((of_clock("cycles"), 64), &level, &less, usize::from(subtracted > 8.0));
     }
     assert_eq!((worst.raw_typical, worst.subtracted_typical), (20.0, 8.5));
@@ -103,16 +103,15 @@ fn the_worst_is_farthest_from_zero() {
 }
 
 /// A region of 100 ticks that is off, by a lane of warp 2 of block 1.
-fn length(error: f64, repeat: usize, lane: u8) -> Length {
-    let place = Place { block: 1, warp: 2, repeat, lane };
+fn length(error: f64, repeat: usize) -> Length {
+    let place = Place { block: 1, warp: 2, repeat };
     Length { recorded: 100.0 + error, truth: 100.0, place }
 }
 
 #[test]
 fn regions_beyond_the_limit_are_named_by_warp_and_repeat() {
-    let lengths =
-        [(8.0, 1, 0), (-9.0, 2, 3), (61.0, 2, 4), (-60.0, 2, 5), (-8.25, 3, 0), (8.0, 3, 1)];
-    let lengths = lengths.map(|(error, repeat, lane)| length(error, repeat, lane));
+    let lengths = [(8.0, 1), (-9.0, 2), (61.0, 2), (-60.0, 2), (-8.25, 3), (8.0, 3)];
+    let lengths = lengths.map(|(error, repeat)| length(error, repeat));
     let beyond = Beyond::of(&lengths, |truth| if truth == 100.0 { 8.0 } else { 0.0 });
     let texts: Vec<String> = beyond.iter().map(Beyond::to_string).collect();
     assert_eq!(
