@@ -4,15 +4,18 @@ use profiler_wire::header::Clock;
 
 use self::axis::Axis;
 use self::gaps::Gaps;
+use self::others::Others;
+pub(crate) use self::others::Stored;
 use self::stamps::{Stamps, moments};
 use self::usual::Usual;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Buffer, Site, Trace, Warp};
+use crate::model::{Buffer, Launch, Site, Trace, Warp};
 use crate::record_cost::RecordCost;
 
 mod axis;
 mod gaps;
 mod order;
+mod others;
 mod stamps;
 mod usual;
 
@@ -47,6 +50,20 @@ impl Trace {
     /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing, and so does one
     /// without [`Trace::record_cost`], which is noted.
     pub fn subtract_record_cost(&mut self) {
+        let stored = if self.asks_who_stored() { Stored::of(self) } else { Stored::default() };
+        self.subtract_record_cost_beside(&stored);
+    }
+
+    /// Whether the cost can be subtracted, and was not, where what one warp stored holds up others: on the
+    /// emulator it does not.
+    pub(crate) fn asks_who_stored(&self) -> bool {
+        let is_known = self.record_cost.is_some_and(|cost| cost.is_usable());
+        is_known && !self.cost_subtracted && !self.device.emulated
+    }
+
+    /// [`Trace::subtract_record_cost`], where these are the units that all warps stored, also those that are not
+    /// in the trace.
+    pub(crate) fn subtract_record_cost_beside(&mut self, stored: &Stored) {
         if self.cost_subtracted {
             return;
         }
@@ -61,13 +78,12 @@ impl Trace {
             ns_per_cycle,
             // Two readings of the timer tell a time no better than by a step.
             timer_step: self.timer_step_ns,
+            stored,
         };
         let mut clamped = 0;
         for warp in &mut self.warps {
             let place = Some(Place { slot: Some(warp.slot), ..Place::default() });
-            let kernel = self.launches.get(warp.launch).map(|launch| launch.kernel);
-            let kernel = kernel.and_then(|kernel| self.sites.get(kernel.0 as usize));
-            let buffer = kernel.map_or(Buffer::Global, |kernel| kernel.buffer);
+            let buffer = buffer_of(warp, &self.launches, &self.sites);
             // The emulator's stores all take the same time.
             let known = cost.of_buffer(buffer).or(device.emulated.then_some(cost));
             let Some(known) = known else {
@@ -97,11 +113,19 @@ impl Trace {
     }
 }
 
+/// The buffer that a warp's kernel records to.
+fn buffer_of(warp: &Warp, launches: &[Launch], sites: &[Site]) -> Buffer {
+    let kernel = launches.get(warp.launch).map(|launch| launch.kernel);
+    let kernel = kernel.and_then(|kernel| sites.get(kernel.0 as usize));
+    kernel.map_or(Buffer::Global, |kernel| kernel.buffer)
+}
+
 /// What all warps have in common.
-struct Device {
+struct Device<'s> {
     emulated: bool,
     ns_per_cycle: Option<f64>,
     timer_step: f64,
+    stored: &'s Stored,
 }
 
 /// What came of the subtraction from a warp.
@@ -118,7 +142,7 @@ fn compress(
     warp: &mut Warp,
     sites: &[Site],
     (cost, buffer): (&RecordCost, Buffer),
-    device: &Device,
+    device: &Device<'_>,
 ) -> Result<Outcome, DiagnosticKind> {
     // The cost is known in cycles.
     let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
@@ -133,14 +157,15 @@ fn compress(
         (Clock::Cycles, _) => (1.0, device.ns_per_cycle.unwrap_or(1.0), 0.0),
     };
     let cost = cost.scaled(ticks_per_cycle);
+    let others = Others::of(device.stored, warp, buffer, ticks_per_cycle);
     let moments = moments(warp, device.emulated);
     let original = warp.exit;
     let mut outcome = Outcome { crossed: 0, stored_apart: false };
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
         let stamps = Stamps::of(moments, warp, sites, buffer);
         let gaps = Gaps::of(&stamps.all, &cost, step);
-        let usual = Usual::of(&stamps.all, &cost);
-        let mut axis = Axis::new(warp.entry, ns_per_tick, step, stamps.all.len());
+        let usual = Usual::of(&stamps.all, &cost, &others);
+        let mut axis = Axis::new(warp.entry, ns_per_tick, step, &others, stamps.all.len());
         let mut before = None;
         for &stamp in &stamps.all {
             let gap = before.replace(stamp).map(|before| gaps.between(before, stamp));

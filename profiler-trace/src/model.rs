@@ -106,6 +106,11 @@ impl Region {
     pub fn is_shared(&self) -> bool {
         self.record == RegionRecord::Shared
     }
+
+    /// Whether it has a value that was stored as a record of its own.
+    pub(crate) fn has_value_apart(&self) -> bool {
+        self.value.is_some() && self.record != RegionRecord::WithValue
+    }
 }
 
 /// The record that told of a region.

@@ -1,6 +1,7 @@
 //! The time axis of a warp, out of which what recording cost is cut.
 
 use super::gaps::Gap;
+use super::others::Others;
 use super::stamps::{Stamp, Stamped, Stores};
 use super::usual::{Places, Usual};
 use crate::model::Time;
@@ -14,11 +15,12 @@ const ROUNDING: f64 = 1e-6;
 /// What is cut between two stamps follows what was read, so that it does not add up to more than passed. Where
 /// the clock comes in steps and many readings tell what passes on average, it is that, and what was read must
 /// bear it out to a step.
-pub(super) struct Axis {
+pub(super) struct Axis<'o> {
     entry: Time,
     ns_per_tick: f64,
     /// How far off each other two readings of the clock may be at one time.
     step: f64,
+    others: &'o Others<'o>,
     /// Ticks cut out so far.
     shift: f64,
     /// What the last stamp cost behind it, which is not cut yet.
@@ -60,6 +62,7 @@ impl Place {
 #[derive(Clone, Copy)]
 pub(super) struct Holder {
     stamped: Stamped,
+    ticks: u64,
     /// What has passed since, as far as is known, and how far off that may be.
     passed: f64,
     unsure: f64,
@@ -76,7 +79,8 @@ impl Holder {
     pub(super) fn new(stamp: Stamp, cost: StampCost) -> Self {
         let begun = stamp.stores == Stores::Begin;
         let apart = cost.after_ticks;
-        Self { stamped: stamp.stamped, passed: 0.0, unsure: 0.0, apart, waited: 0.0, begun }
+        let (stamped, ticks) = (stamp.stamped, stamp.time.ticks);
+        Self { stamped, ticks, passed: 0.0, unsure: 0.0, apart, waited: 0.0, begun }
     }
 
     /// Goes on to the next stamp, by what it costs ahead of it.
@@ -92,13 +96,18 @@ impl Holder {
         self.apart += cost.after_ticks;
     }
 
-    /// How long the stamp that is now may have waited for this one, which stored a record.
-    pub(super) fn wait(&self, stores: Stores, waits: &StampWaits) -> StampWait {
-        match stores {
+    /// How long `next`, the stamp that is now, may have waited for this one, which stored a record: longer than by
+    /// itself, where others stored some.
+    pub(super) fn wait(&self, next: Stamp, waits: &StampWaits, others: &Others<'_>) -> StampWait {
+        let alone = match next.stores {
             Stores::Nothing | Stores::Begin => waits.begin,
             Stores::Record if self.begun => waits.end,
             Stores::Record => waits.record,
+        };
+        if alone.is_within_reach(self.passed_at_least()) {
+            return alone;
         }
+        others.lengthen(alone, next.election, self.ticks, next.time.ticks)
     }
 
     /// Where it was and where the stamp that is now is, and whether a region began by it or since.
@@ -111,11 +120,15 @@ impl Holder {
         self.passed - self.apart
     }
 
+    /// The same, as far as is known.
+    fn passed_at_least(&self) -> f64 {
+        self.beyond_apart() - self.unsure
+    }
+
     /// What the stamp that is now, at `next`, may have waited for it and was not cut yet, if it may have waited: for
     /// as long as rare waits are where it mostly waits.
     fn reach(&self, wait: StampWait, next: Stamped, usual: &Usual) -> Option<f64> {
-        // As far as is known.
-        let passed = self.beyond_apart() - self.unsure;
+        let passed = self.passed_at_least();
         let reach = if wait.is_within_reach(passed) {
             wait.reach_ticks()
         } else if wait.is_rare(passed) && usual.is_back_to_back(self, next) {
@@ -127,13 +140,20 @@ impl Holder {
     }
 }
 
-impl Axis {
+impl<'o> Axis<'o> {
     /// An axis of so many stamps.
-    pub(super) fn new(entry: Time, ns_per_tick: f64, step: f64, stamps: usize) -> Self {
+    pub(super) fn new(
+        entry: Time,
+        ns_per_tick: f64,
+        step: f64,
+        others: &'o Others<'o>,
+        stamps: usize,
+    ) -> Self {
         Self {
             entry,
             ns_per_tick,
             step,
+            others,
             shift: 0.0,
             after: 0.0,
             owed: 0.0,
@@ -204,7 +224,7 @@ impl Axis {
         costs: &FormCosts,
     ) -> f64 {
         let mut stored = self.stored.as_mut().and_then(|stored| {
-            let wait = stored.wait(stamp.stores, &costs.waits);
+            let wait = stored.wait(stamp, &costs.waits, self.others);
             stored.reach(wait, stamp.stamped, usual).map(|reach| (reach, stored))
         });
         let begun = self.begun.as_mut();
@@ -347,7 +367,8 @@ mod tests {
 
     /// Where places move to, each of one stamp read at a late time.
     fn moved(places: &[f64]) -> Vec<f64> {
-        let mut axis = Axis::new(Time { ticks: 0, ns: 0.0 }, 1.0, 32.0, places.len());
+        let others = Others::default();
+        let mut axis = Axis::new(Time { ticks: 0, ns: 0.0 }, 1.0, 32.0, &others, places.len());
         for &at in places {
             axis.places.push(Place { at, stamps: 1, read: 1000.0 });
             axis.times.push(Time { ticks: 1000, ns: 1000.0 });
@@ -367,7 +388,8 @@ mod tests {
 
     #[test]
     fn what_lies_behind_all_stamps_moves_by_all_that_was_cut() {
-        let mut axis = Axis::new(Time { ticks: 100, ns: 0.0 }, 1.0, 32.0, 0);
+        let others = Others::default();
+        let mut axis = Axis::new(Time { ticks: 100, ns: 0.0 }, 1.0, 32.0, &others, 0);
         (axis.shift, axis.after, axis.owed) = (7.0, 5.0, 3.0);
         let exit = Time { ticks: 200, ns: 100.0 };
         assert_eq!(axis.moved().behind(exit), Time { ticks: 185, ns: 85.0 });

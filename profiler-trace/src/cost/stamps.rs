@@ -1,7 +1,7 @@
 //! The stamps of a warp: what it took its times by, in order.
 
 use super::order::for_each_bound;
-use crate::model::{Buffer, RegionRecord, Site, SiteIndex, Time, Warp};
+use crate::model::{Buffer, Site, SiteIndex, Time, Warp};
 use crate::record_cost::{Election, FormCosts, StampCost};
 
 /// Lanes of a warp.
@@ -168,11 +168,9 @@ impl Stamps {
                 }
                 What::End(index) => {
                     let region = &warp.regions[index];
-                    let has_value_apart =
-                        region.value.is_some() && region.record != RegionRecord::WithValue;
                     let Some(time) = region.end else { continue };
                     let election = election_at(region.site, region.is_shared());
-                    (Stamped::End(region.site, has_value_apart), election, time)
+                    (Stamped::End(region.site, region.has_value_apart()), election, time)
                 }
                 What::Mark(index) => {
                     let mark = &warp.marks[index];
@@ -271,7 +269,7 @@ mod tests {
     use profiler_wire::SiteKind;
 
     use super::*;
-    use crate::model::Region;
+    use crate::model::{Region, RegionRecord};
     use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 
     /// When each stamp was taken of regions with `buffer = host`, by `thread`, and whether it is the record of a

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::axis::Holder;
 use super::gaps::Gap;
+use super::others::Others;
 use super::stamps::{Stamp, Stamped, Stores};
 use crate::record_cost::{RecordCost, StampWait};
 
@@ -33,13 +34,13 @@ struct Times {
 impl Usual {
     /// What `stamps` tell; `cost` is in the ticks of their clock. (A step of the timer hides more than by how much
     /// rare waits are longer.)
-    pub(super) fn of(stamps: &[Stamp], cost: &RecordCost) -> Self {
+    pub(super) fn of(stamps: &[Stamp], cost: &RecordCost, others: &Others<'_>) -> Self {
         let mut is_asked = false;
-        for_each_held(stamps, cost, |_, passed, wait| is_asked |= wait.is_rare(passed));
+        for_each_held(stamps, (cost, others), |_, passed, wait| is_asked |= wait.is_rare(passed));
         let mut usual = Self::default();
         // Mostly nothing is to be decided.
         if is_asked {
-            for_each_held(stamps, cost, |places, passed, wait| {
+            for_each_held(stamps, (cost, others), |places, passed, wait| {
                 let times = usual.0.entry(places).or_default();
                 times.all += 1;
                 times.longer += u64::from(!wait.is_within_reach(passed));
@@ -59,7 +60,7 @@ impl Usual {
 /// what recording takes by itself, and with how long the stamp may have waited.
 fn for_each_held(
     stamps: &[Stamp],
-    cost: &RecordCost,
+    (cost, others): (&RecordCost, &Others<'_>),
     mut held: impl FnMut(Places, f64, StampWait),
 ) {
     let mut stored: Option<Holder> = None;
@@ -72,7 +73,7 @@ fn for_each_held(
             .map_or(0, |before| stamp.time.ticks.saturating_sub(before.time.ticks));
         if let Some(holder) = &mut stored {
             holder.pass(Gap { ticks: gap as f64, unsure: 0.0, is_mean: false }, of_stamp);
-            let wait = holder.wait(stamp.stores, &costs.waits);
+            let wait = holder.wait(stamp, &costs.waits, others);
             held(holder.places_to(stamp.stamped), holder.beyond_apart(), wait);
         }
         match (stamp.stores, &mut stored) {

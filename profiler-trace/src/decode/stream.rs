@@ -12,6 +12,7 @@ use super::{
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
+use crate::cost::Stored;
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::edges;
 use crate::host::HostTrace;
@@ -32,7 +33,8 @@ const SMALL_BYTES: usize = 1 << 18;
 /// ```
 ///
 /// Besides the capture it holds what it knows of each slot, a few hundred bytes; nothing for a
-/// record. A warp is decoded where it is asked for, into memory that is used again.
+/// record, but where it [subtracts](Decoder::subtract_record_cost) their cost: then 8 bytes of each unit that a warp
+/// stored. A warp is decoded where it is asked for, into memory that is used again.
 #[derive(Debug)]
 pub struct Decoder<'c> {
     capture: &'c Capture,
@@ -60,6 +62,8 @@ pub struct Decoder<'c> {
     pub(super) directly: bool,
     /// What was odd when the first outline was made.
     found: OnceLock<Found>,
+    /// What all warps stored, once it was asked for: no stamp is subtracted from without it.
+    stored: OnceLock<Stored>,
 }
 
 /// What was odd in a capture.
@@ -167,6 +171,7 @@ impl<'c> Decoder<'c> {
             subtracts_cost: false,
             directly: true,
             found: OnceLock::new(),
+            stored: OnceLock::new(),
         }
     }
 
@@ -299,9 +304,38 @@ impl<'c> Decoder<'c> {
     pub fn trace(&self) -> Trace {
         let (mut trace, _) = self.gather(|records| records.to_warp());
         if self.subtracts_cost {
-            trace.subtract_record_cost();
+            trace.subtract_record_cost_beside(self.stored());
         }
         trace
+    }
+
+    /// What all warps stored, also those that are not shown. All are decoded for that, unless they were before.
+    fn stored(&self) -> &Stored {
+        self.stored.get_or_init(|| {
+            if !self.asks_who_stored() {
+                return Stored::default();
+            }
+            let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
+                let mut stored = Stored::default();
+                for slot in slots {
+                    self.add_stored(
+                        &self.slot(slot, memory, &mut Diagnostics::default()),
+                        &mut stored,
+                    );
+                }
+                stored
+            };
+            let count = self.slots.len();
+            all_stored(threads::in_ranges(self.threads, count, Memory::new, work))
+        })
+    }
+
+    fn asks_who_stored(&self) -> bool {
+        self.subtracts_cost && self.head.asks_who_stored()
+    }
+
+    fn add_stored(&self, records: &WarpRecords<'_>, stored: &mut Stored) {
+        stored.add(records.warp, &self.head.launches, &self.head.sites, records.regions());
     }
 
     /// A trace whose warps are decoded when they are asked for. Next to the capture it holds what
@@ -356,7 +390,7 @@ impl<'c> Decoder<'c> {
         });
         alone.cost_subtracted = false;
         alone.warps.push(warp);
-        alone.subtract_record_cost();
+        alone.subtract_record_cost_beside(self.stored());
         (alone.warps.swap_remove(0), std::mem::take(&mut alone.diagnostics))
     }
 
@@ -426,13 +460,18 @@ impl<'c> Decoder<'c> {
             warp: Warp,
             last_ns: Option<f64>,
         }
+        let asks_who_stored = self.asks_who_stored() && self.stored.get().is_none();
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
+            let mut stored = Stored::default();
             let mut open_elsewhere = 0;
             let kept: Vec<Kept> = slots
                 .map(|slot| {
                     let open_before = diagnostics.count(Kind::OpenRegion);
                     let records = self.slot(slot, memory, &mut diagnostics);
+                    if asks_who_stored {
+                        self.add_stored(&records, &mut stored);
+                    }
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
                     if !self.is_shown(slot) {
                         open_elsewhere += diagnostics.count(Kind::OpenRegion) - open_before;
@@ -443,17 +482,22 @@ impl<'c> Decoder<'c> {
                     Kept { warp, last_ns }
                 })
                 .collect();
-            (kept, diagnostics, open_elsewhere)
+            (kept, diagnostics, open_elsewhere, stored)
         };
         Progress::expect(self.shown.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
         let mut open = 0;
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
-        for (slots, diagnostics, open_elsewhere) in done {
+        let mut all = Vec::with_capacity(done.len());
+        for (slots, diagnostics, open_elsewhere, stored) in done {
+            all.push(stored);
             open += diagnostics.count(Kind::OpenRegion) - open_elsewhere;
             kept.extend(slots.into_iter().map(Some));
             trace.diagnostics.extend(&diagnostics);
+        }
+        if asks_who_stored {
+            self.stored.get_or_init(|| all_stored(all));
         }
         trace.warps.reserve_exact(kept.len());
         for slot in &self.order {
@@ -495,6 +539,13 @@ impl<'c> Decoder<'c> {
         }
         trace.left_out_warps = (all - trace.warps.len()) as u64;
     }
+}
+
+fn all_stored(parts: Vec<Stored>) -> Stored {
+    let mut all = Stored::default();
+    parts.into_iter().for_each(|part| all.append(part));
+    all.sort();
+    all
 }
 
 /// A warp that was decoded, while it is visited.
