@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits, Warp};
-use profiler_host::{Backend, Profiler, Shape, Trace};
+use profiler_host::Trace;
+use profiler_host::trace::{DiagnosticKind, StampWait, StampWaits};
 use serde_json::json;
 use truth_kernels::{
-    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, LEVELS, RANGE, SHORT, TOKEN, VALUE, WAIT, WAIT_FOUR,
-    WARPS_APART, WHEN_THREAD,
+    HOSTED_WORK, KNOWN_WORK, KnownWorkKernel, RANGE, SHORT, TOKEN, VALUE, WAIT, WAIT_FOUR,
 };
 
 use crate::{Failure, Report, Run, Summary};
 
-use beyond::{Beyond, Length, Place};
+use beyond::{Beyond, Length};
+use recorded::{Grid, launch, lengths, recorders_of};
 
 mod beyond;
+mod crowded;
+mod recorded;
 
-const GRID: u32 = 2;
-const BLOCK: u32 = 128;
-const THREADS: usize = (GRID * BLOCK) as usize;
-const _: () = assert!(GRID * BLOCK / 32 <= WARPS_APART, "the repeats of two warps may be in step");
+pub(crate) use crowded::run as run_crowded;
+
 /// How deep regions are nested.
 const SMALL_DEPTHS: [u32; 2] = [1, 8];
 const FULL_DEPTHS: [u32; 4] = [1, 2, 4, 8];
@@ -78,10 +78,11 @@ struct Level {
     truth: f64,
 }
 
-/// A kernel and a form.
+/// A kernel, the warps that run it, and a form.
 #[derive(Clone, Copy, Debug)]
 struct Subject {
     kernel: &'static KnownWorkKernel,
+    grid: Grid,
     form: &'static str,
 }
 
@@ -122,7 +123,10 @@ impl Subject {
     /// The cases, of which short ones are repeated so often that the timer can tell.
     fn repeated(&self, cases: &[Case]) -> Vec<Case> {
         let mut cases = cases.to_vec();
-        let repeats = match (self.is_hosted(), recorders_of(self.kernel.strategy) == GRID) {
+        let repeats = match (
+            self.is_hosted(),
+            recorders_of(self.kernel.strategy, self.grid) == self.grid.blocks,
+        ) {
             (false, _) => Some(TIMER_REPEATS.1),
             (true, true) => Some(HOSTED_TIMER_REPEATS),
             (true, false) => None,
@@ -198,7 +202,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let kernels = kernels.chain(HOSTED_WORK.iter().map(|kernel| (kernel, &hosted)));
     for (kernel, backend) in kernels.filter(|(kernel, _)| run.wants_kernel(kernel.name)) {
         for (form, number) in FORMS {
-            let subject = Subject { kernel, form };
+            let subject = Subject { kernel, grid: Grid::FEW, form };
             let cases = run.pick(all.clone(), subject.repeated(&all));
             let (trace, truths) = launch(backend, subject, number, &cases)?;
             report.diagnostics(&subject.to_string(), &trace)?;
@@ -282,7 +286,7 @@ fn compare(
     let mut all: BTreeMap<u32, Worst> = BTreeMap::new();
     let mut seen = SeenCost::default();
     for (launch, (case, truth)) in cases.iter().zip(truths).enumerate() {
-        let levels = |trace| lengths(trace, launch, case, truth, subject.kernel);
+        let levels = |trace| lengths(trace, launch, case, truth, subject);
         let (raw, less) = match (levels(trace), levels(&subtracted)) {
             (Ok(raw), Ok(less)) => (raw, less),
             (Err(wrong), _) | (_, Err(wrong)) => {
@@ -452,136 +456,6 @@ impl SeenCost {
     fn total_ticks(&self) -> Option<f64> {
         let (&inner, _) = self.0.last_key_value().filter(|&(&inner, _)| inner > 0)?;
         Some((self.median(inner)? - self.median(0)?) / inner as f64)
-    }
-}
-
-/// Launches all cases of a form in one session; gives the trace, and for each case what the threads
-/// measured, `[repeat * THREADS + thread]`.
-fn launch(
-    backend: &Backend,
-    subject: Subject,
-    form: u32,
-    cases: &[Case],
-) -> Result<(Trace, Vec<Vec<u64>>), Failure> {
-    let kernel = subject.kernel;
-    let regions = |case: &Case| (case.repeats + 1) * case.depth;
-    // A region takes at most a record, for the host two, and its value, of two words each.
-    let words_of_region = if subject.is_hosted() { 6 } else { 4 };
-    let words = cases.iter().map(|case| words_of_region * regions(case)).max().unwrap_or(0) + 8;
-    let profiler = Profiler::builder()
-        .words_per_warp(words)
-        .words_per_lane(if may_use_other_lanes(kernel.strategy) { words } else { 0 })
-        .for_grid(GRID, BLOCK, cases.len() as u32)?
-        .measure_record_cost()
-        .build()?;
-    let pairs = |case: &Case| (case.repeats as usize + 1) * THREADS;
-    let mut truths = Vec::new();
-    for case in cases {
-        truths.push(backend.zeroed::<[u64; 2]>(pairs(case))?);
-    }
-    let mut session = backend.session(&profiler)?;
-    for (case, truth) in cases.iter().zip(&mut truths) {
-        let arguments = (truth.as_mut_ptr(), form, case.depth, case.cycles, case.repeats);
-        // SAFETY: one pair a thread and repeat, and one more for the warm-up.
-        unsafe {
-            session.launch_kernel(
-                kernel.name,
-                Shape::new(GRID, BLOCK, 0),
-                kernel.function,
-                arguments,
-            )
-        }?;
-    }
-    let trace = session.finish()?;
-    let mut lengths = Vec::new();
-    for truth in &truths {
-        let pairs = truth.read()?;
-        lengths.push(pairs.iter().map(|[begin, end]| end.wrapping_sub(*begin)).collect());
-    }
-    Ok((trace, lengths))
-}
-
-/// The lengths of all regions of a launch but those of the warm-up, level by level.
-fn lengths(
-    trace: &Trace,
-    launch: usize,
-    case: &Case,
-    truth: &[u64],
-    kernel: &KnownWorkKernel,
-) -> Result<Vec<Vec<Length>>, String> {
-    let mut levels = vec![Vec::new(); case.depth as usize];
-    let mut recorders = 0;
-    for warp in &trace.warps[trace.launches[launch].warps.clone()] {
-        for lane in 0..32_u8 {
-            let thread_of_block = warp.warp * 32 + u32::from(lane);
-            let thread = (warp.block[0] * BLOCK + thread_of_block) as usize;
-            let truth: Vec<u64> = truth.chunks(THREADS).map(|repeat| repeat[thread]).collect();
-            if !lengths_of_lane(trace, warp, lane, &truth, &mut levels)? {
-                continue;
-            }
-            recorders += 1;
-            if kernel.strategy == "when" && thread_of_block != WHEN_THREAD {
-                return Err(format!("thread {thread_of_block} of a block recorded"));
-            }
-        }
-    }
-    let expected = recorders_of(kernel.strategy);
-    if recorders != expected {
-        return Err(format!("{recorders} threads recorded, not {expected}"));
-    }
-    Ok(levels)
-}
-
-/// Those of one lane, for each repeat of which there is a true length; whether it recorded at all.
-fn lengths_of_lane(
-    trace: &Trace,
-    warp: &Warp,
-    lane: u8,
-    truth: &[u64],
-    levels: &mut [Vec<Length>],
-) -> Result<bool, String> {
-    let mut repeats = vec![0; levels.len()];
-    for region in warp.regions.iter().filter(|region| region.lane == lane) {
-        let name = &trace.site(region.site).name;
-        let level = LEVELS.iter().take(levels.len()).position(|level| level == name);
-        let level = level.ok_or_else(|| format!("a region \"{name}\" is in the trace"))?;
-        if usize::from(region.depth) != level {
-            return Err(format!("\"{name}\" is nested {} deep", region.depth));
-        }
-        let end = region.end.ok_or_else(|| format!("\"{name}\" has no end"))?;
-        let repeat: usize = repeats[level];
-        repeats[level] += 1;
-        let truth = *truth.get(repeat).ok_or_else(|| format!("too many regions \"{name}\""))?;
-        if repeat > 0 {
-            let recorded = end.ticks.saturating_sub(region.start.ticks);
-            let place = Place { block: warp.block[0], warp: warp.warp, repeat };
-            levels[level].push(Length { recorded: recorded as f64, truth: truth as f64, place });
-        }
-    }
-    let recorded = repeats.iter().any(|&count| count > 0);
-    if recorded && repeats.iter().any(|&count| count != truth.len()) {
-        return Err(format!(
-            "lane {lane} of warp {} recorded {repeats:?} regions of the levels, not {} of each",
-            warp.warp,
-            truth.len()
-        ));
-    }
-    Ok(recorded)
-}
-
-/// Whether lanes other than lane 0 may record. (Memory of the host for all rooms takes longer to get
-/// than a launch.)
-fn may_use_other_lanes(strategy: &str) -> bool {
-    matches!(strategy, "elected" | "thread" | "when")
-}
-
-/// How many threads of a launch record.
-fn recorders_of(strategy: &str) -> u32 {
-    match strategy {
-        "block" | "when" | "warp(1)" => GRID,
-        "warp_group" => GRID * BLOCK / 128,
-        "thread" => GRID * BLOCK,
-        _ => GRID * BLOCK / 32,
     }
 }
 

@@ -42,12 +42,17 @@ pub struct Test {
 }
 
 /// All tests.
-pub const TESTS: [Test; 9] = [
+pub const TESTS: [Test; 10] = [
     Test {
         name: "known-work",
         purpose: "regions of known length, by every strategy, clock and form, nested up to 8 deep, \
                   and into memory of the host",
         run: known_work::run,
+    },
+    Test {
+        name: "crowded-work",
+        purpose: "regions of known length of 8, 16 and 32 warps of an SM that record at once",
+        run: known_work::run_crowded,
     },
     Test {
         name: "mapping",

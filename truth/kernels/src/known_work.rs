@@ -32,7 +32,7 @@ pub const WARM_UP_CYCLES: u64 = 64;
 /// The longest pause behind a repeat, in cycles: several steps of 32 ns of the timer.
 const PAUSE_CYCLES: u64 = 1024;
 /// As many as there may be warps in a grid, so that each warp pauses otherwise in each repeat.
-pub const WARPS_APART: u32 = 8;
+pub const WARPS_APART: u32 = 32;
 /// The thread of a block that records by the strategy `when`.
 pub const WHEN_THREAD: u32 = 5;
 
@@ -156,7 +156,7 @@ macro_rules! spin {
 fn pause(repeat: u32) {
     let warp = (thread_of_grid() / 32) as u32;
     // The upper bits of a multiple of 2^32 divided by the golden ratio: spread evenly over all warps and
-    // repeats. Of one warp each is 57 cycles, not a whole step, shorter than the one before, or longer.
+    // repeats. Of one warp each is 228 cycles, not a whole step, shorter than the one before, or longer.
     let spread = (repeat * WARPS_APART + warp).wrapping_mul(0x9e37_79b9);
     let cycles = (u64::from(spread) * PAUSE_CYCLES) >> 32;
     let begin = clock64();

@@ -1,10 +1,11 @@
 //! Limits, and what is told from errors.
 
 use super::*;
+use crate::known_work::beyond::Place;
 
 fn of_clock(clock: &str) -> Subject {
     let kernel = KNOWN_WORK.iter().find(|kernel| kernel.clock == clock);
-    Subject { kernel: kernel.expect("there is one"), form: "range" }
+    Subject { kernel: kernel.expect("there is one"), grid: Grid::FEW, form: "range" }
 }
 
 #[test]
@@ -31,10 +32,10 @@ fn short_spins_are_repeated_more_often_where_the_timer_measures() {
     assert_eq!(repeats(of_clock("cycles")), [12, 12]);
     assert_eq!(repeats(of_clock("globaltimer")), [200, 12]);
     let hosted = HOSTED_WORK.iter().find(|kernel| kernel.clock == "globaltimer");
-    let hosted = Subject { kernel: hosted.expect("there is one"), form: "range" };
+    let hosted = Subject { kernel: hosted.expect("there is one"), grid: Grid::FEW, form: "range" };
     assert_eq!(repeats(hosted), [12, 12]);
     let by_one = HOSTED_WORK.iter().find(|kernel| kernel.name == "hosted_when_timer");
-    let by_one = Subject { kernel: by_one.expect("it exists"), form: "range" };
+    let by_one = Subject { kernel: by_one.expect("it exists"), grid: Grid::FEW, form: "range" };
     assert_eq!(repeats(by_one), [48, 12]);
 }
 
@@ -45,7 +46,8 @@ fn what_all_lanes_of_a_warp_read_at_once_is_one_reading() {
         Summary::of(lanes).expect("there are some")
     };
     let by_thread = KNOWN_WORK.iter().find(|kernel| kernel.strategy == "thread");
-    let by_thread = Subject { kernel: by_thread.expect("there is one"), form: "range" };
+    let by_thread =
+        Subject { kernel: by_thread.expect("there is one"), grid: Grid::FEW, form: "range" };
     let (of_lanes, of_warps) = (by_thread.standard_error(&errors(32 * 1000)), errors(1000));
     assert!((of_lanes / of_warps.standard_error - 1.0).abs() < 0.01, "{of_lanes}");
     assert_eq!(of_clock("cycles").standard_error(&of_warps), of_warps.standard_error);
@@ -61,7 +63,10 @@ fn of_errors_in_steps_the_mean_is_typical() {
 #[test]
 fn what_goes_to_the_host_says_so() {
     let kernel = HOSTED_WORK.first().expect("there is one");
-    assert_eq!(Subject { kernel, form: "wait" }.to_string(), "warp, cycles, wait, host");
+    assert_eq!(
+        Subject { kernel, grid: Grid::FEW, form: "wait" }.to_string(),
+        "warp, cycles, wait, host"
+    );
 }
 
 #[test]

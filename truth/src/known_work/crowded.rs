@@ -1,0 +1,132 @@
+//! Known work where more warps of an SM record at once than the calibration has.
+
+use serde_json::json;
+
+use super::beyond::{Beyond, Length};
+use super::recorded::{Grid, launch, lengths};
+use super::{Case, FORMS, FULL, FULL_DEPTHS, KNOWN_WORK, SMALL, SMALL_DEPTHS, Subject, limit};
+use crate::{Failure, Report, Run, Summary};
+
+/// Warps of the only block.
+const SMALL_WARPS: [u32; 1] = [8];
+const FULL_WARPS: [u32; 3] = [8, 16, 32];
+/// Who records: one lane, one that is elected, all that share their records.
+const STRATEGIES: [&str; 3] = ["warp", "elected", "thread"];
+/// What a single region may be off by beside as many others that spin, in cycles: they share the issue slots of their
+/// scheduler, also between a region's stamp and the reading of the clock next to it.
+const CROWDED_CYCLES: f64 = 32.0;
+
+/// What the regions of a subject show, of all lengths, depths and levels.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown {
+    regions: usize,
+    /// Those that are off by more than regions of few warps may be.
+    beyond: usize,
+    /// Those that are off by more than 1 % and [`CROWDED_CYCLES`].
+    far: usize,
+    /// Of all medians the one that is farthest from 0, as recorded and after subtraction.
+    raw_median: f64,
+    median: f64,
+    /// Of all errors.
+    raw: f64,
+    worst: f64,
+}
+
+impl Shown {
+    fn add(&mut self, form: &str, raw: &[Length], less: &[Length]) {
+        let errors = |lengths: &[Length]| Summary::of(lengths.iter().map(Length::error));
+        let (Some(of_raw), Some(of_less)) = (errors(raw), errors(less)) else { return };
+        let beyond = |limit: &dyn Fn(f64) -> f64| -> usize {
+            Beyond::of(less, limit).iter().map(|beyond| beyond.lanes).sum()
+        };
+        self.regions += less.len();
+        self.beyond += beyond(&|truth| limit(form, truth, 1.0));
+        self.far += beyond(&|truth| limit(form, truth, 1.0).max(CROWDED_CYCLES));
+        let larger = |left: f64, right: f64| if right.abs() > left.abs() { right } else { left };
+        self.raw_median = larger(self.raw_median, of_raw.median);
+        self.median = larger(self.median, of_less.median);
+        self.raw = larger(self.raw, of_raw.worst());
+        self.worst = larger(self.worst, of_less.worst());
+    }
+
+    fn part(&self, regions: usize) -> f64 {
+        100.0 * regions as f64 / self.regions.max(1) as f64
+    }
+}
+
+pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
+    let all = run.pick(&SMALL[..], &FULL[..]);
+    let depths = run.pick(&SMALL_DEPTHS[..], &FULL_DEPTHS[..]);
+    let of_depth =
+        |&depth: &u32| all.iter().map(move |&(cycles, repeats)| Case { depth, cycles, repeats });
+    let cases: Vec<Case> = depths.iter().flat_map(of_depth).collect();
+    let is_crowded = |strategy: &str| STRATEGIES.contains(&strategy);
+    let kernels = KNOWN_WORK.iter().filter(|kernel| kernel.clock == "cycles");
+    let kernels: Vec<_> = kernels.filter(|kernel| is_crowded(kernel.strategy)).collect();
+    let mut rows = Vec::new();
+    for &warps in run.pick(&SMALL_WARPS[..], &FULL_WARPS[..]) {
+        for &kernel in kernels.iter().filter(|kernel| run.wants_kernel(kernel.name)) {
+            for (form, number) in FORMS {
+                let subject = Subject { kernel, grid: Grid::new(1, warps), form };
+                let name = format!("{warps} warps, {subject}");
+                let (trace, truths) = launch(run.backend(), subject, number, &cases)?;
+                report.diagnostics(&name, &trace)?;
+                if trace.lost() > 0 || trace.launches.len() != cases.len() {
+                    report.broken(format!("{name}: {} records lost", trace.lost()));
+                    continue;
+                }
+                let mut subtracted = trace.clone();
+                subtracted.subtract_record_cost();
+                let mut shown = Shown::default();
+                for (launch, (case, truth)) in cases.iter().zip(&truths).enumerate() {
+                    let levels = |trace| lengths(trace, launch, case, truth, subject);
+                    for (raw, less) in levels(&trace)?.iter().zip(&levels(&subtracted)?) {
+                        shown.add(form, raw, less);
+                    }
+                }
+                report.line(
+                    "crowded",
+                    json!({
+                        "warps": warps,
+                        "strategy": kernel.strategy,
+                        "form": form,
+                        "regions": shown.regions,
+                        "beyond": shown.beyond,
+                        "far": shown.far,
+                        "raw_median_ticks": shown.raw_median,
+                        "median_ticks": shown.median,
+                        "raw_worst_ticks": shown.raw,
+                        "worst_ticks": shown.worst,
+                    }),
+                )?;
+                let percent = |regions| format!("{:.2} %", shown.part(regions));
+                let ticks = |ticks: f64| format!("{ticks:+.0}");
+                rows.push(vec![
+                    name,
+                    ticks(shown.raw_median),
+                    ticks(shown.median),
+                    ticks(shown.raw),
+                    ticks(shown.worst),
+                    percent(shown.beyond),
+                    percent(shown.far),
+                ]);
+            }
+        }
+    }
+    report.say(
+        "error = recorded - true length, in cycles; of all lengths, depths and levels the worst",
+    );
+    report.table(
+        &[
+            "case",
+            "median, raw",
+            "median, less cost",
+            "any, raw",
+            "any, less cost",
+            "beyond 8",
+            "beyond 32",
+        ],
+        &rows,
+    );
+    Ok(())
+}
