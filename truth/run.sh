@@ -19,7 +19,7 @@ mkdir -p "$1" || exit 2
 out=$(cd "$1" && pwd) || exit 2
 shift
 if [ $# -eq 0 ]; then
-    set -- known-work mapping latency cross-check frequency boost density idle long
+    set -- known-work crowded-work mapping latency cross-check frequency boost density idle long
 fi
 limit=${LIMIT:-120s}
 passed=0

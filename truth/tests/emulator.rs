@@ -87,6 +87,25 @@ fn known_work() {
 }
 
 #[test]
+fn crowded_work() {
+    let (_, printed, lines) = run("crowded-work");
+    for broken in lines.last().expect("a result")["broken"].as_array().expect("a list") {
+        // A reading costs 8 cycles here, which nested regions add up.
+        let broken = broken.as_str().expect("text");
+        assert!(broken.contains("a median is ") || broken.contains(" are far off"), "{printed}");
+    }
+    let found = of_kind(&lines, "crowded");
+    assert_eq!(found.len(), 3 * 6, "strategies and forms");
+    for found in found {
+        let recorders = if found["strategy"] == "thread" { 256 } else { 8 };
+        // 2 lengths, 1 + 8 levels, 3 repeats.
+        assert_eq!(found["regions"], recorders * 2 * 9 * 3, "{found}");
+        let [raw, less] = ["raw_median_ticks", "median_ticks"].map(|name| found[name].as_f64());
+        assert!(less < raw, "{found}");
+    }
+}
+
+#[test]
 fn mapping() {
     let (_, printed, lines) = run("mapping");
     for broken in lines.last().expect("a result")["broken"].as_array().expect("a list") {
