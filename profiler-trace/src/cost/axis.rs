@@ -20,7 +20,7 @@ pub(super) struct Axis<'o> {
     ns_per_tick: f64,
     /// How far off each other two readings of the clock may be at one time.
     step: f64,
-    others: &'o Others<'o>,
+    others: &'o Others,
     /// Ticks cut out so far.
     shift: f64,
     /// What the last stamp cost behind it, which is not cut yet.
@@ -98,7 +98,7 @@ impl Holder {
 
     /// How long `next`, the stamp that is now, may have waited for this one, which stored a record: longer than by
     /// itself, where others stored some.
-    pub(super) fn wait(&self, next: Stamp, waits: &StampWaits, others: &Others<'_>) -> StampWait {
+    pub(super) fn wait(&self, next: Stamp, waits: &StampWaits, others: &Others) -> StampWait {
         let alone = match next.stores {
             Stores::Nothing | Stores::Begin => waits.begin,
             Stores::Record if self.begun => waits.end,
@@ -146,7 +146,7 @@ impl<'o> Axis<'o> {
         entry: Time,
         ns_per_tick: f64,
         step: f64,
-        others: &'o Others<'o>,
+        others: &'o Others,
         stamps: usize,
     ) -> Self {
         Self {

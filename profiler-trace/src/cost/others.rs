@@ -1,6 +1,7 @@
 //! What other warps of an SM stored while a warp waited.
 
 use std::borrow::Borrow;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use profiler_wire::header::Clock;
@@ -19,6 +20,8 @@ const CYCLES_OF_SHARED_UNIT: f64 = 6.0;
 /// No more units than this hold up one stamp: two of each warp that an SM can have. Where warps store records all
 /// the time, each has no more underway.
 const UNITS_MAX: usize = 128;
+/// More ticks than a stamp waits for another warp.
+const LONGEST_WAIT: u64 = 1 << 12;
 
 /// When the warps of each SM stored units in memory of the GPU, by each clock.
 #[derive(Debug, Default)]
@@ -76,37 +79,46 @@ fn units_of(warp: &Warp, regions: impl IntoIterator<Item: Borrow<Region>>) -> Ve
     let marks = warp.marks.iter().map(|mark| (mark.time.ticks, 1));
     let anchors = warp.anchors.iter().map(|anchor| (anchor.time.ticks, 1));
     let mut records: Vec<(u64, usize)> = regions.chain(marks).chain(anchors).collect();
-    // Of those at one time the one of most units stays.
-    records.sort_unstable_by(|left, right| right.cmp(left));
-    records.dedup_by_key(|record| record.0);
-    let units = records.into_iter().rev();
-    units.flat_map(|(at, units)| std::iter::repeat_n(at, units)).collect()
+    // Mostly in order already.
+    records.sort();
+    records.dedup_by(|later, earlier| {
+        let is_one = later.0 == earlier.0;
+        if is_one {
+            // Not less than what it has.
+            earlier.1 = later.1;
+        }
+        is_one
+    });
+    records.into_iter().flat_map(|(at, units)| std::iter::repeat_n(at, units)).collect()
 }
 
 /// What the other warps on a warp's SM stored.
 #[derive(Default)]
-pub(super) struct Others<'s> {
-    /// The units of all warps, this one's among them.
-    all: &'s [u64],
-    /// Those of the warp itself.
-    own: Vec<u64>,
+pub(super) struct Others {
+    /// When they stored each unit, in order.
+    units: Vec<u64>,
     ticks_per_cycle: f64,
+    /// The first unit that was counted last: stamps ask in order.
+    first: Cell<usize>,
 }
 
-impl<'s> Others<'s> {
+impl Others {
     /// Those beside a warp that records to a buffer; `ticks_per_cycle` is of its clock.
-    pub(super) fn of(
-        stored: &'s Stored,
-        warp: &Warp,
-        buffer: Buffer,
-        ticks_per_cycle: f64,
-    ) -> Self {
+    pub(super) fn of(stored: &Stored, warp: &Warp, buffer: Buffer, ticks_per_cycle: f64) -> Self {
         let all = match buffer {
             Buffer::Global => stored.beside(warp),
             Buffer::Host => &[],
         };
         let own = if all.is_empty() { Vec::new() } else { units_of(warp, &warp.regions) };
-        Self { all, own, ticks_per_cycle }
+        let (Some(&begin), Some(&end)) = (own.first(), own.last()) else { return Self::default() };
+        // What they stored long before its first record or behind its last one holds up none of its stamps.
+        let begin = begin.saturating_sub(LONGEST_WAIT);
+        let from = all.partition_point(|&at| at < begin);
+        let to = all.partition_point(|&at| at <= end.saturating_add(LONGEST_WAIT));
+        let mut own = own.into_iter().peekable();
+        let is_other = |at: &&u64| own.next_if_eq(*at).is_none();
+        let units = all[from..to].iter().filter(is_other).copied().collect();
+        Self { units, ticks_per_cycle, first: Cell::new(0) }
     }
 
     /// How long a stamp at `to` may have waited for what its warp stored at `from`, that would wait so long if
@@ -121,7 +133,7 @@ impl<'s> Others<'s> {
         from: u64,
         to: u64,
     ) -> StampWait {
-        if self.all.len() == self.own.len() || alone.reach_ticks().is_none() {
+        if alone.reach_ticks().is_none() {
             return alone;
         }
         let cycles = match election {
@@ -130,25 +142,29 @@ impl<'s> Others<'s> {
         };
         let start = from.saturating_sub(alone.most_ticks.ceil() as u64);
         let mut most_ticks = alone.most_ticks;
-        loop {
-            let until = from.saturating_add(most_ticks.ceil() as u64).min(to);
-            let units = self.between(start, until).min(UNITS_MAX);
-            let longer = alone.most_ticks + units as f64 * cycles * self.ticks_per_cycle;
-            // Each turn counts at least one unit more.
-            if longer <= most_ticks {
-                return StampWait { most_ticks, ..alone };
+        for &at in self.units_since(start).iter().take(UNITS_MAX) {
+            // By then it has waited for all before.
+            if at >= to || at >= from.saturating_add(most_ticks.ceil() as u64) {
+                break;
             }
-            most_ticks = longer;
+            most_ticks += cycles * self.ticks_per_cycle;
         }
+        StampWait { most_ticks, ..alone }
     }
 
-    /// How many units others stored from one time up to another.
-    fn between(&self, from: u64, to: u64) -> usize {
-        let count = |units: &[u64]| {
-            let before = |time: u64| units.partition_point(|&at| at < time);
-            before(to).saturating_sub(before(from))
+    /// Those that others stored at that time or later.
+    fn units_since(&self, start: u64) -> &[u64] {
+        let before = |units: &[u64]| units.partition_point(|&at| at < start);
+        let first = self.first.get();
+        let (earlier, later) = self.units.split_at(first);
+        let is_later = earlier.last().is_none_or(|&at| at < start);
+        let first = if is_later {
+            first + later.iter().take_while(|&&at| at < start).count()
+        } else {
+            before(earlier)
         };
-        count(self.all).saturating_sub(count(&self.own))
+        self.first.set(first);
+        &self.units[first..]
     }
 }
 

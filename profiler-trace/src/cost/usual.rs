@@ -34,7 +34,7 @@ struct Times {
 impl Usual {
     /// What `stamps` tell; `cost` is in the ticks of their clock. (A step of the timer hides more than by how much
     /// rare waits are longer.)
-    pub(super) fn of(stamps: &[Stamp], cost: &RecordCost, others: &Others<'_>) -> Self {
+    pub(super) fn of(stamps: &[Stamp], cost: &RecordCost, others: &Others) -> Self {
         let mut is_asked = false;
         for_each_held(stamps, (cost, others), |_, passed, wait| is_asked |= wait.is_rare(passed));
         let mut usual = Self::default();
@@ -60,7 +60,7 @@ impl Usual {
 /// what recording takes by itself, and with how long the stamp may have waited.
 fn for_each_held(
     stamps: &[Stamp],
-    (cost, others): (&RecordCost, &Others<'_>),
+    (cost, others): (&RecordCost, &Others),
     mut held: impl FnMut(Places, f64, StampWait),
 ) {
     let mut stored: Option<Holder> = None;

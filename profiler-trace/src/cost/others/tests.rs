@@ -12,11 +12,8 @@ const ALONE: StampWait = StampWait { mean_ticks: 20.0, most_ticks: 40.0 };
 
 /// How long a stamp at 2000 may have waited for a unit at 1000, beside others at these times.
 fn most_ticks(others: &[u64], election: Election, ticks_per_cycle: f64) -> f64 {
-    let own = vec![1_000, 1_000, 2_000];
-    let mut all = [others, &own].concat();
-    all.sort_unstable();
-    let wait = Others { all: &all, own, ticks_per_cycle };
-    let wait = wait.lengthen(ALONE, election, 1_000, 2_000);
+    let others = Others { units: others.to_vec(), ticks_per_cycle, first: Cell::default() };
+    let wait = others.lengthen(ALONE, election, 1_000, 2_000);
     assert_eq!(wait.mean_ticks, ALONE.mean_ticks);
     wait.most_ticks
 }
@@ -46,18 +43,19 @@ fn those_count_that_may_be_underway() {
     assert_eq!(most(&busy), 40.0 + 128.0 * 4.0);
     let busier: Vec<u64> = (1_000..1_010).flat_map(|at| [at; 100]).collect();
     assert_eq!(most(&busier), 40.0 + 128.0 * 4.0);
-    let own = vec![1_000];
-    let mut all = [busy.as_slice(), &own].concat();
-    all.sort_unstable();
-    let others = Others { all: &all, own, ticks_per_cycle: 1.0 };
-    // Behind 960, and ahead of 1020.
-    let wait = others.lengthen(ALONE, Election::OneLane, 1_000, 1_020);
-    assert_eq!(wait.most_ticks, 40.0 + 15.0 * 4.0);
+    let others = Others { units: busy, ticks_per_cycle: 1.0, first: Cell::default() };
+    // Whatever was asked before: from 40 before to the stamp.
+    for (from, to) in
+        [(1_000, 1_020), (2_000, 2_020), (2_900, 2_920), (1_000, 1_020), (1_004, 1_024)]
+    {
+        let wait = others.lengthen(ALONE, Election::OneLane, from, to);
+        assert_eq!(wait.most_ticks, 40.0 + 15.0 * 4.0, "{from}");
+    }
 }
 
 #[test]
 fn what_does_not_wait_for_its_own_record_waits_for_none() {
-    let others = Others { all: &[1_000, 1_010], own: vec![1_000], ticks_per_cycle: 1.0 };
+    let others = Others { units: vec![1_010], ticks_per_cycle: 1.0, first: Cell::default() };
     let none = StampWait::default();
     assert_eq!(others.lengthen(none, Election::OneLane, 1_000, 1_100), none);
 }
@@ -169,4 +167,24 @@ fn a_decoder_asks_also_warps_that_it_does_not_show() {
     let decoder = Decoder::new(&capture).subtract_record_cost();
     assert_eq!(decoder.outline().warps[0].marks[0].time.ticks, 3_000);
     assert_eq!(each(&decoder.only(|warp| warp.block[0] == 0)), [0]);
+}
+
+/// What others stored beside a warp with a record at 10 000 and one at 20 000.
+#[test]
+fn only_what_others_stored_near_to_a_warps_records_is_kept() {
+    let near: Record = |warp, _, mark| {
+        warp.mark(mark, None, 10_000).mark(mark, None, 20_000);
+    };
+    let around: Record = |warp, _, mark| {
+        for at in [5_903, 5_904, 10_000, 10_000, 15_000, 24_096, 24_097] {
+            warp.mark(mark, None, at);
+        }
+    };
+    let trace = crate::decode(&capture([near, around]));
+    let stored = Stored::of(&trace);
+    let beside = |warp| Others::of(&stored, warp, Buffer::Global, 1.0).units;
+    // Two at one time by one warp are one record.
+    assert_eq!(beside(&trace.warps[0]), [5_904, 10_000, 15_000, 24_096]);
+    assert_eq!(beside(&trace.warps[1]), [10_000, 20_000]);
+    assert!(Others::of(&stored, &trace.warps[0], Buffer::Host, 1.0).units.is_empty());
 }
