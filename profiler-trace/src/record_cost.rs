@@ -244,6 +244,12 @@ impl Election {
 /// reach, the reach is twice the longest wait: that one time was hardly work. (Work that is done between
 /// two records now and then, of a few dozen cycles, is taken for a wait as well.)
 ///
+/// The longest waits are those of few warps
+/// ([`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS)). Where more of an SM record at once, a stamp waits
+/// for their records, too, as the SM takes one after the other. When they stored is in the trace: each unit that
+/// others stored from shortly before `q` until the wait is over makes it longer. So the reach is as long as with few
+/// warps where others are there and do not record.
+///
 /// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
 /// and now and then a whole step. Where a warp stamped at the same two places, one right behind the other, at
 /// least 8 times, so near to each other that recording alone may have taken that long, and hardly anything
@@ -258,9 +264,10 @@ impl Election {
 ///
 /// # What it does not know
 ///
-/// * Warps that record at once on one SM wait for each other, as they share its path to memory. The
-///   waits are those of [`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS) warps that
-///   record at once; where more do, or where the memory does not keep up, they are longer.
+/// * What the records of other warps hold up (see the model) is not calibrated, but taken from an H200: 4 cycles a
+///   unit, 6 where lanes share a record. Of 8 warps that record at once it covers what is waited, of 16 nearly all
+///   where a lane records; where lanes share records, and at 32 warps, up to some hundred cycles stay in the times.
+///   Of warps that are not in the trace nothing is known, nor of those whose records' clock is another.
 /// * The kernel's own instructions may wait for a record's registers as well: up to as long as a
 ///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
 /// * A value in the region's own record ([`RegionRecord::WithValue`](crate::RegionRecord::WithValue)) is taken

@@ -27,8 +27,8 @@ struct CrowdLimit {
 
 const CROWDS: [Crowd; 3] = [
     Crowd { warps: 8, limit: Some(CrowdLimit { median: 16.0, far: 2.0 }) },
-    Crowd { warps: 16, limit: Some(CrowdLimit { median: 64.0, far: 33.0 }) },
     // They keep the SM busy with storing records: no more is said of it than what was found.
+    Crowd { warps: 16, limit: None },
     Crowd { warps: 32, limit: None },
 ];
 /// Who records: one lane, one that is elected, all that share their records.

@@ -45,9 +45,14 @@ fn those_count_that_may_be_underway() {
     assert_eq!(most(&busier), 40.0 + 128.0 * 4.0);
     let others = Others { units: busy, ticks_per_cycle: 1.0, first: Cell::default() };
     // Whatever was asked before: from 40 before to the stamp.
-    for (from, to) in
-        [(1_000, 1_020), (2_000, 2_020), (2_900, 2_920), (1_000, 1_020), (1_004, 1_024)]
-    {
+    for (from, to) in [
+        (1_000, 1_020),
+        (2_000, 2_020),
+        (2_900, 2_920),
+        (1_000, 1_020),
+        (1_004, 1_024),
+        (1_000, 1_020),
+    ] {
         let wait = others.lengthen(ALONE, Election::OneLane, from, to);
         assert_eq!(wait.most_ticks, 40.0 + 15.0 * 4.0, "{from}");
     }
