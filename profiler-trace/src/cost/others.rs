@@ -78,9 +78,10 @@ fn units_of(warp: &Warp, regions: impl IntoIterator<Item: Borrow<Region>>) -> Ve
     let regions = regions.into_iter().filter_map(|region| of_region(region.borrow()));
     let marks = warp.marks.iter().map(|mark| (mark.time.ticks, 1));
     let anchors = warp.anchors.iter().map(|anchor| (anchor.time.ticks, 1));
-    let mut records: Vec<(u64, usize)> = regions.chain(marks).chain(anchors).collect();
-    // Mostly in order already.
-    records.sort();
+    let all = regions.chain(marks).chain(anchors);
+    let mut records: Vec<(u64, usize)> = Vec::with_capacity(all.size_hint().1.unwrap_or(0));
+    records.extend(all);
+    records.sort_unstable();
     records.dedup_by(|later, earlier| {
         let is_one = later.0 == earlier.0;
         if is_one {
@@ -89,7 +90,9 @@ fn units_of(warp: &Warp, regions: impl IntoIterator<Item: Borrow<Region>>) -> Ve
         }
         is_one
     });
-    records.into_iter().flat_map(|(at, units)| std::iter::repeat_n(at, units)).collect()
+    let mut all = Vec::with_capacity(records.iter().map(|record| record.1).sum());
+    all.extend(records.into_iter().flat_map(|(at, units)| std::iter::repeat_n(at, units)));
+    all
 }
 
 /// What the other warps on a warp's SM stored.
@@ -115,9 +118,10 @@ impl Others {
         let begin = begin.saturating_sub(LONGEST_WAIT);
         let from = all.partition_point(|&at| at < begin);
         let to = all.partition_point(|&at| at <= end.saturating_add(LONGEST_WAIT));
+        let mut units = Vec::with_capacity((to - from).saturating_sub(own.len()));
         let mut own = own.into_iter().peekable();
         let is_other = |at: &&u64| own.next_if_eq(*at).is_none();
-        let units = all[from..to].iter().filter(is_other).copied().collect();
+        units.extend(all[from..to].iter().filter(is_other));
         Self { units, ticks_per_cycle, first: Cell::new(0) }
     }
 
