@@ -280,13 +280,13 @@ fn warps_and_traces_are_made_without_an_allocation_for_a_record() {
             "trace less the cost",
             |capture, _| drop(black_box(one_thread(capture).subtract_record_cost().trace())),
             1,
-            17,
+            18,
         ),
         (
             "outline less the cost",
             |capture, _| drop(black_box(one_thread(capture).subtract_record_cost().outline())),
             2,
-            22,
+            23,
         ),
     ];
     for (name, step, decodings, of_warp) in steps {

@@ -20,6 +20,10 @@ use crate::model::{Edge, Launch, MarkIndex, Region, Site, Time, Trace, Value, Wa
 use crate::progress::Progress;
 use crate::source::StreamedTrace;
 
+use stored::all_stored;
+
+mod stored;
+
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
 
@@ -309,35 +313,6 @@ impl<'c> Decoder<'c> {
         trace
     }
 
-    /// What all warps stored, also those that are not shown. All are decoded for that, unless they were before.
-    fn stored(&self) -> &Stored {
-        self.stored.get_or_init(|| {
-            if !self.asks_who_stored() {
-                return Stored::default();
-            }
-            let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
-                let mut stored = Stored::default();
-                for slot in slots {
-                    self.add_stored(
-                        &self.slot(slot, memory, &mut Diagnostics::default()),
-                        &mut stored,
-                    );
-                }
-                stored
-            };
-            let count = self.slots.len();
-            all_stored(threads::in_ranges(self.threads, count, Memory::new, work))
-        })
-    }
-
-    fn asks_who_stored(&self) -> bool {
-        self.subtracts_cost && self.head.asks_who_stored()
-    }
-
-    fn add_stored(&self, records: &WarpRecords<'_>, stored: &mut Stored) {
-        stored.add(records.warp, &self.head.launches, &self.head.sites, records.regions());
-    }
-
     /// A trace whose warps are decoded when they are asked for. Next to the capture it holds what
     /// [`Decoder::outline`] returns, and the regions of one warp.
     #[must_use]
@@ -539,13 +514,6 @@ impl<'c> Decoder<'c> {
         }
         trace.left_out_warps = (all - trace.warps.len()) as u64;
     }
-}
-
-fn all_stored(parts: Vec<Stored>) -> Stored {
-    let mut all = Stored::default();
-    parts.into_iter().for_each(|part| all.append(part));
-    all.sort();
-    all
 }
 
 /// A warp that was decoded, while it is visited.
