@@ -34,6 +34,9 @@ impl Trace {
     /// was recorded: [`Trace::balance`], [`Trace::released_waits`], [`Trace::waits`] and
     /// [`Trace::critical_path`].
     ///
+    /// How long a warp waited for the records of others on its SM is told from when these stored theirs: of those that
+    /// are in the trace. (A [`Decoder`](crate::Decoder) that subtracts also asks warps that it does not show.)
+    ///
     /// What lanes stamp at one time at one place they stamp by one instruction, whose cost is subtracted
     /// once for all of them. Of a [shared](crate::RegionRecord::Shared) region or mark, of which lane 0 stores one record,
     /// that is all. Where each lane stores a record of its own, the instructions cost what they cost one lane;

@@ -88,12 +88,7 @@ fn known_work() {
 
 #[test]
 fn crowded_work() {
-    let (_, printed, lines) = run("crowded-work");
-    for broken in lines.last().expect("a result")["broken"].as_array().expect("a list") {
-        // A reading costs 8 cycles here, which nested regions add up.
-        let broken = broken.as_str().expect("text");
-        assert!(broken.contains("a median is ") || broken.contains(" are far off"), "{printed}");
-    }
+    let lines = passes("crowded-work");
     let found = of_kind(&lines, "crowded");
     assert_eq!(found.len(), 3 * 6, "strategies and forms");
     for found in found {

@@ -64,7 +64,7 @@ for sanitizer in "$@"; do
         # Most tests have limits on times that hold for long regions alone.
         truth)
             truth() { LIMIT=${TRUTH_LIMIT:-300s} run "$sanitizer" truth run --backend gpu --out . --size "$@"; }
-            truth small known-work mapping
+            truth small known-work crowded-work mapping
             truth full --idle 1 latency cross-check frequency boost density idle long
             ;;
         record-cost) LIMIT=300s run "$sanitizer" record-cost --quick --schemes default,grid-atomic ;;

@@ -33,8 +33,8 @@ const CROWDS: [Crowd; 3] = [
 ];
 /// Who records: one lane, one that is elected, all that share their records.
 const STRATEGIES: [&str; 3] = ["warp", "elected", "thread"];
-/// What a single region may be off by beside as many others that spin, in cycles: they share the issue slots of their
-/// scheduler, also between a region's stamp and the reading of the clock next to it.
+/// What a single region may be off by beside as many others that record, in cycles: more passes then between a region's
+/// stamp and the kernel's own reading next to it.
 const CROWDED_CYCLES: f64 = 32.0;
 
 /// What the regions of a subject show, of all lengths, depths and levels.
@@ -86,6 +86,8 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let kernels: Vec<_> = kernels.filter(|kernel| is_crowded(kernel.strategy)).collect();
     let mut rows = Vec::new();
     for &Crowd { warps, limit } in run.pick(&CROWDS[..1], &CROWDS[..]) {
+        // Few repeats say little of medians.
+        let limit = run.pick(None, limit);
         for &kernel in kernels.iter().filter(|kernel| run.wants_kernel(kernel.name)) {
             for (form, number) in FORMS {
                 let subject = Subject { kernel, grid: Grid::new(1, warps), form };
