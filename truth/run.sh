@@ -61,8 +61,11 @@ for name in "$@"; do
         failed=$((failed + 1))
     fi
 done
-if ! "$bundle/truth" plot --out "$out"; then
-    failed=$((failed + 1))
-fi
+# Only of these is there a drawing.
+case " $* " in
+*" known-work "* | *" mapping "* | *" frequency "* | *" long "*)
+    "$bundle/truth" plot --out "$out" || failed=$((failed + 1))
+    ;;
+esac
 echo "$passed passed, $failed failed" | tee -a "$summary"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
