@@ -47,7 +47,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "SECONDS")]
     pub idle: Option<u64>,
 
-    /// Kernel of the test `known-work` to run; may be given more than once [default: all]
+    /// Kernel of the tests `known-work` and `crowded-work` to run; may be given more than once [default: all]
     #[arg(long = "kernel", value_name = "NAME", value_parser = kernels_of_known_work())]
     pub kernels: Vec<String>,
 

@@ -173,7 +173,6 @@ impl Worst {
         less: &[Length],
         beyond: usize,
     ) {
-        let larger = |left: f64, right: f64| if right.abs() > left.abs() { right } else { left };
         if subject.is_repeated(cycles) {
             self.raw_typical = larger(self.raw_typical, subject.typical(&level.raw));
             self.subtracted_typical =
@@ -186,15 +185,37 @@ impl Worst {
     }
 }
 
-pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
+/// All depths and lengths of spins.
+fn cases(run: &Run) -> Vec<Case> {
     let lengths = run.pick(&SMALL[..], &FULL[..]);
     let depths = run.pick(&SMALL_DEPTHS[..], &FULL_DEPTHS[..]);
-    let all: Vec<Case> = depths
-        .iter()
-        .flat_map(|&depth| {
-            lengths.iter().map(move |&(cycles, repeats)| Case { depth, cycles, repeats })
-        })
-        .collect();
+    let of_depth = |&depth: &u32| {
+        lengths.iter().map(move |&(cycles, repeats)| Case { depth, cycles, repeats })
+    };
+    depths.iter().flat_map(of_depth).collect()
+}
+
+/// Whether all that the cases recorded is in their trace; what is not is a limit that does not hold.
+fn is_whole(report: &mut Report, name: &str, trace: &Trace, cases: &[Case]) -> bool {
+    let is_whole = trace.lost() == 0 && trace.launches.len() == cases.len();
+    report.require(is_whole, || {
+        format!(
+            "{name}: {} records lost, {} of {} launches in the trace",
+            trace.lost(),
+            trace.launches.len(),
+            cases.len()
+        )
+    });
+    is_whole
+}
+
+/// Of two errors the one that is farther from 0.
+fn larger(left: f64, right: f64) -> f64 {
+    if right.abs() > left.abs() { right } else { left }
+}
+
+pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
+    let all = cases(run);
     let (mut rows, mut costs) = (Vec::new(), Vec::new());
     let (mut regions, mut beyond) = (0, 0);
     let hosted = run.hosted()?;
@@ -206,13 +227,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
             let cases = run.pick(all.clone(), subject.repeated(&all));
             let (trace, truths) = launch(backend, subject, number, &cases)?;
             report.diagnostics(&subject.to_string(), &trace)?;
-            if trace.lost() > 0 || trace.launches.len() != cases.len() {
-                report.broken(format!(
-                    "{subject}: {} records lost, {} of {} launches in the trace",
-                    trace.lost(),
-                    trace.launches.len(),
-                    cases.len()
-                ));
+            if !is_whole(report, &subject.to_string(), &trace, &cases) {
                 continue;
             }
             let compared = compare(report, subject, &cases, &trace, &truths)?;

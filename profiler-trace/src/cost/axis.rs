@@ -62,6 +62,7 @@ impl Place {
 #[derive(Clone, Copy)]
 pub(super) struct Holder {
     stamped: Stamped,
+    /// When it was taken.
     ticks: u64,
     /// What has passed since, as far as is known, and how far off that may be.
     passed: f64,
