@@ -528,6 +528,7 @@ impl State {
         let units = descriptor::units(self.cursor.get(), step_of(lane));
         let attachments = descriptor::units(self.attachments.get(), step_of(lane));
         if lane == 0 && self.slot != NO_SLOT {
+            hardware::leave_with_warp();
             let (clock, globaltimer) = anchor();
             let shared = self.shared.get();
             let exit = ExitHeader { clock, globaltimer, units, attachments, shared };

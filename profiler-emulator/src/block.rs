@@ -23,6 +23,8 @@ pub(crate) struct Thread {
     pub(crate) mask: u32,
     /// What it has begun and not ended.
     pub(crate) open: Vec<Source>,
+    /// The time at which it yielded, and the one given to it to look again, if it did nothing since.
+    pub(crate) looking: Option<(u64, u64)>,
     /// The answer to an exchange.
     pub(crate) words: Option<Arc<[u64]>>,
 }
@@ -45,12 +47,20 @@ pub(crate) struct Warp {
     /// Lanes that let warps run that are behind them in time.
     pub(crate) paused: u32,
     pub(crate) asking_mask: u32,
+    /// Lanes that have left the kernel, as far as others wait for them.
     pub(crate) finished: u32,
+    /// Those of them that go on once the last lane has left.
+    leaving: u32,
     exchanges: Vec<Exchange>,
     /// Counts yields and questions for the mask.
     pub(crate) events: u64,
-    /// The latest time of threads that ran while lanes of this warp were spinning.
+    /// The latest time of threads that ran since spinning lanes of this warp looked last.
     pub(crate) observed: u64,
+    /// The latest time since then at which a thread published something.
+    pub(crate) told: Option<u64>,
+    /// As which time it was last queued to look again while it spins: later each time, so that warps that
+    /// are far ahead get their turns.
+    pub(crate) looks_at: u64,
     /// Its key among the runnable warps.
     pub(crate) queued: Option<(u64, u64)>,
     pub(crate) in_turn: bool,
@@ -130,6 +140,7 @@ impl Block {
             place: Place::Numbered(0),
             mask: 0,
             open: Vec::new(),
+            looking: None,
             words: None,
         };
         let warp = |first: usize| {
@@ -287,12 +298,38 @@ impl Block {
         Some(Released { threads, time })
     }
 
-    /// A thread has left the kernel; what waited only for it is released.
+    /// A thread leaves the kernel, and goes on once all lanes of its warp have left. Releases what waited
+    /// only for it.
+    pub(crate) fn leave(&mut self, thread: usize) -> Vec<Released> {
+        let (warp, lane) = warp_and_lane(thread);
+        self.warps[warp].leaving |= 1 << lane;
+        self.finish(thread)
+    }
+
+    /// Whether all its threads have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.live == 0 && self.warps.iter().all(|warp| warp.leaving == 0)
+    }
+
+    /// A thread has left the kernel; what waited only for it is released. One that was leaving has ended.
     pub(crate) fn finish(&mut self, thread: usize) -> Vec<Released> {
         let (warp, lane) = warp_and_lane(thread);
-        self.warps[warp].finished |= 1 << lane;
+        let bit = 1 << lane;
+        let of_warp = &mut self.warps[warp];
+        if of_warp.finished & bit != 0 {
+            of_warp.leaving &= !bit;
+            return Vec::new();
+        }
+        of_warp.finished |= bit;
         self.live -= 1;
         let mut released = Vec::new();
+        if of_warp.finished == u32::MAX && of_warp.leaving != 0 {
+            let threads = threads_of(warp, of_warp.leaving).collect();
+            let of_warp =
+                threads_of(warp, u32::MAX).take_while(|thread| *thread < self.threads.len());
+            let time = of_warp.map(|thread| self.threads[thread].time).max().unwrap_or(0);
+            released.push(Released { threads, time });
+        }
         for at in (0..self.warps[warp].exchanges.len()).rev() {
             released.extend(self.complete_exchange(warp, at));
         }

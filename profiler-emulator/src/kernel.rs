@@ -161,6 +161,53 @@ pub fn advance(ticks: u64) {
     });
 }
 
+/// Says that the thread has written to an address what others may wait for, at its time. Threads in
+/// [`yield_now`] then look at it before this one goes on.
+pub fn publish(address: usize) {
+    publish_as("publish", address, |_, time| time);
+}
+
+/// The same where what several threads write adds up, such as arrivals: it is there at the time of the last.
+pub fn publish_beside_others(address: usize) {
+    publish_as("publish_beside_others", address, u64::max);
+}
+
+fn publish_as(what: &str, address: usize, time_of: impl FnOnce(u64, u64) -> u64) {
+    with(what, |context, launch| {
+        if panicking() {
+            return;
+        }
+        let mut state = launch.state.borrow_mut();
+        let waits = state.publish(context.slot, context.thread, address, time_of);
+        drop(state);
+        if waits {
+            context.suspender.suspend();
+        }
+    });
+}
+
+/// Says that the thread has read what others [published](publish) at an address: it goes on no earlier than
+/// that was written.
+pub fn observe(address: usize) {
+    with("observe", |context, launch| {
+        launch.state.borrow_mut().observe(context.slot, context.thread, address);
+    });
+}
+
+/// Leaves the kernel: nobody waits for the thread any more. It goes on when the last lane of its warp has
+/// left, at the time of that, and must not wait for others then: what remains is to say when the warp left.
+pub fn leave() {
+    with("leave", |context, launch| {
+        if panicking() {
+            return;
+        }
+        let waits = launch.state.borrow_mut().leave(context.slot, context.thread);
+        if waits {
+            context.suspender.suspend();
+        }
+    });
+}
+
 /// The lanes of the warp that execute this call together (`activemask`).
 ///
 /// The lane waits until every other lane of its warp asks too, waits for something, has yielded

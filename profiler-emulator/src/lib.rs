@@ -45,11 +45,11 @@
 //! * barriers and warp exchanges set all participants to the time of the last to arrive;
 //! * [`active_mask`] sets the lanes that it finds together to the latest time in their warp, so
 //!   that arms of a branch follow each other in time;
-//! * [`yield_now`] costs 16 cycles, and the thread continues no earlier than the threads that ran
-//!   in the meantime, so that a wait ends after the store that ended it. It may end somewhat later
-//!   than on a GPU, since a thread is seen only when it suspends, not at each store. To keep the
-//!   difference small, the warp that is furthest behind always runs next, and [`advance`] lets the
-//!   others catch up before it returns;
+//! * [`yield_now`] costs 16 cycles. A thread that waits for what another [publishes](publish) goes on at
+//!   the time of that once it [observes](observe) it, however often it looked before; the atomic operations
+//!   and mbarriers of `profiler-kernel` say so. One that waits for a plain store continues no earlier than
+//!   the threads that ran in the meantime, and so somewhat later than on a GPU. The warp that is furthest
+//!   behind always runs next, and [`advance`] lets the others catch up before it returns;
 //! * a block begins when the block before it in its place on the SM ended, a launch after the one
 //!   before it on the same [`Emulator`].
 //!
@@ -80,7 +80,7 @@ pub use error::{LaunchError, Wait, WaitFor};
 pub use kernel::{
     active_mask, active_mask_at, active_mask_at_begin, active_mask_at_end, advance, ballot,
     barrier, barrier_arrive, block_dim, block_index, clock64, constant_u32, constant_u64,
-    dynamic_shared, globaltimer, grid_dim, grid_id, is_in_kernel, lane_id, match_all,
-    shared_memory, sm_id, thread_index, warp_exchange, warp_exchange_words, warp_index,
-    with_thread_storage, yield_now,
+    dynamic_shared, globaltimer, grid_dim, grid_id, is_in_kernel, lane_id, leave, match_all,
+    observe, publish, publish_beside_others, shared_memory, sm_id, thread_index, warp_exchange,
+    warp_exchange_words, warp_index, with_thread_storage, yield_now,
 };

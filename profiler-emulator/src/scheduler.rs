@@ -136,7 +136,7 @@ impl Runner<'_> {
                 });
             }
             let block = state.block(slot);
-            if block.live == 0 {
+            if block.has_ended() {
                 let end = block.latest();
                 state.blocks[slot] = None;
                 drop(state);

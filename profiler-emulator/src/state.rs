@@ -1,6 +1,6 @@
 //! Which warps can run, and in which order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::block::{Block, Released, lanes, warp_and_lane};
 use crate::config::{CLOCK_READ_TICKS, WARP_SIZE};
@@ -23,6 +23,10 @@ pub(crate) struct State {
     pub(crate) idle_yields: u64,
     /// The latest time of the threads that ran in the current turn.
     turn_time: u64,
+    /// The latest time in it at which a thread published something.
+    told: Option<u64>,
+    /// When what is published was written, by its address.
+    written: HashMap<usize, u64>,
     /// The latest time of all.
     pub(crate) latest: u64,
     /// The earliest that the next reading of a [serial](crate::ClockMode::Serial) clock may be.
@@ -38,6 +42,8 @@ impl State {
             spinning: BTreeSet::new(),
             idle_yields: 0,
             turn_time: 0,
+            told: None,
+            written: HashMap::new(),
             latest: start,
             reading: start,
         }
@@ -111,16 +117,22 @@ impl State {
         Some((slot, warp))
     }
 
-    /// Lets spinning lanes look again at what they wait for.
+    /// Lets spinning lanes look again at what they wait for: at the time at which another thread published
+    /// something, or else when the last other thread ran. Where that was not what they wait
+    /// for, and they yield again, they go on waiting from the time at which they began to.
     fn look_again(&mut self, slot: usize, warp: usize, mask: u32) {
         let turn_time = self.turn_time;
         let block = self.block(slot);
         let entry = &mut block.warps[warp];
         entry.yielded &= !mask;
         entry.ready |= mask;
+        let told = entry.told.take();
+        let seen = told.unwrap_or_else(|| std::mem::take(&mut entry.observed)).max(turn_time);
         for lane in lanes(mask) {
             let thread = &mut block.threads[warp * WARP_SIZE as usize + lane as usize];
-            thread.time = (thread.time + YIELD_TICKS).max(entry.observed).max(turn_time);
+            let looks = (thread.time + YIELD_TICKS).max(seen);
+            thread.looking = Some((thread.time, looks));
+            thread.time = looks;
         }
     }
 
@@ -164,6 +176,27 @@ impl State {
         let block = self.block(slot);
         let entry = &mut block.warps[warp];
         entry.in_turn = false;
+        if entry.yielded != 0 {
+            self.spinning.insert((slot, warp));
+        } else {
+            entry.looks_at = 0;
+        }
+        let (turn_time, told) = (self.turn_time, self.told.take());
+        let spinning: Vec<(usize, usize)> = self.spinning.iter().copied().collect();
+        for (slot, warp) in spinning {
+            let Some(block) = &mut self.blocks[slot] else { continue };
+            let entry = &mut block.warps[warp];
+            match told {
+                Some(_) => entry.told = entry.told.max(told),
+                None => entry.observed = entry.observed.max(turn_time),
+            }
+            // Before the thread that told it, and after all that are behind it.
+            if let Some(time) = told {
+                self.enqueue(slot, warp, time);
+            }
+        }
+        let block = self.block(slot);
+        let entry = &mut block.warps[warp];
         let earliest =
             |mask| lanes(mask).map(|lane| block.threads[first + lane as usize].time).min();
         let (paused, yielded) = (earliest(entry.paused), earliest(entry.yielded));
@@ -173,16 +206,43 @@ impl State {
         if let Some(time) = yielded {
             // What it waits for can change only when another warp has run.
             let next = self.runnable.first().map_or(0, |&(time, ..)| time);
-            self.enqueue(slot, warp, next.max(time + YIELD_TICKS));
-            self.spinning.insert((slot, warp));
+            let looks_at = &mut self.block(slot).warps[warp].looks_at;
+            let time = next.max(time.max(*looks_at) + YIELD_TICKS);
+            *looks_at = time;
+            self.enqueue(slot, warp, time);
         }
-        let turn_time = self.turn_time;
-        let Self { spinning, blocks, .. } = self;
-        for &(slot, warp) in &*spinning {
-            if let Some(block) = &mut blocks[slot] {
-                let observed = &mut block.warps[warp].observed;
-                *observed = turn_time.max(*observed);
-            }
+    }
+
+    /// The running thread has written what others may wait for; `time_of` makes of when that was written
+    /// last, and of the thread's time, when it is there. True if the thread has to suspend, to let those that
+    /// spin, or are behind it, look at it as it is now.
+    pub(crate) fn publish(
+        &mut self,
+        slot: usize,
+        thread: usize,
+        address: usize,
+        time_of: impl FnOnce(u64, u64) -> u64,
+    ) -> bool {
+        let (warp, lane) = warp_and_lane(thread);
+        let time = self.block(slot).threads[thread].time;
+        let written = self.written.entry(address).or_insert(0);
+        *written = time_of(*written, time);
+        let has_others = !self.spinning.is_empty();
+        let is_ahead = self.runnable.first().is_some_and(|&(behind, ..)| behind < time);
+        let is_watched = has_others || self.block(slot).warps[warp].yielded != 0;
+        if is_watched {
+            self.told = self.told.max(Some(time));
+        }
+        let pause = is_watched || is_ahead;
+        self.block(slot).warps[warp].paused |= u32::from(pause) << lane;
+        pause
+    }
+
+    /// The running thread has read what was written to an address.
+    pub(crate) fn observe(&mut self, slot: usize, thread: usize, address: usize) {
+        if let Some(&written) = self.written.get(&address) {
+            let time = &mut self.block(slot).threads[thread].time;
+            *time = written.max(*time);
         }
     }
 
@@ -217,13 +277,34 @@ impl State {
         let entry = &mut block.warps[warp];
         entry.yielded |= 1 << lane;
         entry.events += 1;
-        block.threads[thread].stamp = entry.events;
+        let thread = &mut block.threads[thread];
+        thread.stamp = entry.events;
+        if let Some((yielded, looked)) = thread.looking.take()
+            && thread.time == looked
+        {
+            thread.time = yielded;
+        }
     }
 
     /// The running thread asks which lanes are with it.
     pub(crate) fn ask_mask(&mut self, slot: usize, thread: usize, place: Place) {
         self.idle_yields = 0;
         self.block(slot).ask_mask(thread, place);
+    }
+
+    /// The running thread leaves the kernel. True if it has to suspend until its warp has.
+    pub(crate) fn leave(&mut self, slot: usize, thread: usize) -> bool {
+        self.idle_yields = 0;
+        let (warp, lane) = warp_and_lane(thread);
+        let mut waits = self.block(slot).warps[warp].finished & 1 << lane == 0;
+        if !waits {
+            return false;
+        }
+        for released in self.block(slot).leave(thread) {
+            waits &= !released.threads.contains(&thread);
+            self.release(slot, released, Some(thread));
+        }
+        waits
     }
 
     /// The thread that ran has left the kernel.

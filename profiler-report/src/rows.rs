@@ -2,7 +2,7 @@
 
 use profiler_trace::{SiteIndex, SiteStats, Stats, StatsQuery, WarpSource};
 
-/// The statistics per site, and which row a record counts in.
+/// The statistics by name, and which row a record counts in.
 pub(crate) struct Rows {
     pub(crate) stats: Stats,
     /// In order of kernel and site.
@@ -13,7 +13,8 @@ impl Rows {
     pub(crate) fn new(source: &impl WarpSource) -> Self {
         let stats = source.stats_of(&StatsQuery::new());
         let rows = stats.rows.iter().enumerate();
-        let mut of: Vec<_> = rows.map(|(at, row)| ((row.kernel, row.site), at)).collect();
+        let sites = rows.flat_map(|(at, row)| row.sites.iter().map(move |site| (at, row, site)));
+        let mut of: Vec<_> = sites.map(|(at, row, site)| ((row.kernel, *site), at)).collect();
         of.sort_unstable();
         Self { stats, of }
     }

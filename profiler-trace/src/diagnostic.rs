@@ -165,6 +165,9 @@ kinds! {
     TimeNotMonotonic "time-not-monotonic" Error,
     /// Lanes in which a gap of 2^40 ticks or more may hide, between two records or within a region.
     AmbiguousWrap "ambiguous-wrap" Error,
+    /// Regions of lanes other than lane 0 that end after lane 0 left the kernel, which is when their warp is
+    /// taken to have left.
+    RegionAfterExit "region-after-exit" Warning,
     /// Regions that seem to begin before their warp entered the kernel.
     StartBeforeEntry "start-before-entry" Error,
     /// Headers of another wire version than their launch descriptor. Number: the first such version.

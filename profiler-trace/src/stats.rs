@@ -27,19 +27,22 @@ pub use waits::{Wait, WaitStats, Waits};
 /// What the rows of the statistics are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GroupBy {
-    /// A site in a kernel, over all launches.
+    /// A name in a kernel, over all launches: sites of one name and unit are one row, as they are by
+    /// all that follows but by site.
     #[default]
+    Name,
+    /// A site in a kernel, over all launches.
     Site,
-    /// The same, told apart by its path: that of the region which encloses it most closely, and
+    /// A name, told apart by its path: that of the region which encloses it most closely, and
     /// itself. What encloses it are the regions of the same lane and track that contain it, as
     /// [`crate::Region::depth`] counts them; of two that cross, the one that ends first is closer.
     /// Regions in 64 others or more, of one name and in the same 64, are one row.
     Path,
-    /// A site in a kernel, launch by launch.
+    /// A name in a kernel, launch by launch.
     Launch,
-    /// A site in a kernel on an SM, over all launches.
+    /// A name in a kernel on an SM, over all launches.
     Sm,
-    /// A site in a kernel, block by block of each launch.
+    /// A name in a kernel, block by block of each launch.
     Block,
     /// The same, warp by warp of each launch.
     Warp,
@@ -78,7 +81,10 @@ pub struct Summary {
     pub p99: f64,
     /// The longest.
     pub max: f64,
-    /// The total divided by the warps that could record: Proton's normalised figure.
+    /// How long a warp is in it, on average over the warps that could record. What several lanes of a
+    /// warp are in at once counts once, and so does a region within itself; so it is at most the time
+    /// that a warp is in the kernel. Otherwise it is the total divided by those warps, Proton's
+    /// normalised figure.
     pub mean_per_warp: f64,
 }
 
@@ -94,13 +100,15 @@ pub struct Throughput {
     pub per_second: f64,
 }
 
-/// Statistics of one site in one kernel (and place).
+/// Statistics of one name or site in one kernel (and place).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteStats {
     /// The kernel.
     pub kernel: SiteIndex,
-    /// The region; the kernel's own site for the kernel as a whole.
+    /// The region, the first of several of one name; the kernel's own site for the kernel as a whole.
     pub site: SiteIndex,
+    /// All sites whose regions are in the row, in order: several where they share a name.
+    pub sites: Vec<SiteIndex>,
     /// By [`GroupBy::Path`], the regions that enclose it, the outermost first, 64 at most; otherwise
     /// empty.
     pub path: Vec<SiteIndex>,
@@ -116,13 +124,12 @@ pub struct SiteStats {
     pub ns: Summary,
     /// Durations in cycles of the SM, if all were recorded with its clock.
     pub cycles: Option<Summary>,
-    /// Warps that the site's strategy lets record.
+    /// Warps that could record: those that the strategy of the site, or of one of several, lets.
     pub warps: u64,
-    /// Total time of the regions (of what lies in the window, if there is one) divided by the kernel time of those who could record them: for each
-    /// warp that the site's strategy lets record, the time from its entry into the kernel to its
-    /// exit, times the lanes of it that recorded the site (at least one). Between 0 and 1, unless the
-    /// region nests in itself or is recorded on several tracks at once. For a warp that never left,
-    /// its kernel time ends with its launch.
+    /// The part of the kernel's time that warps spend in it (in the window, if there is one): their time
+    /// in it, as [`Summary::mean_per_warp`] counts it, divided by the time from their entry into the
+    /// kernel to their exit, both summed over the warps that could record. From 0 to 1. For a warp that
+    /// never left, its kernel time ends with its launch.
     pub share: f64,
     /// What flowed, if the regions carry values.
     pub throughput: Option<Throughput>,
@@ -160,13 +167,13 @@ impl Trace {
         text::facts(self)
     }
 
-    /// Statistics per site.
+    /// Statistics of kernels and regions, by name.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.stats_by(GroupBy::Site)
+        self.stats_by(GroupBy::Name)
     }
 
-    /// Statistics per site, told apart by path, launch, SM, block or warp. [`Trace::stats_of`] also
+    /// Statistics by name, site, path, launch, SM, block or warp. [`Trace::stats_of`] also
     /// takes filters.
     ///
     /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region, or up to

@@ -2,7 +2,7 @@
 
 mod support;
 
-use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, Trace, Value};
+use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, StatsQuery, Trace, Value};
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
@@ -20,8 +20,8 @@ fn ten_loads() -> (Trace, SiteIndex) {
             warp(&mut trace, [block, 0, 0], index, 0.0, 1000.0);
         }
     }
-    for length in [3, 1, 2, 10, 9, 8, 7, 6, 5, 4] {
-        let start = f64::from(length) * 20.0;
+    for (at, length) in (1..).zip([3, 1, 2, 10, 9, 8, 7, 6, 5, 4]) {
+        let start = f64::from(at) * 20.0;
         region(&mut trace, 0, load, 0, start, start + f64::from(length));
     }
     (trace, load)
@@ -93,12 +93,65 @@ fn share_counts_only_warps_that_could_record() {
         assert_eq!((kernel.warps, kernel.ns.mean_per_warp), (4, 1000.0), "{strategy:?}");
         assert_near(kernel.share, 1.0);
     }
-    // Two lanes of one warp: each could have spent the whole kernel in the region.
+    // Whatever lanes of a warp record, it is the time of one warp.
     let (mut trace, _) = ten_loads();
     for region in &mut trace.warps[0].regions[..5] {
         region.lane = 7;
     }
-    assert_near(trace.stats().get("load").expect("a row").share, 55.0 / 5000.0);
+    assert_near(trace.stats().get("load").expect("a row").share, 55.0 / 4000.0);
+}
+
+#[test]
+fn what_a_warp_is_in_several_times_at_once_counts_once_in_its_time() {
+    let (mut trace, load) = ten_loads();
+    trace.warps[0].regions.clear();
+    // All lanes for 100 ns, one of them a little longer, and another one for as long by itself.
+    for lane in 0..32 {
+        region(&mut trace, 0, load, lane, 100.0, if lane == 9 { 220.0 } else { 200.0 });
+    }
+    region(&mut trace, 0, load, 3, 210.0, 310.0);
+    // In itself.
+    region(&mut trace, 0, load, 0, 400.0, 500.0);
+    region(&mut trace, 0, load, 0, 420.0, 480.0);
+    // Another warp at the same time.
+    region(&mut trace, 2, load, 0, 100.0, 190.0);
+    let spent = 210.0 + 100.0 + 90.0;
+    let stats = trace.stats();
+    let row = stats.get("load").expect("a row");
+    assert_near(row.ns.total, 32.0 * 100.0 + 20.0 + 100.0 + 160.0 + 90.0);
+    assert_near(row.ns.mean_per_warp, spent / 4.0);
+    assert_near(row.cycles.expect("cycles").mean_per_warp, 2.0 * spent / 4.0);
+    assert_near(row.share, spent / 4000.0);
+    // Of the time in a window, too: 50 and 10 of the first two, and 50 of the other warp.
+    let window = trace.stats_of(&StatsQuery::new().window_ns(150.0..260.0));
+    let row = window.get("load").expect("a row");
+    assert_near(row.share, (110.0 + 40.0) / 440.0);
+    assert_near(row.ns.mean_per_warp, 100.0 / 4.0);
+    let balance = trace.balance(0).expect("a launch");
+    assert_near(balance.regions[0].warps.max_ns, 310.0);
+    // By warp the kernel's own time is the most that a warp can be in anything.
+    for row in trace.stats_by(GroupBy::Warp).rows {
+        assert!((0.0..=1.0).contains(&row.share) && row.ns.mean_per_warp <= 1000.0, "{row:?}");
+    }
+}
+
+#[test]
+fn sites_of_one_name_are_one_row_unless_rows_are_about_sites() {
+    let (mut trace, _) = ten_loads();
+    let again = site(&mut trace, SiteKind::Region, "load");
+    trace.sites[again.0 as usize].strategy = Some(Strategy::WarpIndex(1));
+    region(&mut trace, 1, again, 0, 100.0, 145.0);
+    // Values of another unit cannot be added up.
+    let other = site(&mut trace, SiteKind::Region, "load");
+    trace.sites[other.0 as usize].unit = Some("bytes".to_owned());
+    region(&mut trace, 2, other, 0, 100.0, 105.0);
+    let rows = |by| {
+        let rows = trace.stats_by(by).rows.into_iter().filter(|row| row.name == "load");
+        rows.map(|row| (row.sites.len(), row.count, row.warps, row.ns.total)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(GroupBy::Name), [(2, 11, 4, 100.0), (1, 1, 4, 5.0)]);
+    assert_eq!(rows(GroupBy::Path), rows(GroupBy::Name));
+    assert_eq!(rows(GroupBy::Site), [(1, 10, 4, 55.0), (1, 1, 2, 45.0), (1, 1, 4, 5.0)]);
 }
 
 #[test]
@@ -145,7 +198,7 @@ fn groups_add_up() {
     let later = warp(&mut trace, [1, 0, 0], 0, 2000.0, 2100.0);
     region(&mut trace, later, load, 0, 2000.0, 2050.0);
     for (by, rows) in
-        [(GroupBy::Site, 1), (GroupBy::Launch, 2), (GroupBy::Block, 3), (GroupBy::Warp, 4)]
+        [(GroupBy::Name, 1), (GroupBy::Launch, 2), (GroupBy::Block, 3), (GroupBy::Warp, 4)]
     {
         let stats = trace.stats_by(by);
         let loads: Vec<_> = stats.rows.iter().filter(|row| row.name == "load").collect();

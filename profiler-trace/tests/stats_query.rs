@@ -69,31 +69,28 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
     let own = site(&mut trace, SiteKind::Region, "load");
     trace.sites[own.0 as usize].file = format!("{}/deep/kernel.rs", "a".repeat(60));
     region(&mut trace, 0, own, 0, 360.0, 390.0);
-    let text = trace.stats().to_string();
-    let cut = format!("…{}/deep/kernel.rs:15", "a".repeat(25));
-    for row in ["╰─ load (src/kernel.rs:13) ".to_owned(), format!("╰─ load ({cut}) ")] {
+    let text = trace.stats_by(GroupBy::Site).to_string();
+    let cut = format!("…{}/deep/kernel.rs:15:5", "a".repeat(25));
+    for row in ["╰─ load (src/kernel.rs:13:5) ".to_owned(), format!("╰─ load ({cut}) ")] {
         assert_eq!(text.matches(&row).count(), 1, "{row}\n{text}");
     }
     // The other kernel has one of them.
-    let copy = trace.stats_of(&StatsQuery::new().kernel("copy")).to_string();
+    let by_site = StatsQuery::new().by(GroupBy::Site);
+    let copy = trace.stats_of(&by_site.clone().kernel("copy")).to_string();
     assert!(copy.contains("╰─ load ") && !copy.contains("kernel.rs"), "{copy}");
     assert!(text.contains("╰─ mma ") && !text.contains("mma ("), "{text}");
-    let by_path = trace.stats_of(&StatsQuery::new().by(GroupBy::Path).name("load")).to_string();
-    assert!(by_path.contains("╰─ tile › load (src/kernel.rs:13) "), "{by_path}");
     let mut csv = Vec::new();
-    trace.stats().write_csv_to(&mut csv).expect("memory takes it");
+    trace.stats_of(&by_site).write_csv_to(&mut csv).expect("memory takes it");
     let csv = String::from_utf8(csv).expect("text");
     assert!(csv.lines().next().is_some_and(|line| line.ends_with(",file,line,module")), "{csv}");
     let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!([ends("/kernel.rs,15,kernels"), ends("src/kernel.rs,13,kernels")], [1, 2]);
-    let balance = trace.balance(0).expect("a launch").to_string();
-    for row in ["load (src/kernel.rs:13), by warp".to_owned(), format!("load ({cut}), by SM")] {
-        assert_eq!(balance.matches(&row).count(), 1, "{row}\n{balance}");
-    }
+    let merged = trace.stats().to_string();
+    assert_eq!(merged.matches("╰─ load ").count(), 2, "one in each kernel: {merged}");
     // Kernels of one name, each as a whole.
     trace.sites[1].name = "gemm".to_owned();
     let kernels = trace.stats().to_string();
-    assert!(kernels.contains("\n gemm (src/kernel.rs:11) "), "{kernels}");
+    assert!(kernels.contains("\n gemm (src/kernel.rs:11:5) "), "{kernels}");
 }
 
 #[test]

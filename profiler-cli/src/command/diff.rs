@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
 #[derive(Args, Debug)]
 struct ComparisonArguments {
     /// How regions are matched
-    #[arg(long, value_name = "WHAT", default_value = "site")]
+    #[arg(long, value_name = "WHAT", default_value = "name")]
     by: By,
     /// Regions of this name only: `*` stands for any characters, `?` for one; may be repeated
     #[arg(long, value_name = "PATTERN")]
@@ -116,7 +116,7 @@ struct ThresholdArguments {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
     /// By the names of their kernel and themselves
-    Site,
+    Name,
     /// By the names of all that encloses them as well
     Path,
 }
@@ -171,7 +171,7 @@ impl ComparisonArguments {
 
     fn options(&self) -> DiffOptions {
         let mut query = StatsQuery::new().by(match self.by {
-            By::Site => GroupBy::Site,
+            By::Name => GroupBy::Name,
             By::Path => GroupBy::Path,
         });
         for name in &self.name {

@@ -34,7 +34,7 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: CaptureArguments,
-    /// What each row of the regions is about [default: site]
+    /// What each row of the regions is about [default: name]
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
     /// What is shown; several may be named with commas between them. All but regions is about whole
@@ -98,7 +98,9 @@ enum Format {
 /// What each row is about.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
-    /// A region, over all launches
+    /// A name of regions, over all launches
+    Name,
+    /// The same, with places in the source that share a name told apart
     Site,
     /// A region within those that enclose it, over all launches
     Path,
@@ -115,6 +117,7 @@ enum By {
 impl From<By> for GroupBy {
     fn from(by: By) -> Self {
         match by {
+            By::Name => Self::Name,
             By::Site => Self::Site,
             By::Path => Self::Path,
             By::Launch => Self::Launch,
@@ -183,7 +186,7 @@ impl Arguments {
         // What was meant may be lost.
         let say_why = || console.diagnostics(&trace.outline().diagnostics);
         let query = self.filters.query(trace.outline()).inspect_err(|_| say_why())?;
-        let query = query.by(self.by.unwrap_or(By::Site).into());
+        let query = query.by(self.by.unwrap_or(By::Name).into());
         let stats = console.work("gathering statistics", "steps", |_| trace.stats_of(&query));
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();

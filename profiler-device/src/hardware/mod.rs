@@ -19,7 +19,7 @@ use profiler_wire::header::Dim3;
 pub(crate) use place::Place;
 pub(crate) use ptx::{hold, hold_16, hold_64};
 #[cfg(feature = "enabled")]
-pub(crate) use side::{is_unwinding, kernel, number_of};
+pub(crate) use side::{is_unwinding, kernel, leave_with_warp, number_of};
 
 /// The SM's cycle counter, `%clock64` ("Special Registers: %clock64"). Not synchronised between
 /// SMs.

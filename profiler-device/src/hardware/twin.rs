@@ -73,6 +73,12 @@ pub(crate) fn number_of<const KEY: u64, const HASHED: u32>(entry: &'static [u8])
     })
 }
 
+/// On the GPU the lanes of a warp come to a kernel's end together.
+#[cfg(feature = "enabled")]
+pub(crate) fn leave_with_warp() {
+    profiler_emulator::leave();
+}
+
 /// A kernel that fails on the GPU ends where it is; its twin unwinds, and must record nothing more.
 #[cfg(feature = "enabled")]
 pub(crate) fn is_unwinding() -> bool {

@@ -1,4 +1,5 @@
 //! What the tests of the emulator share.
+#![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::sync::Mutex;
 

@@ -136,17 +136,23 @@ pub(crate) fn dynamic_shared_bytes() -> u32 {
 
 pub(crate) unsafe fn atomic_add_u32(address: *mut u32, value: u32) -> u32 {
     // SAFETY: the caller's promise is that of `from_ptr`.
-    unsafe { AtomicU32::from_ptr(address) }.fetch_add(value, Ordering::Relaxed)
+    let before = unsafe { AtomicU32::from_ptr(address) }.fetch_add(value, Ordering::Relaxed);
+    emulator::observe(address.addr());
+    emulator::publish(address.addr());
+    before
 }
 
 pub(crate) unsafe fn load_acquire_u32(address: *const u32) -> u32 {
     // SAFETY: the caller promises atomic accesses and a valid address; it is only read.
-    unsafe { AtomicU32::from_ptr(address.cast_mut()) }.load(Ordering::Acquire)
+    let value = unsafe { AtomicU32::from_ptr(address.cast_mut()) }.load(Ordering::Acquire);
+    emulator::observe(address.addr());
+    value
 }
 
 pub(crate) unsafe fn store_release_u32(address: *mut u32, value: u32) {
     // SAFETY: the caller's promise is that of `from_ptr`.
     unsafe { AtomicU32::from_ptr(address) }.store(value, Ordering::Release);
+    emulator::publish(address.addr());
 }
 
 pub(crate) fn spin_hint() {
@@ -260,6 +266,7 @@ pub(crate) unsafe fn mbarrier_init(barrier: *mut u64, arrivals: u32) {
     let fresh = Mbarrier { expected, missing: expected, parity: 0 };
     // SAFETY: the caller gives 8 bytes of its own.
     unsafe { mbarrier_word(barrier) }.store(fresh.pack(), Ordering::Release);
+    emulator::publish(barrier.addr());
 }
 
 pub(crate) unsafe fn mbarrier_arrive(barrier: *mut u64) {
@@ -273,12 +280,18 @@ pub(crate) unsafe fn mbarrier_arrive(barrier: *mut u64) {
         state.parity ^= 1;
     }
     word.store(state.pack(), Ordering::Release);
+    emulator::publish_beside_others(barrier.addr());
 }
 
 pub(crate) unsafe fn mbarrier_test_parity(barrier: *mut u64, parity: u32) -> bool {
     // SAFETY: the caller gives an mbarrier, which only these functions access.
     let word = unsafe { mbarrier_word(barrier) };
-    Mbarrier::unpack(word.load(Ordering::Acquire)).parity != u64::from(parity & 1)
+    let is_complete =
+        Mbarrier::unpack(word.load(Ordering::Acquire)).parity != u64::from(parity & 1);
+    if is_complete {
+        emulator::observe(barrier.addr());
+    }
+    is_complete
 }
 
 pub(crate) unsafe fn mbarrier_invalidate(barrier: *mut u64) {

@@ -32,6 +32,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
 use direct::SiteKinds;
 use lane::Scratch;
+use regions::Raw;
 use rooms::{Layout, Room};
 pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
@@ -419,6 +420,16 @@ impl SlotSource<'_> {
                     decoder.lane(&room, counts, slot.bounds(lane), place);
                 }
                 None => {}
+            }
+            if let (1.., Some(exit)) = (lane, exit) {
+                let own = &decoder.scratch.recorded.regions.as_slice()[first..];
+                let is_after = |region: &&Raw| !region.is_open() && region.end > exit;
+                decoder.diagnostics.add(Diagnostic {
+                    kind: Kind::RegionAfterExit,
+                    count: own.iter().filter(is_after).count() as u64,
+                    number: 0,
+                    place: Some(place),
+                });
             }
             if lane == 0 {
                 decoder.keep_shared(slot.exit.map(|exit| exit.shared), lanes, place);

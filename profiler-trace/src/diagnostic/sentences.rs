@@ -239,6 +239,13 @@ impl fmt::Display for Diagnostic {
                  their begin's clock",
                 p("lane", "lanes")
             ),
+            Kind::RegionAfterExit => write!(
+                f,
+                "{count} {} after lane 0 of {} had left the kernel: the kernel took longer there than is \
+                 shown, and shares are of the time that is shown",
+                p("region ends", "regions end"),
+                p("its warp", "their warp")
+            ),
             Kind::StartBeforeEntry => write!(
                 f,
                 "{count} {} entered the kernel{} \

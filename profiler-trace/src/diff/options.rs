@@ -51,7 +51,7 @@ pub enum Measure {
 /// How two sides are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiffOptions {
-    /// Which launches, warps and regions are in. By [`GroupBy::Site`], which is the default, regions
+    /// Which launches, warps and regions are in. By [`GroupBy::Name`], which is the default, regions
     /// are matched by their name within their kernel, so that sites that share a name are one row;
     /// by [`GroupBy::Path`], by the names of all that encloses them as well.
     pub query: StatsQuery,
@@ -89,7 +89,7 @@ impl Default for DiffOptions {
 
 impl DiffOptions {
     pub(super) fn check(&self) -> Result<(), DiffError> {
-        if !matches!(self.query.group_by(), GroupBy::Site | GroupBy::Path) {
+        if !matches!(self.query.group_by(), GroupBy::Name | GroupBy::Path) {
             return Err(DiffError::Grouping(self.query.group_by()));
         }
         let rate = self.false_discovery_rate;
@@ -127,7 +127,7 @@ impl fmt::Display for DiffError {
         match self {
             Self::Grouping(by) => write!(
                 f,
-                "regions of two sides cannot be matched by {by:?}: group by Site or by Path"
+                "regions of two sides cannot be matched by {by:?}: group by Name or by Path"
             ),
             Self::FalseDiscoveryRate(rate) => write!(
                 f,

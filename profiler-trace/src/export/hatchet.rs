@@ -11,7 +11,7 @@ use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use serde_core::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use crate::export::stacks::{Lanes, Moment, PER_NS, Scale};
+use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch};
 use crate::export::text;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
@@ -28,8 +28,8 @@ pub(super) fn write(source: &impl WarpSource, writer: &mut impl Write) -> io::Re
 struct Profile<'t> {
     trace: &'t Trace,
     tree: Tree,
-    /// Of each node, the cycles in it and in all below it, divided launch by launch by the warps that
-    /// could record them; empty where not all records hold cycles.
+    /// Of each node, the cycles that warps spent in it and in all below it, divided launch by launch by the
+    /// warps that could record them; empty where not all records hold cycles.
     normalized: Vec<f64>,
     /// Whether all records hold cycles.
     has_cycles: bool,
@@ -61,6 +61,7 @@ impl<'t> Profile<'t> {
 
     fn launch(&mut self, kernel: SiteIndex, warps: Range<usize>, source: &impl WarpSource) {
         let mut of_launch = Tree::default();
+        let mut warp_ticks = WarpTicks::default();
         for index in Progress::each(warps.clone()) {
             let warp = &*source.warp(index);
             let lanes = Lanes::new(self.trace, warp);
@@ -74,18 +75,23 @@ impl<'t> Profile<'t> {
                 add(Scale::Time);
                 if self.has_cycles {
                     add(Scale::Ticks);
+                    let mut spans = warp_ticks.of_lane(&mut of_launch);
+                    lanes.watch(lane, Scale::Ticks, &root, &mut spans);
                 }
             }
+            warp_ticks.finish_warp();
         }
-        self.merge(&of_launch, &self.trace.warps[warps]);
+        self.merge(&of_launch, warp_ticks.of_nodes, &self.trace.warps[warps]);
     }
 
-    fn merge(&mut self, of_launch: &Tree, warps: &[Warp]) {
+    /// Adds the frames of a launch; `ticks` is what its warps spent in each and in all below it.
+    fn merge(&mut self, of_launch: &Tree, mut ticks: Vec<Moment>, warps: &[Warp]) {
         let mut recorders = Recorders { trace: self.trace, warps, known: HashMap::new() };
-        let mut ticks: Vec<Moment> = of_launch.nodes.iter().map(|node| node.own.ticks).collect();
-        for (index, node) in of_launch.nodes.iter().enumerate().rev() {
-            if let Some(parent) = node.parent {
-                ticks[parent] += ticks[index];
+        ticks.resize(of_launch.nodes.len(), 0);
+        for (node, ticks) in of_launch.nodes.iter().zip(&mut ticks) {
+            // Only lane 0 has such a frame, which no lane enters or leaves.
+            if node.frame == Frame::RecordsLost {
+                *ticks = node.own.ticks;
             }
         }
         // Of each node of the launch, its place in the whole tree, and who could record it.
@@ -112,6 +118,67 @@ impl<'t> Profile<'t> {
     /// The kind of device, as proton calls it.
     fn device_type(&self) -> &'static str {
         if self.trace.device.emulated { "EMULATOR" } else { "CUDA" }
+    }
+}
+
+/// Ticks that warps spend in each frame of a launch, and in all below it. While several lanes of a warp
+/// are in the same frame, whatever their roots, the warp's time counts once, for the lane that was there
+/// first.
+#[derive(Default)]
+struct WarpTicks {
+    /// By node of the launch's tree.
+    of_nodes: Vec<Moment>,
+    /// The same frames below the kernel's, in whatever lane.
+    paths: Tree,
+    /// Of the warp at hand: path, begin and end, and the node to count it for.
+    spans: Vec<(usize, Moment, Moment, usize)>,
+}
+
+impl WarpTicks {
+    fn of_lane<'a>(&'a mut self, tree: &'a mut Tree) -> SpansOfLane<'a> {
+        SpansOfLane { ticks: self, tree, open: Vec::new() }
+    }
+
+    fn finish_warp(&mut self) {
+        self.spans.sort_unstable();
+        let mut last: Option<(usize, Moment)> = None;
+        for (path, start, end, node) in self.spans.drain(..) {
+            let until = last.filter(|(of, _)| *of == path).map_or(start, |(_, until)| until);
+            if self.of_nodes.len() <= node {
+                self.of_nodes.resize(node + 1, 0);
+            }
+            self.of_nodes[node] += (end - start.max(until)).max(0);
+            last = Some((path, end.max(until)));
+        }
+    }
+}
+
+/// Gathers the spans of a lane.
+struct SpansOfLane<'a> {
+    ticks: &'a mut WarpTicks,
+    tree: &'a mut Tree,
+    /// The frames that are open: when each opened, its node, its path, and that of what opens in it.
+    open: Vec<(Moment, usize, usize, usize)>,
+}
+
+impl Watch for SpansOfLane<'_> {
+    fn open(&mut self, at: Moment, frame: Frame) {
+        let outer = self.open.last();
+        let node = self.tree.child(outer.map(|outer| outer.1), frame);
+        let path = self.ticks.paths.child(outer.map(|outer| outer.3), frame);
+        let inner = match frame {
+            Frame::NeverLeft(kernel) | Frame::OtherLanes(kernel) => {
+                self.ticks.paths.child(None, Frame::Kernel(kernel))
+            }
+            _ => path,
+        };
+        self.open.push((at, node, path, inner));
+    }
+
+    fn close(&mut self, at: Moment) {
+        if let Some((start, node, path, _)) = self.open.pop() {
+            self.ticks.spans.push((path, start, at, node));
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! How evenly the work of a launch is spread, and how it ends.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use profiler_wire::header::Dim3;
 
+use super::GroupBy;
+use super::collect::{WarpTime, merged};
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{Sheet, Spare, duration, named_at, one_line, sentence};
+use super::table::{Sheet, Spare, duration, one_line, sentence};
 use crate::export::text::{self, digits};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
@@ -129,7 +131,7 @@ impl Tail {
 /// How evenly the time in a region is spread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegionBalance {
-    /// The region.
+    /// The region; of several of one name and unit, which count together, the first of the trace.
     pub site: SiteIndex,
     /// Its name.
     pub name: String,
@@ -139,8 +141,8 @@ pub struct RegionBalance {
     pub line: u32,
     /// Module path; empty where it is not known.
     pub module: String,
-    /// Over the warps that ran it: all time that a warp's lanes spent in it. Open regions are left
-    /// out, and so are warps that have no others of it.
+    /// Over the warps that ran it: the time that a warp spent in it, in whatever lanes, counted once where
+    /// several were in it. Open regions are left out, and so are warps that have no others of it.
     pub warps: Load,
     /// The same, summed up over the warps of an SM, for SMs with such a warp.
     pub sms: Load,
@@ -267,14 +269,16 @@ fn union(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
-    // Time of each site in each warp that has any.
-    let mut times: BTreeMap<SiteIndex, BTreeMap<usize, f64>> = BTreeMap::new();
+    let merged = merged(trace, GroupBy::Name);
+    // Time of each name in each warp that has any.
+    let mut times: BTreeMap<SiteIndex, BTreeMap<usize, WarpTime>> = BTreeMap::new();
     Progress::expect(warps.len());
     for (index, warp) in Progress::each(warps.iter().enumerate()) {
         for region in &warp.regions {
             if let Some(end) = region.end {
-                *times.entry(region.site).or_default().entry(index).or_default() +=
-                    end.ns - region.start.ns;
+                let site = merged.get(region.site.0 as usize).copied().unwrap_or(region.site);
+                let of_warp = times.entry(site).or_default().entry(index).or_default();
+                of_warp.add(index, region.start.ns, end.ns);
             }
         }
     }
@@ -283,7 +287,7 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
         let known = trace.sites.get(site.0 as usize);
         let mut of_sms: BTreeMap<u32, f64> = BTreeMap::new();
         for (index, time) in &of_warps {
-            *of_sms.entry(warps[*index].sm).or_default() += time;
+            *of_sms.entry(warps[*index].sm).or_default() += time.sum.value();
         }
         regions.push(RegionBalance {
             site,
@@ -291,7 +295,7 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
             file: known.map_or_else(String::new, |site| site.file.clone()),
             line: known.map_or(0, |site| site.line),
             module: known.map_or_else(String::new, |site| site.module.clone()),
-            warps: Load::of(of_warps.into_values()),
+            warps: Load::of(of_warps.into_values().map(|time| time.sum.value())),
             sms: Load::of(of_sms.into_values()),
         });
     }
@@ -333,13 +337,8 @@ impl fmt::Display for Balance {
         row("blocks, in the kernel".to_owned(), &self.blocks);
         row("SMs, busy".to_owned(), &self.sms);
         row("SMs, done after".to_owned(), &self.sms_done);
-        let mut counts: HashMap<&str, u32> = HashMap::new();
-        self.regions.iter().for_each(|region| *counts.entry(&region.name).or_default() += 1);
         for region in &self.regions {
-            let name = match counts[region.name.as_str()] {
-                1 => one_line(&region.name),
-                _ => named_at(&region.name, &region.file, region.line),
-            };
+            let name = one_line(&region.name);
             row(format!("{name}, by warp"), &region.warps);
             row(format!("{name}, by SM"), &region.sms);
         }

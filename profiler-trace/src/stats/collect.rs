@@ -33,15 +33,42 @@ pub(crate) struct Counted {
     in_cycles: u64,
     /// Durations in the unit at hand.
     durations: Vec<f64>,
-    inside_ns: Sum,
-    /// Kernel time of lanes beyond the first of each warp.
-    extra_lanes_ns: Sum,
+    /// Time of warps in what is counted, in the unit at hand.
+    spent: WarpTime,
+    /// The same in nanoseconds, of all that reaches into the window.
+    inside_ns: WarpTime,
+    /// The sites whose regions it has: several where they share a name.
+    sites: Vec<SiteIndex>,
     valued: u64,
     value: Sum,
     valued_ns: Sum,
 }
 
-/// Warps that a strategy lets record in a place, and their kernel time.
+/// Time that warps spend in something. What a warp is in several times at once (in several lanes, or
+/// in itself by recursion) counts once.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WarpTime {
+    pub(super) sum: Sum,
+    /// The last warp, and up to when its time was counted.
+    last: Option<(usize, f64)>,
+}
+
+impl WarpTime {
+    /// Adds a span of a warp. The spans of one warp come together, in order of their starts.
+    pub(super) fn add(&mut self, warp: usize, start: f64, end: f64) {
+        let counted = match self.last {
+            Some((last, until)) if last == warp => until,
+            _ => f64::NEG_INFINITY,
+        };
+        let from = start.max(counted);
+        if end > from {
+            self.sum.add(end - from);
+        }
+        self.last = Some((warp, end.max(counted)));
+    }
+}
+
+/// Warps that strategies let record in a place, and their kernel time.
 #[derive(Clone, Copy, Default)]
 struct Recorders {
     warps: u64,
@@ -72,6 +99,8 @@ pub(crate) struct Walk<'t, S> {
     kernel_place: HashMap<SiteIndex, usize>,
     /// Whether a site's name is in.
     is_in: Vec<bool>,
+    /// By site, the first one whose rows it shares.
+    merged: Vec<SiteIndex>,
     index: HashMap<Key, u32>,
     rows: Vec<Counted>,
     paths: Paths,
@@ -95,6 +124,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             kernels: Vec::new(),
             kernel_place: HashMap::new(),
             is_in: trace.sites.iter().map(|site| query.takes_name(&site.name)).collect(),
+            merged: merged(trace, query.group_by()),
             index: HashMap::new(),
             rows: Vec::new(),
             paths: Paths::default(),
@@ -149,27 +179,38 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             let site = walk.kernels[kernel];
             let root = if by_path { walk.paths.root(site) } else { site.0 };
             if walk.is_in(site) {
-                let row = walk.row(kernel, place, root);
+                let row = walk.row(kernel, place, root, site);
                 each(&mut walk.rows[row as usize], row, warp, Seen::Kernel);
             }
             walk.nesting.clear();
             for region in &warp.warp.regions {
+                let merged = walk.merged.get(region.site.0 as usize).copied();
+                let merged = merged.unwrap_or(region.site);
                 let node = if by_path {
-                    walk.nesting.region(region, |parent| {
-                        walk.paths.below(parent.unwrap_or(root), region.site)
-                    })
+                    walk.nesting
+                        .region(region, |parent| walk.paths.below(parent.unwrap_or(root), merged))
                 } else {
-                    region.site.0
+                    merged.0
                 };
                 if walk.is_in(region.site) {
-                    let row = walk.row(kernel, place, node);
+                    let row = walk.row(kernel, place, node, region.site);
                     each(&mut walk.rows[row as usize], row, warp, Seen::Region(region));
                 }
             }
         });
     }
 
-    fn row(&mut self, kernel: usize, place: StatsPlace, node: u32) -> u32 {
+    /// The row of a node in a place, which has regions of a site.
+    fn row(&mut self, kernel: usize, place: StatsPlace, node: u32, site: SiteIndex) -> u32 {
+        let row = self.row_of(kernel, place, node);
+        let sites = &mut self.rows[row as usize].sites;
+        if !sites.contains(&site) {
+            sites.push(site);
+        }
+        row
+    }
+
+    fn row_of(&mut self, kernel: usize, place: StatsPlace, node: u32) -> u32 {
         if self.near_place != Some((kernel, place)) {
             self.near_place = Some((kernel, place));
             for node in self.near_nodes.drain(..) {
@@ -187,8 +228,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 open: 0,
                 in_cycles: 0,
                 durations: Vec::new(),
-                inside_ns: Sum::default(),
-                extra_lanes_ns: Sum::default(),
+                spent: WarpTime::default(),
+                inside_ns: WarpTime::default(),
+                sites: Vec::new(),
                 valued: 0,
                 value: Sum::default(),
                 valued_ns: Sum::default(),
@@ -225,12 +267,25 @@ impl<'t, S: WarpSource> Walk<'t, S> {
         (name(self.kernels[key.0]), path, name(self.site(key)))
     }
 
+    /// The site of a key; of several that share a row, the first.
     fn site(&self, key: &Key) -> SiteIndex {
         match self.query.group_by() {
             GroupBy::Path => self.paths.site(key.2),
             _ => SiteIndex(key.2),
         }
     }
+}
+
+/// For each site the first one that shares its rows: regions of one name and unit do, unless rows are
+/// about sites.
+pub(super) fn merged(trace: &Trace, by: GroupBy) -> Vec<SiteIndex> {
+    let mut first = HashMap::new();
+    let sites = trace.sites.iter().zip(0..);
+    let merged = sites.map(|(site, index)| match (by, site.kind) {
+        (GroupBy::Site, _) | (_, SiteKind::Kernel) => SiteIndex(index),
+        _ => *first.entry((&site.name, &site.unit)).or_insert(SiteIndex(index)),
+    });
+    merged.collect()
 }
 
 /// The steps of [`collect`] for each warp: to go through it for times in each unit, and to find the
@@ -245,40 +300,47 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     count(&mut walk);
     // It goes through the warps once more, but not through what they recorded.
     let recorders = Progress::weighing(0, || recorders(&mut walk));
-    let warps_of = |walk: &Walk<'_, _>, counted: &Counted| {
-        let (kernel, place, _) = counted.key;
-        let strategy = code(site_strategy(trace, walk.site(&counted.key)));
-        recorders.get(&(kernel, place, strategy)).copied().unwrap_or_default()
-    };
     let summaries = |walk: &mut Walk<'_, _>| {
         let rows = walk.rows.len();
         let all = walk.rows.iter().map(|counted| counted.durations.len()).sum();
         let mut steps = Progress::spread(warps, all);
         let summary = |row: usize| {
-            let warps = warps_of(walk, &walk.rows[row]).warps;
-            let mut durations = std::mem::take(&mut walk.rows[row].durations);
-            let summary = summarize(&mut durations, warps);
+            let counted = &mut walk.rows[row];
+            let mut durations = std::mem::take(&mut counted.durations);
+            let summary = summarize(&mut durations, std::mem::take(&mut counted.spent).sum.value());
             steps.add(durations.len());
             // With its memory, for the next unit.
             durations.clear();
-            walk.rows[row].durations = durations;
+            counted.durations = durations;
             summary
         };
         (0..rows).map(summary).collect::<Vec<Summary>>()
     };
     let ns = summaries(&mut walk);
-    walk.seen(|counted, _, InTrace { warp, .. }, seen| {
-        let cycles = cycles(warp, &seen).filter(|_| query.takes_begin(begin(warp, &seen)));
-        counted.durations.extend(cycles);
+    walk.seen(|counted, _, InTrace { warp, index }, seen| {
+        if let Some((start, end)) = ticks(warp, &seen)
+            && query.takes_begin(begin(warp, &seen))
+        {
+            counted.durations.push((end - start) as f64);
+            // As above.
+            let last = warp.exit.map_or(u64::MAX, |exit| exit.ticks);
+            let since_entry = |ticks: u64| ticks.min(last).saturating_sub(warp.entry.ticks) as f64;
+            counted.spent.add(index, since_entry(start), since_entry(end));
+        }
     });
     let cycles = summaries(&mut walk);
     let mut rows: Vec<(Key, SiteStats)> = Vec::with_capacity(walk.rows.len());
-    for ((counted, ns), cycles) in walk.rows.iter().zip(ns).zip(cycles) {
+    for ((index, counted), (ns, cycles)) in
+        walk.rows.iter().enumerate().zip(ns.into_iter().zip(cycles))
+    {
         // Not in the window at all.
-        if counted.count == 0 && counted.open == 0 && counted.inside_ns.value() == 0.0 {
+        if counted.count == 0 && counted.open == 0 && counted.inside_ns.sum.value() == 0.0 {
             continue;
         }
-        rows.push((counted.key, row(&walk, counted, ns, cycles, warps_of(&walk, counted))));
+        rows.push((
+            counted.key,
+            row(&walk, counted, ns, cycles, recorders.of_row(index, &counted.key)),
+        ));
     }
     sort(&mut rows, &walk);
     let mut notes = text::facts(source);
@@ -308,35 +370,19 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
 /// The first time through the trace: counts, and gathers nanoseconds.
 fn count(walk: &mut Walk<'_, impl WarpSource>) {
     let (trace, query) = (walk.trace, walk.query);
-    let mut lanes = LanesOfRows::default();
-    let mut last: Option<usize> = None;
-    let mut extra: Vec<(u32, f64)> = Vec::new();
-    let mut flush = |lanes: &mut LanesOfRows, warp: Option<usize>| {
-        let kernel_ns = warp.map_or(0.0, |warp| kernel_ns(trace, query, &trace.warps[warp]));
-        for (row, lanes) in lanes.take().filter(|(_, lanes)| lanes.count_ones() > 1) {
-            extra.push((row, f64::from(lanes.count_ones() - 1) * kernel_ns));
-        }
-    };
-    walk.seen(|counted, row, InTrace { warp, index }, seen| {
-        if last != Some(index) {
-            flush(&mut lanes, last);
-            last = Some(index);
-        }
+    walk.seen(|counted, _, InTrace { warp, index }, seen| {
         let start = begin(warp, &seen);
         let duration = ns(warp, &seen);
-        let inside = match &seen {
-            Seen::Kernel => kernel_ns(trace, query, warp),
-            Seen::Region(_) => {
-                duration.map_or(0.0, |duration| query.inside_ns(start, start + duration))
-            }
+        let end = match &seen {
+            Seen::Kernel => Some(last_ns(trace, warp)),
+            Seen::Region(_) => duration.map(|duration| start + duration),
         };
-        if let Seen::Region(region) = seen
-            && (inside > 0.0 || query.takes_begin(start))
-        {
-            lanes.add(row, 1u32.wrapping_shl(region.lane.into()));
-        }
-        if duration.is_some() {
-            counted.inside_ns.add(inside);
+        // What lies outside of the warp's stay in the kernel is no part of that.
+        let stay = (warp.entry.ns, last_ns(trace, warp));
+        let within = |(from, to): (f64, f64)| (from.max(stay.0), to.min(stay.1));
+        if let Some(end) = end.filter(|_| duration.is_some()) {
+            let (from, to) = within(query.inside_ns(start, end));
+            counted.inside_ns.add(index, from, to);
         }
         if !query.takes_begin(start) {
             return;
@@ -347,6 +393,8 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
         };
         counted.count += 1;
         counted.durations.push(duration);
+        let (from, to) = within((start, start + duration));
+        counted.spent.add(index, from, to);
         counted.in_cycles += u64::from(warp.clock == Clock::Cycles);
         if let Seen::Region(Region { value: Some(value), .. }) = seen {
             counted.valued += 1;
@@ -354,64 +402,53 @@ fn count(walk: &mut Walk<'_, impl WarpSource>) {
             counted.valued_ns.add(duration);
         }
     });
-    flush(&mut lanes, last);
-    for (row, ns) in extra {
-        walk.rows[row as usize].extra_lanes_ns.add(ns);
+}
+
+/// Who could have recorded each row.
+struct RecordersOfRows {
+    /// By row, the strategies of its sites: a place in the lists of its kernel.
+    strategies: Vec<usize>,
+    of: HashMap<(usize, StatsPlace, usize), Recorders>,
+}
+
+impl RecordersOfRows {
+    fn of_row(&self, row: usize, &(kernel, place, _): &Key) -> Recorders {
+        self.of.get(&(kernel, place, self.strategies[row])).copied().unwrap_or_default()
     }
 }
 
-/// Lanes that recorded each row in the warp at hand, a bit each.
-#[derive(Default)]
-struct LanesOfRows {
-    /// By the number of the row, as a warp may have many.
-    of: Vec<u32>,
-    /// Rows that have any, in the order in which they came.
-    rows: Vec<u32>,
-}
-
-impl LanesOfRows {
-    fn add(&mut self, row: u32, lanes: u32) {
-        let at = row as usize;
-        if self.of.len() <= at {
-            self.of.resize(at + 1, 0);
-        }
-        if self.of[at] == 0 {
-            self.rows.push(row);
-        }
-        self.of[at] |= lanes;
-    }
-
-    /// All of them, for a warp to come.
-    fn take(&mut self) -> impl Iterator<Item = (u32, u32)> {
-        let of = &mut self.of;
-        self.rows.drain(..).map(|row| (row, std::mem::take(&mut of[row as usize])))
-    }
-}
-
-/// Who could have recorded what has a row. Warps that recorded nothing could have, so the strategies
-/// must be known before they count.
-fn recorders(walk: &mut Walk<'_, impl WarpSource>) -> HashMap<(usize, StatsPlace, u16), Recorders> {
+/// Warps that recorded nothing could have, so the strategies must be known before they count.
+fn recorders(walk: &mut Walk<'_, impl WarpSource>) -> RecordersOfRows {
     let (trace, query) = (walk.trace, walk.query);
-    let mut strategies: Vec<Vec<Option<Strategy>>> = vec![Vec::new(); walk.kernels.len()];
-    for counted in &walk.rows {
-        let strategy = site_strategy(trace, walk.site(&counted.key));
-        let of_kernel = &mut strategies[counted.key.0];
-        if !of_kernel.contains(&strategy) {
-            of_kernel.push(strategy);
+    let mut lists: Vec<Vec<Vec<Option<Strategy>>>> = vec![Vec::new(); walk.kernels.len()];
+    let strategies = walk.rows.iter().map(|counted| {
+        let mut of_row: Vec<Option<Strategy>> = Vec::new();
+        for site in &counted.sites {
+            let strategy = site_strategy(trace, *site);
+            if !of_row.contains(&strategy) {
+                of_row.push(strategy);
+            }
         }
-    }
-    let mut recorders: HashMap<_, Recorders> = HashMap::new();
+        let of_kernel = &mut lists[counted.key.0];
+        of_kernel.iter().position(|list| *list == of_row).unwrap_or_else(|| {
+            of_kernel.push(of_row);
+            of_kernel.len() - 1
+        })
+    });
+    let strategies = strategies.collect();
+    let mut of: HashMap<_, Recorders> = HashMap::new();
     walk.warps(|_, index, kernel, place| {
         let warp = &trace.warps[index];
-        for &strategy in &strategies[kernel] {
-            if may_record(strategy.unwrap_or(warp.strategy), warp.warp) {
-                let entry = recorders.entry((kernel, place, code(strategy))).or_default();
+        for (number, list) in lists[kernel].iter().enumerate() {
+            let could = |of: &Option<Strategy>| may_record(of.unwrap_or(warp.strategy), warp.warp);
+            if list.iter().any(could) {
+                let entry = of.entry((kernel, place, number)).or_default();
                 entry.warps += 1;
                 entry.kernel_ns.add(kernel_ns(trace, query, warp));
             }
         }
     });
-    recorders
+    RecordersOfRows { strategies, of }
 }
 
 fn row(
@@ -422,15 +459,27 @@ fn row(
     recorders: Recorders,
 ) -> SiteStats {
     let (kernel, place, node) = counted.key;
-    let site = walk.site(&counted.key);
+    let mut sites = counted.sites.clone();
+    sites.sort_unstable();
+    let site = sites[0];
     let known = walk.trace.sites.get(site.0 as usize);
-    let available = recorders.kernel_ns.value() + counted.extra_lanes_ns.value();
+    let available = recorders.kernel_ns.value();
+    let per_warp = |summary: Summary| Summary {
+        mean_per_warp: if recorders.warps > 0 {
+            summary.mean_per_warp / recorders.warps as f64
+        } else {
+            0.0
+        },
+        ..summary
+    };
+    let (ns, cycles) = (per_warp(ns), per_warp(cycles));
     let unit = known.and_then(|site| site.unit.clone()).filter(|_| counted.valued > 0);
     let by_path = walk.query.group_by() == GroupBy::Path;
     let (value, valued_ns) = (counted.value.value(), counted.valued_ns.value());
     SiteStats {
         kernel: walk.kernels[kernel],
         site,
+        sites,
         path: if by_path { walk.paths.enclosing(node) } else { Vec::new() },
         name: known.map_or_else(|| "unknown site".to_owned(), |site| site.name.clone()),
         place,
@@ -439,7 +488,7 @@ fn row(
         ns,
         cycles: (counted.in_cycles == counted.count && counted.count > 0).then_some(cycles),
         warps: recorders.warps,
-        share: if available > 0.0 { counted.inside_ns.value() / available } else { 0.0 },
+        share: if available > 0.0 { counted.inside_ns.sum.value() / available } else { 0.0 },
         throughput: unit.map(|unit| Throughput {
             unit,
             total: value,
@@ -490,18 +539,23 @@ pub(crate) fn ns(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
 
 /// How long it lasted in cycles, if it has an end and was recorded by them.
 pub(crate) fn cycles(warp: &Warp, seen: &Seen<'_>) -> Option<f64> {
+    ticks(warp, seen).map(|(start, end)| (end - start) as f64)
+}
+
+/// From which cycle to which it lasted, if it has an end and was recorded by them.
+fn ticks(warp: &Warp, seen: &Seen<'_>) -> Option<(u64, u64)> {
     let (start, end) = match seen {
         Seen::Kernel => (warp.entry, warp.exit?),
         Seen::Region(region) => (region.start, region.end?),
     };
-    (warp.clock == Clock::Cycles).then(|| end.ticks.saturating_sub(start.ticks) as f64)
+    (warp.clock == Clock::Cycles).then(|| (start.ticks, end.ticks.max(start.ticks)))
 }
 
 fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {
     let whole = StatsPlace::default();
     let in_launch = StatsPlace { launch: Some(launch), ..whole };
     match by {
-        GroupBy::Site | GroupBy::Path => whole,
+        GroupBy::Name | GroupBy::Site | GroupBy::Path => whole,
         GroupBy::Launch => in_launch,
         GroupBy::Sm => StatsPlace { sm: Some(warp.sm), ..whole },
         GroupBy::Block => StatsPlace { block: Some(warp.block), ..in_launch },
@@ -513,11 +567,6 @@ fn place(by: GroupBy, launch: usize, warp: &Warp) -> StatsPlace {
 pub(crate) fn site_strategy(trace: &Trace, site: SiteIndex) -> Option<Strategy> {
     let site = trace.sites.get(site.0 as usize)?;
     if site.kind == SiteKind::Kernel { Some(Strategy::Warp) } else { site.strategy }
-}
-
-/// A number for a strategy; for "as the kernel", the one that site entries use for that.
-fn code(strategy: Option<Strategy>) -> u16 {
-    strategy.map_or(profiler_wire::site::STRATEGY_OF_KERNEL, Strategy::code)
 }
 
 /// Whether a strategy lets this warp of a block record.
@@ -533,5 +582,6 @@ pub(crate) fn may_record(strategy: Strategy, warp: u32) -> bool {
 /// From entry to exit, as far as it lies in the window; for a warp that never left, to the end of its
 /// launch.
 fn kernel_ns(trace: &Trace, query: &StatsQuery, warp: &Warp) -> f64 {
-    query.inside_ns(warp.entry.ns, last_ns(trace, warp)).max(0.0)
+    let (from, to) = query.inside_ns(warp.entry.ns, last_ns(trace, warp));
+    (to - from).max(0.0)
 }

@@ -195,11 +195,11 @@ impl StatsQuery {
         self.window.as_ref().is_none_or(|window| window.contains(&ns))
     }
 
-    /// How much of a span lies in the window.
-    pub(super) fn inside_ns(&self, start: f64, end: f64) -> f64 {
+    /// The part of a span that lies in the window; it ends before it begins where there is none.
+    pub(super) fn inside_ns(&self, start: f64, end: f64) -> (f64, f64) {
         match &self.window {
-            Some(window) => (end.min(window.end) - start.max(window.start)).max(0.0),
-            None => end - start,
+            Some(window) => (start.max(window.start), end.min(window.end)),
+            None => (start, end),
         }
     }
 

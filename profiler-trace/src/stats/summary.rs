@@ -63,8 +63,9 @@ pub(crate) fn percentiles<const N: usize>(values: &mut [f64], percents: [usize; 
     })
 }
 
-/// Summarizes durations, whose order is lost.
-pub(super) fn summarize(values: &mut [f64], warps: u64) -> Summary {
+/// Summarizes durations, whose order is lost, and the time that all warps spent: the mean of it is that of
+/// one warp.
+pub(super) fn summarize(values: &mut [f64], spent: f64) -> Summary {
     if values.is_empty() {
         return Summary::default();
     }
@@ -80,17 +81,7 @@ pub(super) fn summarize(values: &mut [f64], warps: u64) -> Summary {
     let standard_deviation =
         if values.len() > 1 { (squares.value() / (count - 1.0)).sqrt() } else { 0.0 };
     let [p99, p95, p50] = percentiles(values, [99, 95, 50]);
-    Summary {
-        total,
-        mean,
-        standard_deviation,
-        min,
-        p50,
-        p95,
-        p99,
-        max,
-        mean_per_warp: if warps > 0 { total / warps as f64 } else { 0.0 },
-    }
+    Summary { total, mean, standard_deviation, min, p50, p95, p99, max, mean_per_warp: spent }
 }
 
 #[cfg(test)]

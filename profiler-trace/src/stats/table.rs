@@ -7,9 +7,9 @@ use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle,
 use unicode_width::UnicodeWidthStr;
 
 use super::paths::DEEPER;
-use super::{SiteStats, Stats, StatsPlace, Summary};
+use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
-use crate::model::SiteIndex;
+use crate::model::{Site, SiteIndex};
 use crate::printable::{markdown, printable, shortened, shortened_to_end};
 
 /// Kernels, and sites of theirs that their names do not tell.
@@ -97,19 +97,19 @@ impl Stats {
         text
     }
 
-    /// The sites that share their name with another one of their kernel, each behind its kernel; kernels,
-    /// with another kernel.
+    /// The sites that share their name with another one of their kernel, each behind its kernel, where
+    /// rows are about sites; kernels, with another kernel.
     fn ambiguous(&self) -> Ambiguous {
         let mut seen: HashMap<(Option<SiteIndex>, &str), SiteIndex> = HashMap::new();
         let mut ambiguous = Ambiguous::new();
         for row in &self.rows {
-            for site in row.path.iter().copied().chain([row.site]) {
-                let kernel = (site != row.kernel).then_some(row.kernel);
-                let name = self.name_of(site).unwrap_or_default();
-                let first = *seen.entry((kernel, name)).or_insert(site);
-                if first != site {
-                    ambiguous.extend([first, site].map(|site| (kernel.unwrap_or(site), site)));
-                }
+            let kernel = (row.site != row.kernel).then_some(row.kernel);
+            if kernel.is_some() && self.by != GroupBy::Site {
+                continue;
+            }
+            let first = *seen.entry((kernel, &row.name)).or_insert(row.site);
+            if first != row.site {
+                ambiguous.extend([first, row.site].map(|site| (kernel.unwrap_or(site), site)));
             }
         }
         ambiguous
@@ -118,9 +118,7 @@ impl Stats {
     /// A site's name, and its place in the source where the name does not tell which site it is.
     fn shown(&self, kernel: SiteIndex, site: SiteIndex, ambiguous: &Ambiguous) -> String {
         match self.sites.get(site.0 as usize) {
-            Some(site_of) if ambiguous.contains(&(kernel, site)) => {
-                named_at(&site_of.name, &site_of.file, site_of.line)
-            }
+            Some(site_of) if ambiguous.contains(&(kernel, site)) => named_at(site_of),
             Some(site_of) => one_line(&site_of.name),
             None => "unknown site".to_owned(),
         }
@@ -190,8 +188,9 @@ pub(crate) fn one_line(name: &str) -> String {
 }
 
 /// A name with its place in the source. Of a long path the end is left, which tells files apart.
-pub(crate) fn named_at(name: &str, file: &str, line: u32) -> String {
-    format!("{} ({}:{line})", one_line(name), shortened_to_end(file, 40))
+fn named_at(site: &Site) -> String {
+    let Site { name, file, line, column, .. } = site;
+    format!("{} ({}:{line}:{column})", one_line(name), shortened_to_end(file, 40))
 }
 
 /// A time in the unit that suits it, with four significant digits.

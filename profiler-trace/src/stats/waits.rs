@@ -152,7 +152,7 @@ impl Trace {
         }
         let summary = |waits: &[&Wait], of: fn(&Wait) -> f64| {
             let mut values: Vec<f64> = waits.iter().map(|wait| of(wait)).collect();
-            summarize(&mut values, 0)
+            summarize(&mut values, 0.0)
         };
         let block = |at: MarkIndex| self.warps[at.warp].block;
         let row = |((channel, signaller, waiter), waits): (Key, Vec<&Wait>)| WaitStats {
