@@ -17,8 +17,15 @@ mod figures;
 #[path = "../../profiler-trace/tests/support/part.rs"]
 mod part;
 
-const GROUPS: [GroupBy; 7] =
-    [GroupBy::Name, GroupBy::Site, GroupBy::Path, GroupBy::Launch, GroupBy::Sm, GroupBy::Block, GroupBy::Warp];
+const GROUPS: [GroupBy; 7] = [
+    GroupBy::Name,
+    GroupBy::Site,
+    GroupBy::Path,
+    GroupBy::Launch,
+    GroupBy::Sm,
+    GroupBy::Block,
+    GroupBy::Warp,
+];
 
 /// Bytes that anything may take, however small its input is.
 pub const MEMORY_FLOOR: usize = 4 << 20;

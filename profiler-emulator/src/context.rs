@@ -20,6 +20,8 @@ pub(crate) struct ThreadContext {
     pub(crate) block_index: [u32; 3],
     pub(crate) sm: u32,
     pub(crate) suspender: Suspender,
+    /// The number of the kernel's site; 0 before it was executed.
+    pub(crate) kernel: Cell<u32>,
     pub(crate) storage: RefCell<Vec<(TypeId, Box<dyn Any>)>>,
 }
 

@@ -1,7 +1,7 @@
 //! Runs a launch: places blocks on SMs and gives warps their turns.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -193,6 +193,7 @@ impl Runner<'_> {
                 block_index: index,
                 sm: placement.sm_of_slot[slot],
                 suspender: Suspender::new(config.threads),
+                kernel: Cell::new(0),
                 storage: RefCell::default(),
             });
             let fiber = Fiber::new(context, self.kernel, config.stack_bytes, &mut self.pool)

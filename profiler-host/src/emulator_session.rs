@@ -144,7 +144,8 @@ pub(crate) fn executed_sites() -> Result<SiteTable, Error> {
         entry
     });
     let entries: Vec<Vec<u8>> = entries.collect();
-    Ok(SiteTable::from_entries(entries.iter().map(Vec::as_slice))?)
+    let table = SiteTable::from_entries(entries.iter().map(Vec::as_slice))?;
+    Ok(table.with_kernels(profiler_emulator::module::executed()))
 }
 
 /// The options of a calibration run.

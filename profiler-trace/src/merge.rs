@@ -55,6 +55,7 @@ impl Trace {
             self.warps.len(),
         );
         self.sites.append(&mut other.sites);
+        self.never_recorded.append(&mut other.never_recorded);
         self.launches.append(&mut other.launches);
         self.warps.append(&mut other.warps);
         self.edges.append(&mut other.edges);
@@ -71,6 +72,10 @@ impl Trace {
     fn shift(&mut self, ns: f64, sites: u32, launches: usize, warps: usize) {
         let time = |time: &mut Time| time.ns += ns;
         let site = |site: &mut SiteIndex| site.0 += sites;
+        for (of, kernel) in &mut self.never_recorded {
+            site(of);
+            site(kernel);
+        }
         for launch in &mut self.launches {
             site(&mut launch.kernel);
             launch.warps = launch.warps.start + warps..launch.warps.end + warps;

@@ -288,6 +288,11 @@ pub struct Trace {
     pub device: DeviceInfo,
     /// All sites of all modules.
     pub sites: Vec<Site>,
+    /// Sites in the code of kernels that were launched, and these kernels, of which no warp recorded them:
+    /// none of the lanes that record came there, or what they recorded was lost. Of a list of names, the
+    /// site of the first, if none of them was recorded. Sites in functions that a kernel calls, instead of
+    /// having them inlined, are not among them.
+    pub never_recorded: Vec<(SiteIndex, SiteIndex)>,
     /// Launches in order of their start.
     pub launches: Vec<Launch>,
     /// Warps, those of one launch together, sorted by block (z, y, x) and warp.

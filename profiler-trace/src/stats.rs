@@ -167,6 +167,12 @@ impl Trace {
         text::facts(self)
     }
 
+    /// What of [`Trace::never_recorded`] there is, in a sentence; it stands in the notes, too.
+    #[must_use]
+    pub fn never_recorded_note(&self) -> Option<String> {
+        text::never_recorded(self)
+    }
+
     /// Statistics of kernels and regions, by name.
     #[must_use]
     pub fn stats(&self) -> Stats {

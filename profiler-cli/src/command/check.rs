@@ -170,6 +170,8 @@ struct Check {
     /// No kernel was recorded, which is no fault of the capture.
     is_empty: bool,
     empty_denied: bool,
+    /// What was not recorded though its kernel ran, in a sentence.
+    never_recorded: Option<String>,
 }
 
 impl Check {
@@ -203,6 +205,7 @@ impl Check {
             lost_denied: lost > 0 && !explained && arguments.deny.contains(&Class::Losses),
             is_empty,
             empty_denied: is_empty && arguments.deny.contains(&Class::Empty),
+            never_recorded: trace.never_recorded_note(),
         }
     }
 
@@ -223,6 +226,9 @@ impl Check {
             let denied = if *denied { ", denied" } else { "" };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  {}: {diagnostic}", heading(diagnostic, denied));
+        }
+        if let Some(note) = &self.never_recorded {
+            let _ = writeln!(text, "  note: {}", printable(note));
         }
         for damage in &self.damage {
             let _ = writeln!(text, "  damaged: {}", printable(damage));
@@ -259,6 +265,7 @@ impl Check {
             "recorded": self.recorded,
             "lost": self.lost,
             "empty": self.is_empty,
+            "never_recorded": self.never_recorded,
             "diagnostics": diagnostics.collect::<Vec<_>>(),
             "damage": self.damage,
         })

@@ -3,7 +3,7 @@
 
 use profiler_emulator::ptx::Asked;
 #[cfg(feature = "enabled")]
-use profiler_wire::site::SiteEntry;
+use profiler_wire::{SiteKind, site::SiteEntry};
 
 use super::place::{Moment, Place};
 
@@ -68,7 +68,8 @@ pub(super) fn asked(place: Place) -> Asked {
 /// The number of a site. There is no PTX to be numbered in, so the emulator numbers what is executed.
 #[cfg(feature = "enabled")]
 pub(crate) fn number_of<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> u32 {
-    profiler_emulator::module::number_of(entry, || {
+    let is_kernel = SiteEntry::parse(entry).is_ok_and(|site| site.kind == SiteKind::Kernel);
+    profiler_emulator::module::number_of(entry, is_kernel, || {
         SiteEntry::parse(entry).map_or(1, |site| site.ids)
     })
 }

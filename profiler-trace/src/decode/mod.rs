@@ -15,6 +15,7 @@ mod recorded;
 mod regions;
 mod rooms;
 mod shared;
+mod silent;
 mod stream;
 mod threads;
 mod ticks;

@@ -16,10 +16,11 @@ use crate::cost::Stored;
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::edges;
 use crate::host::HostTrace;
-use crate::model::{Edge, Launch, MarkIndex, Region, Site, Time, Trace, Value, Warp};
+use crate::model::{Edge, Launch, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::StreamedTrace;
 
+use super::silent::Recorded;
 use stored::all_stored;
 
 mod stored;
@@ -44,6 +45,8 @@ pub struct Decoder<'c> {
     capture: &'c Capture,
     /// Of each module.
     kinds: Vec<SiteKinds>,
+    /// Sites and the kernels in whose code they are, as far as that is known.
+    sites_in_kernels: Vec<(SiteIndex, SiteIndex)>,
     /// Slots in use, in the order of the capture.
     slots: Vec<Slot>,
     clocks: ClockMap,
@@ -107,6 +110,7 @@ impl<'c> Decoder<'c> {
         if let Some(effect) = &capture.observer_effect {
             effect.note_in(&mut head.diagnostics);
         }
+        let mut sites_in_kernels = Vec::new();
         let mut slots = Vec::new();
         let mut clock_keepers = Vec::new();
         for (index, module) in capture.modules.iter().enumerate() {
@@ -119,6 +123,10 @@ impl<'c> Decoder<'c> {
                 continue;
             }
             head.sites.extend_from_slice(module.sites.sites());
+            let site = |id: u32| Some(SiteIndex(first_site + module.sites.index_of(id)? as u32));
+            let in_kernels = module.sites.in_kernels().iter();
+            sites_in_kernels
+                .extend(in_kernels.filter_map(|&(of, kernel)| Some((site(of)?, site(kernel)?))));
             read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
             // On the emulator, whose failures have no number, all memory outlives them.
@@ -163,6 +171,7 @@ impl<'c> Decoder<'c> {
         Self {
             capture,
             kinds,
+            sites_in_kernels,
             slots,
             clocks,
             hidden: Vec::new(),
@@ -439,6 +448,7 @@ impl<'c> Decoder<'c> {
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
             let mut stored = Stored::default();
+            let mut recorded = Recorded::default();
             let mut open_elsewhere = 0;
             let kept: Vec<Kept> = slots
                 .map(|slot| {
@@ -447,6 +457,7 @@ impl<'c> Decoder<'c> {
                     if asks_who_stored {
                         self.add_stored(&records, &mut stored);
                     }
+                    recorded.add(self.slots[slot].kernel, &records, self.head.sites.len());
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
                     if !self.is_shown(slot) {
                         open_elsewhere += diagnostics.count(Kind::OpenRegion) - open_before;
@@ -457,7 +468,7 @@ impl<'c> Decoder<'c> {
                     Kept { warp, last_ns }
                 })
                 .collect();
-            (kept, diagnostics, open_elsewhere, stored)
+            (kept, diagnostics, open_elsewhere, stored, recorded)
         };
         Progress::expect(self.shown.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
@@ -465,7 +476,9 @@ impl<'c> Decoder<'c> {
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
         let mut all = Vec::with_capacity(done.len());
-        for (slots, diagnostics, open_elsewhere, stored) in done {
+        let mut recorded = Recorded::default();
+        for (slots, diagnostics, open_elsewhere, stored, recorded_in_part) in done {
+            recorded.append(recorded_in_part);
             all.push(stored);
             open += diagnostics.count(Kind::OpenRegion) - open_elsewhere;
             kept.extend(slots.into_iter().map(Some));
@@ -474,6 +487,7 @@ impl<'c> Decoder<'c> {
         if asks_who_stored {
             self.stored.get_or_init(|| all_stored(all));
         }
+        trace.never_recorded = recorded.missing(&self.sites_in_kernels, &self.head.sites);
         trace.warps.reserve_exact(kept.len());
         for slot in &self.order {
             let Some(Kept { warp, last_ns }) = kept[*slot].take() else { continue };
@@ -521,8 +535,8 @@ impl<'c> Decoder<'c> {
 pub struct WarpRecords<'m> {
     /// The warp, but for its regions: [`Warp::regions`] is empty.
     pub warp: &'m Warp,
-    scratch: &'m Scratch,
-    first_site: u32,
+    pub(super) scratch: &'m Scratch,
+    pub(super) first_site: u32,
     to_ns: ToNs<'m>,
 }
 

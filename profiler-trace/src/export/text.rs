@@ -3,7 +3,7 @@
 use profiler_wire::Strategy;
 use profiler_wire::header::{Clock, Dim3};
 
-use crate::model::{DeviceInfo, Launch, Trace, Warp};
+use crate::model::{DeviceInfo, Launch, SiteIndex, Trace, Warp};
 use crate::record_cost::FormCosts;
 use crate::source::WarpSource;
 
@@ -138,6 +138,7 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
             _ => format!("{open} open regions: they have no end"),
         });
     }
+    lines.extend(never_recorded(trace));
     if !trace.host.is_empty() {
         lines.push(format!("host: {}", trace.host));
     }
@@ -204,6 +205,29 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
         lines.extend(effect.regions.iter().map(|region| format!("observer effect: {region}")));
     }
     lines
+}
+
+/// The sites of launched kernels that are in no record, in a sentence.
+pub(crate) fn never_recorded(trace: &Trace) -> Option<String> {
+    const MOST: usize = 8;
+    let all = &trace.never_recorded;
+    let named = |(site, kernel): &(SiteIndex, SiteIndex)| {
+        let (site, kernel) = (trace.site(*site), trace.site(*kernel));
+        let name = site.list.as_ref().unwrap_or(&site.name);
+        format!("{name} ({}:{}) in {}", site.file, site.line, kernel.name)
+    };
+    let mut names: Vec<String> = all.iter().take(MOST).map(named).collect();
+    if all.len() > MOST {
+        names.push(format!("{} more", all.len() - MOST));
+    }
+    let lost = if trace.lost() > 0 { ", or what they recorded was lost" } else { "" };
+    (!all.is_empty()).then(|| {
+        format!(
+            "never recorded: {}: no lane that records came there{lost} (by default lane 0 records, by = elected \
+             whichever does; by = warp(n) needs a block with such a warp)",
+            names.join(", ")
+        )
+    })
 }
 
 /// So many things, which are called this if there is one.

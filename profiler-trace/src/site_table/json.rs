@@ -1,5 +1,7 @@
 //! A site table in a capture's metadata.
 
+use std::collections::BTreeSet;
+
 use profiler_wire::record::SITE_MAX;
 use profiler_wire::site::Buffer;
 use profiler_wire::{SiteKind, Strategy};
@@ -11,6 +13,9 @@ use crate::model::Site;
 
 impl SiteTable {
     pub(crate) fn to_json(&self) -> Value {
+        let kernels = |id: u32| -> Vec<u32> {
+            self.in_kernels.range((id, 0)..=(id, u32::MAX)).map(|(_, kernel)| *kernel).collect()
+        };
         let site = |site: &Site| {
             json!({
                 "id": site.id,
@@ -25,6 +30,7 @@ impl SiteTable {
                 "strategy": site.strategy.map(Strategy::code),
                 "symbol": site.symbol,
                 "buffer": site.buffer.name(),
+                "in": kernels(site.id),
             })
         };
         self.sites.iter().map(site).collect()
@@ -36,7 +42,15 @@ impl SiteTable {
         if !sites.is_sorted_by(|left, right| left.id < right.id) {
             return Err(table.wrong("in order of different ids"));
         }
-        Ok(Self { sites })
+        let mut in_kernels = BTreeSet::new();
+        for (site, member) in sites.iter().zip(table.array()?) {
+            // Not in the first files of this version.
+            let Ok(kernels) = member.get("in") else { continue };
+            for kernel in kernels.array()? {
+                in_kernels.insert((site.id, kernel.u32()?));
+            }
+        }
+        Ok(Self { sites, in_kernels })
     }
 }
 

@@ -4,6 +4,8 @@ mod error;
 mod json;
 mod ptx;
 
+use std::collections::BTreeSet;
+
 use profiler_wire::site::{Buffer, Names, STRATEGY_OF_KERNEL, SiteError};
 use profiler_wire::symbol::CALIBRATION_OF_HOST;
 use profiler_wire::{SiteEntry, SiteKind, Strategy};
@@ -17,6 +19,8 @@ use crate::model::Site;
 pub struct SiteTable {
     /// In order of their ids.
     sites: Vec<Site>,
+    /// Sites, by their first ids, and the kernels in whose code they are, as far as that is known.
+    in_kernels: BTreeSet<(u32, u32)>,
 }
 
 impl SiteTable {
@@ -40,8 +44,31 @@ impl SiteTable {
             Some(found) if !module.has_descriptor => {
                 Err(SiteTableError::DescriptorVersion { found })
             }
-            _ => Self::from_entries(module.entries.iter().map(Vec::as_slice)),
+            _ => {
+                let mut table = Self::from_entries(module.entries.iter().map(Vec::as_slice))?;
+                for ids in module.ids_of_entries {
+                    let is_kernel = |id: &&u32| {
+                        table.get(**id).is_some_and(|site| site.kind == SiteKind::Kernel)
+                    };
+                    if let Some(&kernel) = ids.iter().find(is_kernel) {
+                        table.in_kernels.extend(ids.into_iter().map(|id| (id, kernel)));
+                    }
+                }
+                Ok(table)
+            }
         }
+    }
+
+    /// Says which sites, by their first ids, are in the code of which kernels.
+    #[must_use]
+    pub fn with_kernels(mut self, in_kernels: impl IntoIterator<Item = (u32, u32)>) -> Self {
+        self.in_kernels.extend(in_kernels);
+        self
+    }
+
+    /// Sites, by their first ids, and the kernels in whose code they are, as far as that is known.
+    pub(crate) fn in_kernels(&self) -> &BTreeSet<(u32, u32)> {
+        &self.in_kernels
     }
 
     /// Takes encoded site entries ([`SiteEntry::encode`]), as the emulator registers them.
@@ -76,7 +103,7 @@ impl SiteTable {
             }
             expand(entry, &mut sites);
         }
-        Ok(Self { sites })
+        Ok(Self { sites, in_kernels: BTreeSet::new() })
     }
 
     /// All sites, in order of their ids.

@@ -1,7 +1,9 @@
 //! Finds site entries, the descriptor and the build stamp in the text of a PTX module.
 
+use std::collections::BTreeSet;
+
 use profiler_wire::site::MAGIC;
-use profiler_wire::symbol::{BUILD_STAMP, DESCRIPTOR, DESCRIPTOR_PREFIX, SITE_STATIC};
+use profiler_wire::symbol::{BUILD_STAMP, DESCRIPTOR, DESCRIPTOR_PREFIX, SITE_MARKER, SITE_STATIC};
 
 use super::SiteTableError;
 
@@ -22,6 +24,8 @@ pub(super) struct PtxModule {
     pub other_version: Option<String>,
     /// What follows [`BUILD_STAMP`].
     pub stamp: Option<String>,
+    /// The ids in marked instructions, for each kernel of the module.
+    pub ids_of_entries: Vec<BTreeSet<u32>>,
 }
 
 /// Reads a module's text; any text will do.
@@ -55,6 +59,7 @@ pub(super) fn scan(ptx: &str) -> Result<PtxModule, SiteTableError> {
             }
         }
     }
+    module.ids_of_entries = ids_of_entries(ptx);
     let mut done = 0;
     for (at, _) in ptx.match_indices(DESCRIPTOR_PREFIX) {
         if at < done {
@@ -75,6 +80,29 @@ pub(super) fn scan(ptx: &str) -> Result<PtxModule, SiteTableError> {
         }
     }
     Ok(module)
+}
+
+/// The ids in marked instructions, kernel by kernel. Those of functions that are called are in none.
+fn ids_of_entries(ptx: &str) -> Vec<BTreeSet<u32>> {
+    let mut entries = Vec::new();
+    let mut is_in_entry = false;
+    for line in ptx.lines() {
+        let line = line.trim();
+        if line.starts_with('.') && line.contains(".entry ") {
+            is_in_entry = true;
+            entries.push(BTreeSet::new());
+        } else if line.starts_with('.') && line.contains(".func ") {
+            is_in_entry = false;
+        } else if let Some((code, comment)) = line.split_once("//")
+            && comment.trim_start().starts_with(SITE_MARKER)
+            && is_in_entry
+            && let Some(entry) = entries.last_mut()
+        {
+            let immediate = code.trim_end().trim_end_matches(';').rsplit([',', ' ', '\t']).next();
+            entry.extend(immediate.and_then(|id| id.parse::<u32>().ok()));
+        }
+    }
+    entries
 }
 
 /// The whole identifier around a place inside it.
