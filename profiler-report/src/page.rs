@@ -110,12 +110,17 @@ pub(crate) fn write(
         out,
         "regions-section",
         "Regions",
-        "Durations of all regions that have an end. Share is \
-        of the time that those who could record the region spent in the kernel. Choose a region to \
-        see its distribution.",
+        "Durations of all regions that have an end. Share is the part of their time in the kernel \
+        that warps spend in the region, of those that could record it. Choose a region to see its \
+        distribution.",
     )?;
     tables::regions(out, trace, &rows)?;
     out.write_all(b"<figure id=\"distribution\"></figure>\n</section>\n")?;
+    if !rows.stats.marks.is_empty() {
+        section(out, "marks-section", "Marks", "How often marks were set, and their values.")?;
+        tables::marks(out, trace, &rows.stats.marks)?;
+        out.write_all(b"</section>\n")?;
+    }
     timeline(out, trace, options, &collected, (&detail, &host))?;
     section(
         out,

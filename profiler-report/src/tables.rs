@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use profiler_trace::{Site, SiteStats, Summary, Throughput, Trace};
+use profiler_trace::{MarkStats, Site, SiteIndex, SiteStats, Summary, Throughput, Trace};
 
 use crate::collect::Tree;
 use crate::launches::LaunchFacts;
@@ -85,6 +85,49 @@ pub(crate) fn regions(writer: &mut impl Write, trace: &Trace, rows: &Rows) -> io
             }
         }
         writer.write_all(b"</tr>")?;
+    }
+    writer.write_all(b"</tbody></table></div>\n")
+}
+
+/// One row for each mark of each kernel.
+pub(crate) fn marks(writer: &mut impl Write, trace: &Trace, marks: &[MarkStats]) -> io::Result<()> {
+    writer.write_all(
+        b"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Statistics of marks\">\
+          <table id=\"marks\"><thead><tr><th scope=\"col\">mark</th><th scope=\"col\">kernel</th>\
+          <th scope=\"col\" class=\"n\">count</th>",
+    )?;
+    let figures: [(&str, fn(&Summary) -> f64); 8] = [
+        ("sum", |of| of.total),
+        ("mean", |of| of.mean),
+        ("std dev", |of| of.standard_deviation),
+        ("min", |of| of.min),
+        ("p50", |of| of.p50),
+        ("p95", |of| of.p95),
+        ("p99", |of| of.p99),
+        ("max", |of| of.max),
+    ];
+    for (title, _) in figures {
+        write!(writer, "<th scope=\"col\" class=\"n\">{title}</th>")?;
+    }
+    writer.write_all(b"<th scope=\"col\">unit</th></tr></thead><tbody>")?;
+    for mark in marks {
+        let site = |site: SiteIndex| trace.sites.get(site.0 as usize);
+        let kernel = site(mark.kernel).map_or("unknown", |site| &site.name);
+        write!(
+            writer,
+            "<tr><th scope=\"row\" title=\"{}\">{}</th><td>{}</td>",
+            escape(&place(site(mark.site))),
+            escape(&mark.name),
+            escape(kernel),
+        )?;
+        cell(writer, mark.count as f64, &count(mark.count))?;
+        for (_, figure) in figures {
+            match &mark.values {
+                Some(values) => cell(writer, figure(values), &digits(figure(values)))?,
+                None => writer.write_all(b"<td class=\"n\"></td>")?,
+            }
+        }
+        write!(writer, "<td>{}</td></tr>", escape(mark.unit.as_deref().unwrap_or_default()))?;
     }
     writer.write_all(b"</tbody></table></div>\n")
 }

@@ -53,7 +53,7 @@ pub use record_cost::{
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::{StreamedTrace, WarpSource};
 pub use stats::{
-    Balance, CriticalPath, GroupBy, LaunchTable, Load, PathPart, PathShare, PathStep, Pattern,
-    RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput, Wait,
-    WaitStats, Waits,
+    Balance, CriticalPath, GroupBy, LaunchTable, Load, MarkStats, PathPart, PathShare, PathStep,
+    Pattern, RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput,
+    Wait, WaitStats, Waits,
 };

@@ -4,6 +4,7 @@ mod balance;
 pub(crate) mod collect;
 mod critical_path;
 mod launches;
+mod marks;
 mod paths;
 mod pattern;
 mod query;
@@ -20,6 +21,7 @@ use crate::model::{Site, SiteIndex, Trace};
 pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use launches::LaunchTable;
+pub use marks::MarkStats;
 pub use pattern::Pattern;
 pub use query::StatsQuery;
 pub use waits::{Wait, WaitStats, Waits};
@@ -142,6 +144,8 @@ pub struct Stats {
     /// a whole and then its regions, the largest total first; by path, each region before those that
     /// it encloses.
     pub rows: Vec<SiteStats>,
+    /// Marks, by name (or site) and place: kernels and places in order; in each, the most frequent first.
+    pub marks: Vec<MarkStats>,
     /// What the rows are about.
     pub by: GroupBy,
     /// What a reader must know of the whole trace: device, losses, clock, cost of a record.

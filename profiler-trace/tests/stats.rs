@@ -6,7 +6,7 @@ use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, StatsQuery,
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{gpu, last, launch, region, site, time, warp};
+use support::{gpu, last, launch, mark, region, site, time, warp};
 
 /// Two blocks of two warps, each 1000 ns in the kernel; warp 0 of block 0 loads ten times, for 1 to
 /// 10 ns, and the others not at all.
@@ -257,4 +257,48 @@ fn the_table_stays_a_table() {
     region(&mut zero, only, kernel, 0, 5.0, 5.0);
     zero.warps[only].exit = Some(time(5.0));
     assert_eq!(zero.stats().rows[0].share, 0.0);
+}
+
+#[test]
+fn marks_are_counted_by_name_and_their_values_summed_up() {
+    let (mut trace, _) = ten_loads();
+    let retries = site(&mut trace, SiteKind::Mark, "retries");
+    trace.sites[retries.0 as usize].unit = Some("tries".to_owned());
+    let flag = site(&mut trace, SiteKind::Mark, "flag");
+    let signal = site(&mut trace, SiteKind::Signal, "full");
+    for value in 1..=100 {
+        mark(&mut trace, (value % 4) as usize, retries, value as f64, value);
+    }
+    for at in 0..3 {
+        mark(&mut trace, 1, flag, f64::from(at), 0);
+        trace.warps[1].marks.last_mut().expect("just set").value = None;
+    }
+    mark(&mut trace, 1, signal, 5.0, 7);
+    let stats = trace.stats();
+    let [values, plain] = &stats.marks[..] else { panic!("{:?}", stats.marks) };
+    assert_eq!((values.name.as_str(), values.count, values.valued), ("retries", 100, 100));
+    let of = values.values.expect("values");
+    assert_eq!(
+        (of.total, of.mean, of.min, of.p50, of.p99, of.max),
+        (5050.0, 50.5, 1.0, 50.0, 99.0, 100.0)
+    );
+    assert_eq!((plain.name.as_str(), plain.count, plain.values), ("flag", 3, None));
+    let text = stats.to_string();
+    let line = text.lines().find(|line| line.contains("retries")).expect("a row");
+    assert_eq!(
+        line.split_whitespace().collect::<Vec<_>>(),
+        ["╰─", "retries", "100", "5050", "50.5", "29.01", "1", "50", "95", "99", "100", "tries"]
+    );
+    // Filters are those of the regions.
+    let some = StatsQuery::new().by(GroupBy::Warp).warp(1).name("r*").window_ns(0.0..50.0);
+    let some = trace.stats_of(&some);
+    assert_eq!(some.marks.iter().map(|mark| mark.count).sum::<u64>(), 25);
+    assert_eq!(some.marks.len(), 2);
+    let mut json = Vec::new();
+    stats.write_json_to(&mut json).expect("a vector takes all");
+    let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json["marks"][0]["sum"], 5050.0);
+    assert_eq!(json["marks"][0]["unit"], "tries");
+    assert_eq!(json["marks"][1]["count"], 3);
+    assert!(json["marks"][1]["mean"].is_null());
 }

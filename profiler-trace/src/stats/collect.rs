@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
+use super::marks::Marks;
 use super::paths::{DEEPER, PATH_LEVELS, Paths};
 use super::query::last_ns;
 use super::summary::{Sum, summarize};
@@ -105,6 +106,8 @@ pub(crate) struct Walk<'t, S> {
     rows: Vec<Counted>,
     paths: Paths,
     nesting: Nesting<u32>,
+    /// The marks, while they are gathered.
+    marks: Option<Marks>,
     /// The rows of nodes in the place that was looked at last.
     near: Vec<u32>,
     near_nodes: Vec<u32>,
@@ -129,6 +132,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             rows: Vec::new(),
             paths: Paths::default(),
             nesting: Nesting::default(),
+            marks: None,
             near: Vec::new(),
             near_nodes: Vec::new(),
             near_place: None,
@@ -176,6 +180,9 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             let source = walk.source;
             let warp = &*source.warp(index);
             let warp = InTrace { warp, index };
+            if let Some(marks) = &mut walk.marks {
+                marks.add((walk.trace, walk.query), kernel, place, warp);
+            }
             let site = walk.kernels[kernel];
             let root = if by_path { walk.paths.root(site) } else { site.0 };
             if walk.is_in(site) {
@@ -297,7 +304,9 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     let trace = walk.trace;
     let warps = walk.warp_count();
     Progress::expect(warps.saturating_mul(PASSES));
+    walk.marks = Some(Marks::new(trace, query.group_by()));
     count(&mut walk);
+    let marks = walk.marks.take().map(|marks| marks.rows(trace, &walk.kernels));
     // It goes through the warps once more, but not through what they recorded.
     let recorders = Progress::weighing(0, || recorders(&mut walk));
     let summaries = |walk: &mut Walk<'_, _>| {
@@ -357,6 +366,7 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     }
     Stats {
         rows: rows.into_iter().map(|(_, row)| row).collect(),
+        marks: marks.unwrap_or_default(),
         by: query.group_by(),
         notes,
         unmet,

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use serde_json::json;
 
 use super::paths::DEEPER;
-use super::{GroupBy, SiteStats, Stats, Summary};
+use super::{GroupBy, MarkStats, SiteStats, Stats, Summary};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::export::push_frame;
 use crate::export::table::{Cell, write_csv, write_json};
@@ -58,6 +58,31 @@ const COLUMNS: [&str; 41] = [
     "module",
 ];
 
+const MARK_COLUMNS: [&str; 22] = [
+    "kernel",
+    "name",
+    "launch",
+    "sm",
+    "block_x",
+    "block_y",
+    "block_z",
+    "warp",
+    "count",
+    "valued",
+    "sum",
+    "mean",
+    "standard_deviation",
+    "min",
+    "p50",
+    "p95",
+    "p99",
+    "max",
+    "unit",
+    "file",
+    "line",
+    "module",
+];
+
 impl Stats {
     /// Writes the rows as CSV (RFC 4180, lines end as on Unix), with a line of column names first.
     /// The columns are those of [`Stats::write_json_to`]; what a row does not have is empty. The
@@ -80,7 +105,8 @@ impl Stats {
     /// trace, a line each), `diagnostics` (objects with `kind`, `severity`, `count`, `number`, `first`,
     /// the `module`, `slot`, `lane` and `unit` where it was seen first, and the sentence as `text`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what
     /// a row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
-    /// row's, the outermost first, with a `;` between them, and a `…` behind 64 of them. The writer need
+    /// row's, the outermost first, with a `;` between them, and a `…` behind 64 of them. `marks` are objects as well: `count` marks, `valued` of them with
+    /// values, and of these `sum`, `mean` and the like. The writer need
     /// not be buffered.
     ///
     /// # Errors
@@ -97,8 +123,43 @@ impl Stats {
             writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
             write_json(&COLUMNS, self.fields(row), &mut writer)?;
         }
+        writer.write_all(b"\n],\n\"marks\":[")?;
+        for (index, mark) in self.marks.iter().enumerate() {
+            writer.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+            write_json(&MARK_COLUMNS, self.mark_fields(mark), &mut writer)?;
+        }
         writer.write_all(b"\n]}\n")?;
         writer.flush()
+    }
+
+    fn mark_fields<'s>(&'s self, mark: &'s MarkStats) -> [Cell<'s>; MARK_COLUMNS.len()] {
+        let site = self.sites.get(mark.site.0 as usize);
+        let block = mark.place.block;
+        let value = |figure: fn(&Summary) -> f64| mark.values.as_ref().map(figure).into();
+        [
+            self.name_of(mark.kernel).into(),
+            mark.name.as_str().into(),
+            mark.place.launch.map(|launch| launch as u64).into(),
+            mark.place.sm.into(),
+            block.map(|[x, _, _]| x).into(),
+            block.map(|[_, y, _]| y).into(),
+            block.map(|[_, _, z]| z).into(),
+            mark.place.warp.into(),
+            mark.count.into(),
+            mark.valued.into(),
+            value(|of| of.total),
+            value(|of| of.mean),
+            value(|of| of.standard_deviation),
+            value(|of| of.min),
+            value(|of| of.p50),
+            value(|of| of.p95),
+            value(|of| of.p99),
+            value(|of| of.max),
+            mark.unit.as_deref().into(),
+            site.map(|site| site.file.as_str()).into(),
+            site.map(|site| site.line).into(),
+            site.map(|site| site.module.as_str()).into(),
+        ]
     }
 
     /// By path, the stack that the row is of, as it stands in folded stacks.

@@ -54,9 +54,8 @@ impl fmt::Display for Stats {
             let place = (row.kernel, row.place);
             if last_place != Some(place) {
                 // A kernel whose own row is filtered out is named all the same.
-                let heading = self.place(row);
-                if !heading.is_empty() {
-                    rows.push(vec![heading]);
+                if row.site != row.kernel || row.place != StatsPlace::default() {
+                    rows.push(vec![self.place(row.kernel, row.place)]);
                 }
             }
             last_place = Some(place);
@@ -68,19 +67,55 @@ impl fmt::Display for Stats {
             }
             rows.push(cells);
         }
-        Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)
+        Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)?;
+        self.write_marks(f)
     }
 }
 
+/// Columns of the marks that may be left out where they do not fit.
+const SPARE_OF_MARKS: &[Spare<'_>] =
+    &[("std dev", &[4]), ("p95", &[7]), ("p99", &[8]), ("unit", &[10]), ("p50", &[6])];
+
 impl Stats {
-    /// What stands above the rows of a place.
-    fn place(&self, row: &SiteStats) -> String {
-        let is_kernel = row.site == row.kernel;
-        let mut text = one_line(self.name_of(row.kernel).unwrap_or("unknown kernel"));
-        let StatsPlace { launch, sm, block, warp } = row.place;
-        if (launch, sm) == (None, None) {
-            return if is_kernel { String::new() } else { text };
+    /// How often marks were set, and with which values.
+    fn write_marks(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.marks.is_empty() {
+            return Ok(());
         }
+        let header =
+            ["mark", "count", "sum", "mean", "std dev", "min", "p50", "p95", "p99", "max", "unit"];
+        let figures: [fn(&Summary) -> f64; 8] = [
+            |of| of.total,
+            |of| of.mean,
+            |of| of.standard_deviation,
+            |of| of.min,
+            |of| of.p50,
+            |of| of.p95,
+            |of| of.p99,
+            |of| of.max,
+        ];
+        let mut rows = Vec::new();
+        let mut last = None;
+        for mark in &self.marks {
+            if last != Some((mark.kernel, mark.place)) {
+                last = Some((mark.kernel, mark.place));
+                rows.push(vec![self.place(mark.kernel, mark.place)]);
+            }
+            let mut cells = vec![format!("╰─ {}", one_line(&mark.name)), mark.count.to_string()];
+            let values = mark.values.as_ref();
+            cells.extend(figures.iter().map(|figure| {
+                values.map_or_else(String::new, |values| text::digits(figure(values)))
+            }));
+            cells.push(mark.unit.as_deref().map_or_else(String::new, one_line));
+            rows.push(cells);
+        }
+        Sheet { spare: SPARE_OF_MARKS, ends_in_words: true, ..Sheet::new(&header, rows) }.write(f)
+    }
+
+    /// What stands above the rows of a place.
+    fn place(&self, kernel: SiteIndex, place: StatsPlace) -> String {
+        let mut text = one_line(self.name_of(kernel).unwrap_or("unknown kernel"));
+        let StatsPlace { launch, sm, block, warp } = place;
         if let Some(index) = launch {
             text += &format!(", launch {index}");
         }
