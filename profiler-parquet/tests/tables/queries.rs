@@ -60,7 +60,7 @@ fn text<'a>(table: &'a Table, row: usize, column: &str) -> &'a str {
 fn regions(reader: &Reader) -> Result<(), Failed> {
     for trace in [zoo::trace(), many_regions(30_000)] {
         let found = reader.query(&trace, query("regions"))?;
-        let stats = trace.stats();
+        let stats = trace.stats_by(GroupBy::Site);
         assert_eq!(found.rows.len(), stats.rows.len());
         for row in 0..found.rows.len() {
             let name = (text(&found, row, "kernel"), text(&found, row, "name"));
@@ -84,6 +84,8 @@ fn regions(reader: &Reader) -> Result<(), Failed> {
             assert_eq!(number(found.get(row, "p50_ns")), stats.ns.p50, "{name:?}");
             assert_eq!(number(found.get(row, "p99_ns")), stats.ns.p99, "{name:?}");
             assert_eq!(number(found.get(row, "max_ns")), stats.ns.max, "{name:?}");
+            let of_warps = stats.ns.mean_per_warp * stats.warps as f64;
+            assert_equal(number(found.get(row, "time_of_warps_ns")), of_warps, 1e-9);
         }
     }
     Ok(())
