@@ -186,7 +186,7 @@ impl Trace {
     /// Statistics by name, site, path, launch, SM, block or warp. [`Trace::stats_of`] also
     /// takes filters.
     ///
-    /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region, or up to
+    /// Quantiles are exact: beside the trace and the rows, this holds 8 bytes for each region and each value of a mark, or up to
     /// 16 where rows have few.
     #[must_use]
     pub fn stats_by(&self, by: GroupBy) -> Stats {

@@ -523,9 +523,9 @@ fn stacks_and_tables_of_events_hold_no_copy_of_what_they_are_written_from() {
     }
 }
 
-/// Of these they take quantiles: 8 bytes each, in buffers that double.
+/// Of these and of the values of marks they take quantiles: 8 bytes each, in buffers that double.
 #[test]
-fn statistics_hold_durations_alone() {
+fn statistics_hold_durations_and_values_alone() {
     let steps: [(&str, Step); 2] = [
         ("site", |_, decoder| stats(decoder, GroupBy::Site)),
         ("path", |_, decoder| stats(decoder, GroupBy::Path)),
@@ -535,7 +535,8 @@ fn statistics_hold_durations_alone() {
             let of_part = match of_outline(content) {
                 // Of each part, and of a quarter of a tile.
                 0 => 2 * 8 * 5 / 4,
-                of_part => of_part,
+                // And of the values of marks.
+                of_part => of_part + 2 * 8,
             };
             check_held(name, content, step, of_part);
         }

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::paths::DEEPER;
 use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
-use crate::model::{Site, SiteIndex};
+use crate::model::SiteIndex;
 use crate::printable::{markdown, printable, shortened, shortened_to_end};
 
 /// Kernels, and sites of theirs that their names do not tell.
@@ -153,7 +153,9 @@ impl Stats {
     /// A site's name, and its place in the source where the name does not tell which site it is.
     fn shown(&self, kernel: SiteIndex, site: SiteIndex, ambiguous: &Ambiguous) -> String {
         match self.sites.get(site.0 as usize) {
-            Some(site_of) if ambiguous.contains(&(kernel, site)) => named_at(site_of),
+            Some(site_of) if ambiguous.contains(&(kernel, site)) => {
+                named_at(&site_of.name, &site_of.file, site_of.line, site_of.column)
+            }
             Some(site_of) => one_line(&site_of.name),
             None => "unknown site".to_owned(),
         }
@@ -223,8 +225,7 @@ pub(crate) fn one_line(name: &str) -> String {
 }
 
 /// A name with its place in the source. Of a long path the end is left, which tells files apart.
-fn named_at(site: &Site) -> String {
-    let Site { name, file, line, column, .. } = site;
+fn named_at(name: &str, file: &str, line: u32, column: u32) -> String {
     format!("{} ({}:{line}:{column})", one_line(name), shortened_to_end(file, 40))
 }
 
@@ -367,8 +368,8 @@ mod tests {
     fn names_are_cut_by_the_columns_that_they_take() {
         let (name, file) = ("載".repeat(30), "檔".repeat(30));
         assert_eq!(one_line(&name), "載".repeat(24) + "…");
-        let place = named_at("load", &format!("src/{file}.rs"), 7);
-        assert_eq!(place, format!("load (…{}.rs:7)", "檔".repeat(18)));
+        let place = named_at("load", &format!("src/{file}.rs"), 7, 5);
+        assert_eq!(place, format!("load (…{}.rs:7:5)", "檔".repeat(18)));
         // Accents of their own take none, of which there may be any number.
         assert_eq!(one_line(&"\u{301}".repeat(50)), "\u{301}".repeat(48) + "…");
     }
