@@ -43,11 +43,6 @@
 //! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing
 //! thread records, and the [`Leader`] that it gives records regions and marks: this is what the
 //! macros call. [`site!`] names them.
-//!
-//! # Calling rustc oneself
-//!
-//! For sm_70, LLVM's default PTX version is too old for `activemask` ("Cannot select: intrinsic
-//! %llvm.nvvm.activemask"): add `-Ctarget-feature=+ptx63`. The project's own build step does.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(all(target_arch = "nvptx64", feature = "enabled"), feature(abi_ptx))]
 #![cfg_attr(
