@@ -28,8 +28,6 @@ fn every_scheme_has_its_kernels_in_its_module() {
                 count += 1;
             }
         }
-        // And those that measure what a record costs, in memory of the GPU and of the host.
-        let calibrations = if kernels == Kernels::HostedCombinations { 2 } else { 1 };
-        assert_eq!(entries.len(), count + calibrations);
+        assert_eq!(entries.len(), count);
     }
 }

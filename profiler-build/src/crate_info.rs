@@ -32,15 +32,18 @@ pub(crate) struct CrateInfo {
 }
 
 impl CrateInfo {
-    /// Asks cargo. Without a toolchain only the name is known: the outer cargo is asked, and no
-    /// dependency is resolved.
-    pub(crate) fn read(folder: &Path, toolchain: Option<&Toolchain>) -> Result<Self, Error> {
+    /// Asks cargo, as it compiles: with a toolchain and the flags of its compiler. Without them only the name
+    /// is known: the outer cargo is asked, and no dependency is resolved.
+    pub(crate) fn read(
+        folder: &Path,
+        compiler: Option<(&Toolchain, &[String])>,
+    ) -> Result<Self, Error> {
         let bad = |reason: String| Error::NotADeviceCrate { folder: folder.to_owned(), reason };
         let manifest = folder.join("Cargo.toml");
         if !manifest.is_file() {
             return Err(bad("it has no Cargo.toml".to_owned()));
         }
-        let metadata = metadata(folder, &manifest, toolchain)?;
+        let metadata = metadata(folder, &manifest, compiler)?;
         let packages: HashMap<&str, &Value> = array(&metadata["packages"])
             .filter_map(|package| Some((package["id"].as_str()?, package)))
             .collect();
@@ -116,18 +119,28 @@ fn has_fixed_annotations(package: &Value) -> bool {
 }
 
 /// Runs `cargo metadata`.
-fn metadata(folder: &Path, manifest: &Path, toolchain: Option<&Toolchain>) -> Result<Value, Error> {
-    let mut command = match toolchain {
-        Some(toolchain) => Command::new(&toolchain.cargo),
-        None => Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())),
+fn metadata(
+    folder: &Path,
+    manifest: &Path,
+    compiler: Option<(&Toolchain, &[String])>,
+) -> Result<Value, Error> {
+    let mut command = match compiler {
+        Some((toolchain, flags)) => {
+            let mut command = Command::new(&toolchain.cargo);
+            environment::of_device_crates(&mut command, &toolchain.rustc, flags);
+            command
+        }
+        None => {
+            let outer = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let mut command = Command::new(outer);
+            environment::clean(&mut command);
+            command
+        }
     };
-    environment::clean(&mut command);
     command.args(["metadata", "--format-version", "1", "--color", "never", "--manifest-path"]);
     command.arg(manifest).current_dir(folder);
-    match toolchain {
-        Some(toolchain) => {
-            command.env("RUSTC", &toolchain.rustc).args(["--filter-platform", TRIPLE])
-        }
+    match compiler {
+        Some(_) => command.args(["--filter-platform", TRIPLE]),
         None => command.arg("--no-deps"),
     };
     let output = command

@@ -1,5 +1,6 @@
 //! The environment of nested commands.
 
+use std::path::Path;
 use std::process::Command;
 
 /// Variables that say where and how to fetch crates: the nested build must do as the outer one.
@@ -11,6 +12,33 @@ const KEPT: [&str; 6] = [
     "CARGO_REGISTRY_",
     "CARGO_TERM_",
 ];
+
+/// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
+const FLAG_SEPARATOR: &str = "\x1f";
+
+/// The profile that PTX is compiled with, whatever the device crate's manifest says of `release`:
+/// one module from all crates, and no debug information (it would grow the PTX tenfold).
+pub(crate) const PROFILE: [(&str, &str); 7] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
+    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
+    ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+    ("CARGO_PROFILE_RELEASE_INCREMENTAL", "false"),
+    ("CARGO_PROFILE_RELEASE_STRIP", "none"),
+];
+
+/// Gives a cargo that reads or compiles a device crate its environment. It is the same for both, as cargo
+/// asks the compiler with these flags also where it only reads.
+pub(crate) fn of_device_crates(command: &mut Command, rustc: &Path, flags: &[String]) {
+    clean(command);
+    command
+        .env("RUSTC", rustc)
+        // Unstable flags, in the device crate's own configuration too, for any compiler.
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join(FLAG_SEPARATOR))
+        .envs(PROFILE);
+}
 
 /// Removes what the outer cargo, rustup, clippy or rustdoc has set for the outer build: its flags,
 /// wrappers, toolchain and job server (whose pipes the nested cargo does not inherit).

@@ -34,6 +34,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// [`Kernels::target`](crate::Kernels::target) is no architecture to compile for.
+    #[error("Kernels::target is {target:?}: {reason}")]
+    Target {
+        /// The text that was given.
+        target: String,
+        /// What is wrong with it, and what to give.
+        reason: String,
+    },
     /// A variable that cargo gives to build scripts is not set.
     #[error(
         "the environment variable {variable} is not set; call Kernels::build from a build script, \
@@ -55,7 +63,10 @@ pub enum Error {
         reason: String,
     },
     /// The device crate does not compile; holds what the compiler said.
-    #[error("the device crate {} does not compile for nvptx64:\n{output}", .folder.display())]
+    #[error(
+        "the device crate {} does not compile for nvptx64{}:\n{output}",
+        .folder.display(), help(.output)
+    )]
     Compile {
         /// The folder of the device crate.
         folder: PathBuf,
@@ -109,6 +120,36 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
+}
+
+/// What rustc says where a device crate lacks something that programs for a CPU take for granted, and
+/// the cure.
+const HELP: [(&str, &str); 4] = [
+    (
+        "`#[panic_handler]` function required",
+        "it has no panic handler: add profiler-kernel to its dependencies and `use profiler_kernel as _;` \
+         to its lib.rs, or write a `#[panic_handler]`",
+    ),
+    (
+        "duplicate lang item `panic_impl`",
+        "it has two panic handlers: take one away (that of profiler-kernel with `default-features = false`, \
+         wherever the device crate or one of its dependencies names it)",
+    ),
+    (
+        "can't find crate for `alloc`",
+        "it uses the crate `alloc`: call `Kernels::alloc(true)` in the build script",
+    ),
+    (
+        "can't find crate for `std`",
+        "a GPU has no `std`: put `#![cfg_attr(target_arch = \"nvptx64\", no_std)]` at the top of the lib.rs \
+         of the crate that misses it",
+    ),
+];
+
+/// The cure of what the compiler said, where it is known.
+fn help(output: &str) -> String {
+    let found = HELP.into_iter().filter(|(said, _)| output.contains(said));
+    found.map(|(_, help)| format!("; {help}")).collect()
 }
 
 /// Why a name selects nothing, and the cure.

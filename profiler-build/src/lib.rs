@@ -33,6 +33,15 @@
 //! `release`, for each set of features and for clippy: what the compiler wrote is kept in cargo's target
 //! folder (`nvptx/*/kept`), and serves until something changes of what cargo is told to watch.
 //!
+//! # What a device crate needs
+//!
+//! * `#![cfg_attr(target_arch = "nvptx64", no_std)]`, as a GPU has no `std`.
+//! * One panic handler: that of profiler-kernel, linked by `use profiler_kernel as _;` if nothing else
+//!   names the crate, or its own, and then profiler-kernel with `default-features = false`.
+//! * For vectors and boxes [`Kernels::alloc`] and a `#[global_allocator]`.
+//!
+//! Where one of them is missing, the error says so.
+//!
 //! # Numbering
 //!
 //! Each site (kernel, region, mark) leaves a static with its entry in the PTX, and marked
@@ -50,6 +59,7 @@ mod kept;
 mod nested;
 mod process;
 mod selection;
+mod target;
 mod toolchain;
 
 use std::fmt::Write as _;
@@ -77,6 +87,7 @@ pub struct Kernels {
     features: Vec<String>,
     profile_enabled: bool,
     only: Option<Vec<String>>,
+    alloc: bool,
     launch_bounds: Vec<(String, LaunchBounds)>,
     out_dir: Option<PathBuf>,
     target_dir: Option<PathBuf>,
@@ -105,15 +116,17 @@ impl Kernels {
             features: Vec::new(),
             profile_enabled: true,
             only: None,
+            alloc: false,
             launch_bounds: Vec::new(),
             out_dir: None,
             target_dir: None,
         }
     }
 
-    /// The oldest GPU architecture that the PTX runs on; `sm_80` unless given. From `sm_90` on the
-    /// device crate is compiled with `cfg(profiler_cluster)`, under which profiler-device records
-    /// the rank of a block in its cluster.
+    /// The oldest GPU architecture that the PTX runs on, by its name in PTX, such as `sm_90` or
+    /// `sm_100a`; `sm_80` unless given, which is also the minimum. From `sm_90` on the device crate is
+    /// compiled with `cfg(profiler_cluster)`, under which profiler-device records the rank of a block in
+    /// its cluster.
     pub fn target(mut self, target: impl Into<String>) -> Self {
         self.target = target.into();
         self
@@ -170,6 +183,14 @@ impl Kernels {
         self
     }
 
+    /// Whether the device crate may use the crate `alloc` (off unless given). It needs a
+    /// `#[global_allocator]` then, for which the GPU's own `malloc` and `free` serve: `extern "C"`
+    /// functions by these names.
+    pub fn alloc(mut self, alloc: bool) -> Self {
+        self.alloc = alloc;
+        self
+    }
+
     /// Launch bounds of a kernel, by its name in PTX, for one that has none by `#[profiled]`. That
     /// includes kernels compiled without [profiling](Kernels::profile_enabled): the attribute's
     /// bounds are a part of what it then does not leave behind.
@@ -201,8 +222,8 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// Without a compiler, where the crate does not compile (the error holds the compiler's
-    /// diagnostics), and where its PTX cannot be processed.
+    /// Without a compiler, for a [target](Kernels::target) that is none, where the crate does not compile
+    /// (the error holds the compiler's diagnostics), and where its PTX cannot be processed.
     pub fn build(&self) -> Result<Ptx, Error> {
         let search = Search::from_environment();
         self.watch_toolchain(&search)?;
@@ -225,6 +246,8 @@ impl Kernels {
         match search.find() {
             Ok(toolchain) => self.build_with(&toolchain).map(Some),
             Err(Error::NoCompiler { command, .. }) => {
+                // A name that is no target is a mistake on every machine.
+                nested::flags(&self.target)?;
                 let info = CrateInfo::read(&self.folder()?, None)?;
                 let name = self.name_or(&info);
                 let path = self.write(&name, "")?;
@@ -245,7 +268,8 @@ impl Kernels {
 
     fn build_with(&self, toolchain: &Toolchain) -> Result<Ptx, Error> {
         let folder = self.folder()?;
-        let info = CrateInfo::read(&folder, Some(toolchain))?;
+        let flags = nested::flags(&self.target)?;
+        let info = CrateInfo::read(&folder, Some((toolchain, &flags)))?;
         let name = self.name_or(&info);
         // Told before compiling, so that a crate that fails to compile is watched too.
         let watched: String = info.sources.iter().map(|path| rerun_if_changed(path)).collect();
@@ -273,6 +297,8 @@ impl Kernels {
             info: &info,
             toolchain,
             target: &self.target,
+            flags: &flags,
+            alloc: self.alloc,
             features,
             only: self.only.as_deref().map(selection::encode),
             target_root: &self.target_root(&out_dir),
@@ -455,8 +481,11 @@ mod tests {
         let kernels = Kernels::new(folder.path()).out_dir(&out);
         assert_eq!(kernels.build_or_warn_with(&nothing).expect("goes on"), None);
         assert_eq!(std::fs::read(out.join("my_kernels.ptx")).expect("written"), b"");
-        kernels.name("other").build_or_warn_with(&nothing).expect("goes on");
+        let other = kernels.name("other");
+        other.build_or_warn_with(&nothing).expect("goes on");
         assert!(out.join("other.ptx").is_file());
+        let refused = other.target("90").build_or_warn_with(&nothing);
+        assert!(matches!(refused, Err(Error::Target { .. })));
     }
 
     #[test]

@@ -9,28 +9,14 @@ use profiler_wire::selection;
 use profiler_wire::site::fnv1a;
 
 use crate::crate_info::CrateInfo;
-use crate::environment;
+use crate::environment::{self, PROFILE};
 use crate::error::Error;
 use crate::kept::Kept;
-use crate::toolchain::{TRIPLE, Toolchain};
-
-/// Separates flags in `CARGO_ENCODED_RUSTFLAGS`.
-const FLAG_SEPARATOR: &str = "\x1f";
+use crate::target::{architecture, require_known};
+use crate::toolchain::{self, TRIPLE, Toolchain};
 
 /// The oldest architecture whose PTX may name `%cluster_ctarank` (PTX ISA, "Special Registers").
 const FIRST_WITH_CLUSTERS: u32 = 90;
-
-/// The profile that PTX is compiled with, whatever the device crate's manifest says of `release`:
-/// one module from all crates, and no debug information (it would grow the PTX tenfold).
-const PROFILE: [(&str, &str); 7] = [
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3"),
-    ("CARGO_PROFILE_RELEASE_LTO", "fat"),
-    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
-    ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
-    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
-    ("CARGO_PROFILE_RELEASE_INCREMENTAL", "false"),
-    ("CARGO_PROFILE_RELEASE_STRIP", "none"),
-];
 
 /// What to compile.
 pub(crate) struct Job<'a> {
@@ -39,6 +25,10 @@ pub(crate) struct Job<'a> {
     pub(crate) toolchain: &'a Toolchain,
     /// The GPU architecture, such as `sm_80`.
     pub(crate) target: &'a str,
+    /// What the compiler is called with for it, see [`flags`].
+    pub(crate) flags: &'a [String],
+    /// Whether the crate `alloc` is there.
+    pub(crate) alloc: bool,
     /// Features of the device crate.
     pub(crate) features: Vec<String>,
     /// The list of the annotations that are compiled in, where not all are.
@@ -65,37 +55,44 @@ pub(crate) struct Outcome {
 impl Job<'_> {
     /// Compiles, unless what would come of it is [kept](Kept).
     pub(crate) fn run(&self) -> Result<Outcome, Error> {
-        let flags = self.flags();
-        let target_dir = self.target_dir(&flags);
-        let kept = Kept::new(&target_dir.join("kept"), self.key(&flags), &self.info.sources);
+        let target_dir = self.target_dir();
+        let kept = Kept::new(&target_dir.join("kept"), self.key(), &self.info.sources);
         if let Some(outcome) = kept.read() {
             std::fs::write(self.assembly, &outcome.text)
                 .map_err(|source| file_error("write", self.assembly, source))?;
             return Ok(outcome);
         }
         let begun = SystemTime::now();
-        let outcome = self.compile(&flags, &target_dir)?;
+        let outcome = self.compile(&target_dir)?;
         kept.write(&outcome, begun);
         Ok(outcome)
     }
 
     /// All that an outcome follows from but files and variables.
-    fn key(&self, flags: &[String]) -> String {
+    fn key(&self) -> String {
+        let Self { flags, .. } = self;
         let Toolchain { cargo, rustc, version, build_core } = self.toolchain;
         // An update of the toolchain is another compiler under the same path, mostly of another version.
         let updated = rustc.metadata().and_then(|file| file.modified());
         format!(
             "{}\n{version}\n{cargo:?}\n{rustc:?}\n{updated:?}\n{build_core}\n{flags:?}\n{PROFILE:?}\n{:?}\n\
-             {:?}\n{:?}\n{:?}\n",
+             {:?}\n{:?}\n{:?}\n{:?}\n",
             env!("CARGO_PKG_VERSION"),
             self.folder,
             self.features,
             self.only,
+            self.alloc,
             self.info.packages,
         )
     }
 
-    fn compile(&self, flags: &[String], target_dir: &Path) -> Result<Outcome, Error> {
+    fn compile(&self, target_dir: &Path) -> Result<Outcome, Error> {
+        let Toolchain { rustc, version, .. } = self.toolchain;
+        // LLVM itself only warns, and then fails over all that the default architecture lacks.
+        if let Ok(printed) = toolchain::run(rustc, &["--target", TRIPLE, "--print", "target-cpus"])
+        {
+            require_known(self.target, version, &printed)?;
+        }
         // A file of an earlier build must not pass for the result of this one.
         match std::fs::remove_file(self.assembly) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -103,7 +100,7 @@ impl Job<'_> {
             }
             _ => {}
         }
-        let mut command = self.command(flags, target_dir);
+        let mut command = self.command(target_dir);
         let output = command
             .output()
             .map_err(|source| Error::Run { program: self.toolchain.cargo.clone(), source })?;
@@ -138,22 +135,10 @@ impl Job<'_> {
             .collect()
     }
 
-    fn flags(&self) -> Vec<String> {
-        let mut flags = vec![
-            format!("-Ctarget-cpu={}", self.target),
-            // The pass copies collectives into both arms of a divergent branch.
-            "-Zmir-enable-passes=-JumpThreading".to_owned(),
-        ];
-        if architecture(self.target) >= FIRST_WITH_CLUSTERS {
-            flags.push("--cfg=profiler_cluster".to_owned());
-        }
-        flags
-    }
-
     /// Shared by all device crates with the same compiler and flags, so that `core` is compiled
     /// once; apart from the outer build's folder, which the outer cargo keeps locked.
-    fn target_dir(&self, flags: &[String]) -> PathBuf {
-        let mut key = format!("{}\n{}", self.toolchain.version, flags.join("\n"));
+    fn target_dir(&self) -> PathBuf {
+        let mut key = format!("{}\n{}", self.toolchain.version, self.flags.join("\n"));
         // Of crates from a registry cargo does not watch which variables they read.
         if let Some(only) = self.only.as_ref().filter(|_| self.info.has_fixed_annotations) {
             key.push('\n');
@@ -163,17 +148,11 @@ impl Job<'_> {
         self.target_root.join("nvptx").join(format!("{}-{key:08x}", self.target))
     }
 
-    fn command(&self, flags: &[String], target_dir: &Path) -> Command {
+    fn command(&self, target_dir: &Path) -> Command {
         let mut command = Command::new(&self.toolchain.cargo);
         let jobs = std::env::var_os("NUM_JOBS");
-        environment::clean(&mut command);
-        command
-            .current_dir(self.folder)
-            .env("RUSTC", &self.toolchain.rustc)
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env("CARGO_ENCODED_RUSTFLAGS", flags.join(FLAG_SEPARATOR))
-            .envs(PROFILE)
-            .env_remove(selection::VARIABLE);
+        environment::of_device_crates(&mut command, &self.toolchain.rustc, self.flags);
+        command.current_dir(self.folder).env_remove(selection::VARIABLE);
         if let Some(only) = &self.only {
             command.env(selection::VARIABLE, only);
         }
@@ -187,7 +166,7 @@ impl Job<'_> {
             .arg("--target-dir")
             .arg(target_dir);
         if self.toolchain.build_core {
-            command.arg("-Zbuild-std=core");
+            command.arg(if self.alloc { "-Zbuild-std=core,alloc" } else { "-Zbuild-std=core" });
         }
         if !self.features.is_empty() {
             command.arg("--features").arg(self.features.join(","));
@@ -200,12 +179,17 @@ impl Job<'_> {
     }
 }
 
-/// The number in the name of an architecture, such as 90 in `sm_90a`; 0 where there is none, which
-/// rustc then refuses.
-fn architecture(target: &str) -> u32 {
-    let digits = target.trim_start_matches("sm_");
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().unwrap_or(0)
+/// What the compiler is called with for an architecture.
+pub(crate) fn flags(target: &str) -> Result<Vec<String>, Error> {
+    let mut flags = vec![
+        format!("-Ctarget-cpu={target}"),
+        // The pass copies collectives into both arms of a divergent branch.
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
+    ];
+    if architecture(target)? >= FIRST_WITH_CLUSTERS {
+        flags.push("--cfg=profiler_cluster".to_owned());
+    }
+    Ok(flags)
 }
 
 pub(crate) fn file_error(action: &'static str, path: &Path, source: std::io::Error) -> Error {
@@ -257,7 +241,7 @@ fn variables(dep_info: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use std::path::Path;
 
-    use super::{architecture, dependencies, is_dep_info, variables};
+    use super::{dependencies, is_dep_info, variables};
 
     #[test]
     fn dep_info_lists_the_variables_that_a_user_may_set() {
@@ -274,12 +258,6 @@ mod tests {
         ] {
             assert_eq!(is_dep_info(&Path::new("/x").join(file), &libraries), expected, "{file}");
         }
-    }
-
-    #[test]
-    fn architectures_are_numbers_with_an_optional_letter() {
-        let of = ["sm_80", "sm_90a", "sm_120f", "native"].map(architecture);
-        assert_eq!(of, [80, 90, 120, 0]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Which annotations are compiled in: what [`Kernels::only`](crate::Kernels::only) names, held
 //! against the sites that the module has.
 
+use profiler_wire::selection;
 use profiler_wire::site::{SiteEntry, SiteKind};
-use profiler_wire::{selection, symbol};
 
 use crate::error::Error;
 
@@ -20,13 +20,11 @@ pub(crate) struct Annotations {
 impl Annotations {
     /// Those of the sites of a module, in their order.
     pub(crate) fn of(sites: &[&SiteEntry<'_>]) -> Self {
-        let own = sites.iter().find(|site| site.symbol == symbol::CALIBRATION);
-        let own = own.map(|site| site.module);
         let is_list =
             |name: &str| sites.iter().any(|site| site.kind == SiteKind::Names && site.name == name);
         let mut annotations = Self::default();
         for site in sites {
-            if site.kind == SiteKind::Kernel || Some(site.module) == own {
+            if site.kind == SiteKind::Kernel {
                 continue;
             }
             // A region that says who records into a list is named by the path of that list.
@@ -73,29 +71,24 @@ pub(crate) fn encode(only: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use profiler_wire::site::{Names, SiteEntry, SiteKind};
-    use profiler_wire::symbol::CALIBRATION;
 
     use super::Annotations;
 
-    fn site(kind: SiteKind, name: &'static str, module: &'static str) -> SiteEntry<'static> {
-        SiteEntry::new(kind, name, "lib.rs", module, 1, 1)
+    fn site(kind: SiteKind, name: &'static str) -> SiteEntry<'static> {
+        SiteEntry::new(kind, name, "lib.rs", "kernels", 1, 1)
     }
 
     #[test]
     fn names_are_those_of_annotations_that_can_be_left_out() {
-        let mut calibration = site(SiteKind::Kernel, "calibration", "own");
-        calibration.symbol = CALIBRATION;
-        let mut list = site(SiteKind::Names, "TASK", "kernels");
+        let mut list = site(SiteKind::Names, "TASK");
         list.names = Names::Given(&["copy", "sum"]);
         let sites = [
-            calibration,
-            site(SiteKind::Region, "one-lane apart", "own"),
-            site(SiteKind::Kernel, "gemm", "kernels"),
-            site(SiteKind::Region, "load", "kernels"),
-            site(SiteKind::Mark, "loaded", "kernels"),
-            site(SiteKind::Region, "load", "kernels"),
+            site(SiteKind::Kernel, "gemm"),
+            site(SiteKind::Region, "load"),
+            site(SiteKind::Mark, "loaded"),
+            site(SiteKind::Region, "load"),
             list,
-            site(SiteKind::Region, "kernels :: TASK", "kernels"),
+            site(SiteKind::Region, "kernels :: TASK"),
         ];
         let annotations = Annotations::of(&sites.iter().collect::<Vec<_>>());
         assert_eq!(annotations.regions, ["load", "TASK"]);

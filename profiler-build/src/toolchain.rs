@@ -203,7 +203,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
 }
 
 /// The standard output of a short command.
-fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     environment::clean(&mut command);
     let output = command

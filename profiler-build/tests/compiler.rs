@@ -3,6 +3,9 @@
 //! Where none is installed the tests are listed as ignored; with PROFILER_REQUIRE_TOOLS=1 that is
 //! a failure.
 
+#[path = "compiler/needs.rs"]
+mod needs;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
         let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));
         return libtest_mimic::run(&arguments, vec![trial]).exit_code();
     }
-    let tests: [Test; 9] = [
+    let tests: [Test; 13] = [
         ("sites_of_a_real_module_are_numbered", sites_of_a_real_module_are_numbered),
         ("a_thousand_sites_just_work", a_thousand_sites_just_work),
         ("errors_of_the_device_crate_are_forwarded", errors_of_the_device_crate_are_forwarded),
@@ -68,6 +71,10 @@ fn main() -> ExitCode {
         ("variables_that_kernels_read_are_watched", variables_that_kernels_read_are_watched),
         ("target_version_and_bounds_are_the_build_scripts", target_version_and_bounds),
         ("what_one_build_script_compiled_serves_another", what_one_build_script_compiled),
+        ("a_target_that_is_none_is_refused_at_once", needs::a_target_that_is_none),
+        ("alloc_is_there_where_it_is_asked_for", needs::alloc_where_it_is_asked_for),
+        ("what_a_device_crate_lacks_is_named_with_its_cure", needs::what_a_device_crate_lacks),
+        ("unstable_flags_of_the_device_crates_own_serve", needs::unstable_flags_of_its_own),
     ];
     let trials = tests
         .into_iter()

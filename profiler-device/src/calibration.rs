@@ -1,11 +1,16 @@
 //! The calibration kernels: they measure on the device in use what a record costs, with the very code
-//! that the module's own kernels record with. There is one for each buffer that these may have.
+//! that users' kernels record with. There is one for each buffer that these may have.
+//!
+//! For the GPU each is a module of its own, which the crate `profiler-calibration` makes and profiler-host
+//! carries: with the feature `host-buffer` the one for the host's memory alone, without it the other. (In one
+//! module they come out the same.)
 
 use core::cell::Cell;
 
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
 use profiler_wire::site::{Buffer, STRATEGY_OF_KERNEL};
+#[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
 use profiler_wire::symbol::CALIBRATION;
 #[cfg(feature = "host-buffer")]
 use profiler_wire::symbol::CALIBRATION_OF_HOST;
@@ -198,6 +203,7 @@ macro_rules! election {
     };
 }
 
+#[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
 #[inline(always)]
 fn calibrate(rounds: u32) {
     calibrate!(
@@ -221,6 +227,7 @@ fn calibrate_host(rounds: u32) {
     );
 }
 
+#[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
 hardware::kernel! {
     /// See [`CALIBRATION`].
     fn __profiler_calibrate_v8(rounds) {

@@ -43,11 +43,6 @@
 //! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing
 //! thread records, and the [`Leader`] that it gives records regions and marks: this is what the
 //! macros call. [`site!`] names them.
-//!
-//! # Calling rustc oneself
-//!
-//! For sm_70, LLVM's default PTX version is too old for `activemask` ("Cannot select: intrinsic
-//! %llvm.nvvm.activemask"): add `-Ctarget-feature=+ptx63`. The project's own build step does.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(all(target_arch = "nvptx64", feature = "enabled"), feature(abi_ptx))]
 #![cfg_attr(
@@ -79,7 +74,7 @@ mod slot;
 #[cfg(feature = "enabled")]
 mod state;
 
-#[cfg(feature = "enabled")]
+#[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 mod calibration;
 
 pub use hardware::DescriptorPtr;
@@ -98,12 +93,11 @@ pub mod __private {
     pub use core::primitive;
     pub use profiler_wire as wire;
 
-    #[cfg(all(feature = "enabled", feature = "host-buffer"))]
-    pub use crate::calibration::__profiler_calibrate_host_v8;
-    #[cfg(feature = "enabled")]
-    pub use crate::calibration::__profiler_calibrate_v8;
-    #[cfg(all(feature = "enabled", not(target_arch = "nvptx64")))]
-    pub use crate::calibration::CALIBRATIONS;
+    #[cfg(all(
+        feature = "enabled",
+        any(feature = "calibration", not(target_arch = "nvptx64"))
+    ))]
+    pub use crate::calibration::*;
     pub use crate::config::{BufferChoice, Config};
     pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
     pub use crate::selection::is_selected;

@@ -36,16 +36,13 @@ impl Selected {
     }
 }
 
-/// The module whose sites are the profiler's own, as a list of names.
-const OWN: &str = "profiler_device::calibration\n";
-
 /// Whether a site is compiled in where `only` is the list of the names of those that are. Kernels
-/// are, as they bear all others, and so is what measures the cost of recording.
+/// are, as they bear all others.
 #[doc(hidden)]
 #[must_use]
-pub const fn is_selected(only: Option<&str>, kind: SiteKind, name: &str, module: &str) -> bool {
+pub const fn is_selected(only: Option<&str>, kind: SiteKind, name: &str) -> bool {
     match only {
-        Some(list) => matches!(kind, SiteKind::Kernel) || holds(list, name) || holds(OWN, module),
+        Some(list) => matches!(kind, SiteKind::Kernel) || holds(list, name),
         None => true,
     }
 }

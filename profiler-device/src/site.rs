@@ -181,7 +181,6 @@ macro_rules! __site {
                 $crate::__only!(),
                 $crate::__private::wire::SiteKind::$kind,
                 $name,
-                $crate::__private::core::module_path!(),
             ),
         ][0];
         const __PROFILER_ENTRY: $crate::__private::wire::SiteEntry<'static> =

@@ -1,6 +1,6 @@
-//! What recording costs, told from the trace of the kernel that every profiled module carries for
-//! it ([`profiler_wire::symbol::CALIBRATION`]), and of the one for records to memory of the host that
-//! some carry besides ([`profiler_wire::symbol::CALIBRATION_OF_HOST`]).
+//! What recording costs, told from the trace of the kernel that measures it
+//! ([`profiler_wire::symbol::CALIBRATION`]), and of the one for records to memory of the host
+//! ([`profiler_wire::symbol::CALIBRATION_OF_HOST`]).
 //!
 //! A kernel's outer regions hold records back to back, and as many pauses with and without records
 //! between them. The latter differ by what a record costs that stands apart from others; where

@@ -203,14 +203,6 @@ pub enum Error {
          (`cust::context::CurrentContext::set_current`) before the session begins"
     )]
     ModuleOfOtherContext,
-    /// What a record costs was to be measured in a module to which another session is attached.
-    #[cfg(feature = "cuda")]
-    #[error(
-        "to measure what a record costs, a session needs the descriptor of the module for a moment, also one \
-         that profiles apart, and another session has filled it; begin this session first, or give the builder \
-         .record_cost(..) with what the other session measured (Session::record_cost)"
-    )]
-    CalibrationOfAttached,
     /// Clocks were to be kept on all SMs, and not all of them had a place for that.
     #[cfg(feature = "cuda")]
     #[error(

@@ -223,8 +223,7 @@ impl ProfilerBuilder {
 
     /// Measures what a record costs when a session begins, on its device, and stores it in the
     /// trace; also what one to memory of the host costs, where a kernel of the module records there.
-    /// On a GPU this takes the module's own descriptor for a moment, also where the session profiles
-    /// [apart](Self::apart): no other session may be attached to the module then.
+    /// On a GPU a module of the profiler's own does that, which the driver compiles once.
     #[must_use]
     pub fn measure_record_cost(mut self) -> Self {
         self.given.add("measure_record_cost");

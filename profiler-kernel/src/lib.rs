@@ -18,6 +18,14 @@
 //! Pointers are generic addresses, as everywhere in Rust; what needs the address of a state space
 //! converts it, which ptxas folds away where it sees where the pointer comes from.
 //!
+//! # The panic handler
+//!
+//! A GPU program needs exactly one. This crate has it, by the default feature `panic-handler`: it stops
+//! the kernel with a `trap`. A device crate that calls nothing of this crate still needs
+//! `use profiler_kernel as _;`, or else rustc says "`#[panic_handler]` function required". A device crate
+//! with a handler of its own depends on this one with `default-features = false`, or else rustc says "duplicate
+//! lang item".
+//!
 //! # Collectives
 //!
 //! Operations that several threads carry out together (barriers, shuffles, votes, matrix

@@ -34,12 +34,13 @@ pub const SITE_MARKER: &str = crate::site_marker!();
 /// `key=value` pairs: `wire=8 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
-/// The kernel that every module with records carries, and that measures what a record costs on the
-/// device in use: one parameter, the number of rounds (`u32`); one block of [`CALIBRATION_WARPS`].
+/// The kernel that measures what a record costs on the device in use: one parameter, the number of rounds
+/// (`u32`); one block of [`CALIBRATION_WARPS`]. It is a module of its own, which sessions load.
 ///
 /// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each behind a
-/// pause in which nothing is recorded, of those forms that the election has ([`CALIBRATION_FORMS_OF`]). All pauses take the same time, longer than a record holds up
-/// anything behind it. The regions around are:
+/// pause in which nothing is recorded, of those forms that the election has ([`CALIBRATION_FORMS_OF`]).
+/// All pauses take the same time, longer than a record holds up anything behind it. The regions around
+/// are:
 ///
 /// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
 ///   that form, back to back;
@@ -53,16 +54,10 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v8";
 
-/// The same for records that go to memory of the host: the kernel that a module carries besides, where
-/// its device crate asks for `buffer = host`. It does the same under the same names. A region is two records,
-/// one at its begin and one at its end. What the former takes lies ahead of the region.
+/// The same for records that go to memory of the host, in another module. It does the same under the same
+/// names. A region is two records, one at its begin and one at its end. What the former takes lies ahead of
+/// the region.
 pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v8";
-
-/// Whether a kernel of this name is the profiler's own.
-#[must_use]
-pub fn is_calibration(symbol: &str) -> bool {
-    symbol == CALIBRATION || symbol == CALIBRATION_OF_HOST
-}
 
 /// The kernel by which a session keeps the clocks of all SMs: no module of the user's has it, and what it
 /// reads stands in a capture as a module of its own, with this kernel as its only site.

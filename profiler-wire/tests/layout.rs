@@ -311,11 +311,6 @@ fn names_end_in_the_version() {
     assert_eq!(symbol::DESCRIPTOR, format!("{}{version}", symbol::DESCRIPTOR_PREFIX));
     assert_eq!(symbol::CALIBRATION, format!("__profiler_calibrate_v{version}"));
     assert_eq!(symbol::CALIBRATION_OF_HOST, format!("__profiler_calibrate_host_v{version}"));
-    for (name, is_own) in
-        [(symbol::CALIBRATION, true), (symbol::CALIBRATION_OF_HOST, true), ("calibrate", false)]
-    {
-        assert_eq!(symbol::is_calibration(name), is_own, "{name}");
-    }
 }
 
 /// Captures of each version that is read are kept by profiler-trace's tests.

@@ -4,12 +4,16 @@
 //! Where ptxas is missing, every test is listed as ignored; with `PROFILER_REQUIRE_TOOLS=1` that is
 //! a failure.
 
+#[path = "support/carried.rs"]
+mod carried;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::sync::{Arc, Mutex};
 
+use carried::carried;
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_test_tools::{Missing, Tool, announce, are_required};
 
@@ -85,7 +89,11 @@ fn main() -> ExitCode {
         understands();
         Ok(())
     })];
-    for module in MODULES {
+    let carried = ["calibration", "calibration_host"].map(|name| {
+        let on = carried(name).leak();
+        Module { name, on, off: None }
+    });
+    for module in MODULES.into_iter().chain(carried) {
         let (found, missing, rows) = (found.clone(), missing.clone(), Arc::clone(&rows));
         let is_ignored = missing.is_some() && !are_required();
         let trial = Trial::test(module.name, move || {

@@ -5,6 +5,8 @@
 
 #[path = "support/back_ends.rs"]
 mod back_ends;
+#[path = "support/carried.rs"]
+mod carried;
 #[path = "intrinsics/instructions.rs"]
 mod instructions;
 #[path = "intrinsics/list.rs"]

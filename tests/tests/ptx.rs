@@ -2,7 +2,6 @@
 
 mod support;
 
-use profiler_wire::symbol;
 use support::{code, count, entry, ptx_test};
 
 const PLAIN: &str = include_str!(concat!(env!("OUT_DIR"), "/plain_off.ptx"));
@@ -116,26 +115,6 @@ ptx_test! {
         let other = entry(WATCHED, "in_global_form");
         assert_eq!(count(&other, &[UNIT, "fence."]), 0);
         assert!(count(&other, &[RECORD]) > 0);
-    }
-}
-
-ptx_test! {
-    fn what_a_record_for_the_host_costs_is_measured_by_a_kernel_of_modules_that_ask_for_it() {
-        let calls = |ptx: &str, name: &str| ptx.contains(&format!(".entry {name}("));
-        for (ptx, has_host) in [(WATCHED, true), (STRATEGIES, false)] {
-            assert!(calls(ptx, symbol::CALIBRATION));
-            assert_eq!(calls(ptx, symbol::CALIBRATION_OF_HOST), has_host);
-        }
-        // Each stores as the kernels do whose records it measures.
-        let [of_gpu, of_host] =
-            [symbol::CALIBRATION, symbol::CALIBRATION_OF_HOST].map(|name| entry(WATCHED, name));
-        let host_record = |kernel: &[&str]| {
-            let is_predicated = |line: &&&str| line.trim_start().starts_with('@');
-            let stores = kernel.iter().filter(|line| line.contains("st.relaxed.sys.global"));
-            stores.filter(is_predicated).count()
-        };
-        assert!(count(&of_gpu, &[RECORD]) > 100 && host_record(&of_gpu) == 0);
-        assert!(count(&of_host, &[RECORD]) == 0 && host_record(&of_host) > 100);
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod abuse_table;
 mod bundle;
+mod calibration;
 mod cases;
 mod command;
 mod cost_table;
@@ -45,6 +46,9 @@ Commands:
   gpu-sanitize
               Collect in target/gpu-sanitize the programs that talk to a GPU, built with either
               sanitizer: `run.sh OUT_DIR` on a machine with an NVIDIA GPU runs them
+  calibration-ptx
+              Compile the kernels that measure what a record costs into profiler-host/src/gpu, where
+              the record path of profiler-device has changed
   unsafe-list Write docs/unsafe.md: everything `unsafe`, with its reason
   supply-chain  Licences, duplicate versions and sources of all dependencies, advisories, every set
               of features, the oldest compiler and dependencies, what packages hold; installs
@@ -107,6 +111,7 @@ fn run(command: &str, rest: &[String]) -> Result<(), Error> {
             let text = unsafe_list::text(root())?;
             Ok(std::fs::write(root().join(unsafe_list::FILE), text)?)
         }
+        "calibration-ptx" => calibration::write(),
         "supply-chain" => supply_chain::check(),
         "gpu-bundle" => bundle::make(),
         "gpu-truth" => program::TRUTH.make(),

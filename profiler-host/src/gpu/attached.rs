@@ -5,17 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cust::error::CudaError;
 use cust::module::Module;
 use cust::sys::{CUfunction, CUstream};
-use profiler_trace::{Capture, DeviceInfo, ModuleCapture, RecordCost, SiteTable};
+use profiler_trace::{DeviceInfo, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{self, offset};
-use profiler_wire::symbol::{CALIBRATION, CALIBRATION_OF_HOST, DESCRIPTOR, is_calibration};
+use profiler_wire::symbol::DESCRIPTOR;
 
 use super::driver::{self, DeviceMemory};
 use super::place::Place;
 use crate::arrays::Arrays;
-use crate::calibration;
-use crate::emulator_session::calibration_options;
 use crate::error::Error;
-use crate::launch::Shape;
 use crate::layout::Layout;
 use crate::live::{LiveArrays, WatchedModule};
 use crate::options::{LaneRooms, Options};
@@ -66,7 +63,7 @@ pub(crate) fn function(module: &Module, ptx: &str, name: &str) -> Result<CUfunct
     match module.get_function(name) {
         Ok(function) => Ok(function.to_raw()),
         Err(CudaError::NotFound) => {
-            let names: Vec<&str> = entry_names(ptx).filter(|name| !is_calibration(name)).collect();
+            let names: Vec<&str> = entry_names(ptx).collect();
             let mut available = match names.len() {
                 0 => "none".to_owned(),
                 count => names[..count.min(NAMED_KERNELS)].join(", "),
@@ -119,7 +116,8 @@ fn require_empty(symbol: u64) -> Result<(), Error> {
 }
 
 impl<'m> Attached<'m> {
-    /// Attaches to a module. `announced` says whether all launches pass through the session.
+    /// Attaches to a module. `announced` says whether all launches pass through the session. Records go to
+    /// memory of the host where the module has a kernel that asks for that.
     pub(crate) fn new(
         options: &Options,
         module: &'m Module,
@@ -128,6 +126,20 @@ impl<'m> Attached<'m> {
         announced: bool,
     ) -> Result<Self, Error> {
         let sites = SiteTable::from_ptx(ptx)?;
+        let in_host = sites.needs_host_memory();
+        Self::with_sites(options, module, ptx, sites, in_host, device, announced)
+    }
+
+    /// Attaches to a module that has these sites; `in_host` says whether records go to memory of the host.
+    pub(crate) fn with_sites(
+        options: &Options,
+        module: &'m Module,
+        ptx: &str,
+        sites: SiteTable,
+        in_host: bool,
+        device: &DeviceInfo,
+        announced: bool,
+    ) -> Result<Self, Error> {
         let own_descriptor = options
             .apart
             .then(|| {
@@ -155,8 +167,7 @@ impl<'m> Attached<'m> {
         };
         let claimed = options.claims(announced, device.sm_count);
         let layout = Layout::new(options, lanes, claimed, device.sm_count)?;
-        let memory =
-            Place::new(sites.needs_host_memory(), layout.bytes_to_allocate(), || layout.cure())?;
+        let memory = Place::new(in_host, layout.bytes_to_allocate(), || layout.cure())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         arrays.prepare(&memory)?;
@@ -271,49 +282,6 @@ impl<'m> Attached<'m> {
         }
         self.arrays.reset_at(self.arrays.layout.base(self.memory.address()));
         self.move_base(0, stream)
-    }
-
-    /// Measures what a record costs, by the kernels that the module carries for it: of memory of the host
-    /// only where one of its own kernels records there. (A module of an earlier version cannot tell that.)
-    /// `apart` says whether the session leaves the module's own descriptor to others.
-    pub(crate) fn calibrate(
-        module: &'m Module,
-        ptx: &str,
-        device: &DeviceInfo,
-        apart: bool,
-    ) -> Result<RecordCost, Error> {
-        // First: of kernels of another wire version it names both, where the name of the calibration kernel,
-        // which has the version in it, would just not be found.
-        let attached = Self::new(&calibration_options(), module, ptx, device, true);
-        let mut attached = attached.map_err(|error| match error {
-            Error::AlreadyAttached if apart => Error::CalibrationOfAttached,
-            error => error,
-        })?;
-        let mut kernels = vec![function(module, ptx, CALIBRATION)?];
-        if attached.sites.needs_host_memory()
-            && entry_names(ptx).any(|name| name == CALIBRATION_OF_HOST)
-        {
-            kernels.push(function(module, ptx, CALIBRATION_OF_HOST)?);
-        }
-        let shape = Shape::new(1, calibration::THREADS, 0);
-        let mut rounds = calibration::ROUNDS;
-        let mut module = ModuleCapture::default();
-        // Twice: the first run fetches the kernels' code.
-        for _ in 0..2 {
-            attached.reset(std::ptr::null_mut())?;
-            for &kernel in &kernels {
-                attached.announce(shape.grid.0, shape.block.0, std::ptr::null_mut())?;
-                let mut arguments = [(&raw mut rounds).cast()];
-                // SAFETY: a calibration kernel takes one u32 and touches no memory but the session's.
-                unsafe { driver::launch(kernel, shape, std::ptr::null_mut(), &mut arguments) }?;
-                // So that the bus is idle when the next one begins.
-                driver::synchronize_context()?;
-            }
-            module = attached.read_back()?;
-        }
-        let capture =
-            Capture { device: device.clone(), modules: vec![module], ..Capture::default() };
-        Ok(calibration::record_cost(&profiler_trace::decode(&capture))?)
     }
 }
 

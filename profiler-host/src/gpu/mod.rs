@@ -1,6 +1,7 @@
 //! Sessions on the GPU, for modules that the program loads through `cust`.
 
 mod attached;
+mod calibrator;
 mod clock;
 mod clock_keeper;
 pub(crate) mod driver;

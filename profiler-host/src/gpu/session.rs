@@ -13,6 +13,7 @@ use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, SiteTable, Tra
 use profiler_wire::symbol::DESCRIPTOR;
 
 use super::Attached;
+use super::calibrator;
 use super::clock::ClockReader;
 use super::clock_keeper::ClockKeepers;
 use super::driver::{self, Entered};
@@ -110,7 +111,8 @@ impl<'m> ModuleSession<'m> {
         let device = driver::device_info()?;
         let mut output = Output::new(options);
         if options.record_cost == Cost::Measure {
-            output.cost = Some(Attached::calibrate(module, ptx, &device, options.apart)?);
+            let in_host = SiteTable::from_ptx(ptx)?.needs_host_memory();
+            output.cost = Some(calibrator::record_cost(&device, in_host)?);
         }
         let attached = Attached::new(options, module, ptx, &device, announced)?;
         let host = options.host.clone().map(Host::new).transpose()?;
@@ -147,7 +149,7 @@ impl<'m> ModuleSession<'m> {
             && SiteTable::from_ptx(ptx)?.needs_host_memory()
         {
             // The modules so far have no kernel that records there.
-            cost.host = Attached::calibrate(module, ptx, &self.device, self.options.apart)?.host;
+            cost.host = calibrator::record_cost(&self.device, true)?.host;
         }
         let attached = Attached::new(&self.options, module, ptx, &self.device, self.announced)?;
         self.attached.push(attached);

@@ -136,8 +136,8 @@ impl SiteTable {
     }
 
     /// Whether the records of a kernel go to the memory of the host, so that the session's arrays
-    /// must lie there. That by which the profiler measures what such a record costs does not count: it is
-    /// in modules without any such kernel, too.
+    /// must lie there. That by which the profiler measures what such a record costs does not count: on
+    /// the emulator it is among the sites of programs without any such kernel, too.
     #[must_use]
     pub fn needs_host_memory(&self) -> bool {
         let is_own = |kernel: &Site| kernel.symbol.as_deref() == Some(CALIBRATION_OF_HOST);

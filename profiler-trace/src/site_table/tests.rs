@@ -55,7 +55,7 @@ fn the_buffer_of_a_kernel_is_read_and_what_is_none_is_refused() {
     let read = table(&host).expect("whole");
     assert!(read.needs_host_memory());
     assert_eq!(read.sites()[0].buffer, Buffer::Host);
-    // What measures the cost is in modules without such kernels, too, and asks for nothing.
+    // What measures the cost is in programs without such kernels, too, and asks for nothing.
     const OWN: SiteEntry<'static> = SiteEntry {
         symbol: profiler_wire::symbol::CALIBRATION_OF_HOST,
         buffer: Buffer::Host,
