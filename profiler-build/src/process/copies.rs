@@ -8,10 +8,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use profiler_wire::site::SiteKind;
+
 use super::ptx::{Function, Kind, Module, Statement, Token, TokenKind};
 use super::{Edit, Marked};
 use crate::error::ProcessError;
-use profiler_wire::site::SiteKind;
 
 /// Directives that declare a variable in a function's body.
 const DECLARATIONS: [&str; 5] = [".reg", ".shared", ".local", ".global", ".const"];
@@ -37,7 +38,7 @@ pub(super) fn join(
     Ok(())
 }
 
-/// A number of a block of braces, the body itself is 0.
+/// The number of a block of braces; the body itself is 0.
 type Scope = usize;
 
 /// A kernel's body.
@@ -96,7 +97,7 @@ impl<'m, 'a> Body<'m, 'a> {
 
     fn join(&mut self, begins: &[usize], edits: &mut Vec<Edit>) -> Result<(), ProcessError> {
         self.find_labels()?;
-        let shared = self.declarations(edits)?;
+        let shared = self.declarations(edits);
         // Arrays that cannot be told apart but by their names.
         let mut alike: HashMap<&str, Vec<&Shared<'_>>> = HashMap::new();
         for array in &shared {
@@ -118,14 +119,16 @@ impl<'m, 'a> Body<'m, 'a> {
             // Where the plain copy has more, it takes what the kernel takes with profiling off.
             let is_unclear = recording.len() > plain.len() && !plain.is_empty()
                 || plain.len() > recording.len() && !of(&Copy::Common).is_empty();
-            if is_unclear {
+            // A name that stands for several, such as `t<3>` for `t0` to `t2`.
+            let is_range = array.pattern.contains('<');
+            if is_unclear || is_range && !recording.is_empty() && !plain.is_empty() {
                 return Err(self.fail(format!(
-                    "the shared memory that its `asm!` declares (`{}`) cannot be told apart in the two",
+                    "it is unclear which shared memory that its `asm!` declares (`{}`) is the same in both",
                     array.names.join("`, `")
                 )));
             }
-            for pair in recording.into_iter().zip(plain) {
-                self.join_pair([pair.0, pair.1], &mut joined, edits);
+            for (recording, plain) in recording.into_iter().zip(plain) {
+                self.join_pair([recording, plain], &mut joined, edits);
             }
         }
         self.rename(&joined, edits)
@@ -151,7 +154,7 @@ impl<'m, 'a> Body<'m, 'a> {
 
     /// All declarations of shared memory. Takes out the later ones of those, of whatever memory, that
     /// are alike in name too and stand in one block: with profiling off there is one.
-    fn declarations(&self, edits: &mut Vec<Edit>) -> Result<Vec<Shared<'a>>, ProcessError> {
+    fn declarations(&self, edits: &mut Vec<Edit>) -> Vec<Shared<'a>> {
         let mut seen: HashMap<(Scope, String), Option<usize>> = HashMap::new();
         let mut shared: Vec<Shared<'a>> = Vec::new();
         for (index, statement) in self.statements.iter().enumerate() {
@@ -171,17 +174,11 @@ impl<'m, 'a> Body<'m, 'a> {
             }
             seen.insert(key, Some(shared.len()));
             let names: Vec<&str> = names(statement).map(|token| token.text).collect();
-            if words.contains(&"<") || names.is_empty() {
-                return Err(self.fail(format!(
-                    "a declaration of shared memory in its `asm!` is not understood: `{}`",
-                    statement.text
-                )));
-            }
             let pattern: Vec<&str> =
                 words.iter().map(|word| if names.contains(word) { "\n" } else { word }).collect();
             shared.push(Shared { statements: vec![index], names, pattern: pattern.join(" ") });
         }
-        Ok(shared)
+        shared
     }
 
     /// What tells in which copy an array is declared.

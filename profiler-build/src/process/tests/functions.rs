@@ -133,9 +133,9 @@ fn labels_are_those_of_their_block() {
 #[test]
 fn what_cannot_be_joined_names_the_remedy() {
     for (recording, plain, words) in [
-        (tile(1) + &tile(2), tile(3), "cannot be told apart"),
+        (tile(1) + &tile(2), tile(3), "it is unclear which"),
         ("W: bra W;".to_owned(), "W: bra W;".to_owned(), "the label `W`"),
-        (".shared .b8 t<3>;".to_owned(), ".shared .b8 u<3>;".to_owned(), "is not understood"),
+        (".shared .b8 t<3>;".to_owned(), ".shared .b8 u<3>;".to_owned(), "(`t`) is the same"),
         (tile(1) + "{ .reg .b64 %rd2_tile; }", tile(2), "as something else"),
     ] {
         let error = refusal(&copies(&recording, &plain));
@@ -147,6 +147,9 @@ fn what_cannot_be_joined_names_the_remedy() {
 
 #[test]
 fn kernels_that_do_not_record_are_left_alone() {
+    // Nor is one whose body is there once.
+    let range = ".shared .b8 t<3>; .shared .b8 u<3>;";
+    assert!(body_of(&kernel(&format!("@mark\n{range}"))).contains(range));
     let twice = ".shared .b8 t[4]; .shared .b8 t[4];";
     let text = kernel("@mark") + &format!(".entry other() {{ {twice} }}\n");
     assert!(process(&text).expect("processed").text.contains(twice));

@@ -2,8 +2,8 @@
 //! as many bytes with profiling as without.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
-use profiler_device::hardware::lane_id;
 use profiler_device::{DescriptorPtr, Recorder, profiled, recorder};
+use profiler_kernel::warp::lane_id;
 
 /// The address of what this text declares by the name that it gives to the operand `p`.
 macro_rules! declared {
@@ -114,7 +114,7 @@ pub unsafe extern "ptx-kernel" fn unique_by_descriptor(prof: DescriptorPtr, outp
 ///
 /// # Safety
 ///
-/// `output` must be valid for one number.
+/// `output` must be valid for two numbers.
 #[profiled]
 pub unsafe extern "ptx-kernel" fn many(output: *mut u32, rounds: u32) {
     let first = unique();
@@ -123,7 +123,7 @@ pub unsafe extern "ptx-kernel" fn many(output: *mut u32, rounds: u32) {
         unsafe { pass(recorder!(), unique(), output) };
     } else {
         // SAFETY: an element for each lane, and by contract.
-        unsafe { pass(recorder!(), unique(), output) };
+        unsafe { pass(recorder!(), unique(), output.add(1)) };
     }
     for _ in 0..rounds {
         // SAFETY: an element for each lane, and by contract.
