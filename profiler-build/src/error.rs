@@ -243,6 +243,27 @@ pub enum ProcessError {
         /// The id in the entry.
         expected: u32,
     },
+    /// The module calls functions that nothing defines.
+    #[error(
+        "{calls}, which the module does not define, and no library is linked to it: take mathematics \
+         from the crate `libm`, compare slices by `a.iter().eq(b)` in place of `a == b`, which calls \
+         `memcmp`, and write any other function in Rust"
+    )]
+    Unresolved {
+        /// Who calls which.
+        calls: String,
+    },
+    /// What the two copies of a kernel's body declare cannot be joined.
+    #[error(
+        "#[profiled] compiles the body of the kernel `{kernel}` twice, and {reason}; or compile it once, \
+         by `#[profiled(single_body)]`"
+    )]
+    Copies {
+        /// The kernel's symbol.
+        kernel: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// A kernel's launch bounds cannot be written into the PTX.
     #[error("the launch bounds of {kernel}: {reason}")]
     LaunchBounds {

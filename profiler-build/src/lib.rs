@@ -49,7 +49,12 @@
 //! numbers the sites of a module densely from 1. It also writes the launch bounds that `#[profiled]`
 //! gives, for which rustc has no syntax, and makes clock reads wait for barriers: a `bar.warp.sync`
 //! behind each, without which a clock read behind a barrier may be
-//! served before the warp blocks (docs/measurements/barrier.md).
+//! served before the warp blocks (docs/measurements/barrier.md). `#[profiled]` compiles a kernel's body
+//! twice; shared memory that an `asm!` in it declares is one array for both copies.
+//!
+//! Cargo shows a warning for each function that records and is not inlined. A call of a function that
+//! the module does not define is an error, unless it is one of the driver's own: `vprintf`, `malloc`,
+//! `free` and `__assertfail`. `==` of slices calls `memcmp`, which is none of them.
 #![forbid(unsafe_code)]
 
 mod crate_info;
@@ -315,7 +320,8 @@ impl Kernels {
         let mut directives: String =
             outcome.sources.iter().map(|path| rerun_if_changed(path)).collect();
         directives.extend(outcome.variables.iter().map(|name| rerun_if_env_changed(name)));
-        for line in outcome.warnings.lines() {
+        let warned = processed.warnings.iter().map(String::as_str);
+        for line in outcome.warnings.lines().chain(warned) {
             // Writing to a String cannot fail.
             let _ = writeln!(directives, "cargo::warning={line}");
         }
@@ -415,6 +421,7 @@ impl Ptx {
     ///   site entries give these bounds;
     /// * a `bar.warp.sync` of the active lanes after each barrier, so that a clock read that follows is
     ///   not served before the warp blocks;
+    /// * one declaration for what an `asm!` in a profiled kernel declares in both copies of its body;
     /// * a first line that says so: `// profiler-build: wire=8 sites=12 enabled=true`. `enabled` is
     ///   whether the module has any site or a launch descriptor.
     ///

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         let trial = Trial::test("a_compiler_for_nvptx64_is_installed", || Err(error.into()));
         return libtest_mimic::run(&arguments, vec![trial]).exit_code();
     }
-    let tests: [Test; 13] = [
+    let tests: [Test; 15] = [
         ("sites_of_a_real_module_are_numbered", sites_of_a_real_module_are_numbered),
         ("a_thousand_sites_just_work", a_thousand_sites_just_work),
         ("errors_of_the_device_crate_are_forwarded", errors_of_the_device_crate_are_forwarded),
@@ -75,6 +75,8 @@ fn main() -> ExitCode {
         ("alloc_is_there_where_it_is_asked_for", needs::alloc_where_it_is_asked_for),
         ("what_a_device_crate_lacks_is_named_with_its_cure", needs::what_a_device_crate_lacks),
         ("unstable_flags_of_the_device_crates_own_serve", needs::unstable_flags_of_its_own),
+        ("calls_of_what_nothing_defines_are_refused", calls_of_what_nothing_defines),
+        ("a_function_that_records_and_is_not_inlined_is_told_of", a_function_that_records),
     ];
     let trials = tests
         .into_iter()
@@ -444,6 +446,42 @@ fn variables_that_kernels_read_are_watched() -> Outcome {
     test("10022", "20022", "30011");
     configure("30022")?;
     test("10022", "20022", "30022");
+    Ok(())
+}
+
+fn calls_of_what_nothing_defines() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let source = |body: &str| {
+        format!(
+            "#![no_std]\n#![feature(abi_ptx)]\n#[panic_handler]\n\
+             fn panic(_: &core::panic::PanicInfo<'_>) -> ! {{ loop {{}} }}\n\
+             unsafe extern \"C\" {{ fn malloc(size: usize) -> *mut u8; }}\n#[unsafe(no_mangle)]\n\
+             pub unsafe extern \"ptx-kernel\" fn k(p: *const u8, n: usize, out: *mut bool) {{\n    \
+             let [a, b] = [0, 100].map(|at| unsafe {{ core::slice::from_raw_parts(p.add(at), n) }});\n    \
+             unsafe {{ out.write_volatile({body} || malloc(n).is_null()) }}\n}}\n"
+        )
+    };
+    let folder = device_crate(root.path(), "linked", "", &source("a == b"));
+    let error = build(&folder, true).map(|(ptx, _)| ptx.sites).expect_err("memcmp is nowhere");
+    let error = error.to_string();
+    assert!(error.contains("the PTX of linked") && error.contains("`k` calls `memcmp`"), "{error}");
+    assert!(!error.contains("malloc"), "{error}");
+    // As the error says.
+    std::fs::write(folder.join("src/lib.rs"), source("a.iter().eq(b)"))?;
+    assemble(&build(&folder, true)?.0)
+}
+
+fn a_function_that_records() -> Outcome {
+    let root = tempfile::tempdir()?;
+    let host = Host::new(root.path(), "host-of-functions", "")?;
+    let source = format!(
+        "{PRELUDE}\n#[inline(never)]\nfn step(x: u32) -> u32 {{ x + site!(Region, \"step\", 0, []) }}\n\
+         #[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn k(p: *mut u32) {{\n    \
+         unsafe {{ *p = step(*p) + step(*p.add(1)) }}\n}}\n"
+    );
+    device_crate(&host.folder, "kernels", &wire_dependency(), &source);
+    let said = host.test(&[]);
+    assert!(said.contains("the function `kernels::step` records and is not inlined"), "{said}");
     Ok(())
 }
 

@@ -207,8 +207,9 @@ mod tests;
 ///
 /// `single_body` compiles the kernel's body once. By default it is compiled twice, behind one branch
 /// that is the same for the whole launch: with recording, and without anything of profiling for
-/// launches that no session looks at. The second copy makes the kernel's code about twice as long,
-/// and an `asm!` in it must not define a label or register outside of braces. The copies are a
+/// launches that no session looks at. The second copy makes the kernel's code about twice as long.
+/// Shared memory and registers that an `asm!` in it declares are the same in both; a label that is
+/// defined outside of braces is refused when the device crate is built. The copies are a
 /// function inside the kernel: what `Self` and the generics of an `impl` around the kernel are is
 /// not known there, and a parameter that is a pattern, of which `by` or `track` names a part, must
 /// be `Copy`. With a single body a launch without a session stores nothing, but reads the clocks.

@@ -1,4 +1,5 @@
-//! What ptxas makes of the kernels: nothing is spilled, and with `--nocapture` a table of the
+//! What ptxas makes of the kernels: nothing is spilled, a block has as much shared memory with
+//! profiling as without, and with `--nocapture` a table of the
 //! registers, the spilled bytes and the stack of each kernel, with and without profiling.
 //!
 //! Where ptxas is missing, every test is listed as ignored; with `PROFILER_REQUIRE_TOOLS=1` that is
@@ -46,9 +47,9 @@ macro_rules! modules {
 
 /// Those of the tests and of the examples, but for the interpreters of random programs
 /// (`kernels/programs`), which spill without profiling too.
-const MODULES: [Module; 27] = modules! {
+const MODULES: [Module; 28] = modules! {
     both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent"
-        "watch" "hopper_gemm" "renamed" "stamps" "stamps_sm_90" "stamps_sm_90a";
+        "watch" "hopper_gemm" "renamed" "declared" "stamps" "stamps_sm_90" "stamps_sm_90a";
     one: "collectives" "rooms" "thousand" "watched" "abuse" "barriers" "intrinsics"
         "intrinsics_sm_90" "selected_all" "selected" "selected_alone" "stamps_twice"
         "stamps_sm_90_twice" "stamps_sm_90a_twice";
@@ -62,6 +63,8 @@ struct Usage {
     spilled: u32,
     /// Bytes of the stack: what is spilled, and arrays that registers cannot hold.
     stack: u32,
+    /// Bytes of a block's shared memory.
+    shared: u32,
 }
 
 /// Usage by kernel.
@@ -130,6 +133,12 @@ fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
             if off.is_some_and(|off| off.spilled > 0) {
                 return Err(format!("{kernel} without profiling spills for {target}").into());
             }
+            if let Some(off) = off.filter(|off| off.shared != usage.shared) {
+                let bytes = format!("{} bytes of shared memory", usage.shared);
+                return Err(
+                    format!("{kernel} takes {bytes} for {target}, not {}", off.shared).into()
+                );
+            }
             let row = by_kernel.entry(kernel).or_default();
             row[index] = Some((usage, off));
         }
@@ -188,7 +197,9 @@ fn usage(log: &str) -> Result<Kernels, String> {
                 memory.ok_or_else(|| format!("nothing about the stack of {name}"))?;
             // With that of the functions that it calls; not said where it is nothing.
             let stack = number_before(line, "bytes cumulative stack size").unwrap_or(own);
-            kernels.insert(name, Usage { registers, spilled, stack });
+            // Not said where it is nothing, either.
+            let shared = number_before(line, "bytes smem").unwrap_or(0);
+            kernels.insert(name, Usage { registers, spilled, stack, shared });
         }
     }
     match current {
@@ -214,8 +225,9 @@ fn understands() {
         ptxas info    : Compiling entry function 'scale' for 'sm_90'\n\
         ptxas info    : Function properties for scale\n\
         \x20   24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n\
-        ptxas info    : Used 33 registers, used 0 barriers, 24 bytes cumulative stack size\n";
-    let expected = Usage { registers: 33, spilled: 24, stack: 24 };
+        ptxas info    : Used 33 registers, used 0 barriers, 24 bytes cumulative stack size, \
+        64 bytes smem\n";
+    let expected = Usage { registers: 33, spilled: 24, stack: 24, shared: 64 };
     assert_eq!(usage(log), Ok(Kernels::from([("scale".to_owned(), expected)])));
     let off = Usage { registers: 9, ..Usage::default() };
     let row = [Some((expected, Some(off))); TARGETS.len()];

@@ -9,33 +9,23 @@
 //! full; `barrier.sync` without `.aligned` may be reached by some of them, whose mask is asked for.
 
 use super::Edit;
+use super::ptx::{Kind, Module, Statement};
 
 /// Puts a `bar.warp.sync` behind every barrier.
-pub(super) fn complete(text: &str, edits: &mut Vec<Edit>) {
-    let mut start = 0;
-    for line in text.split('\n') {
-        let at = start;
-        start += line.len() + 1;
-        let code = line.split("//").next().unwrap_or_default();
-        if !code.contains("bar") {
-            continue;
-        }
-        let mut end = 0;
-        for statement in code.split_inclusive(';') {
-            end += statement.len();
-            if let (true, Some(completion)) = (statement.ends_with(';'), completion(statement)) {
-                edits.push((at + end..at + end, completion));
-            }
+pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
+    for statement in module.statements.iter().filter(|it| it.kind == Kind::Plain) {
+        if statement.text.starts_with(['b', '@'])
+            && let Some(completion) = completion(statement)
+        {
+            edits.push((statement.end()..statement.end(), completion));
         }
     }
 }
 
 /// What to put behind a statement, if it is a barrier.
-fn completion(statement: &str) -> Option<String> {
-    let (guard, instruction) = guard(instruction(statement));
-    let mut words = instruction.split_whitespace();
-    let mnemonic = words.next()?;
-    let mut parts = mnemonic.trim_end_matches(';').split('.');
+fn completion(statement: &Statement<'_>) -> Option<String> {
+    let (guard, mnemonic) = statement.mnemonic()?;
+    let mut parts = mnemonic.split('.');
     let aligned = match parts.next()? {
         "bar" => true,
         "barrier" => mnemonic.contains(".aligned"),
@@ -46,8 +36,9 @@ fn completion(statement: &str) -> Option<String> {
         kind = parts.next()?;
     }
     // `bar.warp.sync` and `bar.arrive` do not wait for other warps, and `bar.red` gives a result
-    // that says when it is complete.
-    (kind == "sync").then(|| if aligned { together(guard) } else { apart(guard) })
+    // that says when it is complete. Nothing stands behind what has no `;`.
+    let is_whole = kind == "sync" && statement.text.ends_with(';');
+    is_whole.then(|| if aligned { together(guard) } else { apart(guard) })
 }
 
 /// What follows a barrier that all threads of a warp execute together.
@@ -70,40 +61,13 @@ fn apart(guard: &str) -> String {
     )
 }
 
-/// A statement without the braces and labels that stand before it in its line.
-fn instruction(statement: &str) -> &str {
-    let mut rest = statement;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '{' | '}'));
-        match rest[identifier_len(rest)..].trim_start().strip_prefix(':') {
-            Some(behind_label) => rest = behind_label,
-            None => return rest,
-        }
-    }
-}
-
-/// The guard of an instruction as it is to stand before another one, empty if there is none, and the
-/// rest.
-fn guard(instruction: &str) -> (&str, &str) {
-    let Some(predicate) = instruction.strip_prefix('@') else { return ("", instruction) };
-    let predicate = predicate.trim_start_matches(|c: char| c.is_whitespace() || c == '!');
-    let behind = predicate[identifier_len(predicate)..].trim_start();
-    (&instruction[..instruction.len() - behind.len()], behind)
-}
-
-/// How long the identifier is that a text begins with.
-fn identifier_len(text: &str) -> usize {
-    text.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '$' | '%'))
-        .unwrap_or(text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn completed(text: &str) -> String {
         let mut edits = Vec::new();
-        complete(text, &mut edits);
+        complete(&Module::parse(text), &mut edits);
         let mut out = String::new();
         crate::process::apply(text, edits, &mut out);
         out
@@ -139,6 +103,24 @@ mod tests {
     }
 
     #[test]
+    fn barriers_behind_comments_and_over_lines_are_completed() {
+        for barrier in [
+            "/* all threads */ bar.sync 0;",
+            "bar.sync /* ; */ 0;",
+            "bar.sync 1, // of two warps; no more\n\t64;",
+            "bar.sync\n0;",
+            "bar.sync 1,\n64\n;",
+            ".loc 1 2 3\nbar.sync 0;",
+            "mov.b64 {%r1, %r2}, %rd1; bar.sync 0;",
+        ] {
+            assert_eq!(completed(&format!("{barrier} ret;")), format!("{barrier}{TOGETHER} ret;"));
+        }
+        let guarded = "@%p1 // those\n bar.sync 0;";
+        let completion = " @%p1 // those\n bar.warp.sync 0xffffffff;";
+        assert_eq!(completed(guarded), format!("{guarded}{completion}"));
+    }
+
+    #[test]
     fn a_guard_holds_for_what_completes_the_barrier() {
         for guard in ["@%p1 ", "@!%p1\t", "@ ! %p1 "] {
             assert_eq!(
@@ -168,6 +150,12 @@ mod tests {
             "call bar, (%r1);",
             "@%p1 bra bar;",
             "bar: ret;",
+            "/* bar.sync 0; */ ret;",
+            "/* // */ /* bar.sync 0;",
+            ".file 1 \"/* bar.sync 0;\"",
+            ".pragma \"bar.sync 0; //\";",
+            "bar.sync 0",
+            "@%p1",
         ] {
             assert_eq!(completed(text), text);
         }

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use profiler_wire::site::{SiteEntry, SiteKind};
 
+use super::ptx::Module;
 use super::{Edit, describe};
 use crate::error::ProcessError;
 
@@ -26,7 +27,7 @@ const WARP_THREADS: u32 = 32;
 
 /// Adds an edit for each kernel among `sites` that gives a launch bound.
 pub(super) fn write_launch_bounds<'a>(
-    text: &str,
+    module: &Module<'a>,
     sites: impl Iterator<Item = &'a SiteEntry<'a>>,
     edits: &mut Vec<Edit>,
 ) -> Result<(), ProcessError> {
@@ -39,7 +40,9 @@ pub(super) fn write_launch_bounds<'a>(
     if bounded.is_empty() {
         return Ok(());
     }
-    let headers = headers(text);
+    let kernels = module.functions.iter().filter(|function| function.is_kernel);
+    let headers: HashMap<&str, Range<usize>> =
+        kernels.map(|kernel| (kernel.name, kernel.directives.clone())).collect();
     let mut written: HashMap<&str, &SiteEntry<'_>> = HashMap::new();
     for site in bounded {
         let fail =
@@ -55,7 +58,7 @@ pub(super) fn write_launch_bounds<'a>(
         if let Some(other) = written.insert(site.symbol, site) {
             return fail(format!("{} bounds the same entry `{}`", describe(other), site.symbol));
         }
-        if let Err(reason) = check(site, &text[header.clone()]) {
+        if let Err(reason) = check(site, &module.text[header.clone()]) {
             return fail(reason);
         }
         let mut directives = String::new();
@@ -114,62 +117,4 @@ fn check(site: &SiteEntry<'_>, header: &str) -> Result<(), String> {
         ));
     }
     Ok(())
-}
-
-/// For each kernel that the module defines: the range from behind its parameter list (or its name,
-/// where it has none) to its body.
-fn headers(text: &str) -> HashMap<&str, Range<usize>> {
-    let mut headers = HashMap::new();
-    let (mut start, mut seen) = (0, 0);
-    for line in text.split_inclusive('\n') {
-        let at = start;
-        start += line.len();
-        let code = line.split("//").next().unwrap_or_default();
-        let Some(directive) = code.find(".entry") else { continue };
-        let name_at = at + directive + ".entry".len();
-        // Within what belongs to an entry before there is none, and it is not searched again.
-        if name_at < seen {
-            continue;
-        }
-        let rest = &text[name_at..];
-        let name = rest.trim_start();
-        if name.len() == rest.len() {
-            continue;
-        }
-        let name_at = text.len() - name.len();
-        let length = name
-            .find(|c: char| c.is_whitespace() || matches!(c, '(' | '{' | ';' | '.'))
-            .unwrap_or(name.len());
-        let behind = name_at + length;
-        let Some(first) = seek(text, behind, |c| !c.is_whitespace()) else { continue };
-        let from = if text[first..].starts_with('(') {
-            // What is not closed is not closed for the entries behind it either.
-            let Some(close) = seek(text, first, |c| c == ')') else { break };
-            close + 1
-        } else {
-            behind
-        };
-        let Some(body) = seek(text, from, |c| matches!(c, '{' | ';')) else { break };
-        seen = body;
-        if text[body..].starts_with('{') {
-            headers.insert(&text[name_at..behind], from..body);
-        }
-    }
-    headers
-}
-
-/// The first place from `at` on, outside of `//` comments, whose character satisfies `wanted`.
-fn seek(text: &str, mut at: usize, wanted: impl Fn(char) -> bool) -> Option<usize> {
-    loop {
-        let rest = &text[at..];
-        if rest.starts_with("//") {
-            at += rest.find('\n')?;
-            continue;
-        }
-        let c = rest.chars().next()?;
-        if wanted(c) {
-            return Some(at);
-        }
-        at += c.len_utf8();
-    }
 }

@@ -1,7 +1,10 @@
 //! Numbers the sites of a module in its PTX text.
 
 mod barriers;
+mod copies;
 mod entries;
+mod externs;
+mod ptx;
 mod statics;
 
 use std::collections::HashMap;
@@ -15,6 +18,7 @@ use profiler_wire::{WIRE_VERSION, symbol};
 use crate::LaunchBounds;
 use crate::error::ProcessError;
 use crate::selection::Annotations;
+use ptx::Module;
 use statics::Static;
 
 /// Processed PTX, and what its stamp says.
@@ -23,6 +27,8 @@ pub(crate) struct Processed {
     pub(crate) sites: usize,
     pub(crate) annotations: Annotations,
     pub(crate) launch_bounds: Vec<(String, LaunchBounds)>,
+    /// What its author should know, one line each.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A replacement of a range of the text.
@@ -62,13 +68,16 @@ pub(crate) fn process(
         let site = &sites[&found.entry()?.key];
         edits.push((found.values.clone(), found.numbered(site.id)));
     }
-    mark(text, &sites, &mut edits)?;
+    let module = Module::parse(text);
+    let marked = mark(&module, &sites, &mut edits)?;
+    externs::check(&module)?;
     let bounded: Vec<SiteEntry<'_>> = bounds.iter().map(entry_with_bounds).collect();
     let entries = sites.values().map(|site| &site.entry).chain(&bounded);
-    entries::write_launch_bounds(text, entries, &mut edits)?;
+    entries::write_launch_bounds(&module, entries, &mut edits)?;
     let enabled = !statics.is_empty() || text.contains(symbol::DESCRIPTOR_PREFIX);
     if enabled {
-        barriers::complete(text, &mut edits);
+        barriers::complete(&module, &mut edits);
+        copies::join(&module, &marked, &mut edits)?;
     }
     let mut out = String::with_capacity(text.len() + 128);
     // Writing to a String cannot fail.
@@ -87,6 +96,7 @@ pub(crate) fn process(
         sites: sites.len(),
         launch_bounds: in_order.iter().filter_map(|entry| bounds_of_entry(entry)).collect(),
         annotations: Annotations::of(&in_order),
+        warnings: warnings(&module, &marked),
     })
 }
 
@@ -137,45 +147,91 @@ fn number(statics: &[Static]) -> Result<HashMap<u64, Site<'_>>, ProcessError> {
     Ok(sites)
 }
 
-/// Replaces the immediate of each marked instruction.
+/// An instruction that holds a site's id.
+struct Marked {
+    /// The number of its statement.
+    statement: usize,
+    /// The site's.
+    kind: SiteKind,
+}
+
+/// Replaces the immediate of each marked instruction; gives these in the order of the text.
 fn mark(
-    text: &str,
+    module: &Module<'_>,
     sites: &HashMap<u64, Site<'_>>,
     edits: &mut Vec<Edit>,
-) -> Result<(), ProcessError> {
-    let mut start = 0;
-    for (index, line) in text.split('\n').enumerate() {
-        let at = start;
-        start += line.len() + 1;
-        let Some((code, comment)) = line.split_once("//") else { continue };
-        let Some(key) = comment.trim_start().strip_prefix(symbol::SITE_MARKER) else { continue };
-        let malformed =
-            || ProcessError::MalformedMarker { line: index + 1, text: line.trim().to_owned() };
+) -> Result<Vec<Marked>, ProcessError> {
+    let mut marked = Vec::new();
+    for (at, marker) in module.text.match_indices(symbol::SITE_MARKER) {
+        let before = module.text[..at].trim_end_matches([' ', '\t']);
+        if !before.ends_with("//") {
+            continue;
+        }
+        let line = || module.line(at).0;
+        let malformed = || {
+            let (line, text) = module.line(at);
+            ProcessError::MalformedMarker { line, text: text.to_owned() }
+        };
+        let key = module.text[at + marker.len()..].lines().next().unwrap_or_default();
         let key: u64 = key.trim().parse().map_err(|_| malformed())?;
-        let operands = code.trim_end().strip_suffix(';').ok_or_else(malformed)?.trim_end();
-        let immediate = operands.rsplit([',', ' ', '\t']).next().unwrap_or_default();
-        let found: u32 = immediate.parse().map_err(|_| malformed())?;
-        let site = sites.get(&key).ok_or(ProcessError::MissingSite { line: index + 1, key })?;
+        let next = module.statements.partition_point(|statement| statement.at < at);
+        let statement = next.checked_sub(1).ok_or_else(malformed)?;
+        let code = &module.statements[statement];
+        let between = before.get(code.end()..before.len() - 2);
+        let is_behind = between.is_some_and(|gap| gap.chars().all(|c| c == ' ' || c == '\t'));
+        if !is_behind || !code.text.ends_with(';') {
+            return Err(malformed());
+        }
+        let immediate = code.tokens().filter(|token| token.text != ";").last();
+        let immediate = immediate.ok_or_else(malformed)?;
+        let found: u32 = immediate.text.parse().map_err(|_| malformed())?;
+        let site =
+            sites.get(&key).ok_or_else(|| ProcessError::MissingSite { line: line(), key })?;
         if found != site.entry.id {
             return Err(ProcessError::WrongId {
-                line: index + 1,
+                line: line(),
                 site: site.describe(),
                 found,
                 expected: site.entry.id,
             });
         }
-        let end = at + operands.len();
-        edits.push((end - immediate.len()..end, site.id.to_string()));
+        edits.push((immediate.at..immediate.end(), site.id.to_string()));
+        marked.push(Marked { statement, kind: site.entry.kind });
     }
-    Ok(())
+    Ok(marked)
 }
 
-/// Writes `text` with the edits, which do not overlap, behind `out`.
+/// What the functions that record and are no kernels cost.
+fn warnings(module: &Module<'_>, marked: &[Marked]) -> Vec<String> {
+    let mut names: Vec<String> = marked
+        .iter()
+        .filter_map(|marked| module.function_of(marked.statement))
+        .filter(|function| !function.is_kernel)
+        .map(|function| demangled(function.name))
+        .collect();
+    names.dedup();
+    let warning = |name| {
+        format!(
+            "the function `{name}` records and is not inlined: its recorder goes through memory, and \
+             the kernels that call it take more registers and a stack, also without a session; give \
+             it `#[inline(always)]`, or `#[profiled]`, which makes it inline and a region"
+        )
+    };
+    names.into_iter().map(warning).collect()
+}
+
+/// A symbol as the source has it.
+fn demangled(symbol: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(symbol))
+}
+
+/// Writes `text` with the edits behind `out`. Of two that overlap the first counts.
 fn apply(text: &str, mut edits: Vec<Edit>, out: &mut String) {
-    edits.sort_by_key(|(range, _)| range.start);
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut at = 0;
     for (range, replacement) in edits {
-        out.push_str(&text[at..range.start]);
+        let Some(kept) = text.get(at..range.start) else { continue };
+        out.push_str(kept);
         out.push_str(&replacement);
         at = range.end;
     }

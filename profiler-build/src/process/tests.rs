@@ -1,5 +1,7 @@
 //! Numbering on hand-written PTX, and on random text.
 
+mod functions;
+
 use std::fmt::Write as _;
 
 use profiler_wire::site::{Names, SiteEntry, SiteKind, hashed_id, key_of};
@@ -304,7 +306,7 @@ fn bounds_of_the_build_script_are_written_once() {
 
 proptest! {
     #[test]
-    fn random_text_never_panics(text in "(\\PC|\n|//|\\.entry a|__PROFILER_SITE|\\[9\\] = \\{80, 83, 73, 84|\\};| profiler-site 1|, 5;){0,40}") {
+    fn random_text_never_panics(text in "(\\PC|\n|//|/\\*|bar\\.sync 0;|@%p |\\.entry a|__PROFILER_SITE|\\[9\\] = \\{80, 83, 73, 84|\\};| profiler-site 1|, 5;){0,40}") {
         let _ = process(&text);
     }
 
