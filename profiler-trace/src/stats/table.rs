@@ -348,7 +348,11 @@ fn markdown_cell(cell: &str) -> String {
 mod tests {
     use std::fmt;
 
+    use profiler_wire::{SiteEntry, SiteKind};
+
     use super::{Sheet, Spare, markdown_cell, named_at, one_line};
+    use crate::decode;
+    use crate::synthetic::{Keep, SyntheticModule};
 
     struct Shown(bool);
 
@@ -367,8 +371,13 @@ mod tests {
     fn names_are_cut_by_the_columns_that_they_take() {
         let (name, file) = ("載".repeat(30), "檔".repeat(30));
         assert_eq!(one_line(&name), "載".repeat(24) + "…");
-        let place = named_at("load", &format!("src/{file}.rs"), 7);
-        assert_eq!(place, format!("load (…{}.rs:7)", "檔".repeat(18)));
+        let file_name = format!("src/{file}.rs");
+        let load = SiteEntry::new(SiteKind::Region, "load", &file_name, "", 7, 5);
+        let mut module = SyntheticModule::new(Keep::First, 2);
+        module.site_entry(&load, &[]);
+        let trace = decode(&module.into_capture().expect("the site is whole"));
+        let place = named_at(&trace.sites[0]);
+        assert_eq!(place, format!("load (…{}.rs:7:5)", "檔".repeat(18)));
         // Accents of their own take none, of which there may be any number.
         assert_eq!(one_line(&"\u{301}".repeat(50)), "\u{301}".repeat(48) + "…");
     }
