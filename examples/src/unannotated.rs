@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use profiler_host::{Backend, BackendChoice, Error, KernelResources, ResourceEffect, Shape};
 
+use crate::Failure;
 use crate::measure::{Launcher, On, median};
-use crate::{Arguments, Failure};
 
 /// How often each of two builds without a session is timed; odd. More often than with one, as the
 /// difference that is looked for is a thousandth.

@@ -191,10 +191,7 @@ impl Content {
                     blocks_per_sm: self.sm_count / 2,
                     ..KernelResources::default()
                 },
-                with: KernelResources {
-                    registers: self.sm_count,
-                    ..KernelResources::default()
-                },
+                with: KernelResources { registers: self.sm_count, ..KernelResources::default() },
             }],
             end: match self.sm_count % 3 {
                 0 => CaptureEnd::Finished,
