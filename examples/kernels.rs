@@ -1,5 +1,5 @@
 //! How the examples' kernels are compiled: for the build script, and for `cargo xtask gpu-bundle`,
-//! which compiles them once more with half of their regions, and without annotations.
+//! which compiles them once more without annotations.
 
 use std::path::Path;
 

@@ -29,12 +29,7 @@ pub struct Arguments {
     #[arg(long)]
     pub host: bool,
 
-    /// Measures what regions do to each other: PTX of the same kernels in which half of the regions
-    /// is compiled in, one file or several; on the GPU only
-    #[arg(long, value_name = "PTX", num_args = 1..)]
-    pub half_density: Vec<PathBuf>,
-
-    /// Measures what annotations cost where nothing is recorded: PTX of the same kernels compiled
+    /// Measures what annotations cost while nothing records: PTX of the same kernels compiled
     /// without them; on the GPU only
     #[arg(long, value_name = "PTX")]
     pub unannotated: Option<PathBuf>,
@@ -81,9 +76,6 @@ mod tests {
         assert_eq!(parsed(&["--squeeze", "10"]).expect("a number").squeeze, Some(10));
         assert!(parsed(&["--squeeze", "1"]).is_err(), "that would squeeze nothing");
         assert!(parsed(&["--host"]).expect("a switch").host);
-        let halves = parsed(&["--half-density", "a.ptx", "b.ptx", "--host"]).expect("two files");
-        assert_eq!(halves.half_density, ["a.ptx", "b.ptx"].map(PathBuf::from));
-        assert!(parsed(&["--half-density"]).is_err(), "which files?");
         let unannotated = parsed(&["--unannotated", "a.ptx"]).expect("a file").unannotated;
         assert_eq!(unannotated, Some(PathBuf::from("a.ptx")));
         let wrong = parsed(&["--backend", "cpu"]).expect_err("there is no such back end");

@@ -29,10 +29,9 @@
 
 mod arguments;
 mod check;
-mod half_density;
 mod measure;
-mod other_builds;
 mod report;
+mod unannotated;
 
 use std::process::ExitCode;
 
@@ -41,8 +40,9 @@ use profiler_host::{Backend, BackendChoice, HostRecorder};
 pub use arguments::{Arguments, Size};
 pub use check::Check;
 pub use measure::{Launcher, Measured, Timing};
-use other_builds::OtherBuilds;
 pub use report::Report;
+pub use unannotated::Annotations;
+use unannotated::Unannotated;
 
 /// Anything that ends an example early; its text is shown to the user.
 pub type Failure = Box<dyn std::error::Error>;
@@ -57,8 +57,8 @@ pub struct Run {
     arguments: Arguments,
     size: Size,
     host: HostRecorder,
-    /// PTX of the same kernels with half of their regions, or without annotations.
-    other_builds: OtherBuilds,
+    /// The same kernels without annotations, if the command line names them.
+    unannotated: Option<Unannotated>,
 }
 
 impl Run {
@@ -128,13 +128,11 @@ fn run_with(
     report::print_backend(name, &backend);
     let default = if backend.is_gpu() { Size::Full } else { Size::Small };
     let size = arguments.size.unwrap_or(default);
-    let other_builds = OtherBuilds::read(&arguments, &backend)?;
+    let unannotated = arguments.unannotated.as_deref();
+    let unannotated = unannotated.map(|path| Unannotated::read(path, &backend)).transpose()?;
     // While a session is attached to a back end, launches past it are refused.
     let plain =
         if backend.is_gpu() { Some(Backend::choose(BackendChoice::Gpu, ptx)?) } else { None };
-    let run =
-        Run { name, backend, plain, arguments, size, host: HostRecorder::new(), other_builds };
-    let outcome = example(&run)?;
-    half_density::check(&run, &outcome.measured)?;
-    outcome.print_and_write(&run)
+    let run = Run { name, backend, plain, arguments, size, host: HostRecorder::new(), unannotated };
+    example(&run)?.print_and_write(&run)
 }

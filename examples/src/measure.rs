@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use profiler_host::{
-    Backend, Capacity, Capture, Error, Kernel, ObserverEffect, Profiler, Session, Shape, Trace,
-};
+use profiler_host::{Backend, Capacity, Capture, Error, Kernel, Profiler, Session, Shape, Trace};
 
 use crate::Run;
-use crate::other_builds::Comparison;
+use crate::unannotated::{Annotations, Comparison};
 
 /// How often each of the two is timed on the GPU.
-pub(crate) const REPEATS: usize = 21;
+const REPEATS: usize = 21;
 
 /// What `launch!` launches on: a session, or the back end itself for a run without profiling.
 #[derive(Debug)]
@@ -66,8 +64,8 @@ pub struct Measured {
     pub capture: Capture,
     /// How long the kernel took; only a GPU is timed.
     pub timing: Option<Timing>,
-    /// How many regions of the trace each file of `--half-density` has.
-    pub in_halves: Vec<usize>,
+    /// What annotations cost without a session, if `--unannotated` asks.
+    pub annotations: Option<Annotations>,
 }
 
 /// Times of a kernel by CUDA events.
@@ -183,25 +181,14 @@ impl Run {
         let mut trace = session.decode(&capture);
         // Its memory is needed for the sessions to come.
         drop(session);
-        let mut in_halves = Vec::new();
-        if let Some(Timing { plain, profiled, .. }) = timing {
-            let annotations = match &self.plain {
-                Some(backend) => {
-                    self.other_builds.annotations(backend, &mut prepare, &mut launch)?
-                }
-                None => None,
-            };
-            let halves = self.beside_half(&trace, profiler, &mut prepare, &mut launch)?;
-            in_halves = halves.iter().map(Vec::len).collect();
-            capture.observer_effect = Some(ObserverEffect {
-                without_ns: plain.as_nanos() as f64,
-                with_ns: profiled.as_nanos() as f64,
-                annotations,
-                regions: halves.concat(),
-            });
-            trace.set_observer_effect(capture.observer_effect.clone());
+        let mut annotations = None;
+        if let Some((plain, unannotated)) = self.plain.as_ref().zip(self.unannotated.as_ref()) {
+            let compared = unannotated.compare(plain, &mut prepare, &mut launch)?;
+            capture.resources = compared.resources.clone();
+            trace.set_resources(compared.resources.clone());
+            annotations = Some(compared);
         }
-        Ok((Measured { trace, capture, timing, in_halves }, read))
+        Ok((Measured { trace, capture, timing, annotations }, read))
     }
 
     /// The profiler with `1 / times` of the room that a first launch needs.

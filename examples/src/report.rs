@@ -4,7 +4,7 @@
 use profiler_host::{Backend, Trace, write_trace};
 use serde_json::json;
 
-use crate::{Check, Failure, Measured, Run};
+use crate::{Annotations, Check, Failure, Measured, Run};
 
 /// What an example hands back.
 #[derive(Debug)]
@@ -38,6 +38,9 @@ impl Report {
         println!("\n{}", trace.stats());
         if let Some(lines) = self.times() {
             println!("{lines}\n");
+        }
+        if let Some(annotations) = &self.measured.annotations {
+            println!("{annotations}\n");
         }
         let folder = &run.arguments.out;
         std::fs::create_dir_all(folder)
@@ -96,6 +99,8 @@ impl Report {
             "kernel_ns_plain": timing.map(|timing| nanoseconds(timing.plain)),
             "kernel_ns_profiled": timing.map(|timing| nanoseconds(timing.profiled)),
             "overhead": timing.map(|timing| timing.overhead()),
+            "annotations_overhead":
+                self.measured.annotations.as_ref().map(Annotations::overhead),
             "recorded": trace.recorded(),
             "lost": trace.lost(),
         })

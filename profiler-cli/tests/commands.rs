@@ -4,10 +4,7 @@ mod support;
 
 use expect_test::expect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{
-    AnnotationEffect, FormCosts, HostCost, KernelResources, ObserverEffect, RecordCost,
-    RegionEffect, RegionLengths, ResourceEffect,
-};
+use profiler_trace::{FormCosts, HostCost, KernelResources, RecordCost, ResourceEffect};
 use profiler_wire::SiteKind;
 use profiler_wire::site::SiteEntry;
 use support::{Folder, check, diagnostic};
@@ -525,7 +522,7 @@ fn how_much_a_file_is_compressed_is_said_of_whole_files_alone() {
 }
 
 #[test]
-fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
+fn info_keeps_the_profilers_own_sites_apart_and_says_what_kernels_take() {
     let mut module = SyntheticModule::new(Keep::First, 8);
     let kernel = module.site(SiteKind::Kernel, "gemm");
     module.site(SiteKind::Region, "load");
@@ -540,58 +537,34 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_recording_does() {
     warp.leave(2000, 1_001_000);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are in order");
-    capture.observer_effect = Some(ObserverEffect {
-        without_ns: 1000.0,
-        with_ns: 1250.0,
-        annotations: Some(AnnotationEffect {
-            without_ns: 800.0,
-            with_ns: 1000.0,
-            kernels: vec![ResourceEffect {
-                kernel: "gemm".to_owned(),
-                block: [256, 1, 1],
-                dynamic_shared_bytes: 0,
-                without: KernelResources {
-                    registers: 38,
-                    blocks_per_sm: 6,
-                    ..KernelResources::default()
-                },
-                with: KernelResources {
-                    registers: 48,
-                    blocks_per_sm: 5,
-                    ..KernelResources::default()
-                },
-            }],
-        }),
-        regions: vec![RegionEffect {
-            name: "load".to_owned(),
-            full: RegionLengths { count: 4, median_ns: 110.0, p95_ns: 140.0, cycles: None },
-            half: RegionLengths { count: 4, median_ns: 100.0, p95_ns: 120.0, cycles: None },
-        }],
-    });
+    let resources = |registers, blocks_per_sm| KernelResources {
+        registers,
+        blocks_per_sm,
+        ..KernelResources::default()
+    };
+    capture.resources = vec![ResourceEffect {
+        kernel: "gemm".to_owned(),
+        block: [256, 1, 1],
+        dynamic_shared_bytes: 0,
+        without: resources(38, 6),
+        with: resources(48, 5),
+    }];
     let folder = Folder::new();
     folder.save("own.capture", &capture);
     let text = folder.run("info own.capture").text();
     assert!(text.contains(": wire version 8, 1 kernel, 1 other site, "), "{text}");
-    assert!(text.contains("takes 1 µs without a session and 1.25 µs with it, +25.0 %"), "{text}");
     for line in [
-        "cost      without a session the kernel takes 1 µs, and 0.8 µs compiled without annotations, +25.00 %",
-        "cost      `gemm`, block 256: 48 registers and 5 blocks an SM with annotations, 38 and 6 without\n",
+        "resources `gemm`, block 256: 48 registers and 5 blocks an SM with annotations, 38 and 6 without\n",
         "warning[occupancy-drop]: fewer blocks of 1 kernel fit an SM with annotations",
     ] {
         assert!(text.contains(line), "{text}");
     }
-    let line = "cost      beside half of the regions, `load` lasts 100 ns (median; 95th percentile 120), \
-                beside all of them 110 (140), +10.0 %";
-    assert!(text.contains(line), "{text}");
     assert!(!text.contains("calibration"), "{text}");
     let all = folder.run("info own.capture --all").text();
     assert!(all.contains("          and 2 sites of the profiler's own, to measure a"), "{all}");
     let json = folder.run("info own.capture --format json").json();
     assert_eq!(json["modules"][0]["sites"].as_array().map(Vec::len), Some(4));
-    assert_eq!(json["observer_effect"]["with_ns"], 1250.0);
-    assert_eq!(json["observer_effect"]["regions"][0]["full"]["p95_ns"], 140.0);
-    let annotations = &json["observer_effect"]["annotations"];
-    assert_eq!(annotations["kernels"][0]["with"]["blocks_per_sm"], 5);
+    assert_eq!(json["resources"][0]["with"]["blocks_per_sm"], 5);
     assert_eq!(json["diagnostics"][0]["kind"], "occupancy-drop");
     let check = folder.run("check own.capture --deny occupancy-drop");
     assert_eq!(check.code, Some(1));

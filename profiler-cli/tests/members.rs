@@ -6,10 +6,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-use profiler_trace::{
-    AnnotationEffect, Capture, FormCosts, HostCost, KernelResources, ObserverEffect, RecordCost,
-    RegionCycles, RegionEffect, RegionLengths, ResourceEffect,
-};
+use profiler_trace::{Capture, FormCosts, HostCost, RecordCost, ResourceEffect};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 use support::Folder;
@@ -189,25 +186,8 @@ fn measured() -> Capture {
     let costs = FormCosts::uniform(10.0, 24.0);
     let host = Some(HostCost { one_lane: costs, elected: costs, all_lanes: costs });
     capture.record_cost = Some(RecordCost { host, ..RecordCost::uniform(10.0, 24.0) });
-    let effect = |of: &str| ResourceEffect {
-        kernel: of.to_owned(),
-        block: [256, 1, 1],
-        dynamic_shared_bytes: 0,
-        without: KernelResources::default(),
-        with: KernelResources::default(),
-    };
-    let annotations =
-        AnnotationEffect { without_ns: 1e5, with_ns: 1.1e5, kernels: vec![effect("kernel")] };
-    let in_ns = RegionLengths { count: 8, median_ns: 100.0, p95_ns: 120.0, cycles: None };
-    let in_cycles =
-        RegionLengths { cycles: Some(RegionCycles { median: 200.0, p95: 240.0 }), ..in_ns };
-    let region = |lengths| RegionEffect { name: "fill".to_owned(), full: lengths, half: lengths };
-    capture.observer_effect = Some(ObserverEffect {
-        without_ns: 1e5,
-        with_ns: 1.2e5,
-        annotations: Some(annotations),
-        regions: vec![region(in_ns), region(in_cycles)],
-    });
+    capture.resources =
+        vec![ResourceEffect { kernel: "kernel".to_owned(), ..ResourceEffect::default() }];
     capture
 }
 
@@ -237,10 +217,6 @@ fn folder() -> Folder {
     folder.save("waiting.capture", &support::waiting());
     folder.save("odd.capture", &odd());
     folder.save("measured.capture", &measured());
-    let mut plain = measured();
-    plain.observer_effect =
-        plain.observer_effect.map(|effect| ObserverEffect { annotations: None, ..effect });
-    folder.save("plain.capture", &plain);
     folder.save("few.capture", &counted(1));
     folder.save("more.capture", &counted(3));
     let empty = SyntheticModule::new(Keep::First, 8).into_capture().expect("there are no sites");

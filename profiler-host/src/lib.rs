@@ -137,7 +137,5 @@ pub use options::{
 };
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;
-pub use profiler_trace::{
-    AnnotationEffect, Capture, KernelResources, ObserverEffect, RecordCost, ResourceEffect, Trace,
-};
+pub use profiler_trace::{Capture, KernelResources, RecordCost, ResourceEffect, Trace};
 pub use session::Session;

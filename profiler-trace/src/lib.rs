@@ -20,10 +20,10 @@ mod host;
 mod merge;
 pub mod model;
 mod nesting;
-mod observer_effect;
 mod printable;
 mod progress;
 mod record_cost;
+mod resources;
 mod sequence;
 mod site_table;
 mod source;
@@ -41,15 +41,12 @@ pub use export::{ExportOptions, GZIP_LEVEL, Grouping, SpeedscopeOptions, StackGr
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use observer_effect::{
-    AnnotationEffect, KernelResources, ObserverEffect, RegionCycles, RegionEffect, RegionLengths,
-    ResourceEffect,
-};
 pub use printable::{markdown, printable, shortened};
 pub use progress::{Progress, Spread};
 pub use record_cost::{
     Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,
 };
+pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
 pub use source::{StreamedTrace, WarpSource};
 pub use stats::{

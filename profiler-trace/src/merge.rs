@@ -3,6 +3,7 @@
 use crate::diagnostic::DiagnosticKind;
 use crate::model::{Edge, MarkIndex, SiteIndex, Time, Trace};
 use crate::record_cost::RecordCost;
+use crate::resources::ResourceEffect;
 
 impl Trace {
     /// Joins traces of the same device: all times count from the earliest origin, launches are in
@@ -25,7 +26,6 @@ impl Trace {
         let mut merged = Self {
             device: first.device.clone(),
             record_cost: costs().next().map(|cost| RecordCost { host, ..cost }),
-            observer_effect: first.observer_effect.clone(),
             cost_subtracted: first.cost_subtracted,
             clock_mhz: traces.iter().find_map(|trace| trace.clock_mhz),
             ..Self::default()
@@ -34,9 +34,17 @@ impl Trace {
         let has_times = |trace: &Self| !trace.launches.is_empty() || !trace.host.is_empty();
         let origin = |trace: &Self| has_times(trace).then_some(trace.origin_ns);
         merged.origin_ns = traces.iter().filter_map(origin).min().unwrap_or(first.origin_ns);
+        // Of sessions with the same kernels each is there once, and so is its warning.
+        let mut resources: Vec<ResourceEffect> = Vec::new();
+        for effect in traces.iter().flat_map(|trace| &trace.resources) {
+            if !resources.contains(effect) {
+                resources.push(effect.clone());
+            }
+        }
         for trace in traces {
             merged.append(trace);
         }
+        merged.set_resources(resources);
         merged.sort_launches();
         merged
     }

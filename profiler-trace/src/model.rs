@@ -9,8 +9,8 @@ use profiler_wire::{SiteKind, Strategy};
 
 use crate::diagnostic::Diagnostics;
 use crate::host::HostTrace;
-use crate::observer_effect::ObserverEffect;
 use crate::record_cost::RecordCost;
+use crate::resources::ResourceEffect;
 
 /// An index into [`Trace::sites`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -306,9 +306,9 @@ pub struct Trace {
     pub origin_ns: u64,
     /// What recording costs, if it was measured.
     pub record_cost: Option<RecordCost>,
-    /// How much longer the kernel and its regions take when they are recorded, if that was measured. What
-    /// is measured after decoding is set by [`Trace::set_observer_effect`].
-    pub observer_effect: Option<ObserverEffect>,
+    /// What kernels take of an SM with annotations and without, in the order of their first launches,
+    /// if the program asked for it. [`Trace::set_resources`] sets it after decoding.
+    pub resources: Vec<ResourceEffect>,
     /// Whether [`Trace::subtract_record_cost`] was applied.
     pub cost_subtracted: bool,
     /// The finest step of the record clock that was seen, in nanoseconds.

@@ -11,9 +11,8 @@ use captures::{file, of_warps, small};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    AnnotationEffect, Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts,
-    HostCapture, HostCost, KernelResources, ModuleCapture, ObserverEffect, RecordCost,
-    RegionCycles, RegionEffect, RegionLengths, ResourceEffect, SiteIndex, StampCost, StampWait,
+    Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost,
+    KernelResources, ModuleCapture, RecordCost, ResourceEffect, SiteIndex, StampCost, StampWait,
     StampWaits, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{self, Lost};
@@ -210,14 +209,6 @@ fn module() -> impl Strategy<Value = ModuleCapture> {
         })
 }
 
-fn region_effect(count: usize, median_ns: f64) -> RegionEffect {
-    let cycles = Some(RegionCycles { median: f64::INFINITY, p95: median_ns / 3.0 });
-    let full = RegionLengths { count: count as u64, median_ns, p95_ns: median_ns * 2.0, cycles };
-    let (median_ns, p95_ns) = (f64::INFINITY, 0.1 + 0.2);
-    let half = RegionLengths { count: u64::MAX, median_ns, p95_ns, cycles: None };
-    RegionEffect { name: format!("a \"region\" {count}"), full, half }
-}
-
 fn resource_effect() -> impl Strategy<Value = ResourceEffect> {
     let resources = || {
         any::<[u32; 4]>().prop_map(|[registers, local_bytes, shared_bytes, blocks_per_sm]| {
@@ -242,21 +233,14 @@ proptest! {
         modules in prop::collection::vec(module(), 0..3),
         costs in prop::option::of((costs(), costs(), costs())),
         costs_of_host in prop::option::of((costs(), costs(), costs())),
-        effect in prop::option::of((0.0..1e12, 0.0..1e12, prop::option::of((0.0..1e12, 0.0..1e12)))),
-        kernels in prop::collection::vec(resource_effect(), 0..3),
+        has_host in any::<bool>(),
+        resources in prop::collection::vec(resource_effect(), 0..3),
         end in prop_oneof![
             Just(CaptureEnd::Finished),
             Just(CaptureEnd::Running),
             any::<u32>().prop_map(|code| CaptureEnd::Failed { code }),
         ],
     ) {
-        let observer_effect = effect.map(|(without_ns, with_ns, annotations)| ObserverEffect {
-            without_ns,
-            with_ns,
-            annotations: annotations
-                .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns, kernels }),
-            regions: (0..modules.len()).map(|count| region_effect(count, with_ns)).collect(),
-        });
         let host = costs_of_host
             .map(|(one_lane, elected, all_lanes)| HostCost { one_lane, elected, all_lanes });
         let record_cost = costs
@@ -265,9 +249,9 @@ proptest! {
             device,
             modules,
             record_cost,
-            observer_effect,
+            resources,
             end,
-            host: if effect.is_some() { captures::host() } else { HostCapture::default() },
+            host: if has_host { captures::host() } else { HostCapture::default() },
             damage: Vec::new(),
         };
         let (read, damage) = Capture::read_from(file(&capture).as_slice()).expect("a whole file");

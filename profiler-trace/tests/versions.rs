@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, DeviceInfo, DiagnosticKind, ModuleCapture, ObserverEffect, RecordCost, SiteTable,
-    SiteTableError, Trace, Value, decode,
+    Capture, DeviceInfo, DiagnosticKind, ModuleCapture, RecordCost, SiteTable, SiteTableError,
+    Trace, Value, decode,
 };
 use profiler_wire::header::{self, Clock, SlotHeader};
 use profiler_wire::record::{RecordKind, Stamp, UNIT_BYTES, of_all_since};
@@ -55,11 +55,6 @@ fn kinds(version: u32) -> Capture {
         },
         modules: modules.into_iter().map(|module| of_version(module, version)).collect(),
         record_cost: Some(RecordCost::uniform(8.0, 0.5)),
-        observer_effect: Some(ObserverEffect {
-            without_ns: 100.5,
-            with_ns: 103.25,
-            ..ObserverEffect::default()
-        }),
         ..Capture::default()
     }
 }
@@ -399,6 +394,17 @@ fn the_file_of_each_version_has_every_kind() {
 fn the_bytes_of_each_version_mean_what_they_meant() {
     for version in READABLE_VERSIONS {
         assert_eq!(read(version), kinds(version));
+    }
+}
+
+/// These files hold how long the kernel took with a session, which captures had once.
+#[test]
+fn times_of_whole_kernels_in_older_captures_are_skipped() {
+    for version in 5..=8 {
+        let file = std::fs::read(data(version, "capture")).expect("the file is there");
+        let time = b"103.25";
+        assert!(file.windows(time.len()).any(|bytes| bytes == time), "version {version}");
+        assert_eq!(read(version).resources, [], "version {version}");
     }
 }
 

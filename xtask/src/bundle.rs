@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::command::Run;
-use crate::{Error, cargo, other_builds, root, target, tools};
+use crate::{Error, cargo, root, target, tools, unannotated};
 
 /// The package whose examples are bundled.
 pub(crate) const PACKAGE: &str = "profiler-examples";
@@ -93,7 +93,7 @@ pub(crate) fn make() -> Result<(), Error> {
             );
         }
     }
-    other_builds::make(&wanted, &bundle.join("ptx/other"))?;
+    unannotated::make(&wanted, &bundle.join("ptx/unannotated"))?;
     // What an example is compared with; run.sh runs it where Python has what it needs.
     std::fs::copy(root().join("examples/hopper_gemm/cublas.py"), bundle.join("cublas.py"))?;
     std::fs::write(bundle.join("run.sh"), include_str!("run.sh"))?;

@@ -15,12 +15,12 @@ mod cost_table;
 mod host_bench;
 mod lanes;
 mod links;
-mod other_builds;
 mod program;
 mod sanitize;
 mod supply_chain;
 mod tidy;
 mod tools;
+mod unannotated;
 mod unsafe_list;
 
 use std::path::{Path, PathBuf};

@@ -3,9 +3,8 @@
 #
 #   run.sh [--sanitize] OUT_DIR
 #
-# Examples run at their full size, and once more with each half of their regions compiled in
-# (--half-density), which shows in their trace and log what regions do to each other, and without
-# annotations (--unannotated), which shows what these cost where nothing is recorded.
+# Examples run at their full size, and beside the same kernels without annotations (--unannotated),
+# which shows in their log what annotations cost while nothing records.
 # Where Python has PyTorch, cuBLAS computes the product of hopper_gemm beside it (OUT_DIR/cublas).
 # Each runs in OUT_DIR/NAME, where it leaves its log, and an example its traces. With --sanitize each
 # runs once more under compute-sanitizer's memcheck and racecheck: examples at their small size, with
@@ -67,11 +66,8 @@ fi
 for program in "$bundle"/bin/*; do
     name=$(basename "$program")
     arguments=(--backend gpu --size full)
-    if [ -e "$bundle/ptx/other/$name-first.ptx" ]; then
-        arguments+=(--half-density "$bundle/ptx/other/$name-first.ptx" "$bundle/ptx/other/$name-second.ptx")
-    fi
-    if [ -e "$bundle/ptx/other/$name-unannotated.ptx" ]; then
-        arguments+=(--unannotated "$bundle/ptx/other/$name-unannotated.ptx")
+    if [ -e "$bundle/ptx/unannotated/$name.ptx" ]; then
+        arguments+=(--unannotated "$bundle/ptx/unannotated/$name.ptx")
     fi
     run "$name" "$program" "${arguments[@]}"
 done

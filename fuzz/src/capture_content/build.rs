@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use arbitrary::Arbitrary;
 use profiler_trace::synthetic::{Keep, SyntheticLane, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    AnnotationEffect, Capture, CaptureArray, CaptureEnd, DeviceInfo, KernelResources,
-    ModuleCapture, ObserverEffect, RecordCost, RegionCycles, RegionEffect, RegionLengths,
+    Capture, CaptureArray, CaptureEnd, DeviceInfo, KernelResources, ModuleCapture, RecordCost,
     ResourceEffect, Value,
 };
 use profiler_wire::descriptor::{BYTES, Lost};
@@ -184,42 +183,16 @@ impl Content {
             },
             modules: modules.into_iter().map(|(module, _)| module).collect(),
             record_cost: self.cost.map(|(before, behind)| RecordCost::uniform(before, behind)),
-            observer_effect: self.cost.map(|(without_ns, with_ns)| ObserverEffect {
-                without_ns,
-                with_ns,
-                annotations: Some(AnnotationEffect {
-                    without_ns: with_ns,
-                    with_ns: without_ns,
-                    kernels: vec![ResourceEffect {
-                        kernel: self.name.clone(),
-                        block: [self.sm_count, 1, 1],
-                        dynamic_shared_bytes: self.sm_count,
-                        without: KernelResources {
-                            blocks_per_sm: self.sm_count / 2,
-                            ..KernelResources::default()
-                        },
-                        with: KernelResources {
-                            registers: self.sm_count,
-                            ..KernelResources::default()
-                        },
-                    }],
-                }),
-                regions: vec![RegionEffect {
-                    name: self.name.clone(),
-                    full: RegionLengths {
-                        count: 1,
-                        median_ns: with_ns,
-                        p95_ns: with_ns,
-                        cycles: Some(RegionCycles { median: with_ns, p95: without_ns }),
-                    },
-                    half: RegionLengths {
-                        count: 2,
-                        median_ns: without_ns,
-                        p95_ns: without_ns,
-                        cycles: None,
-                    },
-                }],
-            }),
+            resources: vec![ResourceEffect {
+                kernel: self.name.clone(),
+                block: [self.sm_count, 1, 1],
+                dynamic_shared_bytes: self.sm_count,
+                without: KernelResources {
+                    blocks_per_sm: self.sm_count / 2,
+                    ..KernelResources::default()
+                },
+                with: KernelResources { registers: self.sm_count, ..KernelResources::default() },
+            }],
             end: match self.sm_count % 3 {
                 0 => CaptureEnd::Finished,
                 1 => CaptureEnd::Running,

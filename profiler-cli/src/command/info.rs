@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use profiler_trace::{
     Capture, CaptureDamage, Diagnostic, FormCosts, HostSpanKind, HostThread, Launch, ModuleCapture,
-    ObserverEffect, RecordCost, Severity, Site, Trace, printable,
+    RecordCost, ResourceEffect, Severity, Site, Trace, printable,
 };
 use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
@@ -148,20 +148,8 @@ fn text(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline, all: bool)
     for line in record_cost(trace) {
         lines.add("cost", &line);
     }
-    if let Some(effect) = &trace.observer_effect {
-        let (without, with) = (duration(effect.without_ns), duration(effect.with_ns));
-        let more = effect.relative() * 100.0;
-        let line = format!("the kernel takes {without} without a session and {with} with it");
-        lines.add("cost", &format!("{line}, {more:+.1} %"));
-        if let Some(annotations) = &effect.annotations {
-            lines.add("cost", &annotations.to_string());
-            for kernel in &annotations.kernels {
-                lines.add("cost", &kernel.to_string());
-            }
-        }
-        for region in &effect.regions {
-            lines.add("cost", &region.to_string());
-        }
+    for kernel in &trace.resources {
+        lines.add("resources", &kernel.to_string());
     }
     let (recorded, lost) = (trace.recorded(), trace.lost());
     lines.add(
@@ -437,7 +425,7 @@ fn to_json(file: &FileFacts, modules: &[ModuleFacts], outline: &Outline) -> Valu
             "kept_readings": file.clock_readings,
         },
         "record_cost": record_cost,
-        "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),
+        "resources": trace.resources.iter().map(ResourceEffect::to_json).collect::<Vec<_>>(),
         "cost_subtracted": trace.cost_subtracted,
         "host": {
             "uncertainty_ns": trace.host.uncertainty_ns,

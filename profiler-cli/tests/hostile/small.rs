@@ -2,7 +2,7 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureArray, KeptClock, ModuleCapture, ObserverEffect, RecordCost, Value,
+    Capture, CaptureArray, KeptClock, ModuleCapture, RecordCost, ResourceEffect, Value,
 };
 use profiler_wire::SiteKind;
 
@@ -60,11 +60,7 @@ pub(crate) fn small() -> Capture {
         modules,
         host: host(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
-        observer_effect: Some(ObserverEffect {
-            without_ns: 100.5,
-            with_ns: 103.25,
-            ..ObserverEffect::default()
-        }),
+        resources: vec![ResourceEffect { kernel: "gemm".to_owned(), ..ResourceEffect::default() }],
         ..module.into_capture().expect("the sites are whole")
     }
 }

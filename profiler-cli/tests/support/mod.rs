@@ -8,8 +8,7 @@ use std::process::{Command, Stdio};
 use expect_test::Expect;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    AnnotationEffect, Capture, ClockPair, HostCapture, HostRecord, ObserverEffect, RecordCost,
-    ResourceEffect, Value,
+    Capture, ClockPair, HostCapture, HostRecord, RecordCost, ResourceEffect, Value,
 };
 use profiler_wire::SiteKind;
 
@@ -271,9 +270,7 @@ pub(crate) fn steering() -> Capture {
     let span = HostRecord { thread: 0, name, is_launch: false, start_ns: 0, end_ns: 100_000 };
     capture.host.spans.push(span);
     let kernel = "kernel\x1b[8m\x07".to_owned();
-    let kernels = vec![ResourceEffect { kernel, ..ResourceEffect::default() }];
-    let annotations = Some(AnnotationEffect { kernels, ..AnnotationEffect::default() });
-    capture.observer_effect = Some(ObserverEffect { annotations, ..ObserverEffect::default() });
+    capture.resources = vec![ResourceEffect { kernel, ..ResourceEffect::default() }];
     capture
 }
 

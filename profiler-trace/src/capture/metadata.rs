@@ -8,11 +8,10 @@ use profiler_wire::{Descriptor, WIRE_VERSION};
 use serde_json::{Map, Value, json};
 
 use super::lost::slots_of;
-use super::{
-    Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, observer_effect,
-};
+use super::{Capture, CaptureArray, CaptureDamage, CaptureEnd, ModuleCapture, host, resources};
 use crate::model::DeviceInfo;
 use crate::record_cost::{FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits};
+use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
 /// What the metadata say.
@@ -51,7 +50,7 @@ pub(super) fn encode(capture: &Capture) -> Vec<u8> {
             "clock_mhz": device.clock_mhz.map(float),
         },
         "record_cost": capture.record_cost.map(encode_record_cost),
-        "observer_effect": capture.observer_effect.as_ref().map(observer_effect::encode),
+        "resources": capture.resources.iter().map(ResourceEffect::to_json).collect::<Vec<_>>(),
         "end": match capture.end {
             CaptureEnd::Finished => json!({ "how": "finished" }),
             CaptureEnd::Running => json!({ "how": "running" }),
@@ -161,12 +160,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             })
             .transpose()?,
         // Not in the first files of this version.
-        observer_effect: root
-            .get("observer_effect")
-            .ok()
-            .and_then(|effect| effect.option())
-            .map(|effect| observer_effect::decode(&effect))
-            .transpose()?,
+        resources: root.get("resources").map_or(Ok(Vec::new()), |kernels| {
+            kernels.array()?.iter().map(resources::decode).collect()
+        })?,
         // Not in the first files of this version.
         end: root.get("end").ok().map(|end| decode_end(&end)).transpose()?.unwrap_or_default(),
         host: root

@@ -12,8 +12,8 @@ mod format;
 mod host;
 pub(crate) mod lost;
 mod metadata;
-mod observer_effect;
 mod read;
+mod resources;
 mod sections;
 mod write;
 
@@ -22,8 +22,8 @@ use profiler_wire::{Descriptor, header};
 
 use crate::host::HostCapture;
 use crate::model::DeviceInfo;
-use crate::observer_effect::ObserverEffect;
 use crate::record_cost::RecordCost;
+use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
 pub(crate) use metadata::Member;
@@ -43,8 +43,9 @@ pub struct Capture {
     pub modules: Vec<ModuleCapture>,
     /// What recording costs on that device, if it was measured.
     pub record_cost: Option<RecordCost>,
-    /// How much longer the kernel takes when it is recorded, where the program measured that.
-    pub observer_effect: Option<ObserverEffect>,
+    /// What kernels take of an SM with annotations and without, in the order of their first launches;
+    /// empty if the program did not ask for it.
+    pub resources: Vec<ResourceEffect>,
     /// Whether the kernels had finished when it was read.
     pub end: CaptureEnd,
     /// What the host did meanwhile, where that was recorded.

@@ -18,6 +18,7 @@ use crate::edges;
 use crate::host::HostTrace;
 use crate::model::{Edge, Launch, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
+use crate::resources::note_lost_blocks;
 use crate::source::StreamedTrace;
 
 use super::silent::Recorded;
@@ -88,7 +89,7 @@ impl<'c> Decoder<'c> {
         let mut head = Trace {
             device: capture.device.clone(),
             record_cost: capture.record_cost,
-            observer_effect: capture.observer_effect.clone(),
+            resources: capture.resources.clone(),
             resolution_ns: 1.0,
             alignment_ns: 1.0,
             timer_step_ns: 1.0,
@@ -107,9 +108,7 @@ impl<'c> Decoder<'c> {
                 head.diagnostics.note_number(Kind::KernelFailed, code.into(), None);
             }
         }
-        if let Some(effect) = &capture.observer_effect {
-            effect.note_in(&mut head.diagnostics);
-        }
+        note_lost_blocks(&capture.resources, &mut head.diagnostics);
         let mut sites_in_kernels = Vec::new();
         let mut slots = Vec::new();
         let mut clock_keepers = Vec::new();

@@ -428,7 +428,7 @@ impl fmt::Display for Diagnostic {
             Kind::OccupancyDrop => write!(
                 f,
                 "fewer blocks of {count} {} fit an SM with annotations, which take registers, than \
-                 without ({number} with them{}; the observer effect has all figures); a launch that \
+                 without ({number} with them{}; `profiler info` has all figures); a launch that \
                  has no more loses nothing by it, any other runs fewer at once: say by \
                  #[profiled(max_threads = .., min_blocks = ..)] how many are to fit, annotate fewer \
                  regions, or compile in only some of them (Kernels::only)",

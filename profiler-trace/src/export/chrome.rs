@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
 use crate::export::text;
 use crate::model::Trace;
-use crate::observer_effect::ObserverEffect;
 use crate::record_cost::{FormCosts, RecordCost, StampWait, StampWaits};
 
 pub(super) struct Chrome<'t, W> {
@@ -50,7 +49,6 @@ impl<'t, W: Write> Chrome<'t, W> {
             "record_cost_inside_ticks": cost.map(|cost| cost.one_lane.inside_ticks()),
             "record_cost_total_ticks": cost.map(|cost| cost.one_lane.total_ticks()),
             "record_cost": cost.map(record_cost),
-            "observer_effect": trace.observer_effect.as_ref().map(ObserverEffect::to_json),
             "record_cost_subtracted": trace.cost_subtracted,
             "diagnostics": diagnostics,
         });

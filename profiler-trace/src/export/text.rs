@@ -189,21 +189,6 @@ pub(crate) fn facts(source: &(impl WarpSource + ?Sized)) -> Vec<String> {
         }
         None => "cost of a record: not measured".to_owned(),
     });
-    if let Some(effect) = &trace.observer_effect {
-        lines.push(format!(
-            "observer effect: the kernel takes {} µs without a session and {} µs with it, {:+.1} %",
-            digits(effect.without_ns / 1e3),
-            digits(effect.with_ns / 1e3),
-            100.0 * effect.relative()
-        ));
-        if let Some(annotations) = &effect.annotations {
-            lines.push(format!("observer effect: {annotations}"));
-            lines.extend(
-                annotations.kernels.iter().map(|kernel| format!("observer effect: {kernel}")),
-            );
-        }
-        lines.extend(effect.regions.iter().map(|region| format!("observer effect: {region}")));
-    }
     lines
 }
 
@@ -249,52 +234,5 @@ pub(crate) fn digits(value: f64) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::facts;
-    use crate::model::Trace;
-    use crate::observer_effect::{
-        AnnotationEffect, KernelResources, ObserverEffect, RegionEffect, RegionLengths,
-        ResourceEffect,
-    };
-
-    #[test]
-    fn the_observer_effect_is_among_the_facts() {
-        let kernels = vec![ResourceEffect {
-            kernel: "gemm".to_owned(),
-            block: [256, 1, 1],
-            without: KernelResources { registers: 38, blocks_per_sm: 6, ..Default::default() },
-            with: KernelResources { registers: 40, blocks_per_sm: 6, ..Default::default() },
-            ..ResourceEffect::default()
-        }];
-        let annotations = AnnotationEffect { without_ns: 303_300.0, with_ns: 303_400.0, kernels };
-        let mut effect = ObserverEffect {
-            without_ns: 303_400.0,
-            with_ns: 309_200.0,
-            annotations: Some(annotations),
-            regions: Vec::new(),
-        };
-        effect.regions.push(RegionEffect {
-            name: "mma".to_owned(),
-            full: RegionLengths { count: 7, median_ns: 812.0, p95_ns: 1030.0, cycles: None },
-            half: RegionLengths { count: 8, median_ns: 790.0, p95_ns: 1012.0, cycles: None },
-        });
-        let trace = Trace { observer_effect: Some(effect), ..Trace::default() };
-        let line = "observer effect: the kernel takes 303.4 µs without a session and 309.2 µs with \
-                    it, +1.9 %";
-        assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
-        let line = "observer effect: without a session the kernel takes 303.4 µs, and 303.3 µs \
-                    compiled without annotations, +0.03 %";
-        assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
-        let line = "observer effect: `gemm`, block 256: 40 registers and 6 blocks an SM with \
-                    annotations, 38 and 6 without";
-        assert!(facts(&trace).iter().any(|fact| fact == line), "{:?}", facts(&trace));
-        let line = "observer effect: beside half of the regions, `mma` lasts 790 ns (median; 95th \
-                    percentile 1012), beside all of them 812 (1030), +2.8 %";
-        assert_eq!(facts(&trace).last().map(String::as_str), Some(line));
-        assert!(!facts(&Trace::default()).iter().any(|fact| fact.starts_with("observer")));
     }
 }

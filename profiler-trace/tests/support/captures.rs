@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Capture, ClockPair, DeviceInfo, DiagnosticKind as Kind, HostCapture, HostRecord, Mark,
-    ObserverEffect, RecordCost, Region, Time, Trace, Value, Warp,
+    RecordCost, Region, ResourceEffect, Time, Trace, Value, Warp,
 };
 use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::{RecordKind, SiteKind, Stamp};
@@ -27,11 +27,7 @@ pub(crate) fn small() -> Capture {
             .into(),
         host: host(),
         record_cost: Some(RecordCost::uniform(7.1, 0.1 + 0.2)),
-        observer_effect: Some(ObserverEffect {
-            without_ns: 100.5,
-            with_ns: 103.25,
-            ..ObserverEffect::default()
-        }),
+        resources: vec![ResourceEffect { kernel: "gemm".to_owned(), ..ResourceEffect::default() }],
         ..Capture::default()
     }
 }

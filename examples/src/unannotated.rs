@@ -1,18 +1,50 @@
-//! PTX of the same kernels in other builds: with half of the regions, and without annotations.
+//! What annotations cost while nothing records: the same kernels compiled without them.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
-use profiler_host::{
-    AnnotationEffect, Backend, BackendChoice, Error, KernelResources, ResourceEffect, Shape,
-};
+use profiler_host::{Backend, BackendChoice, Error, KernelResources, ResourceEffect, Shape};
 
+use crate::Failure;
 use crate::measure::{Launcher, On, median};
-use crate::{Arguments, Failure};
 
 /// How often each of two builds without a session is timed; odd. More often than with one, as the
 /// difference that is looked for is a thousandth.
 const TURNS: usize = 201;
+
+/// What annotations cost without a session.
+#[derive(Debug)]
+pub struct Annotations {
+    /// Median of the kernel compiled without annotations.
+    pub without: Duration,
+    /// Median of the kernel compiled with them; the launches of both alternate.
+    pub with: Duration,
+    /// What each kernel takes of an SM in both builds.
+    pub resources: Vec<ResourceEffect>,
+}
+
+impl Annotations {
+    /// How much longer the kernel takes with annotations, as a part of its time without.
+    #[must_use]
+    pub fn overhead(&self) -> f64 {
+        self.with.as_secs_f64() / self.without.as_secs_f64() - 1.0
+    }
+}
+
+impl fmt::Display for Annotations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "annotations: {:.1} µs compiled without, {:.1} µs compiled with them, without a session, \
+             {:+.2} % (medians)",
+            self.without.as_secs_f64() * 1e6,
+            self.with.as_secs_f64() * 1e6,
+            self.overhead() * 1e2,
+        )?;
+        self.resources.iter().try_for_each(|kernel| write!(f, "\nresources: {kernel}"))
+    }
+}
 
 /// What launched kernels take of an SM, compared with the same kernels without annotations.
 #[derive(Debug)]
@@ -52,35 +84,23 @@ impl Comparison<'_> {
     }
 }
 
-/// The texts of PTX files, which last as long as the program, as those do that it was built with.
-#[derive(Debug, Default)]
-pub(crate) struct OtherBuilds {
-    /// With half of the regions.
-    pub(crate) halves: Vec<&'static str>,
-    /// Without annotations.
-    unannotated: Option<&'static str>,
-}
+/// The text of a PTX file, which lasts as long as the program, as that does which it was built with.
+#[derive(Debug)]
+pub(crate) struct Unannotated(&'static str);
 
-impl OtherBuilds {
-    /// Reads the files that the command line names.
-    pub(crate) fn read(arguments: &Arguments, backend: &Backend) -> Result<Self, Failure> {
-        for (option, is_given) in [
-            ("--half-density", !arguments.half_density.is_empty()),
-            ("--unannotated", arguments.unannotated.is_some()),
-        ] {
-            if is_given && !backend.is_gpu() {
-                return Err(format!(
-                    "{option} compares two builds for the GPU, and this runs on the emulator, where \
-                     every region is compiled in; leave it out, or run on a GPU"
-                )
-                .into());
-            }
+impl Unannotated {
+    /// Reads the file that the command line names.
+    pub(crate) fn read(path: &Path, backend: &Backend) -> Result<Self, Failure> {
+        if !backend.is_gpu() {
+            return Err(
+                "--unannotated compares two builds for the GPU, and this runs on the emulator, \
+                        where every region is compiled in; leave it out, or run on a GPU"
+                    .into(),
+            );
         }
-        let halves = arguments.half_density.iter().map(read).collect::<Result<_, _>>()?;
-        let unannotated = arguments.unannotated.as_ref().map(read).transpose()?;
-        if let (Some(path), Some(text)) = (&arguments.unannotated, unannotated)
-            && !is_unannotated(text)
-        {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        if !is_unannotated(&text) {
             return Err(format!(
                 "{} has annotations, or was not made by profiler-build; give PTX of this example's \
                  kernels, compiled with `Kernels::profile_enabled(false)`",
@@ -88,24 +108,23 @@ impl OtherBuilds {
             )
             .into());
         }
-        Ok(Self { halves, unannotated })
+        Ok(Self(text.leak()))
     }
 
     /// Times launches without a session, of the kernels as they are in `plain` and without annotations
-    /// by turns, and asks what both take of an SM; `None` where the command line names no such build.
-    pub(crate) fn annotations(
+    /// by turns, and asks what both take of an SM.
+    pub(crate) fn compare(
         &self,
         plain: &Backend,
         prepare: &mut impl FnMut() -> Result<(), Error>,
         launch: &mut impl FnMut(&mut Launcher) -> Result<(), Error>,
-    ) -> Result<Option<AnnotationEffect>, Error> {
-        let Some(ptx) = self.unannotated else { return Ok(None) };
+    ) -> Result<Annotations, Error> {
         // All back ends of a process share the device's memory.
-        let unannotated = Backend::choose(BackendChoice::Gpu, Some(ptx))?;
+        let unannotated = Backend::choose(BackendChoice::Gpu, Some(self.0))?;
         let mut comparison = Comparison { unannotated: &unannotated, effects: Vec::new() };
         prepare()?;
         launch(&mut Launcher(On::Compared(plain, &mut comparison)))?;
-        let kernels = comparison.effects;
+        let resources = comparison.effects;
         let mut time = |backend: &Backend| {
             prepare()?;
             Ok::<_, Error>(backend.time(|| launch(&mut Launcher(On::Plain(backend))))?.1)
@@ -127,17 +146,9 @@ impl OtherBuilds {
                 with.push(annotated);
             }
         }
-        let nanoseconds = |times: &mut [Duration]| median(times).map(|time| time.as_nanos() as f64);
-        Ok(nanoseconds(&mut without)
-            .zip(nanoseconds(&mut with))
-            .map(|(without_ns, with_ns)| AnnotationEffect { without_ns, with_ns, kernels }))
-    }
-}
-
-fn read(path: &PathBuf) -> Result<&'static str, Failure> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok(&*text.leak()),
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display()).into()),
+        let [without, with] =
+            [&mut without, &mut with].map(|times| median(times).unwrap_or_default());
+        Ok(Annotations { without, with, resources })
     }
 }
 
@@ -148,7 +159,23 @@ fn is_unannotated(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_unannotated;
+    use super::*;
+
+    #[test]
+    fn both_builds_are_compared_in_a_line_and_each_kernel_in_another() {
+        let [without, with] = [400, 402].map(Duration::from_micros);
+        let resources =
+            vec![ResourceEffect { kernel: "gemm".to_owned(), ..ResourceEffect::default() }];
+        let annotations = Annotations { without, with, resources };
+        let text = annotations.to_string();
+        let (first, second) = text.split_once('\n').expect("two lines");
+        assert_eq!(
+            first,
+            "annotations: 400.0 µs compiled without, 402.0 µs compiled with them, without a session, \
+             +0.50 % (medians)"
+        );
+        assert!(second.starts_with("resources: `gemm`, block "), "{second}");
+    }
 
     #[test]
     fn the_first_line_says_whether_kernels_record() {

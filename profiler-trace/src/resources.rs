@@ -5,7 +5,6 @@ use std::fmt;
 use profiler_wire::header::Dim3;
 use serde_json::{Value, json};
 
-use super::ObserverEffect;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
 use crate::export::text::{counted, extent};
 use crate::model::Trace;
@@ -60,7 +59,10 @@ impl ResourceEffect {
         self.with.blocks_per_sm < self.without.blocks_per_sm
     }
 
-    pub(crate) fn to_json(&self) -> Value {
+    /// A JSON object: `kernel`, `block`, `dynamic_shared_bytes` and, for `without` and `with`, objects
+    /// with `registers`, `local_bytes`, `shared_bytes` and `blocks_per_sm`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         json!({
             "kernel": self.kernel,
             "block": self.block,
@@ -106,31 +108,26 @@ fn enumerated(parts: &[String]) -> String {
     }
 }
 
-impl ObserverEffect {
-    /// Notes what a reader of the times must be warned of.
-    pub(crate) fn note_in(&self, diagnostics: &mut Diagnostics) {
-        let kernels = self.annotations.iter().flat_map(|annotations| &annotations.kernels);
-        for effect in kernels.filter(|effect| effect.loses_blocks()) {
-            diagnostics.add(Diagnostic {
-                kind: DiagnosticKind::OccupancyDrop,
-                count: 1,
-                number: effect.with.blocks_per_sm.into(),
-                place: None,
-            });
-        }
+/// Notes each kernel of which fewer blocks fit an SM with annotations.
+pub(crate) fn note_lost_blocks(resources: &[ResourceEffect], diagnostics: &mut Diagnostics) {
+    for effect in resources.iter().filter(|effect| effect.loses_blocks()) {
+        diagnostics.add(Diagnostic {
+            kind: DiagnosticKind::OccupancyDrop,
+            count: 1,
+            number: effect.with.blocks_per_sm.into(),
+            place: None,
+        });
     }
 }
 
 impl Trace {
-    /// Sets [`Trace::observer_effect`], which a program may have measured when it had the trace
-    /// already, and notes what is odd in it: the trace then says what one does that is decoded from a
-    /// capture with that effect.
-    pub fn set_observer_effect(&mut self, effect: Option<ObserverEffect>) {
+    /// Sets [`Trace::resources`], which a program may have asked for when it had the trace already, and
+    /// warns of kernels that lose blocks: the trace then says what one does that is decoded from a
+    /// capture with these.
+    pub fn set_resources(&mut self, resources: Vec<ResourceEffect>) {
         let diagnostics = &mut self.diagnostics.list;
         diagnostics.retain(|diagnostic| diagnostic.kind != DiagnosticKind::OccupancyDrop);
-        if let Some(effect) = &effect {
-            effect.note_in(&mut self.diagnostics);
-        }
-        self.observer_effect = effect;
+        note_lost_blocks(&resources, &mut self.diagnostics);
+        self.resources = resources;
     }
 }

@@ -1,0 +1,120 @@
+//! What kernels take of an SM with annotations and without, and the warning where fewer blocks fit.
+
+use profiler_trace::{
+    Capture, Diagnostic, DiagnosticKind, KernelResources, ResourceEffect, Trace, decode,
+};
+
+/// A kernel of which so many blocks fit an SM with annotations, and four without.
+fn drop_to(blocks_per_sm: u32) -> ResourceEffect {
+    let without =
+        KernelResources { registers: 38, local_bytes: 0, shared_bytes: 1024, blocks_per_sm: 4 };
+    ResourceEffect {
+        kernel: "gemm".to_owned(),
+        block: [64, 4, 1],
+        dynamic_shared_bytes: 49_152,
+        without,
+        with: KernelResources { registers: 40, local_bytes: 16, blocks_per_sm, ..without },
+    }
+}
+
+#[test]
+fn what_a_kernel_takes_is_said_in_a_sentence() {
+    let mut effect = drop_to(1);
+    assert_eq!(
+        effect.to_string(),
+        "`gemm`, block 64x4, 49152 bytes of dynamic shared memory: 40 registers, 16 bytes of local \
+         memory and 1 block an SM with annotations, 38, 0 and 4 without"
+    );
+    effect.block = [256, 1, 1];
+    effect.dynamic_shared_bytes = 0;
+    effect.with = KernelResources { shared_bytes: 1, ..effect.without };
+    assert_eq!(
+        effect.to_string(),
+        "`gemm`, block 256: 38 registers, 1 byte of static shared memory and 4 blocks an SM with \
+         annotations, 38, 1024 and 4 without"
+    );
+    effect.with = effect.without;
+    assert_eq!(
+        effect.to_string(),
+        "`gemm`, block 256: 38 registers and 4 blocks an SM with annotations, 38 and 4 without"
+    );
+}
+
+#[test]
+fn json_has_all_figures() {
+    let expected = serde_json::json!({
+        "kernel": "gemm",
+        "block": [64, 4, 1],
+        "dynamic_shared_bytes": 49152,
+        "without": {
+            "registers": 38,
+            "local_bytes": 0,
+            "shared_bytes": 1024,
+            "blocks_per_sm": 4,
+        },
+        "with": {
+            "registers": 40,
+            "local_bytes": 16,
+            "shared_bytes": 1024,
+            "blocks_per_sm": 2,
+        },
+    });
+    assert_eq!(drop_to(2).to_json(), expected);
+}
+
+#[test]
+fn a_drop_of_blocks_is_warned_of() {
+    let said = |resources| {
+        let trace = decode(&Capture { resources, ..Capture::default() });
+        trace.diagnostics.get(DiagnosticKind::OccupancyDrop).copied()
+    };
+    // As many as before, or more where the compiler takes fewer registers.
+    assert_eq!(said(vec![drop_to(4), drop_to(5)]), None);
+    assert_eq!(said(Vec::new()), None);
+    let warning = |count, number| {
+        Some(Diagnostic { kind: DiagnosticKind::OccupancyDrop, count, number, place: None })
+    };
+    assert_eq!(said(vec![drop_to(4), drop_to(3)]), warning(1, 3));
+    let several = said(vec![drop_to(0), drop_to(4), drop_to(2)]);
+    assert_eq!(several, warning(2, 0));
+    let text = several.expect("a warning").to_string();
+    for part in [
+        "fewer blocks of 2 kernels fit an SM with annotations",
+        "(0 with them, of the first;",
+        "#[profiled(max_threads = .., min_blocks = ..)]",
+        "Kernels::only",
+        "`profiler info` has all figures",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let text = warning(1, 3).expect("a warning").to_string();
+    assert!(text.contains("of 1 kernel fit") && text.contains("(3 with them;"), "{text}");
+}
+
+#[test]
+fn what_is_asked_after_decoding_is_warned_of_as_well() {
+    let before = decode(&Capture::default());
+    let mut trace = before.clone();
+    let warnings = |trace: &Trace| trace.diagnostics.count(DiagnosticKind::OccupancyDrop);
+    // What is set takes the place of what was there.
+    for blocks in [3, 3, 1] {
+        trace.set_resources(vec![drop_to(blocks)]);
+        assert_eq!(warnings(&trace), 1);
+        let said = trace.diagnostics.get(DiagnosticKind::OccupancyDrop);
+        assert_eq!(said.map(|said| said.number), Some(blocks.into()));
+    }
+    trace.set_resources(vec![drop_to(4)]);
+    assert_eq!(warnings(&trace), 0);
+    assert_eq!(trace.resources, [drop_to(4)]);
+    trace.set_resources(Vec::new());
+    assert_eq!(trace, before);
+}
+
+#[test]
+fn merged_traces_warn_once_of_one_kernel() {
+    let trace = |resources| decode(&Capture { resources, ..Capture::default() });
+    let traces = [vec![drop_to(3)], vec![drop_to(3), drop_to(4)], Vec::new(), vec![drop_to(2)]];
+    let merged = Trace::merge(traces.map(trace));
+    assert_eq!(merged.resources, [drop_to(3), drop_to(4), drop_to(2)]);
+    assert_eq!(merged.diagnostics.count(DiagnosticKind::OccupancyDrop), 2);
+}
