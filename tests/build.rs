@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 13] = [
+const TESTS: [(&str, Profiling); 14] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -28,6 +28,7 @@ const TESTS: [(&str, Profiling); 13] = [
     ("watched", On),
     ("renamed", Both),
     ("abuse", On),
+    ("linted", Both),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of
