@@ -14,7 +14,7 @@ use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
 /// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 14] = [
+const TESTS: [(&str, Profiling); 15] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -29,6 +29,7 @@ const TESTS: [(&str, Profiling); 14] = [
     ("renamed", Both),
     ("abuse", On),
     ("declared", Both),
+    ("linted", Both),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of

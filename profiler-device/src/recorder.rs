@@ -43,6 +43,13 @@ mod marks;
 ///
 /// Each lane appends to a room of its own, so strategies can be mixed freely; what all lanes of a warp begin and
 /// end together by `thread`, or mark, lane 0 writes once, for all of them.
+///
+/// # In device functions
+///
+/// A function that takes a recorder should bear [`#[profiled]`](macro@crate::profiled), which also inlines it
+/// unless it says how it is inlined, or `#[inline(always)]`: in a call the recorder's registers go through
+/// memory, also while nobody records, and as a kernel's body is there twice, LLVM calls functions that it
+/// would otherwise inline.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
     state: &'a State,

@@ -78,6 +78,7 @@ pub const fn entry(
 /// use profiler_device::{Payload, Recorder, site};
 ///
 /// /// What macros cannot say: the guard is kept in a variable, and ends under a condition.
+/// #[inline(always)]
 /// fn copy(prof: Recorder<'_>, rows: u32, early: bool) {
 ///     let region = prof.leader_block().region(
 ///         site!(Region, "copy", by = block, unit = "rows"),

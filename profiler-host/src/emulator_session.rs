@@ -51,7 +51,7 @@ struct Job<K: Kernel> {
     arguments: K::Arguments,
 }
 
-// SAFETY: a job is only copied out of. What the arguments point to may be shared between the
+// SAFETY: a job's arguments are only copied. What the arguments point to may be shared between the
 // threads of the launch: `launch_kernel` is unsafe, and its caller vouches for that.
 unsafe impl<K: Kernel> Sync for Job<K> {}
 
@@ -61,7 +61,7 @@ impl<K: Kernel> Job<K> {
     /// See [`Kernel::call`].
     unsafe fn run(&self) {
         // SAFETY: the caller's.
-        unsafe { self.kernel.call(self.arguments) }
+        unsafe { self.kernel.call(&self.arguments) }
     }
 }
 

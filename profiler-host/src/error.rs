@@ -267,7 +267,7 @@ pub enum Error {
     /// The module has no kernel of this name.
     #[error(
         "the module has no kernel `{name}`; it has {available}. The kernel's function must have the \
-         same name in PTX: #[unsafe(no_mangle)]"
+         same name in PTX: #[unsafe(no_mangle)]; a generic one has none (see `launch!`)"
     )]
     NoKernel {
         /// The name.

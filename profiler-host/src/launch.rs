@@ -67,19 +67,24 @@ impl Shape {
     }
 }
 
-/// A kernel's twin, by which launches are type-checked: an `unsafe fn` of up to 16 parameters that
-/// can be copied. Used by [`launch!`](crate::launch).
+/// A kernel's twin, by which launches are type-checked: an `unsafe fn` of up to 32 parameters, none of
+/// which must be dropped. Used by [`launch!`](crate::launch).
+#[diagnostic::on_unimplemented(
+    message = "`launch!` takes kernels of at most 32 parameters: give some of them as one, a \
+               `#[repr(C)]` structure",
+    label = "more than 32 parameters"
+)]
 pub trait Kernel: Copy {
     /// The parameters, as a tuple.
-    type Arguments: Copy;
+    type Arguments;
 
-    /// Calls the twin.
+    /// Calls the twin with a copy of the arguments, bit by bit, as each thread of a GPU has one.
     ///
     /// # Safety
     ///
-    /// What the kernel asks of its arguments; and where it asks the emulator something, a thread
-    /// of the emulator must be running.
-    unsafe fn call(self, arguments: Self::Arguments);
+    /// What the kernel asks of its arguments, of which all threads have the same, references too; and
+    /// where it asks the emulator something, a thread of the emulator must be running.
+    unsafe fn call(self, arguments: &Self::Arguments);
 
     /// Gives pointers to the arguments, in order.
     fn with_pointers<R>(
@@ -88,16 +93,29 @@ pub trait Kernel: Copy {
     ) -> R;
 }
 
+/// Holds what is asked of each argument's type against one of them.
+const fn check_argument<T>() {
+    assert!(
+        size_of::<T>() > 0,
+        "a kernel takes no argument without a size: none is a parameter in PTX, and it would shift those behind it"
+    );
+    assert!(
+        !std::mem::needs_drop::<T>(),
+        "each thread of a kernel has a copy of its arguments: give it a reference or a pointer to what must be dropped"
+    );
+}
+
 macro_rules! kernels {
     ($($name:ident)*) => {
-        impl<$($name: Copy),*> Kernel for unsafe fn($($name),*) {
+        impl<$($name),*> Kernel for unsafe fn($($name),*) {
             type Arguments = ($($name,)*);
 
-            // SAFETY: callers see to what the trait's function asks for.
             #[allow(non_snake_case, reason = "the arguments are named like their types")]
-            unsafe fn call(self, ($($name,)*): Self::Arguments) {
-                // SAFETY: the caller vouches for the arguments.
-                unsafe { self($($name),*) }
+            unsafe fn call(self, ($($name,)*): &Self::Arguments) {
+                $(const { check_argument::<$name>() };)*
+                // SAFETY: the arguments are there to be read, and nothing of them is dropped, here or
+                // elsewhere; the caller vouches for what the kernel does with a copy.
+                unsafe { self($(std::ptr::read($name)),*) }
             }
 
             #[allow(non_snake_case, reason = "the arguments are named like their types")]
@@ -105,8 +123,7 @@ macro_rules! kernels {
                 ($($name,)*): &mut Self::Arguments,
                 use_them: impl FnOnce(&mut [*mut c_void]) -> R,
             ) -> R {
-                // A parameter without a size is none in PTX, and would shift those behind it.
-                $(const { assert!(size_of::<$name>() > 0, "kernels take no empty arguments") };)*
+                $(const { check_argument::<$name>() };)*
                 use_them(&mut [$((&raw mut *$name).cast::<c_void>()),*])
             }
         }
@@ -121,7 +138,9 @@ macro_rules! kernels_of_all_lengths {
     };
 }
 
-kernels_of_all_lengths!(A B C D E F G H I J K L M N O P);
+kernels_of_all_lengths! {
+    A B C D E F G H I J K L M N O P A1 B1 C1 D1 E1 F1 G1 H1 I1 J1 K1 L1 M1 N1 O1 P1
+}
 
 /// Launches a kernel: `launch!(target, path::kernel<<<grid, block, dynamic_shared_bytes>>>(..))`.
 ///
@@ -133,6 +152,103 @@ kernels_of_all_lengths!(A B C D E F G H I J K L M N O P);
 /// name for itself: in a file that uses both, `use cust::launch;` and write `profiler_host::launch!`
 /// in full.
 ///
+/// # Parameters
+///
+/// Up to 32, of any type that has a size and need not be dropped. A slice is one parameter, pointer and
+/// length: `*mut [T]` takes what `ptr::slice_from_raw_parts_mut` makes of a [`Buffer`](crate::Buffer)'s
+/// pointer, and `&mut [T]` or `&[T]` what `slice::from_raw_parts_mut` does. (rustc warns in the device
+/// crate that slices have no equivalent in C; `#[allow(improper_ctypes_definitions)]` on the kernel says
+/// that its launches are Rust's.) All threads have the same reference, also where it is `&mut`: each
+/// must keep to its own elements, as with a pointer.
+///
+/// ```
+/// # use profiler_host::{Backend, BackendChoice, launch};
+/// mod kernels {
+///     pub unsafe fn double(data: &mut [u32]) {
+///         let [thread, ..] = profiler_emulator::thread_index();
+///         data[thread as usize] *= 2;
+///     }
+/// }
+///
+/// # fn main() -> Result<(), profiler_host::Error> {
+/// # let backend = Backend::choose(BackendChoice::Emulator, None)?;
+/// let mut data = backend.zeroed::<u32>(32)?;
+/// data.write(&[21; 32])?;
+/// let (pointer, length) = (data.as_mut_ptr(), data.len());
+/// // SAFETY: the buffer lives until the kernel has ended, of which each thread has one element.
+/// unsafe {
+///     launch!(backend, kernels::double<<<1, 32>>>(std::slice::from_raw_parts_mut(pointer, length)))
+/// }?;
+/// assert_eq!(data.read()?, [42; 32]);
+/// # Ok(()) }
+/// ```
+///
+/// A kernel that was to own something would drop it once in each thread, so it does not compile:
+///
+/// ```compile_fail
+/// # use profiler_host::{Backend, BackendChoice, launch};
+/// unsafe fn kernel(_text: String) {}
+///
+/// # fn main() -> Result<(), profiler_host::Error> {
+/// # let backend = Backend::choose(BackendChoice::Emulator, None)?;
+/// // SAFETY: it touches nothing.
+/// unsafe { launch!(backend, kernel<<<1, 32>>>(String::new())) }?;
+/// # Ok(()) }
+/// ```
+///
+/// # Generic kernels
+///
+/// rustc gives a generic kernel no entry that a host could find in the PTX. Make the work a generic
+/// device function, and a kernel of each instance by a macro:
+///
+/// ```
+/// # use profiler_host::{Backend, BackendChoice, launch};
+/// mod kernels {
+///     use profiler_device::{Recorder, profile_region, profiled, recorder};
+///
+///     #[profiled]
+///     unsafe fn scale<T: Copy + core::ops::Mul<Output = T>, const N: usize>(
+///         prof: Recorder<'_>,
+///         data: *mut T,
+///         factor: T,
+///     ) {
+///         for index in 0..N {
+///             profile_region!("scale one");
+///             // SAFETY: the caller gives a pointer to N elements.
+///             unsafe { *data.add(index) = *data.add(index) * factor };
+///         }
+///     }
+///
+///     macro_rules! scale_kernels {
+///         ($($name:ident: $type:ty, $n:literal;)*) => {$(
+///             /// # Safety
+///             ///
+///             /// `data` must be valid for as many elements.
+///             #[profiled]
+///             pub unsafe extern "ptx-kernel" fn $name(data: *mut $type, factor: $type) {
+///                 // SAFETY: the caller's promise.
+///                 unsafe { scale::<$type, $n>(recorder!(), data, factor) }
+///             }
+///         )*};
+///     }
+///     scale_kernels! {
+///         scale_f32_4: f32, 4;
+///         scale_u64_2: u64, 2;
+///     }
+/// }
+///
+/// # fn main() -> Result<(), profiler_host::Error> {
+/// # let backend = Backend::choose(BackendChoice::Emulator, None)?;
+/// let mut data = backend.zeroed::<u64>(2)?;
+/// data.write(&[3, 5])?;
+/// // SAFETY: one thread has both elements.
+/// unsafe { launch!(backend, kernels::scale_u64_2<<<1, 1>>>(data.as_mut_ptr(), 2)) }?;
+/// assert_eq!(data.read()?, [6, 10]);
+/// # Ok(()) }
+/// ```
+///
+/// # What it does
+///
 /// On the GPU the module's function with the name of the path's last segment is launched, in the
 /// backend's stream; the call does not wait for it. On the emulator the twin has run when the call
 /// returns.
@@ -141,7 +257,7 @@ kernels_of_all_lengths!(A B C D E F G H I J K L M N O P);
 ///
 /// The expansion calls an unsafe function, so that it stands in an `unsafe` block, which vouches
 /// for what the kernel asks for: pointers that are valid for what it reads and writes with this
-/// shape, no data races.
+/// shape and until the kernel has ended, no data races.
 ///
 /// # Errors
 ///
@@ -179,6 +295,13 @@ macro_rules! launch {
 macro_rules! __launch {
     (@path $target:tt [$($path:tt)*] $last:ident <<< $grid:expr, $($rest:tt)*) => {
         $crate::__launch!(@block $target [$($path)* $last] $last [$grid] [] $($rest)*)
+    };
+    (@path $target:tt [$($path:tt)*] > <<< $($rest:tt)*) => {
+        ::core::compile_error!(
+            "a generic kernel has no entry in the PTX that a launch could name: make the work a generic \
+             device function, and a kernel of each instance by a macro, as \"Generic kernels\" in the \
+             documentation of `launch!` shows, and launch that kernel"
+        )
     };
     (@path $target:tt [$($path:tt)*] $next:tt $($rest:tt)*) => {
         $crate::__launch!(@path $target [$($path)* $next] $($rest)*)

@@ -87,7 +87,8 @@ mod tests;
 ///
 /// The whole body becomes a region named after the function. It needs a recorder: a parameter of
 /// type `Recorder`, by value or by reference, or whatever `recorder = ..` says. Generics, methods,
-/// `unsafe`, `impl Trait` and early returns all work.
+/// `unsafe`, `impl Trait` and early returns all work. The function is inlined wherever it is called, unless
+/// it says by `#[inline]` or another of its forms what it wants instead.
 ///
 /// ```
 /// use profiler_device::{Recorder, recorder, profile_region, profiled};
@@ -367,6 +368,7 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```
 /// # use profiler_device::{Recorder, profile_region};
+/// #[inline(always)]
 /// fn helper(prof: &Recorder<'_>) {
 ///     profile_region!("helper", recorder = prof, crate = ::profiler_device);
 /// }
@@ -413,6 +415,9 @@ pub fn region_end(tokens: TokenStream) -> TokenStream {
 /// `macro_rules!` of your own. It is a `Recorder`, which is `Copy`. `crate = path` says where
 /// `profiler_device` is.
 ///
+/// A function that takes one should bear [`#[profiled]`](macro@profiled) or `#[inline(always)]`: in a call
+/// the recorder's registers go through memory, also while nobody records.
+///
 /// ```
 /// use profiler_device::{Recorder, recorder, profile_region, profiled};
 ///
@@ -424,6 +429,7 @@ pub fn region_end(tokens: TokenStream) -> TokenStream {
 ///     };
 /// }
 ///
+/// #[inline(always)]
 /// fn helper(prof: Recorder<'_>) {
 ///     profile_region!("helper", recorder = prof);
 /// }

@@ -265,8 +265,10 @@ impl Apart {
     /// The function inside the kernel.
     fn function(&self, body: &Group, runtime: &Runtime) -> TokenStream {
         let private = runtime.private();
-        let Signature { safety, generics, inputs, output, .. } = &self.signature;
+        let Signature { generics, inputs, output, .. } = &self.signature;
         let bounds = &generics.where_clause;
+        // The macro's word, not the user's: lints take an item for the user's by its first one.
+        let safety = self.is_unsafe().then(|| emit!(unsafe));
         emit! {
             #[inline(always)]
             #[allow(clippy::too_many_arguments, reason = "the state is the macro's")]
@@ -290,12 +292,19 @@ impl Apart {
         }
         let generics = (!generics.is_empty()).then(|| emit!(::<#(#generics),*>));
         let call = emit!(__profiler_body #generics (&__profiler_state, #(#arguments),*));
-        if matches!(self.signature.safety, syn::Safety::Unsafe(_)) {
-            // SAFETY: the kernel's own contract is the function's.
-            emit!(unsafe { #call })
-        } else {
-            call
+        // SAFETY: the kernel's own contract is the function's.
+        let call = if self.is_unsafe() { emit!(unsafe { #call }) } else { call };
+        if returns(&self.signature).is_some() {
+            return call;
         }
+        emit! {
+            #[allow(clippy::used_underscore_binding, reason = "all parameters are handed on")]
+            #call;
+        }
+    }
+
+    fn is_unsafe(&self) -> bool {
+        matches!(self.signature.safety, syn::Safety::Unsafe(_))
     }
 }
 

@@ -116,6 +116,7 @@ fn exp_above(x: f32, maximum: f32) -> f32 {
 /// # Safety
 ///
 /// As [`softmax`]; all lanes of the warp come together with the same row of at most [`SHORT`].
+// Always inlined, as all that takes a recorder: in a call its registers would go through memory.
 #[inline(always)]
 unsafe fn short_row(prof: Recorder<'_>, input: *const f32, output: *mut f32, row: Row) {
     let first = row.first + warp::lane_id();

@@ -47,13 +47,19 @@ pub unsafe extern "ptx-kernel" fn kernel(data: &[f32], left: u32) {
                     __profiler_block,
                 )
             };
-            unsafe { __profiler_body(&__profiler_state, data, left) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data, left) };
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            unsafe { __profiler_body(&__profiler_state, data, left) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data, left) };
         }
     }
 }
@@ -106,13 +112,19 @@ pub unsafe fn kernel(data: &[f32], left: u32) {
                     __profiler_block,
                 )
             };
-            unsafe { __profiler_body(&__profiler_state, data, left) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data, left) };
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            unsafe { __profiler_body(&__profiler_state, data, left) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data, left) };
         }
     }
 }

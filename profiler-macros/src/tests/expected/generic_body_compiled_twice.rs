@@ -53,13 +53,19 @@ where
                     __profiler_block,
                 )
             };
-            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
         }
     }
 }
@@ -116,13 +122,19 @@ where
                     __profiler_block,
                 )
             };
-            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1)
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] __profiler_body::<T, N>(&__profiler_state, data, __profiler_argument_1);
         }
     }
 }

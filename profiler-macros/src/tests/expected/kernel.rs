@@ -54,13 +54,19 @@ where
                     __profiler_block,
                 )
             };
-            unsafe { __profiler_body(&__profiler_state, data) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data) };
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            unsafe { __profiler_body(&__profiler_state, data) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data) };
         }
     }
 }
@@ -120,13 +126,19 @@ where
                     __profiler_block,
                 )
             };
-            unsafe { __profiler_body(&__profiler_state, data) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data) };
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            unsafe { __profiler_body(&__profiler_state, data) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, data) };
         }
     }
 }

@@ -44,13 +44,19 @@ pub unsafe extern "C" fn expanded_before(output: *mut u32) {
                     __profiler_block,
                 )
             };
-            unsafe { __profiler_body(&__profiler_state, output) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, output) };
         }
         ::core::option::Option::None => {
             let __profiler_state = ::profiler_device::__private::State::idle(
                 __profiler_config,
             );
-            unsafe { __profiler_body(&__profiler_state, output) }
+            #[allow(
+                clippy::used_underscore_binding,
+                reason = "all parameters are handed on"
+            )] unsafe { __profiler_body(&__profiler_state, output) };
         }
     }
 }
