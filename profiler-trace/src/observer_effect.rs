@@ -6,9 +6,9 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::export::text::digits;
 use crate::model::{Site, SiteIndex, Trace};
 use crate::stats::SiteStats;
+use crate::units::digits;
 
 pub use resources::{KernelResources, ResourceEffect};
 

@@ -11,6 +11,7 @@ mod anchors;
 mod direct;
 mod lane;
 mod launches;
+mod lists;
 mod recorded;
 mod regions;
 mod rooms;
@@ -32,6 +33,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
 use direct::SiteKinds;
 use lane::Scratch;
+use lists::Beyond;
 use rooms::{Layout, Room};
 pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
@@ -311,6 +313,7 @@ struct SlotSource<'c> {
     slot: &'c Slot,
     module: &'c ModuleCapture,
     kinds: &'c SiteKinds,
+    beyond: &'c Beyond,
     clocks: &'c ClockMap,
     /// See [`lane::Decoder`].
     directly: bool,
@@ -427,7 +430,9 @@ impl SlotSource<'_> {
             }
         }
         decoder.finish();
-        (warp.recorded, warp.lost) = (decoder.recorded, decoder.lost);
+        let (recorded, lost) = (decoder.recorded, decoder.lost);
+        self.beyond.note(&scratch.recorded.regions, place, diagnostics);
+        (warp.recorded, warp.lost) = (recorded, lost);
         self.place_in_time(scratch, warp);
     }
 

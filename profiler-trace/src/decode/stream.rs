@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::launches::{self, Arranged};
 use super::regions::Raw;
 use super::{
-    Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
+    Beyond, Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
     note_lost, note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::lost::ModuleLoss;
@@ -44,6 +44,8 @@ pub struct Decoder<'c> {
     capture: &'c Capture,
     /// Of each module.
     kinds: Vec<SiteKinds>,
+    /// Likewise.
+    beyond: Vec<Beyond>,
     /// Slots in use, in the order of the capture.
     slots: Vec<Slot>,
     clocks: ClockMap,
@@ -163,6 +165,7 @@ impl<'c> Decoder<'c> {
         Self {
             capture,
             kinds,
+            beyond: capture.modules.iter().map(|module| Beyond::new(&module.sites)).collect(),
             slots,
             clocks,
             hidden: Vec::new(),
@@ -415,6 +418,7 @@ impl<'c> Decoder<'c> {
             slot,
             module: &self.capture.modules[slot.module],
             kinds: &self.kinds[slot.module],
+            beyond: &self.beyond[slot.module],
             clocks: &self.clocks,
             directly: self.directly,
         };

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::{Change, Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
-use crate::export::text::digits;
 use crate::printable::printable;
-use crate::stats::table::{Sheet, Spare, duration, one_line};
+use crate::stats::table::{Sheet, Spare, one_line};
+use crate::units::{digits, duration};
 
 const HEADER: [&str; 11] = [
     "region",

@@ -7,10 +7,11 @@ use profiler_wire::header::Dim3;
 
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{Sheet, Spare, duration, named_at, one_line, sentence};
-use crate::export::text::{self, digits};
+use super::table::{Sheet, Spare, named_at, one_line, sentence};
+use crate::export::text;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::units::{digits, duration};
 
 /// How evenly time is spread over so many warps, blocks or SMs.
 ///

@@ -11,6 +11,7 @@ use super::{SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
 use crate::model::SiteIndex;
 use crate::printable::{markdown, printable, shortened, shortened_to_end};
+use crate::units::{digits, duration, prefixed};
 
 /// Kernels, and sites of theirs that their names do not tell.
 type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
@@ -63,7 +64,8 @@ impl fmt::Display for Stats {
             let mut cells = self.cells(row, &ambiguous);
             if has_throughput {
                 cells.push(row.throughput.as_ref().map_or_else(String::new, |throughput| {
-                    rate(throughput.per_second, &throughput.unit)
+                    let unit = one_line(&throughput.unit);
+                    format!("{}/s", prefixed(throughput.per_second, &unit))
                 }));
             }
             rows.push(cells);
@@ -171,14 +173,14 @@ impl Stats {
             }
             let time = duration(figure(&row.ns));
             match &row.cycles {
-                Some(cycles) => format!("{time}\n{}", text::digits(figure(cycles))),
+                Some(cycles) => format!("{time}\n{}", digits(figure(cycles))),
                 None => time,
             }
         }));
         // A region that only reaches into a window has a share of it.
         cells.push(match row.count {
             0 if row.share == 0.0 => "-".to_owned(),
-            _ => format!("{} %", text::digits(row.share * 100.0)),
+            _ => format!("{} %", digits(row.share * 100.0)),
         });
         cells
     }
@@ -192,30 +194,6 @@ pub(crate) fn one_line(name: &str) -> String {
 /// A name with its place in the source. Of a long path the end is left, which tells files apart.
 pub(crate) fn named_at(name: &str, file: &str, line: u32) -> String {
     format!("{} ({}:{line})", one_line(name), shortened_to_end(file, 40))
-}
-
-/// A time in the unit that suits it, with four significant digits.
-pub(crate) fn duration(ns: f64) -> String {
-    let (scale, unit) = match ns.abs() {
-        ns if ns >= 1e9 => (1e9, "s"),
-        ns if ns >= 1e6 => (1e6, "ms"),
-        ns if ns >= 1e3 => (1e3, "µs"),
-        _ => (1.0, "ns"),
-    };
-    format!("{} {unit}", text::digits(ns / scale))
-}
-
-/// A rate with a decimal prefix: `12.34 Gbytes/s`.
-fn rate(per_second: f64, unit: &str) -> String {
-    let (scale, prefix) = match per_second.abs() {
-        rate if rate >= 1e12 => (1e12, "T"),
-        rate if rate >= 1e9 => (1e9, "G"),
-        rate if rate >= 1e6 => (1e6, "M"),
-        rate if rate >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    let unit = if matches!(unit, "bytes" | "byte") { "B" } else { unit };
-    format!("{} {prefix}{}/s", text::digits(per_second / scale), one_line(unit))
 }
 
 /// A sentence about the tables: a line, or a paragraph of Markdown.
