@@ -301,8 +301,9 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
 }
 
 /// Columns that may be left out where they do not fit.
-const SPARE: &[Spare<'_>] = &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2])];
-const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5])];
+const SPARE: &[Spare<'_>] =
+    &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2]), ("count", &[1])];
+const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5]), ("on average", &[2])];
 
 impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
