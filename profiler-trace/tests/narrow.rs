@@ -67,7 +67,7 @@ fn rows(text: &str) -> Vec<&str> {
 #[test]
 fn every_table_fits_its_terminal() {
     let names = ["load".to_owned(), "a_very_long_name".repeat(20), "載入資料".repeat(30)];
-    for (name, long) in names.iter().flat_map(|name| [(name, 1234.5), (name, 1e300)]) {
+    for (name, long) in names.iter().flat_map(|name| [(name, 1234.5), (name, 1e18)]) {
         let trace = trace(name, long);
         for (table, shown) in tables(&trace) {
             for columns in [40, 60, 80, 120] {
