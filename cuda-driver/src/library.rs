@@ -15,7 +15,8 @@ const LIBRARY: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
 
 /// Why the CUDA driver cannot be used. Either there is none to use, or no device, or there is and it
 /// fails: [`is_absence`](Self::is_absence) tells the two apart.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// `Debug` is the text of `Display`.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
     /// The library could not be loaded.
@@ -58,6 +59,12 @@ pub enum DriverError {
          CUDA_VISIBLE_DEVICES"
     )]
     NoDevice,
+}
+
+impl std::fmt::Debug for DriverError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 impl DriverError {

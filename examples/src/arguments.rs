@@ -12,8 +12,8 @@ pub struct Arguments {
     #[arg(long, default_value = "auto", value_name = "auto|gpu|emulator")]
     pub backend: BackendChoice,
 
-    /// Folder that NAME.pftrace, NAME.json and NAME.capture are written to
-    #[arg(long, default_value = ".", value_name = "DIR")]
+    /// Folder that NAME.pftrace, NAME.json and NAME.capture are written to; made where it is missing
+    #[arg(long, default_value = "target/profiles", value_name = "DIR")]
     pub out: PathBuf,
 
     /// How much work [default: small on the emulator, full on the GPU]
@@ -70,7 +70,7 @@ mod tests {
             |arguments: &[&str]| Arguments::try_parse_from([&["example"], arguments].concat());
         let defaults = parsed(&[]).expect("nothing is required");
         assert_eq!(defaults.backend, BackendChoice::Auto);
-        assert_eq!((defaults.out, defaults.size), (PathBuf::from("."), None));
+        assert_eq!((defaults.out, defaults.size), (PathBuf::from("target/profiles"), None));
         let given = parsed(&["--backend", "emulator", "--size", "full"]).expect("both exist");
         assert_eq!((given.backend, given.size), (BackendChoice::Emulator, Some(Size::Full)));
         assert_eq!(parsed(&["--squeeze", "10"]).expect("a number").squeeze, Some(10));

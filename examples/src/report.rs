@@ -51,8 +51,7 @@ impl Report {
             println!("wrote {} (open it at https://ui.perfetto.dev)", path.display());
         }
         let path = folder.join(format!("{}.capture", run.name));
-        let written = self.measured.capture.write(&path);
-        written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        self.measured.capture.write(&path)?;
         println!(
             "wrote {} (for the command `profiler`: stats, timeline, report, export, diff)",
             path.display()

@@ -64,8 +64,8 @@ pub enum Error {
     },
     /// The device crate does not compile; holds what the compiler said.
     #[error(
-        "the device crate {} does not compile for nvptx64{}:\n{output}",
-        .folder.display(), help(.output)
+        "the device crate {} does not compile for nvptx64{}:\n{output}{}",
+        .folder.display(), help(.output), of_feature(.output)
     )]
     Compile {
         /// The folder of the device crate.
@@ -152,6 +152,15 @@ fn help(output: &str) -> String {
     found.map(|(_, help)| format!("; {help}")).collect()
 }
 
+/// What rustc's advice to switch a feature on lacks: the crate is compiled for the host, too.
+fn of_feature(output: &str) -> &'static str {
+    if !output.contains("#![feature(") {
+        return "";
+    }
+    "\nname such features in the line that a crate of kernels begins with, as it is compiled for the host as \
+     well:\n    #![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx, asm_experimental_arch))]"
+}
+
 /// Why a name selects nothing, and the cure.
 fn why_unknown(module: &str, list: Option<&str>, names: &[String]) -> String {
     if let Some(list) = list {
@@ -164,8 +173,8 @@ fn why_unknown(module: &str, list: Option<&str>, names: &[String]) -> String {
     format!("which no region, mark or name list of {module} bears; there are {}", names.join(", "))
 }
 
-/// Why PTX cannot be numbered, see [`Ptx::process`](crate::Ptx::process).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why PTX cannot be numbered, see [`Ptx::process`](crate::Ptx::process). `Debug` is the text of `Display`.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProcessError {
     /// The text carries the stamp of an earlier run.
@@ -272,6 +281,12 @@ pub enum ProcessError {
         /// What is wrong, and the cure.
         reason: String,
     },
+}
+
+impl fmt::Debug for ProcessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Debug for Error {

@@ -2,9 +2,10 @@
 //!
 //! Each command is one file of [`command`]. What they share: [`load`] reads captures, [`output`]
 //! writes results, [`console`] tells the user what goes on, [`exit`] says how the program ends.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod arguments;
+mod closed;
 mod command;
 mod console;
 mod exit;
@@ -43,6 +44,12 @@ fn main() -> ExitCode {
 
 /// Prints help, the version, or what is wrong with the arguments. Help that cannot be written is a failure.
 fn told(words: &clap::Error) -> ExitCode {
+    if !words.use_stderr()
+        && let Err(error) = output::check_stdout()
+    {
+        Console::new(false).error(&error);
+        return exit::TROUBLE.into();
+    }
     match words.print() {
         Err(error) if !words.use_stderr() && !exit::is_broken_pipe(&error) => {
             Console::new(false).error(&exit::cannot_write("standard output", &error));

@@ -4,37 +4,17 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Units of time with their nanoseconds, as they are written; the first of a size is printed.
+use profiler_trace::units::prefixed;
+
+/// Units of time with their nanoseconds, as they are written.
 pub(crate) const TIMES: [(&str, f64); 5] =
     [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("us", 1e3), ("ns", 1.0)];
 
-/// Four significant digits, without trailing zeros.
-pub(crate) fn digits(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { value.to_string() };
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// A time in the unit that suits it.
-pub(crate) fn duration(ns: f64) -> String {
-    let (unit, scale) =
-        TIMES.into_iter().find(|(_, scale)| ns.abs() >= *scale).unwrap_or(("ns", 1.0));
-    format!("{} {unit}", digits(ns / scale))
-}
+pub(crate) use profiler_trace::units::{digits, duration};
 
 /// Bytes in the decimal unit that suits them.
 pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [(&str, f64); 4] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)];
-    let count = count as f64;
-    let (unit, scale) = UNITS.into_iter().find(|(_, scale)| count >= *scale).unwrap_or(("B", 1.0));
-    format!("{} {unit}", digits(count / scale))
+    prefixed(count as f64, "bytes")
 }
 
 /// Bytes as a person writes them: `512M`, `2G`, `1.5GiB`. K, M, G and T are powers of 1024, kB, MB, GB

@@ -387,6 +387,40 @@ fn refused(ran: &Ran, text: &str) {
     assert!(ran.stdout.is_empty());
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_output_is_a_failure() {
+    let folder = Folder::with_captures();
+    let diff = "diff gemm.capture gemm.capture";
+    let more = ["report gemm.capture -o -", diff, "completions bash", "man", "--help", "--version"];
+    for words in READERS.into_iter().chain(more) {
+        let run = |output: &str| {
+            let program = program(Path::new("."));
+            let line = format!("exec '{}' {words} {output}", program.get_program().display());
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &line]).current_dir(folder.path("."));
+            let ran = shell.output().expect("there is a shell");
+            (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+        };
+        let (code, stderr) = run(">&-");
+        assert_eq!(code, Some(2), "{words}: {stderr}");
+        let said = "error: cannot write standard output: it is closed\n  help: ";
+        assert!(stderr.starts_with(said), "{words}: {stderr}");
+        for open in ["> /dev/null", "<> /dev/null 1>&0"] {
+            assert_eq!(run(open).0, Some(0), "{words} {open}");
+        }
+    }
+    // What goes to a file needs none.
+    let line = format!(
+        "exec '{}' export gemm.capture -o a.json >&-",
+        program(Path::new(".")).get_program().display()
+    );
+    let mut shell = std::process::Command::new("sh");
+    let ran = shell.args(["-c", &line]).current_dir(folder.path(".")).status();
+    assert_eq!(ran.expect("there is a shell").code(), Some(0));
+    assert!(!folder.bytes("a.json").is_empty());
+}
+
 #[test]
 fn what_is_no_capture_is_refused_with_the_cure() {
     let folder = Folder::with_captures();
@@ -396,7 +430,7 @@ fn what_is_no_capture_is_refused_with_the_cure() {
     for command in ["info", "stats", "timeline", "check", "export --to chrome"] {
         let run = |file: &str| folder.run(&format!("{command} {file}"));
         refused(&run("none.capture"), "none.capture");
-        refused(&run("empty.capture"), "empty.capture");
+        refused(&run("empty.capture"), "empty.capture: the file is empty");
         refused(&run("text.capture"), "no capture");
         refused(&run("gemm.pftrace"), "cannot be read back");
         refused(&run("."), "it is a folder");

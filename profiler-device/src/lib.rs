@@ -7,6 +7,12 @@
 //! it is the kernel's CPU twin, which `profiler-emulator` runs. The instructions that it needs are PTX
 //! in both ([`hardware`]): the emulator runs their text.
 //!
+//! A crate of kernels begins with this line, which names what kernels ask of the compiler for the GPU:
+//!
+//! ```
+//! #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+//! ```
+//!
 //! # What is recorded, and by whom
 //!
 //! Every lane that records appends 16-byte records to a room of its own, at a cursor that it keeps

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// Why a launch failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a launch failed. `Debug` is the text of `Display`.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The configuration asks for something that no GPU can do; the text says what.
@@ -179,6 +179,12 @@ impl fmt::Display for LaunchError {
             }
             Self::Stopped => f.write_str("another thread stopped the launch"),
         }
+    }
+}
+
+impl fmt::Debug for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

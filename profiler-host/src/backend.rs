@@ -18,7 +18,7 @@ pub use buffer::Buffer;
 pub(crate) use gpu::Gpu;
 
 use crate::emulator_session::{EmulatedDevice, no_session};
-use crate::error::Error;
+use crate::error::{Error, debug_as_display};
 use crate::launch::{Extent, Kernel, Shape};
 use crate::profiler::Profiler;
 use crate::session::Session;
@@ -36,9 +36,11 @@ pub enum BackendChoice {
 }
 
 /// A text that is no [`BackendChoice`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown back end `{0}`; expected one of `auto`, `gpu`, `emulator`")]
 pub struct UnknownBackend(String);
+
+debug_as_display!(UnknownBackend);
 
 impl FromStr for BackendChoice {
     type Err = UnknownBackend;

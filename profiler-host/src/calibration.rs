@@ -16,6 +16,8 @@ use profiler_wire::symbol::{
     CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
 };
 
+use crate::error::debug_as_display;
+
 /// How often a calibration kernel repeats its regions: enough for a median that a few cache
 /// misses and interruptions do not move.
 pub(crate) const ROUNDS: u32 = 128;
@@ -62,7 +64,7 @@ pub(crate) const WARPS: u32 = 2 * CALIBRATION_WARPS;
 const USUAL_PART: f64 = 0.95;
 
 /// Why a trace does not tell the cost of a record.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CalibrationError {
     /// Regions of the calibration kernel are missing.
@@ -81,6 +83,8 @@ pub enum CalibrationError {
     #[error("the measurement gave a cost of {0} ticks a record; repeat it on an idle GPU")]
     Implausible(f64),
 }
+
+debug_as_display!(CalibrationError);
 
 /// What records cost on the device that made the trace, in ticks of its record clock, as
 /// [`RecordCost`] describes; of memory of the host, if its calibration kernel ran as well.

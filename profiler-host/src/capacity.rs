@@ -7,6 +7,7 @@ use profiler_wire::header::{
 use profiler_wire::record::UNIT_WORDS;
 
 use crate::arrays::header_words;
+use crate::error::debug_as_display;
 use crate::options::{LANE_WORDS_MAX, WARPS_MAX, WORDS_MAX};
 
 /// What a session needs to lose nothing of the launches that were counted.
@@ -22,7 +23,7 @@ pub struct Capacity {
 }
 
 /// Why the capacity cannot be told from a capture.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CapacityError {
     /// No warp recorded.
@@ -50,6 +51,8 @@ pub enum CapacityError {
     #[error("{0} slots are needed, and a session has at most {WARPS_MAX}; select fewer blocks")]
     TooManyWarps(u64),
 }
+
+debug_as_display!(CapacityError);
 
 impl Capacity {
     /// What the launches in `capture` would have needed. Rooms may have been too small, or empty:

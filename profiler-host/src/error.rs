@@ -1,17 +1,33 @@
 //! What can go wrong, each with what to do about it.
 
-use std::fmt;
 use std::path::PathBuf;
 
-use profiler_trace::{Capture, SiteTableError};
+use profiler_trace::{Capture, FileError, SiteTableError};
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::record::UNIT_WORDS;
 use profiler_wire::symbol::DESCRIPTOR;
 
 use crate::options::WARPS_MAX;
 
-/// Options that cannot work.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Prints errors in `Debug` as in `Display`: a `main` that returns an error prints the former.
+macro_rules! debug_as_display {
+    ($($error:ty),+ $(,)?) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )+};
+}
+
+pub(crate) use debug_as_display;
+
+debug_as_display!(Error, OptionsError);
+#[cfg(feature = "cuda")]
+debug_as_display!(CudaFailure);
+
+/// Options that cannot work. `Debug` is the text of `Display`, as of all errors here.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// A room above the limit.
@@ -88,7 +104,7 @@ pub enum OptionsError {
 
 /// A call to CUDA that failed.
 #[cfg(feature = "cuda")]
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{doing}: {reason}")]
 pub struct CudaFailure {
     /// What was being done.
@@ -333,9 +349,9 @@ pub enum Error {
     NotFromTrace(PathBuf),
 }
 
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+impl From<FileError> for Error {
+    fn from(FileError { path, source, .. }: FileError) -> Self {
+        Self::Export { path, source, salvaged: None }
     }
 }
 

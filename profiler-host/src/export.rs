@@ -39,7 +39,7 @@ pub fn write_trace(trace: &Trace, path: impl AsRef<Path>) -> Result<(), Error> {
         Format::Chrome => trace.write_chrome(path),
         Format::Capture => return Err(Error::NotFromTrace(path.to_owned())),
     };
-    written.map_err(|source| Error::Export { path: path.to_owned(), source, salvaged: None })
+    Ok(written?)
 }
 
 /// What a file's name asks for.
@@ -123,7 +123,7 @@ impl Output {
         if Format::of(&path)? != Format::Capture {
             return write_trace(&self.decode(capture), path);
         }
-        capture.write(&path).map_err(|source| Error::Export { path, source, salvaged: None })
+        Ok(capture.write(path)?)
     }
 
     /// Decodes a session's last capture, and exports where that was asked for.

@@ -8,9 +8,15 @@
 //! # On the GPU
 //!
 //! The least target is `sm_80`. [`mbarrier`] needs PTX ISA 7.1 there (`-Ctarget-feature=+ptx71`; the
-//! compiler's default for `sm_80` is 7.0); from `sm_90` on its waits use `try_wait`. A crate that uses [`shared_array!`] needs
-//! `#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]`, since the macro expands
-//! to `asm!` there.
+//! compiler's default for `sm_80` is 7.0); from `sm_90` on its waits use `try_wait`.
+//!
+//! A crate of kernels begins with this line. `abi_ptx` is for `extern "ptx-kernel"`, and
+//! `asm_experimental_arch` for [`shared_array!`], which expands to `asm!` there. A `#![feature(..)]` of
+//! its own, as rustc advises, would not compile for the host.
+//!
+//! ```
+//! #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+//! ```
 //!
 //! [`wgmma`] and [`warp_group`] need the target `sm_90a`, whose PTX runs on compute capability 9.0
 //! and no other; [`tma`] and what else says so needs `sm_90`.

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Why a table was not written. `Display` names the cure.
-#[derive(Debug)]
+/// Why a table was not written. `Display` names the cure, and `Debug` is the same text.
 #[non_exhaustive]
 pub enum WriteError {
     /// The writer failed.
@@ -53,6 +52,12 @@ impl fmt::Display for WriteError {
                  please report it"
             ),
         }
+    }
+}
+
+impl fmt::Debug for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -12,13 +12,12 @@ const report = (() => {
     return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
   }
 
-  /** A time in the unit that suits it. */
+  /** A time in the unit that suits it, which is chosen when its digits are rounded. */
   function duration(ns) {
-    const size = Math.abs(ns);
-    if (size >= 1e9) return `${digits(ns / 1e9)} s`;
-    if (size >= 1e6) return `${digits(ns / 1e6)} ms`;
-    if (size >= 1e3) return `${digits(ns / 1e3)} µs`;
-    return `${digits(ns)} ns`;
+    const size = Number(Math.abs(ns).toPrecision(4));
+    const [scale, unit] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+    const number = scale > 1 ? Math.sign(ns) * Math.max(1, Math.abs(ns) / scale) : ns;
+    return `${digits(number)} ${unit}`;
   }
 
   /** Moments of an axis, all in the unit of its longest and with the digits that its step needs. */

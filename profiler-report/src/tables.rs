@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use profiler_trace::{MarkStats, Site, SiteIndex, SiteStats, Summary, Throughput, Trace};
+use profiler_trace::units::prefixed;
+use profiler_trace::{MarkStats, Site, SiteIndex, SiteStats, Summary, Trace};
 
 use crate::collect::Tree;
 use crate::launches::LaunchFacts;
 use crate::rows::Rows;
-use crate::text::{count, digits, duration, escape, extent, percent, things};
+use crate::text::{count, duration, escape, extent, percent, things};
 
 /// How many rows the table of nested regions has at most.
 const MAX_NESTED: usize = 500;
@@ -80,7 +81,10 @@ pub(crate) fn regions(writer: &mut impl Write, trace: &Trace, rows: &Rows) -> io
         )?;
         if has_values {
             match &row.throughput {
-                Some(throughput) => cell(writer, throughput.per_second, &rate(throughput))?,
+                Some(throughput) => {
+                    let rate = prefixed(throughput.per_second, &throughput.unit) + "/s";
+                    cell(writer, throughput.per_second, &rate)?;
+                }
                 None => writer.write_all(b"<td class=\"n\" data-value=\"0\"></td>")?,
             }
         }
@@ -130,23 +134,6 @@ pub(crate) fn marks(writer: &mut impl Write, trace: &Trace, marks: &[MarkStats])
         write!(writer, "<td>{}</td></tr>", escape(mark.unit.as_deref().unwrap_or_default()))?;
     }
     writer.write_all(b"</tbody></table></div>\n")
-}
-
-fn rate(throughput: &Throughput) -> String {
-    let per_second = throughput.per_second;
-    let (scale, prefix) = match per_second.abs() {
-        rate if rate >= 1e12 => (1e12, "T"),
-        rate if rate >= 1e9 => (1e9, "G"),
-        rate if rate >= 1e6 => (1e6, "M"),
-        rate if rate >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    let unit = if matches!(throughput.unit.as_str(), "bytes" | "byte") {
-        "B"
-    } else {
-        throughput.unit.as_str()
-    };
-    format!("{} {prefix}{unit}/s", digits(per_second / scale))
 }
 
 /// Launches and how they ended.

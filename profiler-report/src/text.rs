@@ -1,32 +1,6 @@
 //! Figures as people read them, and text that is safe in HTML.
 
-/// Four significant digits, without trailing zeros.
-pub(crate) fn digits(value: f64) -> String {
-    if !value.is_finite() {
-        return "?".to_owned();
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// A time in the unit that suits it.
-pub(crate) fn duration(ns: f64) -> String {
-    let (scale, unit) = match ns.abs() {
-        ns if ns >= 1e9 => (1e9, "s"),
-        ns if ns >= 1e6 => (1e6, "ms"),
-        ns if ns >= 1e3 => (1e3, "µs"),
-        _ => (1.0, "ns"),
-    };
-    format!("{} {unit}", digits(ns / scale))
-}
+pub(crate) use profiler_trace::units::{digits, duration};
 
 /// A share of one.
 pub(crate) fn percent(share: f64) -> String {

@@ -149,6 +149,10 @@ kinds! {
     /// Records and warps whose track has a number beyond what a record holds, so that they lie on the track
     /// of all such numbers.
     TrackOutOfRange "track-out-of-range" Warning,
+    /// Regions that take a name of a list by an index beyond its last. They are called
+    /// `LIST[out of range]`. Which index it was is not recorded. Number: how many names the first such list
+    /// has.
+    NameOutOfRange "name-out-of-range" Warning,
     /// Units below the count that were never written.
     UnwrittenUnit "unwritten-unit" Error,
     /// Units, of lanes that had not left the kernel, that were not there yet, or only in part, though

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::export::text::counted;
 use crate::model::{Launch, Site};
-use crate::stats::table::duration;
+use crate::units::duration;
 
 /// What a session recorded of its host, as it was recorded: the times are of the host's clock.
 #[derive(Clone, Debug, Default, PartialEq)]

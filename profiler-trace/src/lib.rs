@@ -16,6 +16,7 @@ mod diagnostic;
 pub mod diff;
 mod edges;
 mod export;
+mod file;
 mod host;
 mod merge;
 pub mod model;
@@ -30,6 +31,8 @@ mod source;
 mod stats;
 #[doc(hidden)]
 pub mod synthetic;
+#[doc(hidden)]
+pub mod units;
 
 pub use capture::{
     CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
@@ -38,6 +41,7 @@ pub use capture::{
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
 pub use export::{ExportOptions, GZIP_LEVEL, Grouping, SpeedscopeOptions, StackGroup};
+pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;

@@ -42,6 +42,19 @@ pub fn shortened(text: &str, columns: usize) -> String {
     }
 }
 
+/// Text as it may be printed within so many columns of a terminal: `…` is left of its middle, as names often
+/// differ at their ends.
+pub(crate) fn shortened_within(text: &str, columns: usize) -> String {
+    if text.chars().map(columns_of).sum::<usize>() <= columns {
+        return printable(text).into_owned();
+    }
+    let of_text = columns.saturating_sub(1);
+    let of_end = of_text / 3;
+    let begin = shortened(text, of_text - of_end);
+    let end = shortened_to_end(text, of_end);
+    format!("{begin}{}", end.trim_start_matches('…'))
+}
+
 /// The same of the end of a text: `…` is left of what is before.
 pub(crate) fn shortened_to_end(text: &str, columns: usize) -> String {
     let mut taken = 0;

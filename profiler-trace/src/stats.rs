@@ -3,6 +3,7 @@
 mod balance;
 pub(crate) mod collect;
 mod critical_path;
+mod fit;
 mod launches;
 mod marks;
 mod paths;

@@ -5,7 +5,7 @@ mod support;
 use profiler_trace::{PathPart, StatsQuery, Trace};
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{edge, gpu, launch, mark, region, site, warp};
+use support::{edge, gpu, launch, mark, region, site, warp, whole};
 
 /// A producer and a consumer in block 0, and block 4, which follows them on SM 0.
 fn pipeline() -> Trace {
@@ -54,7 +54,7 @@ fn the_end_waited_for_the_copy() {
     assert_eq!((path.hand_off_ns, path.next_block_ns, path.before_entry_ns), (12.0, 50.0, 0.0));
     // Nothing is 0, and not -0, which files would have as such.
     assert!(path.before_entry_ns.is_sign_positive());
-    let text = path.to_string();
+    let text = whole(&path);
     assert!(
         text.contains("critical path of 1 µs, through 1 signal and 1 following block"),
         "{text}"
@@ -80,7 +80,7 @@ fn the_consumer_waits_for_the_producer() {
     let row = &waits.rows[1];
     assert_eq!((row.waiter.as_deref(), row.signaller.as_deref()), (Some("compute"), Some("copy")));
     assert_eq!((row.count, row.blocked, row.hand_off_ns.max), (1, 0, 4.0));
-    let text = waits.to_string();
+    let text = whole(&waits);
     assert!(text.contains("wait full") && !text.contains("no signal"), "{text}");
 }
 
@@ -108,7 +108,7 @@ fn where_waiting_began() {
     assert_eq!(blocked, [100.0, 50.0]);
     let waits = trace.waits(1).expect("a launch");
     assert_eq!(waits.without_signal, 1);
-    assert!(waits.to_string().contains("1 wait has no signal"), "{waits}");
+    assert!(whole(&waits).contains("1 wait has no signal"), "{waits}");
     let path = trace.critical_path(1).expect("a launch");
     assert_eq!((path.span_ns, path.before_entry_ns), (400.0, 0.0));
     // Other launches are not touched.
@@ -211,7 +211,7 @@ fn balance_of_warps_blocks_and_sms() {
     assert_eq!((of("copy").warps.count, of("copy").warps.mean_ns), (1, 290.0));
     assert_eq!((of("compute").warps.count, of("compute").sms.max_ns), (1, 560.0));
     assert_eq!(balance.last_blocks[0], ([4, 0, 0], 0, 1000.0));
-    let text = balance.to_string();
+    let text = whole(&balance);
     assert!(text.contains("done last: block 4 on SM 0 after 1 µs"), "{text}");
 }
 
@@ -237,7 +237,7 @@ fn a_tail_is_what_runs_when_the_rest_is_done() {
     trace.warps[0].exit = None;
     let balance = trace.balance(0).expect("a launch");
     assert_eq!((balance.never_left, balance.warp_tail.alone_ns), (1, 0.0));
-    assert!(balance.to_string().contains("1 warp never left"), "{balance}");
+    assert!(whole(&balance).contains("1 warp never left"), "{balance}");
 }
 
 #[test]
@@ -252,11 +252,11 @@ fn that_only_some_warps_recorded_is_said() {
     }
     let balance = trace.balance(0).expect("a launch");
     assert_eq!((balance.warps.count, balance.unrecorded), (2, 14));
-    assert!(balance.to_string().contains("only of 2 of its 16 warps; what"), "{balance}");
+    assert!(whole(&balance).contains("only of 2 of its 16 warps; what"), "{balance}");
     trace.launches[0].grid_dim = [1, 1, 1];
     let balance = trace.balance(0).expect("a launch");
     assert_eq!(balance.unrecorded, 0);
-    assert!(!balance.to_string().contains("only of"), "{balance}");
+    assert!(!whole(&balance).contains("only of"), "{balance}");
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn what_sums_are_rounded_by_is_no_imbalance() {
     let balance = trace.balance(0).expect("a launch");
     let load = balance.regions[0].warps;
     assert!(load.max_ns != load.min_ns && load.imbalance_ns() >= 0.0, "{load:?}");
-    let text = balance.to_string();
+    let text = whole(&balance);
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("part, by")).collect();
     assert!(rows.len() == 2 && rows.iter().all(|row| row.trim_end().ends_with(" 0 %")), "{text}");
 }

@@ -39,8 +39,10 @@ fn a_file_on_disk_comes_back() {
     small().write(&path).expect("the folder is there");
     let (read, damage) = Capture::read(&path).expect("it was just written");
     assert_eq!((read, damage), (small(), Vec::new()));
-    let error = Capture::read(path.with_extension("none")).expect_err("there is none");
-    assert!(error.to_string().starts_with("the capture cannot be read: "), "{error}");
+    let gone = path.with_extension("none");
+    let error = Capture::read(&gone).expect_err("there is none").to_string();
+    let expected = format!("{}: the capture cannot be read: ", gone.display());
+    assert!(error.starts_with(&expected), "{error}");
 }
 
 #[test]

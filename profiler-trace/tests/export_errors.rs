@@ -3,6 +3,7 @@
 mod support;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use profiler_trace::{ExportOptions, SpeedscopeOptions, StackGroup, Trace};
 use profiler_wire::SiteKind;
@@ -68,9 +69,36 @@ fn errors_of_the_writer_are_returned() {
 
 #[test]
 fn a_file_that_cannot_be_created_is_an_error() {
-    let folder = env!("CARGO_TARGET_TMPDIR");
-    assert!(trace().write_perfetto(folder).is_err());
-    assert!(trace().write_chrome(folder).is_err());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let missing = folder.join("none/a");
+    let parts = [
+        (folder, "it is a folder; add the name of a file to it".to_owned()),
+        (
+            missing.as_path(),
+            format!(
+                "there is no folder {}/none; make the folder first, or name another one",
+                folder.display()
+            ),
+        ),
+    ];
+    for (path, why) in parts {
+        let expected = format!("cannot write {}: {why}", path.display());
+        let errors = [
+            trace().write_perfetto(path),
+            trace().write_chrome(path),
+            profiler_trace::Capture::default().write(path),
+        ];
+        for error in errors.map(|written| written.expect_err("no file can be there")) {
+            // A `main` that returns it prints the latter.
+            assert_eq!(
+                [format!("{error}"), format!("{error:?}")],
+                [(); 2].map(|()| expected.clone())
+            );
+            let kind = error.source.kind();
+            let as_io = io::Error::from(error);
+            assert_eq!((as_io.kind(), as_io.to_string()), (kind, expected.clone()));
+        }
+    }
 }
 
 #[test]

@@ -427,6 +427,45 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
 
 /// Of a module with four headers, the second of which nobody wrote.
 #[test]
+fn an_index_beyond_the_names_of_a_list_is_said() {
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    let kernel = module.site(SiteKind::Kernel, "kernel");
+    let other = module.names("TASK", &["load", "mma", "store"]);
+    let list = module.names("KIND", &["copy", "sum"]);
+    let region = module.site(SiteKind::Region, "region");
+    let trace = |sites: &[u32]| {
+        let mut warp = SyntheticWarp::new(kernel, 1000, 64_000);
+        for (time, site) in (1100..).step_by(100).zip(sites) {
+            warp.range(*site, None, time, time + 10);
+        }
+        warp.leave(9000, 68_000);
+        let mut module = module.clone();
+        module.warps = vec![warp];
+        decode(&capture(module))
+    };
+    let within = trace(&[other, other + 2, list, list + 1, region]);
+    assert!(within.diagnostics.get(Kind::NameOutOfRange).is_none(), "{}", within.diagnostics);
+    let beyond = trace(&[list + 2, region, list + 2, list]);
+    let said = beyond.diagnostics.get(Kind::NameOutOfRange).expect("two are beyond");
+    let first = Place { slot: Some(0), lane: Some(0), ..Place::default() };
+    assert_eq!((said.count, said.number, said.place), (2, 2, Some(first)));
+    assert_eq!(
+        beyond.diagnostics.to_string(),
+        "warning[name-out-of-range]: 2 regions take names of a list by an index beyond its last, and are \
+         called `LIST[out of range]`; the first such list has 2 names: give it more, or an index below 2 \
+         (first: module 0, slot 0, lane 0).\n"
+    );
+    let is_shown =
+        |region: &profiler_trace::Region| beyond.site(region.site).name == "KIND[out of range]";
+    assert_eq!(beyond.warps[0].regions.iter().filter(|region| is_shown(region)).count(), 2);
+    let of_other = trace(&[other + 3]).diagnostics;
+    assert_eq!(
+        of_other.get(Kind::NameOutOfRange).map(|said| (said.count, said.number)),
+        Some((1, 3))
+    );
+}
+
+#[test]
 fn so_many_slots_would_have_done() {
     let needed = |flags, slot_count, slot_base, lost_warps| {
         let mut headers = vec![1_u8; 4 * header::BYTES];

@@ -87,8 +87,14 @@ fn damage_says_where_it_is() {
 #[test]
 fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
     let damage = vec![CaptureDamage::Truncated { bytes: 1 }, CaptureDamage::BehindEnd { at: 2 }];
-    let cases: [(CaptureError, &[&str]); 6] = [
+    let of_file = CaptureError::OfFile {
+        path: "a.capture".into(),
+        error: Box::new(CaptureError::NotACapture),
+    };
+    let cases: [(CaptureError, &[&str]); 8] = [
+        (of_file, &["a.capture: this is no capture"]),
         (CaptureError::Io(std::io::Error::other("no disk")), &["cannot be read: no disk"]),
+        (CaptureError::Empty, &["the file is empty", "record it again"]),
         (CaptureError::NotACapture, &["no capture", "NAME.capture"]),
         (
             CaptureError::FormatVersion { found: 9 },

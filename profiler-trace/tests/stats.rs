@@ -6,7 +6,7 @@ use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, StatsQuery,
 use profiler_wire::header::Clock;
 use profiler_wire::{SiteKind, Strategy};
 
-use support::{gpu, last, launch, mark, region, site, time, warp};
+use support::{gpu, last, launch, mark, region, site, time, warp, whole};
 
 /// Two blocks of two warps, each 1000 ns in the kernel; warp 0 of block 0 loads ten times, for 1 to
 /// 10 ns, and the others not at all.
@@ -166,7 +166,7 @@ fn open_regions_are_counted_apart() {
     assert_near(load.ns.total, 55.0);
     let kernel = stats.get("gemm").expect("a row");
     assert_eq!((kernel.count, kernel.open), (3, 1));
-    assert!(stats.to_string().contains("+ 1 open"), "{stats}");
+    assert!(whole(&stats).contains("+ 1 open"), "{stats}");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn values_with_a_unit_become_a_rate() {
     let throughput = stats.get("load").expect("a row").throughput.clone().expect("values");
     assert_eq!((throughput.unit.as_str(), throughput.total), ("bytes", 1100.0));
     assert_near(throughput.per_second, 1100.0 / 55e-9);
-    assert!(stats.to_string().contains("20 GB/s"), "{stats}");
+    assert!(whole(&stats).contains("20 GB/s"), "{stats}");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn groups_add_up() {
     for (found, wanted) in shares.iter().zip([0.055, 0.04, 0.005, 0.5]) {
         assert_near(*found, wanted);
     }
-    assert!(stats.to_string().contains("gemm, launch 0, block 1, warp 1"), "{stats}");
+    assert!(whole(&stats).contains("gemm, launch 0, block 1, warp 1"), "{stats}");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn what_must_be_known_is_printed() {
         number: 512,
         place: None,
     });
-    let text = trace.stats().to_string();
+    let text = whole(&trace.stats());
     assert!(text.starts_with("emulator: these are not GPU times"), "{text}");
     assert!(text.contains("LOST 90 of 100 records"), "{text}");
     assert!(text.contains(".words_per_warp(1024)"), "{text}");
@@ -245,11 +245,11 @@ fn what_must_be_known_is_printed() {
 fn the_table_stays_a_table() {
     let (mut trace, load) = ten_loads();
     trace.sites[load.0 as usize].name = format!("two\nlines {}", "long ".repeat(1000));
-    let text = trace.stats().to_string();
+    let text = whole(&trace.stats());
     assert!(text.lines().all(|line| line.chars().count() < 260), "{text}");
     assert!(text.contains("two lines long"), "{text}");
     // A trace without anything has no table and no trouble.
-    assert!(gpu().stats().to_string().contains("no kernel was recorded"));
+    assert!(whole(&gpu().stats()).contains("no kernel was recorded"));
     let mut zero = gpu();
     let kernel = site(&mut zero, SiteKind::Kernel, "empty");
     launch(&mut zero, kernel, [1, 1, 1], 5.0, 5.0);

@@ -5,7 +5,7 @@ mod support;
 use profiler_trace::{GroupBy, SiteIndex, Stats, StatsQuery, Trace};
 use profiler_wire::SiteKind;
 
-use support::{gpu, last, launch, region, site, warp};
+use support::{gpu, last, launch, region, site, warp, whole};
 
 /// Two launches of `gemm` and one of `copy`; each warp has `tile` regions of 100 ns with `load` (30)
 /// and `mma` (50) inside, and a `load` of 5 outside.
@@ -53,12 +53,12 @@ fn paths_tell_apart_what_encloses() {
     ];
     assert_eq!(rows(&stats), wanted);
     assert_eq!(stats.rows[2].path, [SiteIndex(2)]);
-    let text = stats.to_string();
+    let text = whole(&stats);
     assert!(text.contains("\n ╰─ tile") && text.contains("\n    ╰─ mma"), "{text}");
     // Filtered by name, the path stands in words, and the kernel above it.
     let stats = trace.stats_of(&StatsQuery::new().by(GroupBy::Path).name("lo*"));
     assert_eq!(rows(&stats).len(), 4);
-    let text = stats.to_string();
+    let text = whole(&stats);
     assert!(text.contains("╰─ tile › load") && text.contains("\n gemm"), "{text}");
 }
 
@@ -69,14 +69,14 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
     let own = site(&mut trace, SiteKind::Region, "load");
     trace.sites[own.0 as usize].file = format!("{}/deep/kernel.rs", "a".repeat(60));
     region(&mut trace, 0, own, 0, 360.0, 390.0);
-    let text = trace.stats_by(GroupBy::Site).to_string();
+    let text = whole(&trace.stats_by(GroupBy::Site));
     let cut = format!("…{}/deep/kernel.rs:15:5", "a".repeat(25));
     for row in ["╰─ load (src/kernel.rs:13:5) ".to_owned(), format!("╰─ load ({cut}) ")] {
         assert_eq!(text.matches(&row).count(), 1, "{row}\n{text}");
     }
     // The other kernel has one of them.
     let by_site = StatsQuery::new().by(GroupBy::Site);
-    let copy = trace.stats_of(&by_site.clone().kernel("copy")).to_string();
+    let copy = whole(&trace.stats_of(&by_site.clone().kernel("copy")));
     assert!(copy.contains("╰─ load ") && !copy.contains("kernel.rs"), "{copy}");
     assert!(text.contains("╰─ mma ") && !text.contains("mma ("), "{text}");
     let mut csv = Vec::new();
@@ -85,11 +85,11 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
     assert!(csv.lines().next().is_some_and(|line| line.ends_with(",file,line,module")), "{csv}");
     let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!([ends("/kernel.rs,15,kernels"), ends("src/kernel.rs,13,kernels")], [1, 2]);
-    let merged = trace.stats().to_string();
+    let merged = whole(&trace.stats());
     assert_eq!(merged.matches("╰─ load ").count(), 2, "one in each kernel: {merged}");
     // Kernels of one name, each as a whole.
     trace.sites[1].name = "gemm".to_owned();
-    let kernels = trace.stats().to_string();
+    let kernels = whole(&trace.stats());
     assert!(kernels.contains("\n gemm (src/kernel.rs:11:5) "), "{kernels}");
 }
 
@@ -122,7 +122,7 @@ fn rows_of_each_sm() {
     let found: Vec<_> = stats.rows.iter().map(|row| (row.place.sm, row.count, row.warps)).collect();
     // Blocks 0 and 1 ran on SMs 0 and 1.
     assert_eq!(found, [(Some(0), 12, 4), (Some(1), 12, 4)]);
-    assert!(stats.to_string().contains("gemm, SM 1"), "{stats}");
+    assert!(whole(&stats).contains("gemm, SM 1"), "{stats}");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_window_cuts_shares_and_nothing_else() {
     // The kernels began before and fill all of it.
     assert_eq!((get("gemm").count, get("gemm").share, get("gemm").warps), (0, 1.0, 4));
     assert!(stats.notes.iter().any(|note| note.contains("from 60 ns to before 170 ns")));
-    assert!(stats.to_string().contains("100 %"), "{stats}");
+    assert!(whole(&stats).contains("100 %"), "{stats}");
     // Between two launches there is nothing.
     assert_eq!(trace.stats_of(&StatsQuery::new().window_ns(500.0..900.0)).rows, []);
 }

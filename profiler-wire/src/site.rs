@@ -433,8 +433,8 @@ impl<'a> SiteEntry<'a> {
     }
 }
 
-/// Why bytes are not a site entry of this version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why bytes are not a site entry of this version. `Debug` is the text of `Display`.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SiteError {
     /// They do not begin with [`MAGIC`].
     NotASite,
@@ -492,6 +492,12 @@ impl core::fmt::Display for SiteError {
                 )
             }
         }
+    }
+}
+
+impl core::fmt::Debug for SiteError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(self, f)
     }
 }
 

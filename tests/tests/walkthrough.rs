@@ -47,6 +47,11 @@ fn run(tour: &Path) -> String {
     for expected in ["sum_rows", "load", "reduce", "none lost"] {
         assert!(stdout.contains(expected), "no {expected} in the output:\n{stdout}");
     }
+    assert_eq!(
+        stdout.contains("CPU emulator"),
+        stdout.contains("why not on the GPU: "),
+        "{stdout}"
+    );
     for written in ["sum_rows.pftrace", "sum_rows.capture"] {
         let file = fs::metadata(tour.join(written)).expect(written);
         assert!(file.len() > 0, "{written} is empty");
@@ -96,10 +101,37 @@ fn a_new_project_from_the_tutorial_alone() {
     let kernel = fs::read_to_string(&path).expect("the kernel");
     let old = "        for number in numbers {\n";
     assert!(kernel.contains(old) && new.starts_with("        for number in "), "{new}");
-    fs::write(&path, kernel.replace(old, new)).expect("the file");
+    // The first line has what a shared array takes, too.
+    let array = "profiler_kernel::shared_array!(pub static TILE: [f32; 32]);\n";
+    fs::write(&path, kernel.replace(old, new) + array).expect("the file");
     let last = run(&tour);
     for name in ["load", "reduce"] {
         assert_eq!(regions(&after, name), regions(&last, name), "{name}");
+    }
+}
+
+#[test]
+fn commands_of_the_tutorial_name_what_is_there() {
+    let tutorial = page("docs/tutorial.md");
+    // Where its reader stands: in the project, beside the clone.
+    let paths: Vec<&str> = tutorial
+        .split("--path ")
+        .skip(1)
+        .filter_map(|rest| rest.split([' ', '`', '\n']).next())
+        .collect();
+    assert!(!paths.is_empty());
+    for path in paths {
+        let of_clone = path.strip_prefix("../profiler/").expect("a path into the clone");
+        assert!(workspace().join(of_clone).join("Cargo.toml").exists(), "{path}");
+    }
+    // One line for crates of kernels, wherever a person copies it from.
+    let (_, line) = shown(&tutorial, "file")
+        .into_iter()
+        .find(|(path, _)| *path == "kernels/src/lib.rs")
+        .expect("the kernel");
+    let line = line.lines().next().expect("a line");
+    for other in ["profiler-kernel/src/lib.rs", "profiler-device/src/lib.rs"] {
+        assert!(page(other).contains(&format!("//! {line}\n")), "{other}");
     }
 }
 

@@ -60,7 +60,6 @@ pub(crate) fn make() -> Result<(), Error> {
         .args(["build", "--release", "--package", PACKAGE, "--examples"])
         .args(["--message-format", "json-render-diagnostics"])
         .envs(tools.variables())
-        .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
         .output()?;
     let built = Built::read(&messages)?;
     let bundle = target().join("gpu-bundle");
@@ -80,7 +79,6 @@ pub(crate) fn make() -> Result<(), Error> {
         .args(TEST_PACKAGES.iter().flat_map(|package| ["--package", package]))
         .args(GPU_TESTS.iter().flat_map(|test| ["--test", test]))
         .envs(tools.variables())
-        .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
         .output()?;
     let tests = Built::read(&messages)?;
     for name in GPU_TESTS {

@@ -6,22 +6,18 @@ use std::path::Path;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::Error;
-use crate::command::Run;
+use crate::tidy::tracked;
 
 /// Text of the code's own comments, whose links are rustdoc's.
 const OF_COMMENTS: &str = "docs/unsafe.md";
 
 /// Every link that leads nowhere, as `file:line: rule`.
 pub(crate) fn offences(root: &Path) -> Result<Vec<String>, Error> {
-    let listed = Run::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .folder(root)
-        .output()?;
-    let names: Vec<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
-    let is_page = |name: &&&str| name.ends_with(".md") && **name != OF_COMMENTS;
+    let names = tracked(root)?;
+    let is_page = |name: &&String| name.ends_with(".md") && **name != OF_COMMENTS;
     let pages = names.iter().filter(is_page).filter_map(|name| {
         // One may be listed and deleted.
-        Some(((*name).to_owned(), std::fs::read_to_string(root.join(name)).ok()?))
+        Some((name.clone(), std::fs::read_to_string(root.join(name)).ok()?))
     });
     // What git does not list, such as a built file, is nowhere but here.
     let known = names.iter().filter(|name| root.join(name).exists());

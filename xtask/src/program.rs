@@ -94,7 +94,6 @@ impl Program {
             .args(self.feature.into_iter().flat_map(|feature| ["--features", feature]))
             .args(["--message-format", "json-render-diagnostics"])
             .envs(tools.variables())
-            .envs([("CARGO_PROFILE_RELEASE_STRIP".to_owned(), "symbols".into())])
             .output()?;
         let (binary, ptx) = self.built(&messages)?;
         if std::fs::metadata(&ptx)?.len() == 0 {

@@ -65,7 +65,7 @@ if command -v nvidia-smi >/dev/null; then
 fi
 for program in "$bundle"/bin/*; do
     name=$(basename "$program")
-    arguments=(--backend gpu --size full)
+    arguments=(--backend gpu --size full --out .)
     if [ -e "$bundle/ptx/unannotated/$name.ptx" ]; then
         arguments+=(--unannotated "$bundle/ptx/unannotated/$name.ptx")
     fi
@@ -89,9 +89,9 @@ if [ $sanitize = yes ]; then
         for program in "$bundle"/bin/*; do
             for tool in memcheck racecheck; do
                 run "$(basename "$program").$tool" compute-sanitizer --tool "$tool" \
-                    --error-exitcode 9 "$program" --backend gpu --size small
+                    --error-exitcode 9 "$program" --backend gpu --size small --out .
                 run "$(basename "$program").squeezed.$tool" compute-sanitizer --tool "$tool" \
-                    --error-exitcode 9 "$program" --backend gpu --size small --squeeze 10
+                    --error-exitcode 9 "$program" --backend gpu --size small --out . --squeeze 10
             done
         done
         # Kernels of known length last too long under a tool, and `launches_wait_for_no_kernel` never ends:

@@ -68,7 +68,7 @@ for sanitizer in "$@"; do
             truth full --idle 1 latency cross-check frequency boost density idle long
             ;;
         record-cost) LIMIT=300s run "$sanitizer" record-cost --quick --schemes default,grid-atomic ;;
-        *) run "$sanitizer" "$name" --backend gpu --size small ;;
+        *) run "$sanitizer" "$name" --backend gpu --size small --out . ;;
         esac
     done
 done

@@ -31,15 +31,18 @@ const WIRE_NAMES: [&str; 4] = [
     concat!("// profiler", "-build:"),
 ];
 
+/// Paths of the repository's own files: what programs and people leave beside them obeys no rule.
+pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, Error> {
+    let listed = Run::new("git").args(["ls-files", "-z"]).folder(root).output()?;
+    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
+}
+
 /// Every broken rule, as `file:line: rule`.
 pub(crate) fn offences(root: &Path) -> Result<Vec<String>, Error> {
-    let listed = Run::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .folder(root)
-        .output()?;
+    let listed = tracked(root)?;
     let mut offences = Vec::new();
     let mut long = Vec::new();
-    for name in listed.split('\0').filter(|name| !name.is_empty()) {
+    for name in &listed {
         let path: PathBuf = root.join(name);
         // A file may be listed and deleted, or hold no text.
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -119,11 +122,42 @@ fn has_word(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{LINES_MAX, MACHINE_PATHS, UNFINISHED, WIRE_NAMES, check, offences};
+    use crate::command::Run;
 
     #[test]
     fn the_repository_keeps_its_rules() {
         let offences = offences(crate::root()).expect("git lists the files");
         assert!(offences.is_empty(), "\n{}", offences.join("\n"));
+    }
+
+    #[test]
+    fn what_programs_leave_beside_the_files_obeys_no_rule() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let git = |arguments: &[&str]| {
+            Run::new("git").args(arguments).folder(folder.path()).output().expect("git runs")
+        };
+        git(&["init", "--quiet"]);
+        let long = "{}\n".repeat(LINES_MAX + 1);
+        std::fs::write(folder.path().join("quickstart.json"), &long).expect("written");
+        let of_result =
+            |offences: &[String]| offences.iter().any(|one| one.starts_with("quickstart.json:"));
+        assert!(!of_result(&offences(folder.path()).expect("git lists the files")));
+        git(&["add", "quickstart.json"]);
+        assert!(of_result(&offences(folder.path()).expect("git lists the files")));
+    }
+
+    #[test]
+    fn continuous_integration_runs_the_commands_of_the_readme_in_their_order() {
+        let read = |name| std::fs::read_to_string(crate::root().join(name)).expect("is there");
+        let (readme, script) = (read("README.md"), read(".ci/run"));
+        let (_, section) = readme.split_once("## Two commands\n\n```sh\n").expect("the section");
+        let (block, _) = section.split_once("```").expect("the block ends");
+        let commands = block.lines().filter_map(|line| line.split(" #").next()).map(str::trim);
+        let of_script: Vec<&str> = script.lines().filter(|l| l.starts_with("cargo ")).collect();
+        let of_readme: Vec<&str> = commands.collect();
+        assert_eq!(of_readme.len(), 2);
+        assert!(of_script.starts_with(&of_readme), "{of_script:?} and {of_readme:?}");
+        assert!(script.contains("\nset -euo pipefail\n"));
     }
 
     #[test]

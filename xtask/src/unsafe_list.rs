@@ -9,8 +9,7 @@ use std::path::Path;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::Error;
-use crate::command::Run;
-use crate::tidy::is_test;
+use crate::tidy::{is_test, tracked};
 
 /// The list, from the repository's root.
 pub(crate) const FILE: &str = "docs/unsafe.md";
@@ -59,11 +58,8 @@ pub(crate) fn offence(root: &Path) -> Result<Option<String>, Error> {
 
 /// What the list should be.
 pub(crate) fn text(root: &Path) -> Result<String, Error> {
-    let listed = Run::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .folder(root)
-        .output()?;
-    let mut names: Vec<&str> = listed.split('\0').filter(|name| !name.is_empty()).collect();
+    let listed = tracked(root)?;
+    let mut names: Vec<&str> = listed.iter().map(String::as_str).collect();
     names.sort_unstable();
     let packages: Vec<&str> =
         names.iter().filter_map(|name| name.strip_suffix("/Cargo.toml")).collect();

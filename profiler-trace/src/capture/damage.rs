@@ -3,10 +3,12 @@
 use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use profiler_wire::READABLE_VERSIONS;
 
 use super::format::FORMAT_VERSION;
+use crate::file::debug_as_display;
 
 /// An array of a [`ModuleCapture`](super::ModuleCapture).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +52,7 @@ impl fmt::Display for CaptureArray {
 
 /// Something in a capture file that could not be read. Where it lies in the file, and what is
 /// missing for it, are told apart: damaged bytes may cost nothing, as the metadata is there twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CaptureDamage {
     /// Bytes that are no whole block.
@@ -125,12 +127,22 @@ impl fmt::Display for CaptureDamage {
 
 impl std::error::Error for CaptureDamage {}
 
-/// Why nothing can be read of a capture file; `Display` names the cure.
-#[derive(Debug)]
+debug_as_display!(CaptureDamage, CaptureError);
+
+/// Why nothing can be read of a capture file; `Display` names the cure, and `Debug` is the same text.
 #[non_exhaustive]
 pub enum CaptureError {
+    /// What is wrong with a file of this path.
+    OfFile {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it; of no path.
+        error: Box<CaptureError>,
+    },
     /// The file cannot be read, or there is too little memory for it.
     Io(io::Error),
+    /// It has not a byte.
+    Empty,
     /// It is no capture.
     NotACapture,
     /// Its format is of another version.
@@ -165,7 +177,12 @@ pub enum CaptureError {
 impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::OfFile { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Io(error) => write!(f, "the capture cannot be read: {error}"),
+            Self::Empty => f.write_str(
+                "the file is empty: whatever was to write or copy the capture has not begun, or failed; see \
+                 whether the disk is full, then copy the file again, or record it again",
+            ),
             Self::NotACapture => f.write_str(
                 "this is no capture; give a file that a session wrote, such as NAME.capture of an \
                  example (a .pftrace or .json is made from a capture, and cannot be read back; what gzip \
@@ -208,6 +225,7 @@ impl fmt::Display for CaptureError {
 impl std::error::Error for CaptureError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            Self::OfFile { error, .. } => error.source(),
             Self::Io(error) => Some(error),
             _ => None,
         }

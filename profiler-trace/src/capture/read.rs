@@ -37,9 +37,11 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// See [`CaptureError`]: no capture, another version, nothing whole in it.
+    /// [`CaptureError::OfFile`], with the reason in it: no capture, another version, nothing whole in it.
     pub fn read(path: impl AsRef<Path>) -> Result<(Self, Vec<CaptureDamage>), CaptureError> {
-        Self::read_from(File::open(path)?)
+        let path = path.as_ref();
+        let read = File::open(path).map_err(CaptureError::Io).and_then(Self::read_from);
+        read.map_err(|error| CaptureError::OfFile { path: path.to_owned(), error: Box::new(error) })
     }
 
     /// Reads what [`Capture::write_to`] wrote, from its begin to the reader's end. Beside the capture
@@ -47,7 +49,7 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// See [`Capture::read`].
+    /// See [`CaptureError`].
     pub fn read_from(reader: impl Read) -> Result<(Self, Vec<CaptureDamage>), CaptureError> {
         Self::read_from_within(reader, u64::MAX)
     }
@@ -70,7 +72,7 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// See [`Capture::read`]; and [`CaptureError::TooLarge`].
+    /// See [`CaptureError`]; [`CaptureError::TooLarge`] among them.
     pub fn read_from_within(
         reader: impl Read,
         limit: u64,
@@ -81,6 +83,7 @@ impl Capture {
         let parts = sections.take(Section::Metadata);
         if parts.bytes.is_empty() || !parts.missing(parts.total).is_empty() {
             return Err(match seen {
+                Seen::NoByte => CaptureError::Empty,
                 Seen::Nothing => CaptureError::NotACapture,
                 Seen::Sync => CaptureError::NoMetadata { damage },
             });
@@ -115,6 +118,8 @@ impl Capture {
 /// What the file was seen to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
+    /// Not a byte.
+    NoByte,
     /// Nothing that is in a capture.
     Nothing,
     /// At least what blocks begin with.
@@ -179,7 +184,7 @@ impl<R: Read> Scan<R> {
         self.end_damage();
         let bytes = self.source.position;
         if bytes == 0 {
-            self.seen = Seen::Sync;
+            self.seen = Seen::NoByte;
         }
         self.damage.push(CaptureDamage::Truncated { bytes });
         Ok(())

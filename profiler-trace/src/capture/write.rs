@@ -1,21 +1,21 @@
 //! Writes a capture as a file.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::codec::Packer;
 use super::format::{BlockHeader, PART_BYTES, Packing, Section};
 use super::{Capture, CaptureArray, metadata};
+use crate::file::FileError;
 
 impl Capture {
     /// Saves the capture as a file; end its name in `.capture`.
     ///
     /// # Errors
     ///
-    /// If the file cannot be created or written.
-    pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.write_to(File::create(path)?)
+    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        FileError::of_writing(path.as_ref(), |file| self.write_to(file))
     }
 
     /// Writes the capture, compressed, part by part: beside the capture itself this takes about

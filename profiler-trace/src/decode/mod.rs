@@ -11,6 +11,7 @@ mod anchors;
 mod direct;
 mod lane;
 mod launches;
+mod lists;
 mod recorded;
 mod regions;
 mod rooms;
@@ -33,6 +34,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
 use direct::SiteKinds;
 use lane::Scratch;
+use lists::Beyond;
 use regions::Raw;
 use rooms::{Layout, Room};
 pub(crate) use stream::Memory;
@@ -313,6 +315,7 @@ struct SlotSource<'c> {
     slot: &'c Slot,
     module: &'c ModuleCapture,
     kinds: &'c SiteKinds,
+    beyond: &'c Beyond,
     clocks: &'c ClockMap,
     /// See [`lane::Decoder`].
     directly: bool,
@@ -439,7 +442,9 @@ impl SlotSource<'_> {
             }
         }
         decoder.finish();
-        (warp.recorded, warp.lost) = (decoder.recorded, decoder.lost);
+        let (recorded, lost) = (decoder.recorded, decoder.lost);
+        self.beyond.note(&scratch.recorded.regions, place, diagnostics);
+        (warp.recorded, warp.lost) = (recorded, lost);
         self.place_in_time(scratch, warp);
     }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::launches::{self, Arranged};
 use super::regions::Raw;
 use super::{
-    Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
+    Beyond, Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
     note_lost, note_nothing_selected, read_slots, threads, to_ns,
 };
 use crate::capture::lost::ModuleLoss;
@@ -46,6 +46,8 @@ pub struct Decoder<'c> {
     capture: &'c Capture,
     /// Of each module.
     kinds: Vec<SiteKinds>,
+    /// Likewise.
+    beyond: Vec<Beyond>,
     /// Sites and the kernels in whose code they are, as far as that is known.
     sites_in_kernels: Vec<(SiteIndex, SiteIndex)>,
     /// Slots in use, in the order of the capture.
@@ -170,6 +172,7 @@ impl<'c> Decoder<'c> {
         Self {
             capture,
             kinds,
+            beyond: capture.modules.iter().map(|module| Beyond::new(&module.sites)).collect(),
             sites_in_kernels,
             slots,
             clocks,
@@ -423,6 +426,7 @@ impl<'c> Decoder<'c> {
             slot,
             module: &self.capture.modules[slot.module],
             kinds: &self.kinds[slot.module],
+            beyond: &self.beyond[slot.module],
             clocks: &self.clocks,
             directly: self.directly,
         };

@@ -187,6 +187,14 @@ impl fmt::Display for Diagnostic {
                 p("record or warp names", "records or warps name"),
                 p("lies", "lie")
             ),
+            Kind::NameOutOfRange => write!(
+                f,
+                "{count} {} of a list by an index beyond its last, and {} called `LIST[out of range]`; the \
+                 first such list has {number} {}: give it more, or an index below {number}",
+                p("region takes a name", "regions take names"),
+                p("is", "are"),
+                if number == 1 { "name" } else { "names" }
+            ),
             Kind::UnwrittenUnit => write!(
                 f,
                 "{count} {} but never written; the capture is damaged: read it back \

@@ -4,7 +4,8 @@ use super::options::{Measure, Unit};
 use super::side::{DiffSide, SideFacts};
 use super::units::FEWEST_TO_BATCH;
 use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
-use crate::export::text::{counted, digits};
+use crate::export::text::counted;
+use crate::units::digits;
 
 pub(super) fn notes(
     a: &DiffSide,

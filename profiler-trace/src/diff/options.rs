@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::file::debug_as_display;
 use crate::stats::{GroupBy, StatsQuery};
 
 /// What is dealt to the two sides in a test: all regions within a unit are taken together, as they
@@ -106,8 +107,8 @@ impl DiffOptions {
     }
 }
 
-/// Why two sides cannot be compared.
-#[derive(Clone, Debug, PartialEq)]
+/// Why two sides cannot be compared; `Display` names the cure, and `Debug` is the same text.
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum DiffError {
     /// The query groups by something that two sides do not have in common.
@@ -149,5 +150,7 @@ impl fmt::Display for DiffError {
         }
     }
 }
+
+debug_as_display!(DiffError);
 
 impl std::error::Error for DiffError {}

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::{Change, Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
-use crate::export::text::digits;
 use crate::printable::printable;
-use crate::stats::table::{Sheet, Spare, duration, one_line};
+use crate::stats::table::{Sheet, Spare, one_line};
+use crate::units::{digits, duration};
 
 const HEADER: [&str; 11] = [
     "region",
@@ -29,6 +29,8 @@ const SPARE: &[Spare<'_>] = &[
     ("means of A and B", &[3, 4]),
     ("95 % interval", &[6]),
 ];
+/// The region and the verdict.
+const TEXTS: &[usize] = &[0, HEADER.len() - 1];
 
 /// Notes, then one row a region: what A and B have, how it changed. A star stands behind what is
 /// reported as a change. A width, as in `{:80}`, is how many columns of a terminal there are: figures for which
@@ -42,7 +44,8 @@ impl fmt::Display for Diff {
             return Ok(());
         }
         let rows = self.rows.iter().map(cells).collect();
-        Sheet { spare: SPARE, ends_in_words: true, ..Sheet::new(&HEADER, rows) }.write(f)?;
+        Sheet { spare: SPARE, texts: TEXTS, ends_in_words: true, ..Sheet::new(&HEADER, rows) }
+            .write(f)?;
         let changed = self.changed().count();
         let compared = self.rows.iter().filter(|row| row.mean.p.is_some()).count();
         writeln!(

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{Change, Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
-use crate::export::text::digits;
 use crate::printable::printable;
+use crate::units::digits;
 
 /// What is tolerated.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -28,10 +28,10 @@ mod walk;
 mod write;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::file::FileError;
 use crate::model::Trace;
 pub use folded::StackGroup;
 pub(crate) use folded::push_frame;
@@ -93,9 +93,10 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be created or written.
-    pub fn write_perfetto(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.write_perfetto_to(File::create(path)?, &ExportOptions::default())
+    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    pub fn write_perfetto(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let options = ExportOptions::default();
+        FileError::of_writing(path.as_ref(), |file| self.write_perfetto_to(file, &options))
     }
 
     /// Writes a timeline in Perfetto's native format. The writer need not be buffered.
@@ -115,9 +116,10 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be created or written.
-    pub fn write_chrome(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.write_chrome_to(File::create(path)?, &ExportOptions::default())
+    /// If the file cannot be created, for want of its folder perhaps, or not be written.
+    pub fn write_chrome(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let options = ExportOptions::default();
+        FileError::of_writing(path.as_ref(), |file| self.write_chrome_to(file, &options))
     }
 
     /// Writes a timeline as Chrome JSON. The writer need not be buffered.

@@ -6,6 +6,7 @@ use profiler_wire::header::{Clock, Dim3};
 use crate::model::{DeviceInfo, Launch, SiteIndex, Trace, Warp};
 use crate::record_cost::FormCosts;
 use crate::source::WarpSource;
+use crate::units::digits;
 
 /// An extent as people write it: `4`, `4x2`, `4x2x3`.
 pub(crate) fn extent(dim: Dim3) -> String {
@@ -218,21 +219,4 @@ pub(crate) fn never_recorded(trace: &Trace) -> Option<String> {
 /// So many things, which are called this if there is one.
 pub(crate) fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
-}
-
-/// Four significant digits, without trailing zeros.
-pub(crate) fn digits(value: f64) -> String {
-    if !value.is_finite() {
-        return value.to_string();
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let decimals = (3 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
 }

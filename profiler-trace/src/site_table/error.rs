@@ -5,8 +5,10 @@ use std::fmt;
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::symbol::DESCRIPTOR_PREFIX;
 
-/// Why a module's sites cannot be read; `Display` names the cure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::file::debug_as_display;
+
+/// Why a module's sites cannot be read; `Display` names the cure, and `Debug` is the same text.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SiteTableError {
     /// The PTX has neither a descriptor nor a site.
@@ -82,6 +84,8 @@ impl fmt::Display for SiteTableError {
         }
     }
 }
+
+debug_as_display!(SiteTableError);
 
 impl std::error::Error for SiteTableError {}
 

@@ -164,6 +164,17 @@ impl SiteTable {
     }
 }
 
+/// What follows the name of a list in that of the site for an index beyond its last name.
+const BEYOND: &str = "[out of range]";
+
+impl Site {
+    /// Whether it stands for all that is beyond a list of names.
+    pub(crate) fn is_beyond_list(&self) -> bool {
+        let list = self.list.as_deref();
+        list.is_some_and(|list| self.name.strip_prefix(list) == Some(BEYOND))
+    }
+}
+
 /// Bytes that names and places of one list's sites may take.
 const TEXT_MAX: usize = 16 << 20;
 
@@ -241,7 +252,7 @@ fn expand(entry: &SiteEntry<'_>, sites: &mut Vec<Site>) {
         return;
     }
     let names: Names<'_> = entry.names;
-    let beyond = format!("{}[out of range]", entry.name);
+    let beyond = entry.name.to_owned() + BEYOND;
     let all = names.iter().map(str::to_owned).chain(std::iter::once(beyond));
     for (id, name) in (entry.id..).zip(all) {
         sites.push(site(id, name, Some(entry.name.to_owned())));

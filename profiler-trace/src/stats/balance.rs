@@ -9,10 +9,11 @@ use super::GroupBy;
 use super::collect::{WarpTime, merged};
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{Sheet, Spare, duration, one_line, sentence};
-use crate::export::text::{self, digits};
+use super::table::{Sheet, Spare, one_line, sentence};
+use crate::export::text;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::units::{digits, duration};
 
 /// How evenly time is spread over so many warps, blocks or SMs.
 ///
@@ -304,8 +305,9 @@ fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
 }
 
 /// Columns that may be left out where they do not fit.
-const SPARE: &[Spare<'_>] = &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2])];
-const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5])];
+const SPARE: &[Spare<'_>] =
+    &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2]), ("count", &[1])];
+const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5]), ("on average", &[2])];
 
 impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

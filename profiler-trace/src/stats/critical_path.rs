@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::query::last_ns;
-use super::table::{Sheet, duration, one_line, sentence};
+use super::table::{Sheet, one_line, sentence};
 use super::waits::Wait;
-use crate::export::text::{counted, digits};
+use crate::export::text::counted;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::units::{digits, duration};
 
 /// What a stretch of a critical path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,13 @@ use std::fmt;
 use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, Table, TableStyle, presets};
 use unicode_width::UnicodeWidthStr;
 
+use super::fit::{self, Fit};
 use super::paths::DEEPER;
 use super::{GroupBy, SiteStats, Stats, StatsPlace, Summary};
 use crate::export::text;
 use crate::model::SiteIndex;
 use crate::printable::{markdown, printable, shortened, shortened_to_end};
+use crate::units::{digits, duration, prefixed};
 
 /// Kernels, and sites of theirs that their names do not tell.
 type Ambiguous = HashSet<(SiteIndex, SiteIndex)>;
@@ -24,10 +26,13 @@ const SPARE: &[Spare<'_>] = &[
     ("throughput", &[11]),
     ("p99", &[7]),
     ("p50", &[5]),
+    ("max", &[8]),
+    ("count", &[1]),
 ];
 
-/// One row a region. A width, as in `{:80}`, is how many columns of a terminal there are: figures for which
-/// there is no room are left out then, and named below.
+/// One row a region. A width, as in `{:80}`, is how many columns of a terminal there are: names are cut then,
+/// and figures for which there is no room are left out and named below. Without a width it is that of the
+/// terminal that standard output is, if it is one; otherwise, and with the width 0 (`{stats:0$}`, 0), all is written.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
@@ -62,7 +67,8 @@ impl fmt::Display for Stats {
             let mut cells = self.cells(row, &ambiguous);
             if has_throughput {
                 cells.push(row.throughput.as_ref().map_or_else(String::new, |throughput| {
-                    rate(throughput.per_second, &throughput.unit)
+                    let unit = one_line(&throughput.unit);
+                    format!("{}/s", prefixed(throughput.per_second, &unit))
                 }));
             }
             rows.push(cells);
@@ -104,7 +110,7 @@ impl Stats {
             let mut cells = vec![format!("╰─ {}", one_line(&mark.name)), mark.count.to_string()];
             let values = mark.values.as_ref();
             cells.extend(figures.iter().map(|figure| {
-                values.map_or_else(String::new, |values| text::digits(figure(values)))
+                values.map_or_else(String::new, |values| digits(figure(values)))
             }));
             cells.push(mark.unit.as_deref().map_or_else(String::new, one_line));
             rows.push(cells);
@@ -206,14 +212,14 @@ impl Stats {
             }
             let time = duration(figure(&row.ns));
             match &row.cycles {
-                Some(cycles) => format!("{time}\n{}", text::digits(figure(cycles))),
+                Some(cycles) => format!("{time}\n{}", digits(figure(cycles))),
                 None => time,
             }
         }));
         // A region that only reaches into a window has a share of it.
         cells.push(match row.count {
             0 if row.share == 0.0 => "-".to_owned(),
-            _ => format!("{} %", text::digits(row.share * 100.0)),
+            _ => format!("{} %", digits(row.share * 100.0)),
         });
         cells
     }
@@ -229,34 +235,13 @@ fn named_at(name: &str, file: &str, line: u32, column: u32) -> String {
     format!("{} ({}:{line}:{column})", one_line(name), shortened_to_end(file, 40))
 }
 
-/// A time in the unit that suits it, with four significant digits.
-pub(crate) fn duration(ns: f64) -> String {
-    let (scale, unit) = match ns.abs() {
-        ns if ns >= 1e9 => (1e9, "s"),
-        ns if ns >= 1e6 => (1e6, "ms"),
-        ns if ns >= 1e3 => (1e3, "µs"),
-        _ => (1.0, "ns"),
-    };
-    format!("{} {unit}", text::digits(ns / scale))
-}
-
-/// A rate with a decimal prefix: `12.34 Gbytes/s`.
-fn rate(per_second: f64, unit: &str) -> String {
-    let (scale, prefix) = match per_second.abs() {
-        rate if rate >= 1e12 => (1e12, "T"),
-        rate if rate >= 1e9 => (1e9, "G"),
-        rate if rate >= 1e6 => (1e6, "M"),
-        rate if rate >= 1e3 => (1e3, "k"),
-        _ => (1.0, ""),
-    };
-    let unit = if matches!(unit, "bytes" | "byte") { "B" } else { unit };
-    format!("{} {prefix}{}/s", text::digits(per_second / scale), one_line(unit))
-}
-
 /// A sentence about the tables: a line, or a paragraph of Markdown.
 pub(crate) fn sentence(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     if f.alternate() { writeln!(f, "{}\n", markdown(text)) } else { writeln!(f, "{text}") }
 }
+
+/// How tables look on a terminal.
+pub(super) const TERMINAL: TableStyle = presets::UTF8_HORIZONTAL_ONLY;
 
 /// Columns that a table may leave out, by their places, under a common name.
 pub(crate) type Spare<'s> = (&'s str, &'s [usize]);
@@ -268,46 +253,38 @@ pub(crate) struct Sheet<'s> {
     pub(crate) rows: Vec<Vec<String>>,
     /// What is left out where there is no room for all, the first first.
     pub(crate) spare: &'s [Spare<'s>],
+    /// Columns of names and words, which may be cut.
+    pub(crate) texts: &'s [usize],
     /// Whether the last column has words, which stand to the left.
     pub(crate) ends_in_words: bool,
 }
 
 impl<'s> Sheet<'s> {
     pub(crate) fn new(header: &'s [&'s str], rows: Vec<Vec<String>>) -> Self {
-        Self { header, rows, spare: &[], ends_in_words: false }
+        Self { header, rows, spare: &[], texts: &[0], ends_in_words: false }
     }
 
-    /// Writes the table: within as many columns of a terminal as the formatter's width says, if it says one
-    /// and enough may be left out.
+    /// Writes the table, within the columns of a terminal if [`fit::width`] knows of any.
     pub(crate) fn write(mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown: Vec<usize> = (0..self.header.len()).collect();
         if f.alternate() {
-            return self.write_markdown(f, &shown);
+            return self.write_markdown(f);
         }
-        let mut left_out = Vec::new();
-        let mut spare = self.spare.iter().filter(|(_, columns)| columns[0] < self.header.len());
-        let text = loop {
-            let text = self.drawn(&shown, presets::UTF8_HORIZONTAL_ONLY);
-            let width = text.lines().map(UnicodeWidthStr::width).max();
-            let fits = f.width().is_none_or(|most| width.is_none_or(|width| width <= most));
-            match spare.next() {
-                Some((name, columns)) if !fits => {
-                    shown.retain(|column| !columns.contains(column));
-                    left_out.push(*name);
-                }
-                _ => break text,
-            }
+        let fit = match fit::width(f) {
+            Some(most) => Fit::within(&self, most),
+            None => Fit::whole(&self),
         };
-        writeln!(f, "{text}")?;
-        match left_out.as_slice() {
+        writeln!(f, "{}", self.drawn(&fit, TERMINAL))?;
+        match fit.left_out.as_slice() {
             [] => Ok(()),
             names => sentence(f, &format!("no room for: {}", names.join(", "))),
         }
     }
 
-    fn write_markdown(&mut self, f: &mut fmt::Formatter<'_>, shown: &[usize]) -> fmt::Result {
+    fn write_markdown(&mut self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rows.iter_mut().flatten().for_each(|cell| *cell = markdown_cell(cell));
-        for (number, line) in self.drawn(shown, presets::ASCII_MARKDOWN).lines().enumerate() {
+        for (number, line) in
+            self.drawn(&Fit::whole(self), presets::ASCII_MARKDOWN).lines().enumerate()
+        {
             match number {
                 // In the line behind the header a colon says that a column of figures is aligned to the right.
                 1 => writeln!(f, "{}", line.replace("-|", ":|").replacen(":|", "-|", 1))?,
@@ -317,15 +294,27 @@ impl<'s> Sheet<'s> {
         writeln!(f)
     }
 
-    /// The text with these columns.
-    fn drawn(&self, shown: &[usize], style: TableStyle) -> String {
+    /// Columns of a terminal that a column takes.
+    pub(super) fn width_of(&self, column: usize) -> usize {
+        let cells =
+            self.rows.iter().filter_map(|row| row.get(column)).flat_map(|cell| cell.lines());
+        cells.chain([self.header[column]]).map(UnicodeWidthStr::width).max().unwrap_or(0)
+    }
+
+    /// The text with what fits.
+    pub(super) fn drawn(&self, fit: &Fit<'_>, style: TableStyle) -> String {
+        let shown = &fit.shown;
+        let words = self.ends_in_words.then(|| self.header.len() - 1);
         let mut table = Table::new();
         table.load_style(style.row_separator(LineStyle::none()));
-        table.set_header(shown.iter().map(|&column| self.header[column]));
+        let cell = |column: usize, cell: &str, is_heading| {
+            fit.cell(column, cell, is_heading, Some(column) == words)
+        };
+        table.set_header(shown.iter().map(|&column| cell(column, self.header[column], false)));
         for row in &self.rows {
-            table.add_row(shown.iter().filter_map(|&column| row.get(column)));
+            let cells = shown.iter().filter_map(|&column| Some((column, row.get(column)?)));
+            table.add_row(cells.map(|(column, text)| cell(column, text, row.len() == 1)));
         }
-        let words = self.ends_in_words.then(|| self.header.len() - 1);
         for (column, place) in table.column_iter_mut().zip(shown).skip(1) {
             if Some(*place) != words {
                 column.set_cell_alignment(CellAlignment::Right);

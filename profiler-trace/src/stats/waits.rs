@@ -7,9 +7,10 @@ use profiler_wire::SiteKind;
 
 use super::Summary;
 use super::summary::summarize;
-use super::table::{Sheet, Spare, duration, one_line, sentence};
+use super::table::{Sheet, Spare, one_line, sentence};
 use crate::model::{Mark, MarkIndex, SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::units::duration;
 
 /// One wait and the signal that released it.
 ///
@@ -297,6 +298,7 @@ const SPARE: &[Spare<'_>] = &[
     ("quantiles of what was blocked", &[7, 8]),
     ("for", &[2]),
     ("waits", &[3]),
+    ("blocked", &[4]),
 ];
 
 impl fmt::Display for Waits {
@@ -342,6 +344,6 @@ impl fmt::Display for Waits {
             "p99",
         ];
         let rows = self.rows.iter().map(row).collect();
-        Sheet { spare: SPARE, ..Sheet::new(&header, rows) }.write(f)
+        Sheet { spare: SPARE, texts: &[0, 1, 2], ..Sheet::new(&header, rows) }.write(f)
     }
 }

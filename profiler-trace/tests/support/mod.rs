@@ -21,6 +21,11 @@ pub(crate) fn gpu() -> Trace {
     }
 }
 
+/// A table with all that is in it, however wide the terminal is on which the test runs.
+pub(crate) fn whole(table: &dyn std::fmt::Display) -> String {
+    format!("{table:0$}", 0)
+}
+
 pub(crate) fn time(ns: f64) -> Time {
     Time { ticks: 1_000_000 + (ns * 2.0).round() as u64, ns }
 }

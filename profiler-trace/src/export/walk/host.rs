@@ -10,7 +10,7 @@ use crate::export::sink::{Argument, Event, Sink};
 use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::Trace;
 use crate::source::WarpSource;
-use crate::stats::table::duration;
+use crate::units::duration;
 
 /// The arrows from calls to the kernel of the warp that entered first, by launch and by warp.
 pub(super) struct Calls {
