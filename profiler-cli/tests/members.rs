@@ -228,7 +228,7 @@ fn folder() -> Folder {
 
 #[test]
 fn info_prints_what_the_page_says() {
-    let captures = ["gemm", "hosted", "lossy", "odd", "measured", "plain", "empty", "cut"];
+    let captures = ["gemm", "hosted", "lossy", "odd", "measured", "empty", "cut"];
     let commands = captures.map(|name| format!("info {name}.capture"));
     check("info", &folder(), &commands.each_ref().map(String::as_str));
 }
