@@ -50,7 +50,7 @@
 //! thread records, and the [`Leader`] that it gives records regions and marks: this is what the
 //! macros call. [`site!`] names them.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(all(target_arch = "nvptx64", feature = "enabled"), feature(abi_ptx))]
+#![cfg_attr(all(target_arch = "nvptx64", feature = "calibration"), feature(abi_ptx))]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, link_llvm_intrinsics),

@@ -8,7 +8,7 @@ use profiler_trace::{MarkStats, Site, SiteIndex, SiteStats, Summary, Trace};
 use crate::collect::Tree;
 use crate::launches::LaunchFacts;
 use crate::rows::Rows;
-use crate::text::{count, duration, escape, extent, percent, things};
+use crate::text::{count, digits, duration, escape, extent, percent, things};
 
 /// How many rows the table of nested regions has at most.
 const MAX_NESTED: usize = 500;
@@ -100,7 +100,8 @@ pub(crate) fn marks(writer: &mut impl Write, trace: &Trace, marks: &[MarkStats])
           <table id=\"marks\"><thead><tr><th scope=\"col\">mark</th><th scope=\"col\">kernel</th>\
           <th scope=\"col\" class=\"n\">count</th>",
     )?;
-    let figures: [(&str, fn(&Summary) -> f64); 8] = [
+    type Figure = fn(&Summary) -> f64;
+    let figures: [(&str, Figure); 8] = [
         ("sum", |of| of.total),
         ("mean", |of| of.mean),
         ("std dev", |of| of.standard_deviation),

@@ -102,7 +102,7 @@ pub(crate) const fn is_unwinding() -> bool {
 }
 
 /// A kernel of the runtime's own.
-#[cfg(feature = "enabled")]
+#[cfg(feature = "calibration")]
 macro_rules! kernel {
     ($(#[$meta:meta])* fn $name:ident($rounds:ident) $body:block) => {
         $(#[$meta])*
@@ -110,5 +110,5 @@ macro_rules! kernel {
         pub extern "ptx-kernel" fn $name($rounds: u32) $body
     };
 }
-#[cfg(feature = "enabled")]
+#[cfg(feature = "calibration")]
 pub(crate) use kernel;

@@ -19,7 +19,7 @@ use profiler_wire::header::Dim3;
 pub(crate) use place::Place;
 pub(crate) use ptx::{hold, hold_16, hold_64};
 #[cfg(feature = "enabled")]
-pub(crate) use side::{is_unwinding, kernel, leave_with_warp, number_of};
+pub(crate) use side::{is_unwinding, leave_with_warp, number_of};
 
 /// The SM's cycle counter, `%clock64` ("Special Registers: %clock64"). Not synchronised between
 /// SMs.
@@ -208,7 +208,12 @@ pub(crate) fn cluster_rank() -> Option<u32> {
 pub(crate) use ptx::{
     WHICH_REGION_ENDS, WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE, all_present, all_together, are_alike,
     are_one, atomic_add_u64, beginning_together, both_together, broadcast, clock64_after, converge,
-    count_if, ending_together, globaltimer_after, is_one_value, opaque, order_before_host, pause,
+    count_if, ending_together, globaltimer_after, is_one_value, opaque, order_before_host,
     publish_range_if, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
-    store_unit_if, store_with_value_if, store_word, unit_address, unit_low, work,
+    store_unit_if, store_with_value_if, store_word, unit_address, unit_low,
+};
+#[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
+pub(crate) use {
+    ptx::{pause, work},
+    side::kernel,
 };

@@ -94,7 +94,7 @@ macro_rules! ptx {
     };
 }
 
-#[cfg(feature = "enabled")]
+#[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 mod pause;
 #[cfg(feature = "enabled")]
 mod record;
@@ -104,8 +104,10 @@ mod together;
 use super::place::Place;
 use super::side;
 
+#[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
+pub(crate) use pause::*;
 #[cfg(feature = "enabled")]
-pub(crate) use {pause::*, record::*, together::*};
+pub(crate) use {record::*, together::*};
 
 /// The classes of registers, as the types of what is in them.
 #[allow(non_camel_case_types, reason = "as `asm!` has them")]

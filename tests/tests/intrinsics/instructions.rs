@@ -25,9 +25,8 @@ fn ptx_of(file: &str) -> String {
     assert!(!names.is_empty(), "{file} has no kernels");
     let texts =
         names.iter().map(|name| std::fs::read_to_string(folder.join(format!("{name}.ptx"))));
-    let of_launched = |text| of_launched(&text, &source);
-    let mut ptx: String =
-        texts.map(|text| of_launched(text.expect("the build script makes it"))).collect();
+    let texts = texts.map(|text| text.expect("the build script makes it"));
+    let mut ptx: String = texts.map(|text| of_launched(&text, &source)).collect();
     if source.contains(".measure_record_cost()") {
         ptx += &carried("calibration");
     }
