@@ -33,8 +33,8 @@ const SPARE: &[Spare<'_>] = &[
 const TEXTS: &[usize] = &[0, HEADER.len() - 1];
 
 /// Notes, then one row a region: what A and B have, how it changed. A star stands behind what is
-/// reported as a change. A width, as in `{:80}`, is how many columns of a terminal there are: figures for which
-/// there is no room are left out then, and named below.
+/// reported as a change. A width, as in `{:80}`, is how many columns of a terminal there are, as for
+/// [`Stats`](crate::Stats).
 impl fmt::Display for Diff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {

@@ -309,6 +309,7 @@ const SPARE: &[Spare<'_>] =
     &[("least", &[3]), ("most / mean", &[5]), ("mean", &[2]), ("count", &[1])];
 const SPARE_OF_TAILS: &[Spare<'_>] = &[("below half", &[3]), ("alone", &[5]), ("on average", &[2])];
 
+/// As wide as [`Stats`](crate::Stats) are.
 impl fmt::Display for Balance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = one_line(&self.kernel);

@@ -278,6 +278,7 @@ fn sweep(warp: &Warp, runs: &[(f64, f64)], times: &mut BTreeMap<Option<SiteIndex
     }
 }
 
+/// As wide as [`Stats`](crate::Stats) are.
 impl fmt::Display for CriticalPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let signals = self.steps.iter().filter(|step| matches!(step.part, PathPart::HandOff(_)));

@@ -32,7 +32,8 @@ const SPARE: &[Spare<'_>] = &[
 
 /// One row a region. A width, as in `{:80}`, is how many columns of a terminal there are: names are cut then,
 /// and figures for which there is no room are left out and named below. Without a width it is that of the
-/// terminal that standard output is, if it is one; otherwise, and with the width 0 (`{stats:0$}`, 0), all is written.
+/// terminal that standard output is, if it is one; otherwise, and with the width 0 (`format!("{:1$}", stats, 0)`),
+/// all is written.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {

@@ -301,6 +301,7 @@ const SPARE: &[Spare<'_>] = &[
     ("blocked", &[4]),
 ];
 
+/// As wide as [`Stats`](crate::Stats) are.
 impl fmt::Display for Waits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = one_line(&self.kernel);
