@@ -220,8 +220,9 @@ const KERNELS: By = Test("end_to_end", "all_that_there_is");
 
 /// What differs outside of these modules: functions with a part for each side or for one, and macros.
 const ELSEWHERE: [(&str, Functions); 4] = [
-    // The list of kernels that the host looks up by their names on the GPU.
-    ("profiler-device/src/calibration.rs", &[("CALIBRATIONS", COSTS)]),
+    // The kernels, of which the host looks each up by its name in a module of its own on the GPU, and a list
+    // of them.
+    ("profiler-device/src/calibration.rs", &[("CALIBRATIONS", COSTS), ("calibrate", COSTS)]),
     ("profiler-kernel/src/lib.rs", &[("panic", WATCHED)]),
     ("profiler-kernel/src/shared.rs", &[("address", BLOCKS), ("shared_array", BLOCKS)]),
     // What a macro writes into the user's crate: each kernel once for each side, with one body.
