@@ -7,10 +7,11 @@
 //! it is the kernel's CPU twin, which `profiler-emulator` runs. The instructions that it needs are PTX
 //! in both ([`hardware`]): the emulator runs their text.
 //!
-//! A crate of kernels begins with this line, which names what kernels ask of the compiler for the GPU:
+//! A crate of kernels begins with these lines, which name what kernels ask of the compiler for the GPU:
 //!
 //! ```
 //! #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+//! #![cfg_attr(target_arch = "nvptx64", allow(unused_features))]
 //! ```
 //!
 //! # What is recorded, and by whom

@@ -10,12 +10,13 @@
 //! The least target is `sm_80`. [`mbarrier`] needs PTX ISA 7.1 there (`-Ctarget-feature=+ptx71`; the
 //! compiler's default for `sm_80` is 7.0); from `sm_90` on its waits use `try_wait`.
 //!
-//! A crate of kernels begins with this line. `abi_ptx` is for `extern "ptx-kernel"`, and
+//! A crate of kernels begins with these lines. `abi_ptx` is for `extern "ptx-kernel"`, and
 //! `asm_experimental_arch` for [`shared_array!`], which expands to `asm!` there. A `#![feature(..)]` of
 //! its own, as rustc advises, would not compile for the host.
 //!
 //! ```
 //! #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
+//! #![cfg_attr(target_arch = "nvptx64", allow(unused_features))]
 //! ```
 //!
 //! [`wgmma`] and [`warp_group`] need the target `sm_90a`, whose PTX runs on compute capability 9.0

@@ -110,7 +110,7 @@ impl<T: Element, const N: usize> SharedArray<T, N> {
 /// 16 unless given; it must be a power of two, at least that of the element type.
 ///
 /// On nvptx64 the declaring crate needs `feature(asm_experimental_arch)`, in
-/// [the line that crates of kernels begin with](crate#on-the-gpu).
+/// [the lines that crates of kernels begin with](crate#on-the-gpu).
 #[macro_export]
 macro_rules! shared_array {
     ($(#[$attribute:meta])* $visibility:vis static $name:ident: [$element:ty; $count:expr] $(,)?) => {
