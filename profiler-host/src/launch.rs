@@ -110,6 +110,7 @@ macro_rules! kernels {
         impl<$($name),*> Kernel for unsafe fn($($name),*) {
             type Arguments = ($($name,)*);
 
+            // SAFETY: callers see to what the trait's function asks for.
             #[allow(non_snake_case, reason = "the arguments are named like their types")]
             unsafe fn call(self, ($($name,)*): &Self::Arguments) {
                 $(const { check_argument::<$name>() };)*

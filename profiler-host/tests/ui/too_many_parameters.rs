@@ -10,6 +10,7 @@ kernel!(p0 p1 p2 p3 p4 p5 p6 p7 p8 p9 p10 p11 p12 p13 p14 p15 p16 p17 p18 p19 p2
 
 fn main() {
     let backend = Backend::choose(BackendChoice::Emulator, None).unwrap();
+    // SAFETY: the kernel does nothing.
     unsafe {
         launch!(backend, many<<<1, 1>>>(
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32

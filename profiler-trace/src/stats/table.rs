@@ -110,9 +110,11 @@ impl Stats {
             }
             let mut cells = vec![format!("╰─ {}", one_line(&mark.name)), mark.count.to_string()];
             let values = mark.values.as_ref();
-            cells.extend(figures.iter().map(|figure| {
-                values.map_or_else(String::new, |values| digits(figure(values)))
-            }));
+            cells.extend(
+                figures
+                    .iter()
+                    .map(|figure| values.map_or_else(String::new, |values| digits(figure(values)))),
+            );
             cells.push(mark.unit.as_deref().map_or_else(String::new, one_line));
             rows.push(cells);
         }
