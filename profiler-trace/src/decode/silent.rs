@@ -4,6 +4,16 @@ use std::collections::HashMap;
 
 use super::WarpRecords;
 use crate::model::{Site, SiteIndex};
+use crate::site_table::SiteTable;
+
+/// Sites of a module and the kernels in whose code they are, as far as that is known.
+pub(super) fn sites_in_kernels(
+    sites: &SiteTable,
+    first_site: u32,
+) -> impl Iterator<Item = (SiteIndex, SiteIndex)> {
+    let index = move |id: u32| Some(SiteIndex(first_site + sites.index_of(id)? as u32));
+    sites.in_kernels().iter().filter_map(move |&(of, kernel)| Some((index(of)?, index(kernel)?)))
+}
 
 /// The sites that warps recorded, kernel by kernel.
 #[derive(Default)]

@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::resources::note_lost_blocks;
 use crate::source::StreamedTrace;
 
-use super::silent::Recorded;
+use super::silent::{self, Recorded};
 use stored::all_stored;
 
 mod stored;
@@ -124,10 +124,7 @@ impl<'c> Decoder<'c> {
                 continue;
             }
             head.sites.extend_from_slice(module.sites.sites());
-            let site = |id: u32| Some(SiteIndex(first_site + module.sites.index_of(id)? as u32));
-            let in_kernels = module.sites.in_kernels().iter();
-            sites_in_kernels
-                .extend(in_kernels.filter_map(|&(of, kernel)| Some((site(of)?, site(kernel)?))));
+            sites_in_kernels.extend(silent::sites_in_kernels(&module.sites, first_site));
             read_slots(index, module, &loss, running, first_site, &mut slots, &mut head);
             note_lost(index, module, &mut head);
             // On the emulator, whose failures have no number, all memory outlives them.
