@@ -14,6 +14,8 @@ use serde_json::Value;
 use support::Folder;
 
 const NAMES: [&str; 3] = ["load", "mma", "store"];
+/// The regions of the kernel, of which two have one name.
+const SITES: [&str; 4] = ["load", "mma", "store", "load"];
 /// Ticks, and nanoseconds, of a warp in the kernel.
 const STAY: u64 = 10_000;
 /// Ticks of a phase: in each, some lanes of a warp are in one region.
@@ -27,7 +29,7 @@ type Program = Vec<(usize, Vec<Span>)>;
 fn program() -> impl Strategy<Value = Program> {
     let span = (0u8..32, 0..PHASE / 2, 0..PHASE / 2)
         .prop_map(|(lane, start, length)| (lane, start, start + length));
-    let phase = (0..NAMES.len(), prop::collection::vec(span, 0..8));
+    let phase = (0..SITES.len(), prop::collection::vec(span, 0..8));
     prop::collection::vec(phase, 0..20)
 }
 
@@ -47,7 +49,7 @@ fn capture(warps: &[Program]) -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 64);
     module.lane_capacity = Some(64);
     let kernel = module.site(SiteKind::Kernel, "gemm");
-    let sites = NAMES.map(|name| module.site(SiteKind::Region, name));
+    let sites = SITES.map(|name| module.site(SiteKind::Region, name));
     for (index, program) in (0..).zip(warps) {
         let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
         warp.header.block_dim = [32 * warps.len() as u32, 1, 1];
@@ -70,7 +72,7 @@ fn spent(warps: &[Program]) -> [f64; 3] {
     for (site, of) in warps.iter().flatten() {
         let spans = spans(of);
         let is_in = |tick: &u64| spans.iter().any(|(_, start, end)| (start..end).contains(&tick));
-        spent[*site] += (0..PHASE).filter(is_in).count() as f64;
+        spent[*site % NAMES.len()] += (0..PHASE).filter(is_in).count() as f64;
     }
     spent
 }

@@ -135,7 +135,8 @@ fn lanes_in_very_many_regions_at_once_are_drawn() {
 fn every_region_has_a_letter_while_there_are_letters() {
     let mut module = SyntheticModule::new(Keep::First, 128);
     let kernel = module.site(SiteKind::Kernel, "many");
-    let sites: Vec<u32> = (0..70).map(|_| module.site(SiteKind::Region, "same name")).collect();
+    let sites: Vec<u32> =
+        (0..70).map(|at| module.site(SiteKind::Region, &format!("part {at}"))).collect();
     let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
     for (at, &site) in (0u64..).zip(&sites) {
         warp.range(site, None, at * 10_000, at * 10_000 + 10_000);

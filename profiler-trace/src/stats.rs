@@ -172,6 +172,13 @@ impl Trace {
         text::facts(self)
     }
 
+    /// For each site the first one that tables show with it: regions and marks of one name and unit are
+    /// shown together, kernels are not.
+    #[must_use]
+    pub fn sites_by_name(&self) -> Vec<SiteIndex> {
+        collect::merged(self, GroupBy::Name)
+    }
+
     /// What of [`Trace::never_recorded`] there is, in a sentence; it stands in the notes, too.
     #[must_use]
     pub fn never_recorded_note(&self) -> Option<String> {

@@ -125,7 +125,8 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         warps_a_row: rows.iter().map(|row| row.warps.len()).max().unwrap_or(0),
         host: busy.draw(trace, &view, launch.start_ns),
         rows: {
-            let filled = |row: rows::Row| (row.label, view.fill(&source, &row.warps));
+            let names = source.outline().sites_by_name();
+            let filled = |row: rows::Row| (row.label, view.fill(&source, &row.warps, &names));
             console.work("drawing", "rows", |_| {
                 Progress::expect(rows.len());
                 Progress::each(rows).map(filled).collect()

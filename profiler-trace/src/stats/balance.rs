@@ -5,8 +5,7 @@ use std::fmt;
 
 use profiler_wire::header::Dim3;
 
-use super::GroupBy;
-use super::collect::{WarpTime, merged};
+use super::collect::WarpTime;
 use super::query::last_ns;
 use super::summary::Sum;
 use super::table::{Sheet, Spare, one_line, sentence};
@@ -270,7 +269,7 @@ fn union(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 fn regions(trace: &Trace, warps: &[Warp]) -> Vec<RegionBalance> {
-    let merged = merged(trace, GroupBy::Name);
+    let merged = trace.sites_by_name();
     // Time of each name in each warp that has any.
     let mut times: BTreeMap<SiteIndex, BTreeMap<usize, WarpTime>> = BTreeMap::new();
     Progress::expect(warps.len());

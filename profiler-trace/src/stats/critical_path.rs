@@ -224,10 +224,16 @@ fn shares(trace: &Trace, steps: &[PathStep]) -> Vec<PathShare> {
             runs.entry(warp).or_default().push((step.start_ns, step.end_ns));
         }
     }
-    let mut times: BTreeMap<Option<SiteIndex>, f64> = BTreeMap::new();
+    let mut of_sites: BTreeMap<Option<SiteIndex>, f64> = BTreeMap::new();
     Progress::expect(runs.len());
     for (warp, runs) in Progress::each(runs) {
-        sweep(&trace.warps[warp], &runs, &mut times);
+        sweep(&trace.warps[warp], &runs, &mut of_sites);
+    }
+    let merged = trace.sites_by_name();
+    let mut times: BTreeMap<Option<SiteIndex>, f64> = BTreeMap::new();
+    for (site, ns) in of_sites {
+        let first = site.map(|site| merged.get(site.0 as usize).copied().unwrap_or(site));
+        *times.entry(first).or_default() += ns;
     }
     let share = |(site, ns): (Option<SiteIndex>, f64)| {
         let name = match site {

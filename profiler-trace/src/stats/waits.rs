@@ -147,9 +147,14 @@ impl Trace {
         let waits = self.released_waits(launch);
         type Key = (String, Option<SiteIndex>, Option<SiteIndex>);
         let mut groups: BTreeMap<Key, Vec<&Wait>> = BTreeMap::new();
+        let merged = self.sites_by_name();
+        let first = |site: Option<SiteIndex>| {
+            site.map(|site| merged.get(site.0 as usize).copied().unwrap_or(site))
+        };
         for wait in &waits {
             let mark = &self.warps[wait.to.warp].marks[wait.to.mark];
-            groups.entry((name(mark.site), wait.signaller, wait.waiter)).or_default().push(wait);
+            let key = (name(mark.site), first(wait.signaller), first(wait.waiter));
+            groups.entry(key).or_default().push(wait);
         }
         let summary = |waits: &[&Wait], of: fn(&Wait) -> f64| {
             let mut values: Vec<f64> = waits.iter().map(|wait| of(wait)).collect();

@@ -43,8 +43,13 @@ pub(super) struct Filled {
 }
 
 impl View {
-    /// What the warps did, all together.
-    pub(super) fn fill(&self, source: &impl WarpSource, warps: &[usize]) -> Filled {
+    /// What the warps did, all together; `names` is [`Trace::sites_by_name`].
+    pub(super) fn fill(
+        &self,
+        source: &impl WarpSource,
+        warps: &[usize],
+        names: &[SiteIndex],
+    ) -> Filled {
         let mut kernel = vec![0.0; self.columns];
         let mut stays = Vec::new();
         let mut in_region = vec![0.0; self.columns];
@@ -56,13 +61,19 @@ impl View {
             stays.extend(self.clip(warp.entry.ns, last_ns));
             self.add_regions(warp, last_ns, &mut in_region, &mut by_site);
         }
+        let mut by_name: HashMap<SiteIndex, Vec<f64>> = HashMap::new();
+        for (site, ns) in by_site {
+            let first = names.get(site.0 as usize).copied().unwrap_or(site);
+            let columns = by_name.entry(first).or_insert_with(|| vec![0.0; self.columns]);
+            columns.iter_mut().zip(ns).for_each(|(sum, ns)| *sum += ns);
+        }
         let width = (self.end_ns - self.start_ns) / self.columns as f64;
         let cells = (0..self.columns).map(|column| {
             if kernel[column] < width / 2.0 {
                 return Cell::Outside;
             }
             // Of equals the first in the order of sites, so that the same is drawn every time.
-            let most = by_site
+            let most = by_name
                 .iter()
                 .map(|(site, ns)| (ns[column], *site))
                 .max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(&left.1)));
@@ -78,7 +89,7 @@ impl View {
             stays,
             no_region_ns: none.sum(),
             kernel_ns: kernel,
-            regions_ns: by_site.iter().map(|(site, ns)| (*site, ns.iter().sum())).collect(),
+            regions_ns: by_name.iter().map(|(site, ns)| (*site, ns.iter().sum())).collect(),
         }
     }
 
