@@ -196,6 +196,7 @@ fn counted(count: u64) -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 8);
     let kernel = module.site(SiteKind::Kernel, "kernel");
     let region = module.site(SiteKind::Region, "step");
+    let silent = module.site(SiteKind::Region, "silent");
     for launch in 0..8 {
         let entry = 2000 + 10_000 * launch;
         let ns = |ticks: u64| 64_000 + ticks / 2;
@@ -207,7 +208,10 @@ fn counted(count: u64) -> Capture {
         warp.leave(entry + 1000, ns(entry + 1000));
         module.warps.push(warp);
     }
-    module.into_capture().expect("the sites are whole")
+    let mut capture = module.into_capture().expect("the sites are whole");
+    let sites = &mut capture.modules[0].sites;
+    *sites = sites.clone().with_kernels([(region, kernel), (silent, kernel)]);
+    capture
 }
 
 /// Captures that together have everything that a document may say.
@@ -235,7 +239,11 @@ fn info_prints_what_the_page_says() {
 
 #[test]
 fn check_prints_what_the_page_says() {
-    check("check", &folder(), &["check gemm.capture lossy.capture odd.capture cut.capture"]);
+    check(
+        "check",
+        &folder(),
+        &["check gemm.capture lossy.capture odd.capture cut.capture few.capture"],
+    );
 }
 
 #[test]

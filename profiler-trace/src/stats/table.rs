@@ -91,6 +91,8 @@ impl Stats {
         }
         let header =
             ["mark", "count", "sum", "mean", "std dev", "min", "p50", "p95", "p99", "max", "unit"];
+        let has_values = self.marks.iter().any(|mark| mark.values.is_some());
+        let header = if has_values { &header[..] } else { &header[..2] };
         let figures: [fn(&Summary) -> f64; 8] = [
             |of| of.total,
             |of| of.mean,
@@ -116,9 +118,11 @@ impl Stats {
                     .map(|figure| values.map_or_else(String::new, |values| digits(figure(values)))),
             );
             cells.push(mark.unit.as_deref().map_or_else(String::new, one_line));
+            cells.truncate(header.len());
             rows.push(cells);
         }
-        Sheet { spare: SPARE_OF_MARKS, ends_in_words: true, ..Sheet::new(&header, rows) }.write(f)
+        Sheet { spare: SPARE_OF_MARKS, ends_in_words: has_values, ..Sheet::new(header, rows) }
+            .write(f)
     }
 
     /// What stands above the rows of a place.
