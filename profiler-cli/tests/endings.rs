@@ -57,6 +57,11 @@ fn a_file_of_markdown_is_markdown() {
         | &nbsp;&nbsp;&nbsp;╰─ mma<br>&nbsp;&nbsp;&nbsp;in cycles  |    32 | 18.56 µs<br>37120 |    580 ns<br>1160 |         0 ns<br>0 |  580 ns<br>1160 | 580 ns<br>1160 | 580 ns<br>1160 | 580 ns<br>1160 |  2.32 µs<br>4640 | 49.84 % |            |
         | &nbsp;&nbsp;&nbsp;╰─ load<br>&nbsp;&nbsp;&nbsp;in cycles |    32 |  7.64 µs<br>15280 | 238.8 ns<br>477.5 |   32.9 ns<br>65.8 |   240 ns<br>480 |  280 ns<br>560 |  280 ns<br>560 |  280 ns<br>560 |   955 ns<br>1910 | 20.52 % | 17.16 GB/s |
         | ╰─ epilogue<br>&nbsp;&nbsp;&nbsp;in cycles               |     8 |   7.2 µs<br>14400 |    900 ns<br>1800 |         0 ns<br>0 |  900 ns<br>1800 | 900 ns<br>1800 | 900 ns<br>1800 | 900 ns<br>1800 |   900 ns<br>1800 | 19.33 % |            |
+
+        | mark    | count |
+        |---------|------:|
+        | gemm    |       |
+        | ╰─ half |     8 |
     "#]].assert_eq(&of("--by path --launch 0"));
     expect![[r#"
         synthetic, 132 SMs
