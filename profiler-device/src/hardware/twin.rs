@@ -68,10 +68,16 @@ pub(super) fn asked(place: Place) -> Asked {
 /// The number of a site. There is no PTX to be numbered in, so the emulator numbers what is executed.
 #[cfg(feature = "enabled")]
 pub(crate) fn number_of<const KEY: u64, const HASHED: u32>(entry: &'static [u8]) -> u32 {
-    let is_kernel = SiteEntry::parse(entry).is_ok_and(|site| site.kind == SiteKind::Kernel);
-    profiler_emulator::module::number_of(entry, is_kernel, || {
-        SiteEntry::parse(entry).map_or(1, |site| site.ids)
-    })
+    number_of_entry(entry)
+}
+
+/// One for all sites: a copy of it in each would take long to compile.
+#[cfg(feature = "enabled")]
+#[inline(never)]
+fn number_of_entry(entry: &'static [u8]) -> u32 {
+    let site = SiteEntry::parse(entry);
+    let is_kernel = site.as_ref().is_ok_and(|site| site.kind == SiteKind::Kernel);
+    profiler_emulator::module::number_of(entry, is_kernel, || site.map_or(1, |site| site.ids))
 }
 
 /// On the GPU the lanes of a warp come to a kernel's end together.
