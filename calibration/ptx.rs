@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use profiler_build::Kernels;
+use profiler_wire::symbol::SITE_STATIC;
 
 /// A module: its name in `profiler-host/src/gpu`, and the feature of the crate that makes it.
 pub(crate) struct Module {
@@ -43,7 +44,6 @@ pub(crate) fn first_line() -> Result<String, profiler_build::Error> {
 
 /// PTX without comments and indents, and with short names for the site entries.
 fn lean(ptx: &str) -> String {
-    const SITE: &str = "__PROFILER_SITE";
     let (mut text, mut sites) = (String::new(), 0);
     for line in ptx.lines() {
         let line = line.split("//").next().unwrap_or_default().trim();
@@ -51,10 +51,10 @@ fn lean(ptx: &str) -> String {
             continue;
         }
         let mut words = line.split(|c: char| !c.is_ascii_alphanumeric() && !"_$".contains(c));
-        match words.find(|word| word.contains(SITE)) {
+        match words.find(|word| word.contains(SITE_STATIC)) {
             // Nothing refers to them: each stands here alone.
             Some(word) => {
-                text += &line.replace(word, &format!("{SITE}_{sites}"));
+                text += &line.replace(word, &format!("{SITE_STATIC}_{sites}"));
                 sites += 1;
             }
             None => text += line,
