@@ -11,12 +11,13 @@ use crate::{Error, cargo, root, target, tools, unannotated};
 pub(crate) const PACKAGE: &str = "profiler-examples";
 /// The packages with tests that need a GPU, and those tests' targets.
 pub(crate) const TEST_PACKAGES: [&str; 2] = ["profiler-tests", "profiler-host"];
-pub(crate) const GPU_TESTS: [&str; 18] = [
+pub(crate) const GPU_TESTS: [&str; 19] = [
     "cases",
     "end_to_end",
     "barriers",
     "intrinsics",
     "trap",
+    "linted",
     "renamed",
     "stress",
     "rooms",
