@@ -249,7 +249,8 @@ fn many_captures(reader: &Reader) -> Result<(), Failed> {
     // The page's own queries, so changed, say of each file what they say of it alone.
     let each = query("regions")
         .replace("'trace.parquet'", MANY)
-        .replace("SELECT ", "SELECT filename, ")
+        .replace("SELECT kernel", "SELECT filename, kernel")
+        .replace("PARTITION BY ", "PARTITION BY filename, ")
         .replace("GROUP BY ", "GROUP BY filename, ");
     same_as_alone(reader, &traces, query("regions"), &each)?;
     let each = query("waits")

@@ -61,6 +61,7 @@ pub(super) const LIST: [(&str, Functions); 7] = [
             ("guard", WARPS),
             ("is_unwinding", RECORDS),
             ("kernel", COSTS),
+            ("leave_with_warp", RECORDS),
             ("number_of", RECORDS),
         ],
     ),
