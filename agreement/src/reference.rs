@@ -388,7 +388,7 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
     let Entry { start, how, has_slot, together } = entry;
     let mut lanes: Vec<Runner> =
         scripts.into_iter().map(|script| Runner::new(script, start, how)).collect();
-    let (mut entry, mut exit) = (start, None);
+    let mut entry = start;
     if has_slot {
         entry = lanes[0].both_clocks();
     }
@@ -399,9 +399,6 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
     loop {
         // All go on to where they ask, or to their end; the first meeting gets its answer.
         let asking: Vec<_> = lanes.iter_mut().map(Runner::advance).collect();
-        if has_slot && asking[0].is_none() && exit.is_none() {
-            exit = Some(lanes[0].both_clocks());
-        }
         let meetings = asking.iter().flatten().map(|asked| asked.meeting);
         let first = meetings.min_by_key(|&meeting| turn(&lanes, &asking, meeting));
         let Some(meeting) = first else { break };
@@ -420,9 +417,16 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
             lane.time = latest;
         }
     }
-    let end = lanes.iter().map(|lane| lane.time).max().unwrap_or(start);
+    let latest = |lanes: &[Runner]| lanes.iter().map(|lane| lane.time).max().unwrap_or(start);
+    // Lane 0 reads the clocks when the last lane has left.
+    let mut exit = latest(&lanes);
+    if has_slot {
+        lanes[0].time = exit;
+        exit = lanes[0].both_clocks();
+    }
+    let end = latest(&lanes);
     let lanes = lanes.into_iter().map(Runner::done).collect();
-    WarpRun { lanes, entry, exit: exit.unwrap_or(end), end }
+    WarpRun { lanes, entry, exit, end }
 }
 
 /// A warp of a block without profiling: only what the program does itself takes time.

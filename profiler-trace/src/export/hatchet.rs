@@ -27,6 +27,8 @@ pub(super) fn write(source: &impl WarpSource, writer: &mut impl Write) -> io::Re
 
 struct Profile<'t> {
     trace: &'t Trace,
+    /// See [`Trace::sites_by_name`].
+    names: Vec<SiteIndex>,
     tree: Tree,
     /// Of each node, the cycles that warps spent in it and in all below it, divided launch by launch by the
     /// warps that could record them; empty where not all records hold cycles.
@@ -43,6 +45,7 @@ impl<'t> Profile<'t> {
         let has_cycles = trace.warps.iter().all(|warp| warp.clock == Clock::Cycles);
         let mut profile = Self {
             trace,
+            names: trace.sites_by_name(),
             tree: Tree::default(),
             normalized: Vec::new(),
             has_cycles,
@@ -75,7 +78,12 @@ impl<'t> Profile<'t> {
                 add(Scale::Time);
                 if self.has_cycles {
                     add(Scale::Ticks);
-                    let mut spans = warp_ticks.of_lane(&mut of_launch);
+                    let mut spans = SpansOfLane {
+                        ticks: &mut warp_ticks,
+                        tree: &mut of_launch,
+                        names: &self.names,
+                        open: Vec::new(),
+                    };
                     lanes.watch(lane, Scale::Ticks, &root, &mut spans);
                 }
             }
@@ -122,33 +130,27 @@ impl<'t> Profile<'t> {
 }
 
 /// Ticks that warps spend in each frame of a launch, and in all below it. While several lanes of a warp
-/// are in the same frame, whatever their roots, the warp's time counts once, for the lane that was there
-/// first.
+/// are in regions of one name, or one lane is several times, the warp's time counts once, for the frame that
+/// began first.
 #[derive(Default)]
 struct WarpTicks {
     /// By node of the launch's tree.
     of_nodes: Vec<Moment>,
-    /// The same frames below the kernel's, in whatever lane.
-    paths: Tree,
-    /// Of the warp at hand: path, begin and end, and the node to count it for.
-    spans: Vec<(usize, Moment, Moment, usize)>,
+    /// Of the warp at hand: what counts once, begin and end, and the node to count it for.
+    spans: Vec<(Frame, Moment, Moment, usize)>,
 }
 
 impl WarpTicks {
-    fn of_lane<'a>(&'a mut self, tree: &'a mut Tree) -> SpansOfLane<'a> {
-        SpansOfLane { ticks: self, tree, open: Vec::new() }
-    }
-
     fn finish_warp(&mut self) {
         self.spans.sort_unstable();
-        let mut last: Option<(usize, Moment)> = None;
-        for (path, start, end, node) in self.spans.drain(..) {
-            let until = last.filter(|(of, _)| *of == path).map_or(start, |(_, until)| until);
+        let mut last: Option<(Frame, Moment)> = None;
+        for (frame, start, end, node) in self.spans.drain(..) {
+            let until = last.filter(|(of, _)| *of == frame).map_or(start, |(_, until)| until);
             if self.of_nodes.len() <= node {
                 self.of_nodes.resize(node + 1, 0);
             }
             self.of_nodes[node] += (end - start.max(until)).max(0);
-            last = Some((path, end.max(until)));
+            last = Some((frame, end.max(until)));
         }
     }
 }
@@ -157,27 +159,27 @@ impl WarpTicks {
 struct SpansOfLane<'a> {
     ticks: &'a mut WarpTicks,
     tree: &'a mut Tree,
-    /// The frames that are open: when each opened, its node, its path, and that of what opens in it.
-    open: Vec<(Moment, usize, usize, usize)>,
+    /// See [`Trace::sites_by_name`].
+    names: &'a [SiteIndex],
+    /// The frames that are open: when each opened, its node, and what of it counts once.
+    open: Vec<(Moment, usize, Frame)>,
 }
 
 impl Watch for SpansOfLane<'_> {
     fn open(&mut self, at: Moment, frame: Frame) {
-        let outer = self.open.last();
-        let node = self.tree.child(outer.map(|outer| outer.1), frame);
-        let path = self.ticks.paths.child(outer.map(|outer| outer.3), frame);
-        let inner = match frame {
-            Frame::NeverLeft(kernel) | Frame::OtherLanes(kernel) => {
-                self.ticks.paths.child(None, Frame::Kernel(kernel))
+        let node = self.tree.child(self.open.last().map(|(_, node, _)| *node), frame);
+        let frame = match frame {
+            Frame::Region(site) => {
+                Frame::Region(self.names.get(site.0 as usize).copied().unwrap_or(site))
             }
-            _ => path,
+            other => other,
         };
-        self.open.push((at, node, path, inner));
+        self.open.push((at, node, frame));
     }
 
     fn close(&mut self, at: Moment) {
-        if let Some((start, node, path, _)) = self.open.pop() {
-            self.ticks.spans.push((path, start, at, node));
+        if let Some((start, node, frame)) = self.open.pop() {
+            self.ticks.spans.push((frame, start, at, node));
         }
     }
 }

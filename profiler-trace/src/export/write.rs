@@ -52,8 +52,8 @@ impl Trace {
     ///
     /// - `-m cycles`: its cycles, summed over all recorders;
     /// - `-m normalized_cycles`: the cycles that warps spent in it, divided by the warps of the launch that
-    ///   could record it, summed over launches. While several lanes of a warp are in a frame it counts
-    ///   once, for the lane that was there first. Of one launch it is [`crate::Summary::mean_per_warp`], and the figure
+    ///   could record it, summed over launches. While several lanes of a warp are in regions of one
+    ///   name it counts once, for the frame that began first. Of one launch it is [`crate::Summary::mean_per_warp`], and the figure
     ///   that proton gives for a region in which no other lies. (Proton divides by all warps of the
     ///   launch, and of a region with others in it the viewer adds their cycles to its own again.)
     /// - `-m time/ns` and its other units: its time.
