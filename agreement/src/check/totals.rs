@@ -278,8 +278,13 @@ impl Totals {
                 && matches!(kind, Of::ClockUncertain | Of::ClockContradiction);
             // How much is lost with lane 0's records is a part of each lane's own count, which is compared.
             let of_shared = kind == Of::SharedLost;
-            let is_fine =
-                is_counted || of_clock || of_shared || diagnostic.severity() == Severity::Info;
+            // Programs choose names by any index; which region has which name is compared.
+            let of_names = kind == Of::NameOutOfRange;
+            let is_fine = is_counted
+                || of_clock
+                || of_shared
+                || of_names
+                || diagnostic.severity() == Severity::Info;
             ensure!(is_fine, "{diagnostic}");
         }
         Ok(())
