@@ -17,16 +17,6 @@ mod figures;
 #[path = "../../profiler-trace/tests/support/part.rs"]
 mod part;
 
-const GROUPS: [GroupBy; 7] = [
-    GroupBy::Name,
-    GroupBy::Site,
-    GroupBy::Path,
-    GroupBy::Launch,
-    GroupBy::Sm,
-    GroupBy::Block,
-    GroupBy::Warp,
-];
-
 /// Bytes that anything may take, however small its input is.
 pub const MEMORY_FLOOR: usize = 4 << 20;
 /// Bytes that each byte of a capture may take in its trace, in an export, in a table.
@@ -41,7 +31,9 @@ pub fn capture(capture: &Capture, choice: u8) -> Trace {
         0 => timelines(&trace, choice / 8),
         1 => profiles(&trace),
         2 => events(&trace),
-        3 => figures::statistics(&trace, GROUPS[usize::from(choice / 8) % GROUPS.len()]),
+        3 => {
+            figures::statistics(&trace, GroupBy::ALL[usize::from(choice / 8) % GroupBy::ALL.len()])
+        }
         4 => figures::launches(&trace),
         5 => ways_of_decoding(capture, &trace, choice / 8),
         6 => costs_and_merges(&trace),

@@ -51,6 +51,12 @@ pub enum GroupBy {
     Warp,
 }
 
+impl GroupBy {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::Name, Self::Site, Self::Path, Self::Launch, Self::Sm, Self::Block, Self::Warp];
+}
+
 /// Where the records of a row come from, as far as [`GroupBy`] tells them apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StatsPlace {

@@ -46,15 +46,7 @@ fn whole() -> Capture {
 }
 
 fn check(trace: &Trace) {
-    let groups = [
-        GroupBy::Name,
-        GroupBy::Site,
-        GroupBy::Path,
-        GroupBy::Launch,
-        GroupBy::Sm,
-        GroupBy::Block,
-        GroupBy::Warp,
-    ];
+    let groups = GroupBy::ALL;
     groups.into_iter().for_each(|by| figures::statistics(trace, by));
     figures::launches(trace);
     let options = DiffOptions { permutations: 1000, ..DiffOptions::default() };

@@ -134,15 +134,7 @@ fn require_equal(decoder: &Decoder<'_>, trace: &Trace) {
 
 /// Every grouping, and each kind of filter.
 fn queries(trace: &Trace) -> Vec<StatsQuery> {
-    let groups = [
-        GroupBy::Name,
-        GroupBy::Site,
-        GroupBy::Path,
-        GroupBy::Launch,
-        GroupBy::Sm,
-        GroupBy::Block,
-        GroupBy::Warp,
-    ];
+    let groups = GroupBy::ALL;
     let mut queries: Vec<_> = groups.map(|by| StatsQuery::new().by(by)).into();
     let all = StatsQuery::new().by(GroupBy::Path);
     queries.extend([

@@ -200,15 +200,7 @@ fn statistics_are_read_back() -> Result<(), Failed> {
         for row in [document] + rows: print(json.dumps(row))";
     let (mut trace, sites) = zoo();
     trace.sites[sites.load.0 as usize].unit = Some("by,\"tes\"".to_owned());
-    for by in [
-        GroupBy::Name,
-        GroupBy::Site,
-        GroupBy::Path,
-        GroupBy::Launch,
-        GroupBy::Sm,
-        GroupBy::Block,
-        GroupBy::Warp,
-    ] {
+    for by in GroupBy::ALL {
         let stats = trace.stats_by(by);
         let csv = write(&format!("stats-{by:?}.csv"), |bytes| stats.write_csv_to(bytes))?;
         check_statistics(&stats, &read_csv(&csv)?);
