@@ -4,6 +4,7 @@
 //! Where a program is missing, its tests are listed as ignored, with a line that says so; with
 //! `PROFILER_REQUIRE_TOOLS=1` they fail. `cargo xtask tools` installs them.
 
+#[path = "cli/support/mod.rs"]
 mod support;
 
 use std::path::PathBuf;

@@ -15,6 +15,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod trace_processor;
+
 use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 use flate2::{Compression, GzBuilder};
 
-use crate::{Error, root, target};
+use xtask::{Error, root, target};
 
 /// Compiles and packs all modules.
 pub(crate) fn write() -> Result<(), Error> {

@@ -8,33 +8,33 @@ use std::process::{Command, ExitStatus, Stdio};
 use crate::Error;
 
 /// A program and its arguments.
-pub(crate) struct Run {
+pub struct Run {
     command: Command,
     folder: PathBuf,
 }
 
 impl Run {
     /// The program, to be run in the repository's root.
-    pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self { command: Command::new(program), folder: crate::root().to_owned() }
     }
 
-    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.command.arg(argument);
         self
     }
 
-    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.command.args(arguments);
         self
     }
 
-    pub(crate) fn envs(mut self, variables: impl IntoIterator<Item = (String, OsString)>) -> Self {
+    pub fn envs(mut self, variables: impl IntoIterator<Item = (String, OsString)>) -> Self {
         self.command.envs(variables);
         self
     }
 
-    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+    pub fn folder(mut self, folder: &Path) -> Self {
         self.folder = folder.to_owned();
         self
     }
@@ -45,7 +45,7 @@ impl Run {
     }
 
     /// Runs it, showing what it prints.
-    pub(crate) fn run(mut self) -> Result<(), Error> {
+    pub fn run(mut self) -> Result<(), Error> {
         println!("+ {}", self.describe());
         let status = self
             .command
@@ -61,7 +61,7 @@ impl Run {
 
     /// Runs it, and shows what it has printed, in the order in which it did, when it ends. The error is text, as
     /// other threads run such.
-    pub(crate) fn run_quietly(self) -> Result<(), String> {
+    pub fn run_quietly(self) -> Result<(), String> {
         let described = self.describe();
         let (printed, status) =
             self.printed().map_err(|error| format!("cannot run `{described}`: {error}"))?;
@@ -82,7 +82,7 @@ impl Run {
     }
 
     /// Runs it and gives its standard output.
-    pub(crate) fn output(mut self) -> Result<String, Error> {
+    pub fn output(mut self) -> Result<String, Error> {
         let output = self
             .command
             .current_dir(&self.folder)
@@ -97,14 +97,14 @@ impl Run {
     }
 
     /// The first line of its standard output, if it runs and succeeds; shows nothing.
-    pub(crate) fn first_line(mut self) -> Option<String> {
+    pub fn first_line(mut self) -> Option<String> {
         let command = self.command.current_dir(&self.folder).stdin(Stdio::null());
         let output = command.output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
     }
 
     /// Whether it succeeds, and what it prints on both of its outputs, which is not shown.
-    pub(crate) fn outcome(mut self) -> Result<(bool, String), Error> {
+    pub fn outcome(mut self) -> Result<(bool, String), Error> {
         let output = self
             .command
             .current_dir(&self.folder)
@@ -116,7 +116,7 @@ impl Run {
     }
 
     /// Whether it runs and succeeds; shows nothing.
-    pub(crate) fn succeeds(mut self) -> bool {
+    pub fn succeeds(mut self) -> bool {
         self.command
             .current_dir(&self.folder)
             .stdin(Stdio::null())

@@ -74,11 +74,13 @@ done
 if python3 -c 'import torch' 2>/dev/null; then
     run cublas python3 "$bundle/cublas.py"
 fi
-for program in "$bundle"/tests/*; do
-    name=$(basename "$program")
-    if [ "$name" != abuse ]; then
-        run "test.$name" "$program" --ignored --test-threads=1
-    fi
+for name in gpu gpu_failure; do
+    run "test.$name" "$bundle/tests/$name" --ignored --test-threads=1
+done
+# A kernel that fails takes its process's context with it: each module of tests has its own process.
+kernels=$bundle/tests/kernels
+for name in $("$kernels" --ignored --list | sed -n 's/^\([a-z_]*\)::.*: test$/\1/p' | sort -u); do
+    run "test.$name" "$kernels" "$name::" --ignored --test-threads=1
 done
 if [ $sanitize = no ]; then
     limit=${ABUSE_LIMIT:-540s} run abuse "$bundle/tests/abuse" record "$out/abuse"
@@ -98,12 +100,12 @@ if [ $sanitize = yes ]; then
         # of `cases` two launches that wait for each other are run, of `watched_modules` nothing.
         for tool in memcheck racecheck initcheck synccheck; do
             run "test.cases.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-                "$bundle/tests/cases" --ignored --test-threads=1 two_launches
+                "$kernels" cases::gpu::two_launches --ignored --test-threads=1
         done
         for name in end_to_end intrinsics rooms stress watched; do
             for tool in memcheck racecheck; do
                 run "test.$name.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-                    "$bundle/tests/$name" --ignored --test-threads=1 \
+                    "$kernels" "$name::" --ignored --test-threads=1 \
                     --skip a_barrier_ends --skip stamps_by
             done
         done

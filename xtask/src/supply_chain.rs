@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::command::Run;
-use crate::{Error, cargo, root, target};
+use xtask::command::Run;
+use xtask::{Error, cargo, root, target};
 
 /// Subcommands of cargo, at the versions that the configuration was made with.
 const TOOLS: [(&str, &str); 2] = [("cargo-deny", "0.20.2"), ("cargo-hack", "0.6.46")];

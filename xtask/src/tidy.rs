@@ -1,16 +1,12 @@
 //! The repository's own rules.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::Error;
-use crate::command::Run;
+use xtask::Error;
+use xtask::command::Run;
 
 /// A file with more lines is hard to review.
 const LINES_MAX: usize = 600;
-
-/// Files that may be longer, each with its reason.
-const LONG_FILES: &[(&str, &str)] =
-    &[("docs/unsafe.md", "a list that a command writes, read a section at a time")];
 
 /// Files outside of profiler-wire that may spell its names, each with its reason.
 const SPELLS_WIRE_NAMES: &[(&str, &str)] =
@@ -41,18 +37,10 @@ pub(crate) fn tracked(root: &Path) -> Result<Vec<String>, Error> {
 pub(crate) fn offences(root: &Path) -> Result<Vec<String>, Error> {
     let listed = tracked(root)?;
     let mut offences = Vec::new();
-    let mut long = Vec::new();
     for name in &listed {
-        let path: PathBuf = root.join(name);
         // A file may be listed and deleted, or hold no text.
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
         offences.extend(check(name, &text));
-        if text.lines().count() > LINES_MAX {
-            long.push(name.to_owned());
-        }
-    }
-    for (name, _) in LONG_FILES.iter().filter(|(name, _)| !long.iter().any(|long| long == name)) {
-        offences.push(format!("{name}: is not long any more, take it off the list in tidy.rs"));
     }
     Ok(offences)
 }
@@ -67,7 +55,7 @@ fn check(name: &str, text: &str) -> Vec<String> {
     let lines = text.lines().count();
     // What a program wrote is as long as what it measured.
     let written = [".jsonl", ".svg"].iter().any(|end| name.ends_with(end));
-    if lines > LINES_MAX && !written && !listed(LONG_FILES, name) {
+    if lines > LINES_MAX && !written {
         offences.push(format!("{name}: has {lines} lines, more than {LINES_MAX}; split it"));
     }
     if file == "Cargo.toml" && text.contains("[package]") && !has_license(text) {
@@ -122,11 +110,11 @@ fn has_word(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{LINES_MAX, MACHINE_PATHS, UNFINISHED, WIRE_NAMES, check, offences};
-    use crate::command::Run;
+    use xtask::command::Run;
 
     #[test]
     fn the_repository_keeps_its_rules() {
-        let offences = offences(crate::root()).expect("git lists the files");
+        let offences = offences(xtask::root()).expect("git lists the files");
         assert!(offences.is_empty(), "\n{}", offences.join("\n"));
     }
 
@@ -148,7 +136,7 @@ mod tests {
 
     #[test]
     fn continuous_integration_runs_the_commands_of_the_readme_in_their_order() {
-        let read = |name| std::fs::read_to_string(crate::root().join(name)).expect("is there");
+        let read = |name| std::fs::read_to_string(xtask::root().join(name)).expect("is there");
         let (readme, script) = (read("README.md"), read(".ci/run"));
         let (_, section) = readme.split_once("## Two commands\n\n```sh\n").expect("the section");
         let (block, _) = section.split_once("```").expect("the block ends");

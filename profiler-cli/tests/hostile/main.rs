@@ -5,11 +5,11 @@
 
 #[path = "../../../profiler-trace/tests/support/captures.rs"]
 mod captures;
-#[path = "../../../fuzz/src/check.rs"]
+#[path = "../../../profiler-trace/tests/support/check.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the fuzz targets use all of it")]
 mod check;
 mod front_ends;
-#[path = "../../../fuzz/src/memory.rs"]
+#[path = "../../../profiler-trace/tests/support/memory.rs"]
 #[allow(unreachable_pub, reason = "the fuzz targets use it")]
 mod memory;
 #[cfg(unix)]

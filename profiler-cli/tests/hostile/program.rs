@@ -1,6 +1,6 @@
 //! The program itself on damaged files, with its memory and time limited by the system.
 
-#[path = "../support/mod.rs"]
+#[path = "../cli/support/mod.rs"]
 mod support;
 
 use std::process::{Command, Output};

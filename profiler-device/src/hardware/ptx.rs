@@ -156,8 +156,7 @@ special_registers! {
     /// behind it. All 64 bits: a 32-bit read costs three times as much on an H200.
     ///
     /// Whoever reads it must use 32 bits of it or more: where only a conversion to 16 bits is left, the same in
-    /// all lanes, ptxas 13.0 (V13.0.88, sm_90 and sm_100) makes an instruction of zeros, at which the GPU stops
-    /// (docs/measurements/h100-2026-11-25/clock-of-16-bits.txt).
+    /// all lanes, ptxas 13.0 (V13.0.88, sm_90 and sm_100) makes an instruction of zeros, at which the GPU stops.
     ordered clock64: u64 as reg64 = "clock64";
     /// In every lane, as [`clock64`].
     ordered globaltimer: u64 as reg64 = "globaltimer";

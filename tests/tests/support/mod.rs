@@ -1,4 +1,13 @@
-//! Reading PTX.
+//! Reading PTX, and what several tests share.
+
+pub(crate) mod back_ends;
+pub(crate) mod carried;
+pub(crate) mod failure;
+pub(crate) mod flag;
+pub(crate) mod graph;
+pub(crate) mod lane_rooms;
+pub(crate) mod modules;
+pub(crate) mod watching;
 
 /// A test that needs the PTX of the test kernels; without a compiler it is listed as ignored.
 macro_rules! ptx_test {

@@ -9,7 +9,7 @@ use profiler_host::trace::Warp;
 use profiler_host::{BackendChoice, Error, ModuleSession, Profiler, ProfilerBuilder, Trace};
 use test_kernels_watched as kernels;
 
-use crate::flag::Flag;
+use super::flag::Flag;
 
 const WATCHED: Option<&str> = profiler_host::include_ptx!("watched");
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");

@@ -232,7 +232,7 @@ impl Position {
 ///
 /// The whole warp goes round the loop, though one lane of it starts the copies. To ptxas a loop of
 /// one thread is one in which lanes may differ, and it would hand the copies' operands over lane by
-/// lane, in a loop around each (docs/measurements/alternatives.md, "The matrix products").
+/// lane, in a loop around each.
 ///
 /// # Safety
 ///

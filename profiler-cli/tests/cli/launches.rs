@@ -1,0 +1,342 @@
+//! What `stats --show` says of launches, for programs: the same figures as JSON and as CSV. What rows
+//! of regions are about.
+
+use crate::support;
+
+use std::collections::BTreeSet;
+
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_wire::SiteKind;
+use serde_json::Value;
+use support::Folder;
+
+fn folder() -> Folder {
+    let folder = Folder::with_captures();
+    folder.save("waiting.capture", &support::waiting());
+    folder
+}
+
+/// The rows of CSV as JSON would have them, each a list of texts.
+fn csv(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let fields = |line: &str| {
+        let (mut fields, mut is_quoted) = (vec![String::new()], false);
+        let mut characters = line.chars().peekable();
+        while let Some(character) = characters.next() {
+            let field = fields.last_mut().expect("there is always one");
+            match character {
+                '"' if is_quoted && characters.next_if_eq(&'"').is_some() => field.push('"'),
+                '"' => is_quoted = !is_quoted,
+                ',' if !is_quoted => fields.push(String::new()),
+                character => field.push(character),
+            }
+        }
+        fields
+    };
+    let mut lines = text.lines().map(fields);
+    (lines.next().expect("a line of names"), lines.collect())
+}
+
+/// Requires that the rows of JSON are those of CSV, and returns the member.
+#[track_caller]
+fn same_rows(folder: &Folder, capture: &str, show: &str) -> Value {
+    let words = format!("stats {capture} --launch 0-1 --show {show}");
+    let ran = folder.run(&format!("{words} --format json"));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{show}");
+    let mut document = ran.json();
+    assert_eq!(document["schema"], 1);
+    let table = folder.run(&format!("{words} --format csv"));
+    assert_eq!(table.code, Some(0), "{}", table.stderr);
+    let (columns, lines) = csv(&table.text());
+    let member = document[show.replace('-', "_")].take();
+    let rows = member["rows"].as_array().expect("a list of rows");
+    assert!(!rows.is_empty() && rows.len() == lines.len(), "{member:#}");
+    for (row, line) in rows.iter().zip(lines) {
+        for (column, field) in columns.iter().zip(line) {
+            match &row[column] {
+                Value::Null => assert_eq!(field, ""),
+                Value::String(text) => assert_eq!(field, *text),
+                number => assert_eq!(field.parse().ok(), number.as_f64(), "{column}"),
+            }
+        }
+        assert_eq!(row.as_object().map(serde_json::Map::len), Some(columns.len()));
+    }
+    member
+}
+
+fn row<'r>(member: &'r Value, launch: u64, wanted: &[(&str, &str)]) -> &'r Value {
+    let is_wanted = |row: &&Value| {
+        row["launch"] == launch && wanted.iter().all(|(column, text)| row[column] == *text)
+    };
+    let mut rows = member["rows"].as_array().expect("rows").iter().filter(is_wanted);
+    let row = rows.next().expect("such a row");
+    assert!(rows.next().is_none(), "{wanted:?} is one row");
+    row
+}
+
+/// Each warp loses what it recorded itself, while its entry and its launch stay where they are.
+#[test]
+fn times_between_warps_are_shown_as_they_were_recorded_or_not_at_all() {
+    let folder = folder();
+    for show in ["balance", "waits", "critical-path", "regions,balance"] {
+        let ran = folder.run(&format!("stats gemm.capture --show {show} --subtract-cost"));
+        assert_eq!((ran.code, ran.text().as_str()), (Some(2), ""), "{show}");
+        for words in ["--subtract-cost takes", "leave --subtract-cost out, or show regions alone"] {
+            assert!(ran.stderr.contains(words), "{show}: {}", ran.stderr);
+        }
+    }
+    let ran = folder.run("stats gemm.capture --show regions --subtract-cost");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
+fn balance_has_rows_for_warps_blocks_sms_and_regions() {
+    let folder = folder();
+    let balance = same_rows(&folder, "gemm.capture", "balance");
+    // The figures are those of the table.
+    let kernel = row(&balance, 1, &[("kind", "kernel"), ("over", "warp")]);
+    assert_eq!((&kernel["count"], &kernel["mean_ns"]), (&8.into(), &4655.0.into()));
+    assert_eq!((&kernel["peak"], &kernel["alone_ns"]), (&4.into(), &40.0.into()));
+    assert_eq!(kernel["worst_diagnostic"], Value::Null);
+    let done = row(&balance, 1, &[("kind", "kernel_done"), ("over", "sm")]);
+    assert_eq!((&done["max_ns"], &done["peak"]), (&10700.0.into(), &Value::Null));
+    let load = row(&balance, 0, &[("kind", "region"), ("name", "load"), ("over", "sm")]);
+    assert_eq!((&load["count"], &load["max_ns"]), (&2.into(), &3840.0.into()));
+    let launch = &balance["launches"][1];
+    assert_eq!((&launch["launch"], &launch["span_ns"]), (&1.into(), &10700.0.into()));
+    assert_eq!(launch["last_blocks"][0]["block"], serde_json::json!([2, 0, 0]));
+}
+
+#[test]
+fn waits_have_rows_for_who_waits_for_whom() {
+    let folder = folder();
+    let waits = same_rows(&folder, "waiting.capture", "waits");
+    let names = [("name", "full"), ("waiter", "wait, for \"work\""), ("signaller", "work")];
+    for launch in 0..2 {
+        let row = row(&waits, launch, &names);
+        assert_eq!((&row["count"], &row["blocked"]), (&1.into(), &1.into()));
+        assert_eq!(row["from_other_blocks"], 1);
+        // It waits from the begin of its region to the signal, and goes on 100 cycles later.
+        assert_eq!(
+            (&row["blocked_p50_ns"], &row["hand_off_max_ns"]),
+            (&500.0.into(), &50.0.into())
+        );
+        let facts = &waits["launches"][launch as usize];
+        assert_eq!((&facts["launch"], &facts["without_signal"]), (&launch.into(), &1.into()));
+    }
+}
+
+#[test]
+fn a_critical_path_has_rows_for_all_of_its_time() {
+    let folder = folder();
+    for capture in ["gemm.capture", "waiting.capture"] {
+        let path = same_rows(&folder, capture, "critical-path");
+        for launch in path["launches"].as_array().expect("a list") {
+            let rows = path["rows"].as_array().expect("rows").iter();
+            let rows = rows.filter(|row| row["launch"] == launch["launch"]);
+            let sum =
+                |column: &str| rows.clone().filter_map(|row| row[column].as_f64()).sum::<f64>();
+            let span = launch["span_ns"].as_f64().expect("a number");
+            assert!((sum("time_ns") - span).abs() < 1e-6 && (sum("share") - 1.0).abs() < 1e-9);
+        }
+    }
+    let path = same_rows(&folder, "waiting.capture", "critical-path");
+    assert_eq!(path["launches"][0]["signals"], 1);
+    assert_eq!(row(&path, 0, &[("kind", "hand_off")])["time_ns"], 50.0);
+    assert_eq!(row(&path, 0, &[("kind", "region"), ("name", "work")])["time_ns"], 500.0);
+}
+
+#[test]
+fn one_document_has_all_that_is_shown_and_the_diagnostics_of_every_command() {
+    let folder = folder();
+    let all = "stats lossy.capture --show balance,regions,waits,critical-path,waits --format json";
+    let ran = folder.run(all);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let document = ran.json();
+    let mut members: Vec<&String> = document.as_object().expect("an object").keys().collect();
+    members.sort_unstable();
+    let wanted = ["balance", "critical_path", "diagnostics", "notes", "regions", "schema", "waits"];
+    assert_eq!(members, wanted);
+    let info = folder.run("info lossy.capture --format json").json();
+    assert_eq!(document["diagnostics"], info["diagnostics"]);
+    // Those of regions have a member more, and are the same otherwise.
+    let note = folder.run("stats waiting.capture --show waits --format json").json();
+    let regions = folder.run("stats waiting.capture --format json").json();
+    for document in [note, regions] {
+        let note = support::diagnostic(&document["diagnostics"], "wait-without-signal");
+        assert_eq!((&note["severity"], &note["count"]), (&"note".into(), &2.into()));
+    }
+    assert_eq!(document["regions"], folder.run("stats lossy.capture --format json").json());
+    let rows = document["balance"]["rows"].as_array().expect("rows").iter();
+    assert!(
+        rows.clone().count() > 0 && rows.clone().all(|row| row["worst_diagnostic"] == "warning")
+    );
+    // CSV has no place for them.
+    let table = folder.run("stats lossy.capture --show balance --format csv");
+    assert!(table.stderr.starts_with("warning["), "{}", table.stderr);
+    // The ending of the output asks for a format as well.
+    folder.run("stats gemm.capture --show balance -o balance.csv");
+    let named = folder.run("stats gemm.capture --show balance --format csv");
+    assert!(folder.bytes("balance.csv") == named.stdout);
+}
+
+/// A launch of each of two kernels, and one more of the second.
+fn kernels() -> Folder {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernels = ["first", "second"].map(|name| module.site(SiteKind::Kernel, name));
+    for (launch, kernel) in [(0, kernels[0]), (1, kernels[1]), (2, kernels[1])] {
+        let entry = 1_000 + 20_000 * launch;
+        let mut warp = SyntheticWarp::new(kernel, entry, 64_000 + entry / 2);
+        warp.header.grid_id = 1 + launch;
+        warp.leave(entry + 2_000, 65_000 + entry / 2);
+        module.warps.push(warp);
+    }
+    let folder = Folder::new();
+    folder.save("kernels.capture", &module.into_capture().expect("the sites are whole"));
+    folder
+}
+
+#[test]
+fn launches_are_chosen_by_kernel() {
+    let folder = kernels();
+    for show in ["balance", "waits", "critical-path", "balance,regions"] {
+        let shown = |words: &str| {
+            let words = format!("stats kernels.capture --show {show} --format json {words}");
+            let ran = folder.run(&words);
+            assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+            let member = show.split(',').next().unwrap_or_default().replace('-', "_");
+            let launches = ran.json()[member]["launches"].take();
+            let launches = launches.as_array().expect("launches").iter();
+            let launches: Vec<_> =
+                launches.map(|it| it["launch"].as_u64()).map(Option::unwrap).collect();
+            (launches, ran.stderr)
+        };
+        let first = "launch 1 is the first of 2 of second; --launch chooses\n";
+        assert_eq!(shown("--kernel second"), (vec![1], first.to_owned()));
+        assert_eq!(shown("--kernel first"), (vec![0], String::new()));
+        assert_eq!(shown("--kernel s*d --launch 0-2"), (vec![1, 2], String::new()));
+        let of_all = "launch 0 of 0 to 2; --launch chooses\n";
+        assert_eq!(shown(""), (vec![0], of_all.to_owned()));
+    }
+    let both = folder.run("stats kernels.capture --show balance --kernel first --kernel thrid");
+    assert!(both.stderr.starts_with("no kernel is called thrid\n"), "{}", both.stderr);
+    let none = folder.run("stats kernels.capture --show balance --kernel thrid");
+    assert_eq!((none.code, none.stdout.len()), (Some(2), 0));
+    assert!(none.stderr.contains("no kernel is called thrid"), "{}", none.stderr);
+    let none = folder.run("stats kernels.capture --show waits --kernel first --launch 1-2");
+    assert!(none.stderr.contains("no kernel of these launches is called first"), "{}", none.stderr);
+    for option in ["--sm 0", "--block 0", "--warp 0", "--name x", "--by sm", "--window 0..50%"] {
+        let ran = folder.run(&format!("stats kernels.capture --show balance {option}"));
+        assert_eq!(ran.code, Some(2), "{option}");
+        assert!(ran.stderr.contains("as --launch and --kernel choose launches"), "{}", ran.stderr);
+    }
+}
+
+/// Times of the emulator were once shown as if they were a GPU's.
+#[test]
+fn times_of_the_emulator_are_called_so() {
+    let folder = Folder::new();
+    let mut capture = support::waiting();
+    capture.device.emulated = true;
+    capture.device.name = "emulator".to_owned();
+    folder.save("emulated.capture", &capture);
+    for show in ["balance", "waits", "critical-path", "balance,waits", "waits,regions"] {
+        let text = folder.run(&format!("stats emulated.capture --show {show}")).text();
+        assert!(text.starts_with("emulator: these are not GPU times"), "{show}: {text}");
+        let json =
+            folder.run(&format!("stats emulated.capture --show {show} --format json")).json();
+        let first = json["notes"][0].as_str().expect("a note");
+        assert!(first.starts_with("emulator: these are not GPU times"), "{first}");
+    }
+}
+
+#[test]
+fn ranges_are_asked_for_and_named_as_ranges() {
+    let folder = folder();
+    let words =
+        "stats gemm.capture --launch 0-1,7 --block 0-900000,0 --sm 0-4294967295 --warp 1,5-9";
+    let json = folder.run(&format!("{words} --name load --name stroe --format json")).json();
+    let notes: Vec<&str> =
+        json["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
+    for wanted in [
+        "the figures below are only of: names load or stroe; launch 0-1 or 7; block 0-900000,0; \
+         warp 1 or 5-9; SM 0-4294967295",
+        "there is no launch 7: they are 0 to 1",
+        "no region is called stroe: there is epilogue, gemm, load, mma, tile",
+        "no warp 5-9 of a block was recorded in these launches",
+    ] {
+        assert!(notes.contains(&wanted), "{wanted}\n{notes:#?}");
+    }
+    assert_eq!(json["rows"][0]["count"], 32);
+    // A table of CSV has no place for that, and standard error has.
+    let csv = folder.run("stats gemm.capture --name stroe --name load --format csv");
+    let said = "no region is called stroe: there is epilogue, gemm, load, mma, tile\n";
+    assert_eq!((csv.code, csv.stderr.as_str()), (Some(0), said));
+    // Where nothing is left there is nothing to show, which a script must see.
+    for (words, said) in [
+        ("--name stroe --name half", "error: no region is called stroe or half: there is epilogue"),
+        ("--kernel gem", "error: no kernel is called gem: there is gemm"),
+    ] {
+        for format in ["csv", "json", "table"] {
+            let ran = folder.run(&format!("stats gemm.capture {words} --format {format} --quiet"));
+            assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+            assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
+            assert!(ran.stdout.is_empty(), "{words}");
+        }
+        let ran = folder.run(&format!("diff gemm.capture gemm.capture {words} --quiet"));
+        let nothing =
+            "error: nothing is compared: no region that was asked for is on either side\n";
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(nothing), "{}", ran.stderr);
+        // A threshold cannot be held to what is not there.
+        let ran = folder.run(&format!("diff gemm.capture gemm.capture {words} --fail-above 5%"));
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    }
+}
+
+/// Two launches of four blocks with two warps each, on two SMs, and in each warp every region.
+#[test]
+fn a_row_is_about_what_was_asked_for() {
+    const PLACE: [&str; 6] = ["launch", "sm", "block_x", "block_y", "block_z", "warp"];
+    let folder = folder();
+    for (by, filled, places) in [
+        ("site", &[][..], 1),
+        ("path", &[], 1),
+        ("launch", &["launch"], 2),
+        ("sm", &["sm"], 2),
+        ("block", &["launch", "block_x", "block_y", "block_z"], 8),
+        ("warp", &["launch", "block_x", "block_y", "block_z", "warp"], 16),
+    ] {
+        let ran = folder.run(&format!("stats gemm.capture --by {by} --format csv"));
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let (columns, lines) = csv(&ran.text());
+        let at = |name: &str| columns.iter().position(|column| column == name).expect("a column");
+        let mut found = BTreeSet::new();
+        for line in &lines {
+            assert_eq!(line[at("group")], by);
+            assert_eq!(line[at("path")].is_empty(), by != "path", "{line:?}");
+            for column in PLACE {
+                let is_filled = !line[at(column)].is_empty();
+                assert_eq!(is_filled, filled.contains(&column), "{by}: {column}: {line:?}");
+            }
+            if line[at("name")] == "load" {
+                assert_eq!(line[at("count")], (64 / places).to_string(), "{by}: {line:?}");
+                found.insert(PLACE.map(|column| &line[at(column)]));
+            }
+        }
+        assert_eq!((found.len(), lines.len()), (places, 5 * places), "{by}");
+    }
+}
+
+#[test]
+fn of_no_launch_there_are_no_rows() {
+    let folder = Folder::new();
+    let mut module = SyntheticModule::new(Keep::First, 8);
+    module.slots = 4;
+    folder.save("empty.capture", &module.into_capture().expect("there are no sites"));
+    for show in ["balance", "waits", "critical-path"] {
+        let words = format!("stats empty.capture --show {show} --format");
+        let member = folder.run(&format!("{words} json")).json()[show.replace('-', "_")].take();
+        assert_eq!(member, serde_json::json!({ "launches": [], "rows": [] }));
+        assert_eq!(folder.run(&format!("{words} csv")).text().lines().count(), 1);
+    }
+}

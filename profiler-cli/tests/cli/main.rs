@@ -1,0 +1,16 @@
+//! The program `profiler`, as its users run it.
+
+mod commands;
+mod comparison;
+mod docs;
+mod empty;
+mod endings;
+mod figures;
+mod launches;
+mod members;
+mod names;
+mod parts;
+mod signals;
+mod streams;
+mod support;
+mod timeline;

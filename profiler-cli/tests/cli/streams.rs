@@ -1,0 +1,587 @@
+//! Files, pipes, standard input and output; what is damaged, and what is no capture.
+
+use crate::support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use support::{Folder, Ran, program};
+
+/// Every command that reads one capture and prints.
+const READERS: [&str; 5] = [
+    "info gemm.capture",
+    "stats gemm.capture",
+    "timeline gemm.capture",
+    "check gemm.capture",
+    "export gemm.capture --to perfetto",
+];
+
+#[test]
+fn standard_input_is_read_as_a_file_is() {
+    let folder = Folder::with_captures();
+    let bytes = folder.bytes("gemm.capture");
+    for words in READERS {
+        let named = folder.run(words);
+        let piped = folder.run_with(&words.replace("gemm.capture", "-"), &bytes, &[]);
+        let expected = String::from_utf8_lossy(&named.stdout).into_owned();
+        let expected = expected.replace("gemm.capture", "standard input");
+        assert_eq!(String::from_utf8_lossy(&piped.stdout), expected, "{words}");
+        assert_eq!((named.code, piped.code), (Some(0), Some(0)), "{words}");
+        assert_eq!(piped.stderr, "");
+    }
+}
+
+#[test]
+fn standard_input_stands_for_one_capture_only() {
+    let folder = Folder::with_captures();
+    let bytes = folder.bytes("gemm.capture");
+    for words in ["diff - -", "diff --before - --after gemm.capture -", "check - gemm.capture -"] {
+        let ran = folder.run_with(words, &bytes, &[]);
+        let wanted = "error: standard input is named 2 times, and can be read once";
+        assert!(ran.stderr.starts_with(wanted), "{words}: {}", ran.stderr);
+        assert_eq!((ran.text().as_str(), ran.code), ("", Some(2)), "{words}");
+    }
+    let ran = folder.run_with("diff - gemm.capture", &bytes, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+/// The arrays of the capture have 18 432 bytes, its metadata some thousand.
+#[test]
+fn a_capture_beyond_the_memory_limit_is_refused_by_every_command() {
+    let folder = Folder::with_captures();
+    let more = ["report gemm.capture -o -", "diff gemm.capture gemm.capture"];
+    for words in READERS.into_iter().chain(more) {
+        let within = folder.run(&format!("{words} --memory-limit 1M"));
+        assert_eq!(within.stdout, folder.run(words).stdout, "{words}");
+        let beyond = folder.run(&format!("{words} --memory-limit 16K"));
+        assert_eq!((beyond.code, beyond.stdout.len()), (Some(2), 0), "{words}");
+        let said = "gemm.capture holds more than the 16.38 kB that --memory-limit allows";
+        assert!(beyond.stderr.contains(said), "{words}: {}", beyond.stderr);
+        assert!(beyond.stderr.contains("help: if you trust"), "{words}: {}", beyond.stderr);
+    }
+    let no_size = folder.run("stats gemm.capture --memory-limit much");
+    assert_eq!(no_size.code, Some(2));
+    assert!(no_size.stderr.contains("such as 512M or 2G"), "{}", no_size.stderr);
+}
+
+#[test]
+fn a_file_and_standard_output_get_the_same_bytes() {
+    let folder = Folder::with_captures();
+    for (format, name) in [
+        ("perfetto", "a.pftrace"),
+        ("chrome", "a.json"),
+        ("chrome --gzip", "a.json.gz"),
+        ("hatchet", "a.hatchet"),
+        ("folded", "a.folded"),
+        ("speedscope", "a.speedscope.json"),
+        ("events-csv", "a.csv"),
+        ("events-json", "a.jsonl"),
+        #[cfg(feature = "parquet")]
+        ("parquet", "a.parquet"),
+        #[cfg(feature = "parquet")]
+        ("arrow", "a.arrow"),
+        ("flamegraph", "a.svg"),
+    ] {
+        let to_file = folder.run(&format!("export gemm.capture -o {name}"));
+        assert_eq!(to_file.code, Some(0), "{}", to_file.stderr);
+        for output in ["", "-o -"] {
+            let to_pipe = folder.run(&format!("export gemm.capture --to {format} {output}"));
+            assert!(to_pipe.stdout == folder.bytes(name), "{format} {output}");
+            assert!(!to_pipe.stdout.is_empty(), "{format} {output}");
+            assert!(to_pipe.stderr.is_empty(), "{format} {output}: {}", to_pipe.stderr);
+        }
+    }
+    for (format, name) in [("table", "stats.txt"), ("json", "stats.json"), ("csv", "stats.csv")] {
+        for more in ["", "--by warp", "--show balance"] {
+            let words = format!("stats gemm.capture --format {format} {more}");
+            let to_file = folder.run(&format!("{words} -o {name}"));
+            assert_eq!(to_file.code, Some(0), "{words}: {}", to_file.stderr);
+            let to_pipe = folder.run(&format!("{words} -o -"));
+            assert!(to_pipe.stdout == folder.bytes(name), "{words}");
+            assert!(!to_pipe.stdout.is_empty(), "{words}");
+            // Of several launches the first is shown, and people are told.
+            let told = if more == "--show balance" {
+                "launch 0 of 0 to 1; --launch chooses\n"
+            } else {
+                ""
+            };
+            assert_eq!(to_pipe.stderr, told, "{words}");
+        }
+    }
+    assert!(!folder.path("-").exists());
+}
+
+#[test]
+fn spans_of_the_host_are_written_or_said_to_be_left_out() {
+    let folder = Folder::with_captures();
+    for (format, has_them) in [
+        ("perfetto", true),
+        ("chrome", true),
+        ("speedscope", true),
+        ("events-csv", true),
+        ("events-json", true),
+        ("hatchet", false),
+        ("folded", false),
+        ("flamegraph", false),
+        #[cfg(feature = "parquet")]
+        ("parquet", false),
+        #[cfg(feature = "parquet")]
+        ("arrow", false),
+    ] {
+        let ran = folder.run(&format!("export hosted.capture --to {format}"));
+        let holds = ran.stdout.windows(11).any(|bytes| bytes == b"synchronize");
+        let says = ran.stderr.starts_with("left out 6 spans of the host");
+        assert_eq!((ran.code, holds, says), (Some(0), has_them, !has_them), "{format}");
+        let quiet = folder.run(&format!("export hosted.capture --to {format} --quiet"));
+        assert_eq!(quiet.stderr, "");
+    }
+}
+
+#[test]
+fn gzip_holds_what_the_file_would() {
+    let folder = Folder::with_captures();
+    let plain = folder.run("export gemm.capture --to perfetto").stdout;
+    let piped = folder.run("export gemm.capture --to perfetto --gzip").stdout;
+    assert_eq!(folder.run("export gemm.capture -o gemm.pftrace.gz").code, Some(0));
+    let at = |level| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+        encoder.write_all(&plain).expect("into memory");
+        encoder.finish().expect("into memory").len()
+    };
+    for compressed in [piped, folder.bytes("gemm.pftrace.gz")] {
+        let mut read = Vec::new();
+        let mut decoder = flate2::read::GzDecoder::new(compressed.as_slice());
+        decoder.read_to_end(&mut read).expect("it is gzip");
+        assert!(read == plain && compressed.len() < plain.len());
+        assert!(compressed.len().abs_diff(at(profiler_trace::GZIP_LEVEL)) < 64);
+        assert!(compressed.len() + 64 < at(1), "a faster level makes {} bytes", at(1));
+    }
+    #[cfg(feature = "parquet")]
+    assert_eq!(folder.run("export gemm.capture -o gemm.parquet.gz").code, Some(2));
+}
+
+#[test]
+fn an_export_is_what_the_library_writes() {
+    let folder = Folder::with_captures();
+    let trace = profiler_trace::decode(&support::gemm(2));
+    let options = profiler_trace::ExportOptions {
+        grouping: profiler_trace::Grouping::Sm,
+        raw_times: true,
+        track_names: [(7, "loader".to_owned())].into(),
+        ..Default::default()
+    };
+    let mut expected = Vec::new();
+    trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");
+    let words = "export gemm.capture --to chrome --group-by sm --raw-times --track-name 7=loader";
+    assert!(folder.run(words).stdout == expected);
+}
+
+#[test]
+fn a_timeline_is_the_same_whether_or_not_the_trace_was_in_memory() {
+    let folder = Folder::with_captures();
+    for name in ["gemm", "lossy"] {
+        let capture = if name == "gemm" { support::gemm(2) } else { support::lossy() };
+        let trace = profiler_trace::decode(&capture);
+        let options = profiler_trace::ExportOptions::default();
+        let ran = folder.run(&format!("export {name}.capture --to perfetto"));
+        let mut expected = Vec::new();
+        trace.write_perfetto_to(&mut expected, &options).expect("a vector can be written");
+        assert!(ran.stdout == expected, "{name}");
+        let diagnostics = trace.diagnostics.list.iter();
+        let told: String =
+            diagnostics.map(|it| format!("warning[{}]: {it}\n", it.kind.name())).collect();
+        assert_eq!(ran.stderr, told, "{name}");
+        let ran = folder.run(&format!("export {name}.capture --to chrome"));
+        expected.clear();
+        trace.write_chrome_to(&mut expected, &options).expect("a vector can be written");
+        assert!(ran.stdout == expected, "{name}");
+        assert_eq!(ran.stderr, told, "{name}");
+    }
+}
+
+#[test]
+fn an_output_that_fails_leaves_no_file() {
+    let folder = Folder::with_captures();
+    let before = folder.names();
+    let ran = folder.run("export gemm.capture -o missing/a.json");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("make the folder first"), "{}", ran.stderr);
+    // Nothing is read before that is known.
+    assert!(folder.run("export none.capture -o missing/a.json").stderr.contains("missing"));
+    let ran = folder.run("export none.capture -o a.json");
+    assert_eq!(ran.code, Some(2));
+    assert_eq!(folder.names(), before);
+}
+
+#[test]
+fn an_output_must_not_take_the_place_of_its_input() {
+    let folder = Folder::with_captures();
+    let before = folder.bytes("gemm.capture");
+    let ran = folder.run("export gemm.capture --to chrome -o ./gemm.capture");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("would overwrite"), "{}", ran.stderr);
+    assert!(folder.bytes("gemm.capture") == before);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_has_the_permissions_of_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with_captures();
+    folder.run("export gemm.capture -o a.json");
+    folder.write("b.json", b"");
+    let mode =
+        |name: &str| fs::metadata(folder.path(name)).expect("it is there").permissions().mode();
+    assert_eq!(mode("a.json"), mode("b.json"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_behind_a_link_stays_behind_it() {
+    let folder = Folder::with_captures();
+    folder.write("real.json", b"old");
+    std::os::unix::fs::symlink("real.json", folder.path("link.json")).expect("a link");
+    assert_eq!(folder.run("export gemm.capture -o link.json").code, Some(0));
+    assert!(fs::symlink_metadata(folder.path("link.json")).expect("it is there").is_symlink());
+    assert!(folder.bytes("real.json").starts_with(b"{"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::with_captures();
+    for words in ["export gemm.capture --to chrome", "stats gemm.capture"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+        let ran = program(&folder.path(""))
+            .args(words.split_whitespace())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .expect("the program can be run");
+        let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{words}");
+        assert!(stderr.contains("cannot write standard output: No space left"), "{stderr}");
+        assert!(stderr.contains("\n  help: make room"), "{stderr}");
+    }
+    let ran = folder.run("export gemm.capture --to chrome -o /dev/full");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("cannot write /dev/full: No space left"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n  help: make room"), "{}", ran.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_system_refuses_is_said_with_the_cure() {
+    let folder = Folder::with_captures();
+    let long = "a".repeat(300);
+    for (words, wanted) in [
+        ("stats gemm.capture/inner.capture", "a part of this one is a file"),
+        // Nothing lies at its begin.
+        ("stats /proc/self/mem", "whether the disk or the connection that it is on works"),
+        (&format!("stats {long}"), "no file can have this name"),
+        ("export gemm.capture -o /proc/x.json", "no file can be made there"),
+        (&format!("export gemm.capture -o {long}.json"), "no file can have this name"),
+        ("man --folder gemm.capture", "a part of this one is a file"),
+        ("man --folder gemm.capture/pages", "a part of this one is a file"),
+    ] {
+        let ran = folder.run(words);
+        refused(&ran, "error: cannot ");
+        let help = ran.stderr.split("\n  help: ").nth(1).unwrap_or_default();
+        assert!(help.contains(wanted), "{words}: {}", ran.stderr);
+    }
+    let mut command = program(&folder.path(""));
+    command.args(["stats", "-"]).stdin(fs::File::open(folder.path("")).expect("the folder"));
+    let ran = command.output().expect("the program can be run");
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(stderr.contains("\n  help: name one of the captures in it"), "{stderr}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_allowed_is_said_with_the_cure() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::with_captures();
+    let allow = |name: &str, mode: u32| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(folder.path(name), permissions).expect("it is ours");
+    };
+    fs::create_dir(folder.path("closed")).expect("a folder");
+    allow("gemm.capture", 0o000);
+    allow("closed", 0o500);
+    // Some users may do everything, as in a container.
+    if fs::File::open(folder.path("gemm.capture")).is_err() {
+        let ran = folder.run("stats gemm.capture");
+        refused(&ran, "\n  help: ask whoever owns it for the right to read it");
+        let ran = folder.run("export hosted.capture -o closed/a.json");
+        refused(&ran, "\n  help: name a file in a folder of your own");
+    }
+}
+
+/// Runs the program with pipes that nobody reads.
+fn unread(folder: &Folder, words: &str) -> Option<i32> {
+    let closed = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        writer
+    };
+    let mut command = program(&folder.path(""));
+    command.args(words.split_whitespace()).stdout(closed()).stderr(closed());
+    command.status().expect("the program can be run").code()
+}
+
+#[test]
+fn a_reader_that_stops_is_no_failure() {
+    let folder = Folder::with_captures();
+    for words in READERS {
+        assert_eq!(unread(&folder, words), Some(0), "{words}");
+    }
+    for words in ["completions bash", "man", "--help", "stats --help", "--version"] {
+        assert_eq!(unread(&folder, words), Some(0), "{words}");
+    }
+    // What was found stays found, and what failed has failed.
+    assert_eq!(unread(&folder, "check lossy.capture --deny losses"), Some(1));
+    assert_eq!(unread(&folder, "stats none.capture"), Some(2));
+    assert_eq!(unread(&folder, "stats --bad"), Some(2));
+}
+
+/// As `head` does, which must not hide that records were lost.
+#[test]
+fn what_was_lost_is_said_to_a_reader_that_stops() {
+    let folder = Folder::with_captures();
+    let formats = [
+        "perfetto",
+        "chrome",
+        "hatchet",
+        "folded",
+        "speedscope",
+        "events-csv",
+        "events-json",
+        #[cfg(feature = "parquet")]
+        "parquet",
+        #[cfg(feature = "parquet")]
+        "arrow",
+        "flamegraph",
+        "chrome --gzip",
+    ];
+    for format in formats {
+        let words = format!("export lossy.capture --to {format}");
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let mut command = program(&folder.path(""));
+        command.args(words.split_whitespace()).stdout(writer).stderr(Stdio::piped());
+        let ran = command.output().expect("the program can be run");
+        let stderr = String::from_utf8_lossy(&ran.stderr);
+        assert!(stderr.contains("4 records did not fit"), "{format}: {stderr}");
+        assert_eq!(stderr, folder.run(&words).stderr, "{format}");
+        assert_eq!(ran.status.code(), Some(0), "{format}");
+    }
+}
+
+fn refused(ran: &Ran, text: &str) {
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains(text), "{}", ran.stderr);
+    assert!(ran.stdout.is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_output_is_a_failure() {
+    let folder = Folder::with_captures();
+    let diff = "diff gemm.capture gemm.capture";
+    let more = ["report gemm.capture -o -", diff, "completions bash", "man", "--help", "--version"];
+    for words in READERS.into_iter().chain(more) {
+        let run = |output: &str| {
+            let program = program(Path::new("."));
+            let line = format!("exec '{}' {words} {output}", program.get_program().display());
+            let mut shell = std::process::Command::new("sh");
+            shell.args(["-c", &line]).current_dir(folder.path("."));
+            let ran = shell.output().expect("there is a shell");
+            (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned())
+        };
+        let (code, stderr) = run(">&-");
+        assert_eq!(code, Some(2), "{words}: {stderr}");
+        let said = "error: cannot write standard output: it is closed\n  help: ";
+        assert!(stderr.starts_with(said), "{words}: {stderr}");
+        for open in ["> /dev/null", "<> /dev/null 1>&0"] {
+            assert_eq!(run(open).0, Some(0), "{words} {open}");
+        }
+    }
+    // What goes to a file needs none.
+    let line = format!(
+        "exec '{}' export gemm.capture -o a.json >&-",
+        program(Path::new(".")).get_program().display()
+    );
+    let mut shell = std::process::Command::new("sh");
+    let ran = shell.args(["-c", &line]).current_dir(folder.path(".")).status();
+    assert_eq!(ran.expect("there is a shell").code(), Some(0));
+    assert!(!folder.bytes("a.json").is_empty());
+}
+
+#[test]
+fn what_is_no_capture_is_refused_with_the_cure() {
+    let folder = Folder::with_captures();
+    folder.write("empty.capture", b"");
+    folder.write("text.capture", b"not a capture at all, only some words\n");
+    folder.run("export gemm.capture -o gemm.pftrace");
+    for command in ["info", "stats", "timeline", "check", "export --to chrome"] {
+        let run = |file: &str| folder.run(&format!("{command} {file}"));
+        refused(&run("none.capture"), "none.capture");
+        refused(&run("empty.capture"), "empty.capture: the file is empty");
+        refused(&run("text.capture"), "no capture");
+        refused(&run("gemm.pftrace"), "cannot be read back");
+        refused(&run("."), "it is a folder");
+    }
+}
+
+/// A small capture whose blocks have another number at this byte of their headers, which are whole.
+fn with_version(at: usize, version: u16) -> Vec<u8> {
+    const HEADER_BYTES: usize = 56;
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../profiler-trace/tests/data");
+    let mut file = fs::read(data.join("quickstart-v1.capture")).expect("it is kept for ever");
+    let mut rest = file.as_mut_slice();
+    while !rest.is_empty() {
+        let (header, behind) = rest.split_at_mut(HEADER_BYTES);
+        header[at..at + 2].copy_from_slice(&version.to_le_bytes());
+        let checksum = crc32c::crc32c(&header[..52]);
+        header[52..].copy_from_slice(&checksum.to_le_bytes());
+        let payload = u32::from_le_bytes(header[24..28].try_into().expect("four bytes"));
+        rest = &mut behind[payload as usize..];
+    }
+    file
+}
+
+#[test]
+fn a_capture_of_another_version_is_refused_with_the_cure() {
+    let folder = Folder::new();
+    let (format, wire) = (8, 10);
+    // Nothing else is wrong with it.
+    for (at, version) in [(format, 1), (wire, 2), (wire, 8)] {
+        folder.write("gemm.capture", &with_version(at, version));
+        let ran = folder.run("check gemm.capture --deny notes");
+        assert_eq!(ran.code, Some(0), "{}", ran.transcript());
+    }
+    let format_read = "this library reads version 1";
+    let wire_read = "this library reads versions 2 to 8";
+    for (at, version, found, read, or) in [
+        (format, 2, "the capture has format version 2", format_read, "a later one"),
+        (wire, 9, "the capture's records have wire version 9", wire_read, "record it again"),
+        (wire, 1, "the capture's records have wire version 1", wire_read, "record it again"),
+    ] {
+        folder.write("gemm.capture", &with_version(at, version));
+        let said = format!(
+            "error: gemm.capture: {found}, {read}; read it with the version of the profiler that \
+             wrote it, or {or}\n"
+        );
+        let more = ["report gemm.capture -o -", "diff gemm.capture gemm.capture"];
+        for words in READERS.into_iter().chain(more) {
+            refused(&folder.run(words), &said);
+        }
+    }
+}
+
+#[test]
+fn a_capture_that_was_cut_shows_what_is_whole() {
+    let folder = Folder::with_captures();
+    let whole = folder.bytes("gemm.capture");
+    let mut read = 0;
+    for part in 0..24 {
+        folder.write("cut.capture", &whole[..whole.len() * part / 24]);
+        let check = folder.run("check cut.capture");
+        match check.code {
+            // Nothing of it could be read.
+            Some(2) => assert!(check.stderr.starts_with("error: "), "{}", check.stderr),
+            Some(1) => {
+                read += 1;
+                assert!(check.text().contains("[damaged-capture, denied]"), "{part}");
+                assert!(check.text().contains("  damaged: "), "{part}");
+                for command in ["info", "stats"] {
+                    let ran = folder.run(&format!("{command} cut.capture"));
+                    assert_eq!(ran.code, Some(0), "{command} {part}: {}", ran.stderr);
+                    assert!(ran.text().contains("damaged or truncated"), "{command} {part}");
+                }
+                // What is left may hold no launch, which is no panic either.
+                let timeline = folder.run("timeline cut.capture");
+                assert!(matches!(timeline.code, Some(0 | 2)), "{part}");
+                assert!(timeline.stderr.contains("damaged or truncated"), "{part}");
+            }
+            other => panic!("part {part}: {other:?} {}", check.stderr),
+        }
+    }
+    assert!(read > 0, "some part of it can be read");
+}
+
+#[test]
+fn a_flipped_bit_never_ends_the_program() {
+    let folder = Folder::with_captures();
+    let whole = folder.bytes("lossy.capture");
+    for at in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        let check = folder.run_with("check -", &bytes, &[]);
+        assert!(matches!(check.code, Some(1 | 2)), "byte {at}: {}", check.transcript());
+    }
+}
+
+#[test]
+fn colour_is_used_where_it_is_asked_for() {
+    let folder = Folder::with_captures();
+    let colored = |words: &str, variables: &[(&str, &str)]| {
+        let ran = folder.run_with(words, b"", variables);
+        (ran.stdout.contains(&0x1b), ran.stderr.contains('\x1b'))
+    };
+    assert_eq!(colored("timeline lossy.capture", &[]), (false, false));
+    assert_eq!(colored("timeline lossy.capture --color always", &[]), (true, true));
+    assert_eq!(colored("timeline lossy.capture", &[("CLICOLOR_FORCE", "1")]), (true, true));
+    assert_eq!(
+        colored("timeline lossy.capture --color never", &[("CLICOLOR_FORCE", "1")]),
+        (false, false)
+    );
+    assert_eq!(colored("check lossy.capture --color always", &[]), (true, false));
+}
+
+#[test]
+fn colour_of_help_and_of_wrong_arguments_is_chosen_too() {
+    let folder = Folder::new();
+    let colored = |words: &str| {
+        // Otherwise all would be coloured.
+        let variables: &[_] =
+            if words.contains("never") { &[("CLICOLOR_FORCE", "1")] } else { &[] };
+        let ran = folder.run_with(words, b"", variables);
+        assert!(!ran.stdout.is_empty() || !ran.stderr.is_empty(), "{words}");
+        ran.stdout.contains(&0x1b) || ran.stderr.contains('\x1b')
+    };
+    for words in ["--help", "stats -h", "stats --bad-option", "diff one.capture", "help info"] {
+        assert!(!colored(words), "{words}");
+        assert!(!colored(&format!("--color never {words}")), "{words}");
+        assert!(colored(&format!("--color=always {words}")), "{words}");
+    }
+    assert!(!colored("stats --bad-option --color never"));
+    assert!(colored("stats --help --color always"));
+}
+
+#[test]
+fn quiet_leaves_results_and_errors() {
+    let folder = Folder::with_captures();
+    let loud = folder.run("timeline lossy.capture");
+    let quiet = folder.run("timeline lossy.capture --quiet");
+    assert!(loud.stderr.contains("warning["));
+    assert_eq!(quiet.stderr, "");
+    assert_eq!(quiet.text(), loud.text());
+    assert!(folder.run("stats none.capture -q").stderr.contains("error: "));
+    // What stands in a result is held to the same.
+    for words in ["stats lossy.capture", "info lossy.capture"] {
+        let loud = folder.run(words).text();
+        let quiet = folder.run(&format!("{words} --quiet"));
+        let is_odd = |line: &&str| line.contains("warning[") || line.starts_with("warning:");
+        assert!(loud.lines().any(|line| is_odd(&line)), "{loud}");
+        let left: Vec<&str> = loud.lines().filter(|line| !is_odd(line)).collect();
+        assert_eq!(quiet.text().lines().collect::<Vec<_>>(), left);
+        // Not what programs read.
+        let json = |more: &str| folder.run(&format!("{words} --format json {more}")).json();
+        assert_eq!(json("")["diagnostics"], json("-q")["diagnostics"]);
+    }
+}

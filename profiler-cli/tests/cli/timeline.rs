@@ -1,0 +1,402 @@
+//! What the timeline draws.
+
+use crate::support;
+
+use expect_test::expect;
+use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
+use profiler_wire::SiteKind;
+use support::{Folder, check};
+
+#[test]
+fn where_regions_cross_the_one_that_began_last_is_drawn() {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    module.lane_capacity = Some(16);
+    let kernel = module.site(SiteKind::Kernel, "crossing");
+    let [ahead, behind, lane] =
+        ["ahead", "behind", "lane"].map(|name| module.site(SiteKind::Region, name));
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    warp.begin(ahead, None, 200_000).begin(behind, None, 400_000);
+    warp.end(ahead, None, 600_000).end(behind, None, 800_000);
+    // Another lane at the same time has most of a cell only where lane 0 has nothing.
+    warp.lane(3).range(lane, None, 790_000, 1_000_000);
+    warp.leave(1_200_000, 1_600_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("crossing.capture", &module.into_capture().expect("the sites are in order"));
+    expect![[r#"
+        launch 0: crossing, 600 µs, 1 warp
+        warps from top to bottom; a column is 10 µs
+                       |0 ns               |200 µs             |400 µs
+        block 0 warp 0 ··········aaaaaaaaaabbbbbbbbbbbbbbbbbbbbllllllllll··········
+        active         ████████████████████████████████████████████████████████████
+        active: at most 1 warp in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          b behind          197.5 µs   32.9 %
+          l lane            102.5 µs   17.1 %
+          a ahead             100 µs   16.7 %
+          · in no region      200 µs   33.3 %
+        --- exit code 0
+    "#]]
+    .assert_eq(&folder.run("timeline crossing.capture --width 75 --window 0..600us").transcript());
+}
+
+#[test]
+fn the_most_warps_at_a_time_are_those_of_a_moment() {
+    let mut module = SyntheticModule::new(Keep::First, 16);
+    let kernel = module.site(SiteKind::Kernel, "short");
+    // Each is in the kernel for a part of a column, all of them only in the middle of it.
+    for index in 0..4 {
+        let entry = 50_000 + 1_000 * u64::from(index);
+        let mut warp = SyntheticWarp::new(kernel, entry, 1_000_000 + entry);
+        warp.header.block_dim = [160, 1, 1];
+        warp.header.warp = index;
+        warp.leave(entry + 4_000, 1_000_000 + entry + 4_000);
+        module.warps.push(warp);
+    }
+    // One that was there before and behind.
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    warp.header.block_dim = [160, 1, 1];
+    warp.header.warp = 4;
+    warp.leave(600_000, 1_600_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("short.capture", &module.into_capture().expect("the sites are in order"));
+    let most = |words: &str| {
+        let text = folder.run(&format!("timeline short.capture --width 75 {words}")).text();
+        let line = text.lines().find(|line| line.starts_with("active: ")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{text}"))
+    };
+    assert_eq!(most(""), "active: at most 5 warps in the kernel at a time");
+    assert_eq!(most("--rows 1"), "active: at most 5 warps in the kernel at a time");
+    assert_eq!(most("--warp 0-1"), "active: at most 2 warps in the kernel at a time");
+    assert_eq!(most("--window 0..51.5us"), "active: at most 3 warps in the kernel at a time");
+    assert_eq!(most("--window 100us.."), "active: at most 1 warp in the kernel at a time");
+}
+
+/// A terminal gives them two columns each. What they are cut at is counted in columns as well.
+#[test]
+fn labels_and_names_may_be_of_wide_characters() {
+    let mut capture = support::hosted();
+    capture.host.threads[1] = "載入".to_owned();
+    capture.host.spans[5].name = "讀檔案".repeat(8);
+    let folder = Folder::new();
+    folder.save("wide.capture", &capture);
+    let words = "timeline wide.capture --width 70 --by sm --window -12us..100%";
+    expect![[r#"
+        launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+        SMs from top to bottom, up to 4 warps a row; a column is 378.3 ns
+                       |-10 µs      |-5 µs       |0 ns        |5 µs
+        host main        SSuuuuuuuuuuuuSSSgggggSggggggggSsssssssssssssssssssss
+        host 載入 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+        SM 0                                     ·lmlmmmmlmeee   ·lmlmlmmlmeee
+        SM 1                                     ·lmlmmmmlmeee   ·mmlmlmmlmeee
+        active                                   ▂████████████▁  ▃███████████▇
+        active: at most 4 warps in the kernel at a time
+
+        regions, and their share of the warps' time in the kernel:
+          m mma             18.56 µs   49.8 %
+          l load             7.64 µs   20.5 %
+          e epilogue          7.2 µs   19.3 %
+          t tile              640 ns    1.7 %
+          · in no region      3.2 µs    8.6 %
+
+        what the host did, the time of each span without those within it; times within 20 ns of the device's:
+          a 讀檔案讀檔案讀檔案讀檔案讀檔案讀檔案讀檔…    17.99 µs
+          s synchronize                                   8.01 µs
+          g gemm (launch)                                    5 µs
+          u upload                                         4.5 µs
+          S step                                           2.2 µs
+        --- exit code 0
+    "#]]
+    .assert_eq(&folder.run(words).transcript());
+}
+
+/// One for each record that the capture of some megabytes holds.
+#[test]
+fn lanes_in_very_many_regions_at_once_are_drawn() {
+    const COUNT: u32 = 100_000;
+    let mut module = SyntheticModule::new(Keep::First, COUNT);
+    let kernel = module.site(SiteKind::Kernel, "many");
+    let region = module.site(SiteKind::Region, "region");
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    for track in 0..COUNT {
+        warp.range(region, Some(track), u64::from(track), 1_000_000 + u64::from(track));
+    }
+    warp.leave(2_000_000, 3_000_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("many.capture", &module.into_capture().expect("the sites are in order"));
+    let text = folder.run("timeline many.capture --width 75").text();
+    assert!(text.contains(" 1.1 ms   55.0 %\n"), "{text}");
+}
+
+#[test]
+fn every_region_has_a_letter_while_there_are_letters() {
+    let mut module = SyntheticModule::new(Keep::First, 128);
+    let kernel = module.site(SiteKind::Kernel, "many");
+    let sites: Vec<u32> =
+        (0..70).map(|at| module.site(SiteKind::Region, &format!("part {at}"))).collect();
+    let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
+    for (at, &site) in (0u64..).zip(&sites) {
+        warp.range(site, None, at * 10_000, at * 10_000 + 10_000);
+    }
+    warp.leave(700_000, 1_350_000);
+    module.warps.push(warp);
+    let folder = Folder::new();
+    folder.save("many.capture", &module.into_capture().expect("the sites are in order"));
+    let text = folder.run("timeline many.capture --width 85").text();
+    let row = text.lines().find(|line| line.starts_with("block 0 warp 0")).expect("a row");
+    let cells: Vec<char> = row["block 0 warp 0 ".len()..].chars().collect();
+    assert_eq!(cells.len(), 70, "{text}");
+    let letters: std::collections::BTreeSet<&char> =
+        cells.iter().filter(|&&cell| cell != '?').collect();
+    assert_eq!(letters.len(), 62, "{text}");
+    assert_eq!(cells.iter().filter(|&&cell| cell == '?').count(), 8, "{text}");
+}
+
+#[test]
+fn the_timeline_of_a_launch() {
+    check(
+        "timeline gemm.capture --width 80",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 164.6 ns
+                           |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
+            block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
+            block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+            block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
+            block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
+            block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
+            block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
+            active         ████████████████████████████▂       ▄███████████████████████████▆
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn the_timeline_of_a_window_of_another_launch() {
+    check(
+        "timeline gemm.capture --width 60 --launch 1 --window 10%..30% --block 0-1 --warp 0",
+        expect![[r#"
+            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom; a column is 47.56 ns
+                                              |2 µs                |3 µs
+            block 0 warp 0 lllmmmmmmmmmmmm·llllllmmmmmmmmmmmmm·llllmmmmm
+            block 1 warp 0 lllltmmmmmmmmmmmm·llllmmmmmmmmmmmmm·lllllmmmm
+            active         █████████████████████████████████████████████
+            active: at most 2 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma              2.72 µs   63.6 %
+              l load             1.24 µs   29.0 %
+              t tile              120 ns    2.8 %
+              · in no region      200 ns    4.7 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn the_timeline_of_outer_regions_on_sms() {
+    check(
+        "timeline gemm.capture --width 60 --by sm --depth 1",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom, up to 4 warps a row; a column is 201.9 ns
+                   |0 ns                   |5 µs
+            SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+            SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
+            active ███████████████████████▁     ▂██████████████████████▆
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              t tile            26.84 µs   72.1 %
+              e epilogue          7.2 µs   19.3 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_timeline_with_few_rows_joins_neighbours() {
+    check(
+        "timeline gemm.capture --width 60 --by warp --rows 3",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            warps from top to bottom, up to 3 warps a row; a column is 324.2 ns
+                                       |0 ns          |5 µs
+            block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
+            block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
+            block 3 warp 0 to 3 warp 1                   ·lmlmmlmmlmmeee
+            active                     ██████████████▃   ▄█████████████▇
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn what_the_host_did_stands_above_the_warps() {
+    check(
+        "timeline hosted.capture --width 80 --by sm --window -12us..100%",
+        expect![[r#"
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
+            SMs from top to bottom, up to 4 warps a row; a column is 333.8 ns
+                             |-10 µs        |-5 µs         |0 ns          |5 µs
+            host main           SSuuuuuuuuuuuuuuSSSggggggSgggggggggSssssssssssssssssssssssss
+            host loader rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr
+            SM 0                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
+            SM 1                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
+            active                                         ▁█████████████▇▁  ▁█████████████▇
+            active: at most 4 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              m mma             18.56 µs   49.8 %
+              l load             7.64 µs   20.5 %
+              e epilogue          7.2 µs   19.3 %
+              t tile              640 ns    1.7 %
+              · in no region      3.2 µs    8.6 %
+
+            what the host did, the time of each span without those within it; times within 20 ns of the device's:
+              r read file        17.99 µs
+              s synchronize       8.01 µs
+              g gemm (launch)        5 µs
+              u upload             4.5 µs
+              S step               2.2 µs
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_window_without_the_host_says_where_it_was() {
+    let mut capture = support::hosted();
+    capture.host.spans.retain(|span| span.name == "upload" || span.is_launch);
+    let folder = Folder::new();
+    folder.save("early.capture", &capture);
+    let text = folder.run("timeline early.capture --launch 1").text();
+    let said = "\nthe host did nothing in this window; its 3 spans lie between -28.51 µs and -17.51 µs, \
+                counted as --window is\n";
+    assert!(text.contains(said), "{text}");
+    assert!(!text.contains("what the host did"), "{text}");
+}
+
+#[test]
+fn threads_that_found_no_row_are_counted() {
+    let text = Folder::with_captures().run("timeline hosted.capture --rows 1").text();
+    assert!(text.contains("\nhost main "), "{text}");
+    assert!(text.contains("\n1 more thread of the host did something; --rows"), "{text}");
+}
+
+#[test]
+fn a_timeline_with_losses_says_so() {
+    check(
+        "timeline lossy.capture --width 60",
+        expect![[r#"
+            launch 0: lossy, 149.5 µs, 3 warps
+            LOST 4 records of this launch: what is blank may be missing
+            warps from top to bottom; a column is 3.322 µs
+                           |0 ns          |50 µs         |100 µs
+            block 0 warp 0 ··s··········································
+            block 0 warp 1 ··sssssssssssssssssssssssssssssssssssssssssss
+            block 0 warp 2 ··s··········································
+            active         █████████████████████████████████████████████
+            active: at most 3 warps in the kernel at a time
+
+            regions, and their share of the warps' time in the kernel:
+              s step            151.7 µs   33.8 %
+              · in no region    296.8 µs   66.2 %
+            --- stderr
+            warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
+            warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
+            warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
+            warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
+            --- exit code 0
+        "#]],
+    );
+}
+
+#[test]
+fn timelines_say_where_times_of_several_warps_are_on_no_common_axis() {
+    let folder = Folder::with_captures();
+    for (words, said) in [
+        ("timeline gemm.capture", "the cost of recording is subtracted from each warp by itself: "),
+        (
+            "export gemm.capture --to perfetto",
+            "times of several warps are not on one axis any more",
+        ),
+        ("export gemm.capture --to chrome", "times of several warps are not on one axis any more"),
+    ] {
+        let says = |words: &str| {
+            let ran = folder.run(words);
+            assert_eq!(ran.code, Some(0), "{words}: {}", ran.stderr);
+            String::from_utf8_lossy(&ran.stdout).contains(said)
+        };
+        assert!(says(&format!("{words} --subtract-cost")) && !says(words), "{words}");
+    }
+}
+
+#[test]
+fn a_timeline_outside_of_the_launch_is_empty() {
+    check(
+        "timeline gemm.capture --width 60 --window 1ms..2ms --rows 2",
+        expect![[r#"
+            --- stderr
+            error: the window begins at 1 ms, when the launch of 10.7 µs was over
+              help: times are counted from the begin of the launch, which lasted 10.7 µs; write some within, or parts of it such as 25%..50%
+            --- exit code 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_launch_that_is_not_there_is_refused() {
+    check(
+        "timeline gemm.capture --launch 2",
+        expect![[r#"
+        --- stderr
+        error: there is no launch 2
+          help: the launches are 0 to 1; `profiler info` lists them
+        --- exit code 2
+    "#]],
+    );
+    check(
+        "timeline gemm.capture --warp 7",
+        expect![[r#"
+        --- stderr
+        error: launch 0 has no such warp
+          help: choose others by --sm, --block and --warp
+        --- exit code 2
+    "#]],
+    );
+    check(
+        "timeline gemm.capture --window 5us..2us",
+        expect![[r#"
+            --- stderr
+            error: the window begins at 5 µs and ends at 2 µs, which is not later
+              help: times are counted from the begin of the launch, which lasted 10.7 µs; write some within, or parts of it such as 25%..50%
+            --- exit code 2
+        "#]],
+    );
+}

@@ -1,0 +1,7 @@
+//! Sessions on the emulator, and where there is no driver.
+
+mod emulator;
+mod lanes;
+mod no_driver;
+mod ui;
+mod watched_emulator;

@@ -1,0 +1,215 @@
+//! What holds of everything that was decoded, whatever from.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use profiler_trace::{
+    Capture, Decoder, ExportOptions, GroupBy, Grouping, SpeedscopeOptions, StackGroup, Trace, Warp,
+};
+use serde_json::Value as Json;
+
+use crate::memory::within;
+
+#[path = "consistent.rs"]
+mod consistent;
+#[path = "figures.rs"]
+mod figures;
+#[path = "part.rs"]
+mod part;
+
+/// Bytes that anything may take, however small its input is.
+pub const MEMORY_FLOOR: usize = 4 << 20;
+/// Bytes that each byte of a capture may take in its trace, in an export, in a table.
+pub const MEMORY_FACTOR: usize = 512;
+
+/// Decodes a capture, checks the trace and one of what is made of traces, by `choice`.
+pub fn capture(capture: &Capture, choice: u8) -> Trace {
+    let memory = MEMORY_FLOOR + MEMORY_FACTOR * size(capture);
+    let trace = within(memory, || profiler_trace::decode(capture));
+    consistent::consistent(&trace);
+    within(memory, || match choice % 8 {
+        0 => timelines(&trace, choice / 8),
+        1 => profiles(&trace),
+        2 => events(&trace),
+        3 => {
+            figures::statistics(&trace, GroupBy::ALL[usize::from(choice / 8) % GroupBy::ALL.len()])
+        }
+        4 => figures::launches(&trace),
+        5 => ways_of_decoding(capture, &trace, choice / 8),
+        6 => costs_and_merges(&trace),
+        _ => {
+            assert_eq!(trace.diagnostics.to_string().lines().count(), trace.diagnostics.list.len())
+        }
+    });
+    trace
+}
+
+/// Bytes of a capture in memory.
+#[must_use]
+pub fn size(capture: &Capture) -> usize {
+    let of_text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    capture
+        .modules
+        .iter()
+        .map(|module| {
+            let sites = module.sites.sites().iter();
+            let sites = sites.map(|site| {
+                let texts = site.name.len() + site.file.len() + site.module.len();
+                64 + texts
+                    + [&site.list, &site.unit, &site.symbol].map(of_text).iter().sum::<usize>()
+            });
+            let arrays = [&module.headers, &module.records, &module.lanes, &module.lane_counts];
+            128 + sites.sum::<usize>() + arrays.map(Vec::len).iter().sum::<usize>()
+        })
+        .sum::<usize>()
+        + capture.device.name.len()
+        + capture.device.driver.len()
+        + 64 * capture.damage.len()
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(&mut bytes).expect("a vector takes all");
+    bytes
+}
+
+fn json(bytes: &[u8]) -> Json {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+fn timelines(trace: &Trace, choice: u8) {
+    let options = ExportOptions {
+        grouping: if choice & 1 == 0 { Grouping::Block } else { Grouping::Sm },
+        raw_times: choice & 2 != 0,
+        track_names: BTreeMap::from([(2, "named".to_owned())]),
+        counters: choice & 4 == 0,
+        gzip: false,
+    };
+    packets(&written(|bytes| trace.write_perfetto_to(bytes, &options)));
+    let chrome = json(&written(|bytes| trace.write_chrome_to(bytes, &options)));
+    assert!(chrome["traceEvents"].is_array());
+    let zipped = ExportOptions { gzip: true, ..options };
+    let zipped = written(|bytes| trace.write_perfetto_to(bytes, &zipped));
+    assert!(zipped.starts_with(&[0x1f, 0x8b]));
+}
+
+/// A trace of Perfetto's is a row of packets: field 1, with a length.
+fn packets(mut bytes: &[u8]) {
+    while let Some((tag, behind)) = bytes.split_first() {
+        assert_eq!(*tag, 0x0a, "a packet");
+        let (length, behind) = varint(behind);
+        let (packet, behind) = behind.split_at_checked(length as usize).expect("a whole packet");
+        fields(packet);
+        bytes = behind;
+    }
+}
+
+fn varint(bytes: &[u8]) -> (u64, &[u8]) {
+    let length = bytes.iter().position(|byte| byte & 0x80 == 0).expect("an end") + 1;
+    assert!(length <= 10);
+    let digits = bytes[..length].iter().rev();
+    (digits.fold(0, |number, byte| number << 7 | u64::from(byte & 0x7f)), &bytes[length..])
+}
+
+fn fields(mut message: &[u8]) {
+    while !message.is_empty() {
+        let (tag, behind) = varint(message);
+        assert!(tag >> 3 > 0, "the number of a field");
+        message = match tag & 7 {
+            0 => varint(behind).1,
+            1 => behind.get(8..).expect("8 bytes"),
+            2 => {
+                let (length, behind) = varint(behind);
+                behind.get(length as usize..).expect("a whole field")
+            }
+            5 => behind.get(4..).expect("4 bytes"),
+            kind => panic!("{kind} is no kind of field that is written"),
+        };
+    }
+}
+
+fn profiles(trace: &Trace) {
+    for group in [StackGroup::Kernel, StackGroup::Warp] {
+        let text = written(|bytes| trace.write_folded_to(bytes, group));
+        for line in std::str::from_utf8(&text).expect("UTF-8").lines() {
+            let (stack, value) = line.rsplit_once(' ').expect("a value");
+            assert!(value.parse::<u64>().is_ok(), "{line}");
+            assert!(stack.split(';').all(|frame| !frame.is_empty()), "{line}");
+        }
+    }
+    let hatchet = json(&written(|bytes| trace.write_hatchet_to(bytes)));
+    assert_eq!(hatchet.as_array().map(Vec::len), Some(2));
+    let options = SpeedscopeOptions::default();
+    let speedscope = json(&written(|bytes| trace.write_speedscope_to(bytes, &options)));
+    for profile in speedscope["profiles"].as_array().expect("profiles") {
+        let mut last = f64::NEG_INFINITY;
+        let mut open = Vec::new();
+        for event in profile["events"].as_array().expect("events") {
+            let at = event["at"].as_f64().expect("a time");
+            assert!(last <= at);
+            last = at;
+            match event["type"].as_str() {
+                Some("O") => open.push(&event["frame"]),
+                _ => assert_eq!(open.pop(), Some(&event["frame"])),
+            }
+        }
+        assert!(open.is_empty());
+    }
+}
+
+fn events(trace: &Trace) {
+    let records = trace.warps.iter().map(|warp| 1 + warp.regions.len() + warp.marks.len());
+    let text = written(|bytes| trace.write_events_json_to(bytes));
+    let text = String::from_utf8(text).expect("UTF-8");
+    let rows: Vec<Json> = text.lines().map(|line| json(line.as_bytes())).collect();
+    assert_eq!(rows.len(), records.sum::<usize>() + trace.host.spans().count());
+    let csv = String::from_utf8(written(|bytes| trace.write_events_csv_to(bytes))).expect("UTF-8");
+    let columns = csv.lines().next().map(|line| line.split(',').count());
+    assert!(rows.iter().all(|row| row.as_object().map(serde_json::Map::len) == columns));
+}
+
+/// Values may be NaN, which equals nothing, but not its text.
+fn text(trace: &Trace) -> String {
+    format!("{trace:?}")
+}
+
+fn ways_of_decoding(capture: &Capture, trace: &Trace, choice: u8) {
+    let threads = NonZeroUsize::new(3).expect("three");
+    let decoder = Decoder::new(capture).threads(threads);
+    assert_eq!(text(&decoder.trace()), text(trace));
+    assert_eq!(decoder.warp_count(), trace.warps.len());
+    let mut warps = trace.warps.iter();
+    decoder.each_warp(|records| {
+        let warp = warps.next().expect("as many warps");
+        assert_eq!(format!("{:?}", records.to_warp()), format!("{warp:?}"));
+    });
+    let outline = decoder.outline();
+    assert_eq!(outline.recorded(), trace.recorded());
+    assert_eq!(outline.lost(), trace.lost());
+    // Some warps are what the whole has of them.
+    let takes = |warp: &Warp| match choice % 4 {
+        0 => warp.launch > 0,
+        1 => warp.block[0] % 2 == u32::from(choice / 4 % 2),
+        2 => warp.exit.is_none(),
+        _ => warp.warp == 0 && warp.sm < 4,
+    };
+    let some = Decoder::new(capture).only(takes);
+    assert_eq!(text(&some.trace()), text(&part::part_of(trace, takes)));
+    let options = ExportOptions::default();
+    let streamed = written(|bytes| some.write_perfetto_to(bytes, &options).map(drop));
+    assert!(streamed == written(|bytes| some.trace().write_perfetto_to(bytes, &options)));
+}
+
+fn costs_and_merges(trace: &Trace) {
+    let merged = Trace::merge([trace.clone(), trace.clone()]);
+    assert_eq!(merged.recorded(), 2 * trace.recorded());
+    assert_eq!(merged.warps.len(), 2 * trace.warps.len());
+    let mut trace = trace.clone();
+    if trace.record_cost.is_none() {
+        trace.record_cost = Some(profiler_trace::RecordCost::uniform(5.0, 20.0));
+    }
+    trace.subtract_record_cost();
+    for region in trace.warps.iter().flat_map(|warp| &warp.regions) {
+        assert!(region.end.is_none_or(|end| end.ns >= region.start.ns));
+    }
+}

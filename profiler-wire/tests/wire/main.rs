@@ -1,0 +1,5 @@
+//! The wire format as programs of other versions see it.
+
+mod layout;
+mod selection;
+mod site;

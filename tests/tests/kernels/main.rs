@@ -1,0 +1,27 @@
+//! Kernels from their source to the trace, on the emulator and on a GPU, and the PTX of them.
+
+mod barriers;
+mod calibration;
+mod cases;
+mod collectives;
+mod end_to_end;
+mod errors;
+mod failed;
+mod failed_replay;
+mod hung;
+mod intrinsics;
+mod linted;
+mod ptx;
+mod renamed;
+mod review;
+mod rooms;
+mod stress;
+#[path = "../support/mod.rs"]
+mod support;
+mod thousand;
+mod timed_out;
+mod trap;
+mod versions;
+mod walkthrough;
+mod watched;
+mod watched_modules;

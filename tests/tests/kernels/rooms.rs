@@ -1,0 +1,382 @@
+//! Ten times more records than there is room for, by every strategy: nothing is written outside of
+//! the rooms, and what is kept and what is lost add up.
+
+use crate::support::back_ends;
+use crate::support::lane_rooms;
+
+use back_ends::on_both_back_ends;
+use lane_rooms::with_lane_rooms;
+use profiler_device::DescriptorPtr;
+use profiler_host::{
+    Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, Session, Slots, launch,
+};
+use profiler_wire::WIRE_VERSION;
+use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
+use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
+use profiler_wire::record::UNIT_BYTES;
+use test_kernels_rooms as kernels;
+
+const PTX: Option<&str> = profiler_host::include_ptx!("rooms");
+/// Of kernels with anchors alone.
+const ANCHORS: Option<&str> = profiler_host::include_ptx!("anchors");
+
+on_both_back_ends! {
+    guard_words_stay
+    recorded_and_lost_are_all
+    anchors_by_lanes_alone_have_rooms
+}
+
+const BLOCKS: u32 = 3;
+const WARPS: u32 = 5;
+const THREADS: u32 = BLOCKS * WARPS * 32;
+/// Regions that each recording thread emits, of two units each.
+const ROUNDS: u32 = 50;
+
+/// A kernel: how to launch it in a session and past one, and how many lanes of a block record.
+struct Kernel {
+    name: &'static str,
+    in_session: fn(&mut Session<'_>, DescriptorPtr, *mut u32) -> Result<(), Error>,
+    alone: fn(&Backend, DescriptorPtr, *mut u32) -> Result<(), Error>,
+    lanes: u32,
+    /// Whether hardware that splits a warp makes more lanes record.
+    is_least: bool,
+    /// Whether lane 0 records for all lanes.
+    shares: bool,
+}
+
+macro_rules! kernel {
+    ($name:ident, $lanes:expr $(, $($what:ident)+)?) => {
+        Kernel {
+            name: stringify!($name),
+            in_session: |session, prof, output| {
+                // SAFETY: one number a thread; the descriptor is the session's.
+                unsafe {
+                    launch!(session, kernels::$name<<<BLOCKS, 32 * WARPS>>>(prof, output, ROUNDS))
+                }
+            },
+            alone: |backend, prof, output| {
+                // SAFETY: one number a thread; the descriptor is that of an arena.
+                unsafe {
+                    launch!(backend, kernels::$name<<<BLOCKS, 32 * WARPS>>>(prof, output, ROUNDS))
+                }
+            },
+            lanes: $lanes,
+            $($($what: true,)+)?
+            ..NONE
+        }
+    };
+}
+
+const NONE: Kernel = Kernel {
+    name: "",
+    in_session: |_, _, _| Ok(()),
+    alone: |_, _, _| Ok(()),
+    lanes: 0,
+    is_least: false,
+    shares: false,
+};
+
+const KERNELS: [Kernel; 8] = [
+    kernel!(by_block, 1),
+    kernel!(by_warp, WARPS),
+    kernel!(by_warp_1, 1),
+    kernel!(by_warp_group, WARPS.div_ceil(4)),
+    kernel!(by_elected, WARPS, is_least),
+    kernel!(by_thread, 32 * WARPS, shares),
+    kernel!(by_thread_apart, 32 * WARPS),
+    kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP)),
+];
+
+impl Kernel {
+    /// Regions that all blocks emit.
+    fn records(&self) -> u64 {
+        u64::from(BLOCKS * self.lanes * ROUNDS)
+    }
+
+    /// As many units again hold their values, but where lane 0 records for all lanes, and its value
+    /// stands for all.
+    fn units(&self) -> u64 {
+        let values = if self.shares { self.records() / 32 } else { self.records() };
+        self.records() + values
+    }
+
+    #[track_caller]
+    fn check(&self, counted: u64, expected: u64) {
+        if self.is_least {
+            assert!(counted >= expected, "{}: {counted} of {expected}", self.name);
+        } else {
+            assert_eq!(counted, expected, "{}", self.name);
+        }
+    }
+}
+
+/// What memory holds that nobody has written: no record, header or count looks like it.
+const UNTOUCHED: u64 = 0xa5a5_5a5a_c3c3_3c3c;
+/// Bytes between two arrays.
+const GAP: u64 = 256;
+/// Words of an arena.
+const ARENA_WORDS: usize = 1 << 17;
+/// Slots of an arena: two warps find none.
+const SLOTS: u32 = BLOCKS * WARPS - 2;
+
+/// A room: units that are kept, and the binary logarithm of the bytes between two rooms.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    units: u32,
+    keep: Keep,
+    shift: u32,
+}
+
+impl Room {
+    const fn first(units: u32, shift: u32) -> Self {
+        Self { units, keep: Keep::First, shift }
+    }
+
+    const fn last(units: u32, shift: u32) -> Self {
+        Self { units, keep: Keep::Last, shift }
+    }
+
+    fn mask(self, step: u32) -> u32 {
+        if self.keep == Keep::Last { self.units * step - 1 } else { u32::MAX }
+    }
+
+    fn limit(self, step: u32) -> u32 {
+        if self.keep == Keep::Last { u32::MAX } else { self.units * step }
+    }
+}
+
+/// Rooms of lane 0 and of the other lanes: with and without unused space behind them, of nothing,
+/// and rings.
+const ROOMS: [(Room, Room); 4] = [
+    (Room::first(10, 8), Room::first(5, 12)),
+    (Room::first(8, 7), Room::first(0, 9)),
+    (Room::last(8, 7), Room::last(1, 9)),
+    (Room::last(8, 9), Room::last(4, 12)),
+];
+
+/// The arrays of a session, laid out by the test with space between them that must stay as it is.
+struct Arena {
+    base: u64,
+    /// Bytes in use.
+    end: u64,
+    /// For each word, whether kernels may write it.
+    writable: Vec<bool>,
+}
+
+impl Arena {
+    /// An empty arena in memory that begins at `base`.
+    fn new(base: u64) -> Self {
+        Self { base, end: base, writable: vec![false; ARENA_WORDS] }
+    }
+
+    /// Places `count` elements, `stride` bytes apart, of each of which the first `used` bytes may be
+    /// written. Gives the address of the first.
+    fn place(&mut self, count: u32, stride: u64, used: u64, alignment: u64) -> u64 {
+        let start = (self.end + GAP).next_multiple_of(alignment);
+        self.end = start + u64::from(count) * stride;
+        assert!(self.index(self.end + GAP) <= ARENA_WORDS, "the arena is too small");
+        for element in 0..u64::from(count) {
+            self.permit(start + element * stride, used);
+        }
+        start
+    }
+
+    /// Says that kernels may write so many bytes at an address.
+    fn permit(&mut self, address: u64, bytes: u64) {
+        let first = self.index(address);
+        self.writable[first..first + bytes as usize / 8].fill(true);
+    }
+
+    /// Places the rooms of lane 0.
+    fn rooms(&mut self, room: Room) -> u64 {
+        let stride = 1 << room.shift;
+        self.place(SLOTS, stride, u64::from(room.units * UNIT_BYTES), stride)
+    }
+
+    /// Places those of the other lanes. In each row the unit of lane 0 must stay as it is.
+    fn lane_rooms(&mut self, room: Room) -> u64 {
+        let stride = 1 << room.shift;
+        let start = self.place(SLOTS, stride, 0, stride);
+        for slot in 0..u64::from(SLOTS) {
+            for row in 0..u64::from(room.units) {
+                let row = start + slot * stride + row * u64::from(LANE_STEP);
+                self.permit(row + u64::from(UNIT_BYTES), u64::from(LANE_STEP - UNIT_BYTES));
+            }
+        }
+        start
+    }
+
+    /// Places everything that the kernels need.
+    fn descriptor(&mut self, room: Room, lane_room: Room) -> Descriptor {
+        let header_bytes = header::BYTES as u64;
+        let written = 8 * (header::SHARED_START + header::SHARED_WORDS) as u64;
+        Descriptor {
+            version: WIRE_VERSION,
+            flags: FLAG_LANES,
+            headers: self.place(SLOTS, header_bytes, written, 16),
+            records: self.rooms(room),
+            record_mask: room.mask(UNIT_BYTES),
+            record_limit: room.limit(UNIT_BYTES),
+            record_shift: room.shift,
+            slot_count: SLOTS,
+            lanes: self.lane_rooms(lane_room),
+            lane_counts: self.place(32 * SLOTS, 8, 8, 16),
+            lane_mask: lane_room.mask(LANE_STEP),
+            lane_limit: lane_room.limit(LANE_STEP),
+            lane_shift: lane_room.shift,
+            warp_mask: u32::MAX,
+            block_count: u32::MAX,
+            block_stride: 1,
+            lost: self.place(1, Lost::BYTES as u64, Lost::BYTES as u64, 16),
+            ..Descriptor::default()
+        }
+    }
+
+    /// The word at an address.
+    fn index(&self, address: u64) -> usize {
+        (address - self.base) as usize / 8
+    }
+}
+
+/// Checks a lane's room of `words`, in which its units lie `step` bytes apart, and of which `units`
+/// were emitted.
+fn check_room(words: &[u64], step: u32, room: Room, units: u32, what: &str) {
+    let written = units.min(room.units) as usize;
+    for (index, unit) in words.chunks(step as usize / 8).enumerate() {
+        assert_eq!(unit[0] != UNTOUCHED, index < written, "{what}, unit {index} of {units}");
+    }
+}
+
+fn guard_words_stay(choice: BackendChoice) {
+    let backend = Backend::choose(choice, PTX).expect("the back end");
+    let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
+    let mut descriptor_words = backend.zeroed::<u64>(BYTES / 8 + 1).expect("memory");
+    let mut memory = backend.zeroed::<u64>(ARENA_WORDS).expect("memory");
+    for (kernel, (room, lane_room)) in
+        KERNELS.iter().flat_map(|kernel| ROOMS.map(|rooms| (kernel, rooms)))
+    {
+        let mut arena = Arena::new(memory.as_mut_ptr().addr() as u64);
+        let descriptor = arena.descriptor(room, lane_room);
+        let mut words = vec![UNTOUCHED; ARENA_WORDS];
+        let lost_at = arena.index(descriptor.lost);
+        words[lost_at..lost_at + Lost::BYTES / 8].fill(0);
+        memory.write(&words).expect("the arena");
+        // The descriptor must be aligned to 16 bytes.
+        let skip = descriptor_words.as_mut_ptr().addr() % 16 / 8;
+        let mut encoded = vec![0; BYTES / 8 + 1];
+        for (word, bytes) in encoded[skip..].iter_mut().zip(descriptor.to_bytes().chunks_exact(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+        }
+        descriptor_words.write(&encoded).expect("the descriptor");
+
+        let prof = DescriptorPtr::new(descriptor_words.as_ptr().wrapping_add(skip).cast());
+        (kernel.alone)(&backend, prof, output.as_mut_ptr()).expect("the launch");
+        backend.synchronize().expect("the kernel ran");
+        let words = memory.read().expect("the arena");
+        let name = kernel.name;
+        assert_eq!(output.read().expect("the results"), [ROUNDS; THREADS as usize], "{name}");
+
+        for (index, word) in words.iter().enumerate() {
+            assert!(
+                arena.writable[index] || *word == UNTOUCHED,
+                "{name} wrote {word:#x} to byte {} with {room:?} and {lane_room:?}: {descriptor:?}",
+                8 * index
+            );
+        }
+        let array = |address: u64, count: usize| &words[arena.index(address)..][..count];
+        let mut units = 0;
+        for slot in 0..SLOTS {
+            let address = descriptor.headers + u64::from(slot) * header::BYTES as u64;
+            let header = array(address, header::WORDS).try_into().expect("a header");
+            let entry = SlotHeader::unpack(header).expect("the warp entered");
+            assert_eq!((entry.block[0], entry.warp), (slot / WARPS, slot % WARPS), "{name}");
+            let exit = ExitHeader::unpack(header).expect("the warp left");
+            let stride = 1 << room.shift;
+            let records = descriptor.records + u64::from(slot) * stride;
+            check_room(array(records, stride as usize / 8), UNIT_BYTES, room, exit.units, name);
+            let shared = if kernel.shares { exit.shared } else { 0 };
+            units += u64::from(exit.units) + 31 * u64::from(shared);
+            for lane in 1..32 {
+                let count = array(descriptor.lane_counts + u64::from(32 * slot + lane) * 8, 1)[0];
+                // A lane that emitted nothing writes no count.
+                let (lane_units, _) =
+                    if count == UNTOUCHED { (0, 0) } else { unpack_counts(count) };
+                let stride = 1 << lane_room.shift;
+                let column = u64::from(lane * UNIT_BYTES);
+                let records = descriptor.lanes + u64::from(slot) * stride + column;
+                let length = (stride - column) as usize / 8;
+                check_room(array(records, length), LANE_STEP, lane_room, lane_units, name);
+                units += u64::from(lane_units);
+            }
+        }
+        let [lost_warps, lost_units, _] = *array(descriptor.lost, 3) else { panic!("3 counters") };
+        assert_eq!(lost_warps, u64::from(BLOCKS * WARPS - SLOTS), "{name}");
+        kernel.check(units + lost_units, kernel.units());
+    }
+}
+
+fn recorded_and_lost_are_all(choice: BackendChoice) {
+    let backend = Backend::choose(choice, PTX).expect("the back end");
+    let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
+    for kernel in &KERNELS {
+        for keep in [Keep::First, Keep::Last] {
+            for slots in [Slots::Linear, Slots::Claimed] {
+                for lane_rooms in [LaneRooms::Always, LaneRooms::Never] {
+                    let options = Profiler::builder()
+                        .apart(true)
+                        .words_per_warp(20)
+                        .max_warps(SLOTS)
+                        .keep(keep)
+                        .slots(slots);
+                    let options = with_lane_rooms(options, lane_rooms, 20);
+                    let profiler = options.build().expect("the options");
+                    let mut session = backend.session(&profiler).expect("a session");
+                    let prof = session.descriptor();
+                    (kernel.in_session)(&mut session, prof, output.as_mut_ptr())
+                        .expect("the launch");
+                    let trace = session.finish().expect("a trace");
+                    kernel.check(trace.recorded() + trace.lost(), kernel.records());
+                    for warp in &trace.warps {
+                        assert_eq!(
+                            warp.regions.len() as u64,
+                            warp.recorded,
+                            "{}: {}",
+                            kernel.name,
+                            trace.diagnostics
+                        );
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(output.read().expect("the results"), [ROUNDS; THREADS as usize]);
+}
+
+/// Nothing but anchors asks for rooms of the lanes, and all of these are kept.
+fn anchors_by_lanes_alone_have_rooms(choice: BackendChoice) {
+    const ROUNDS: u32 = 5;
+    if let Some(ptx) = ANCHORS {
+        let sites = profiler_trace::SiteTable::from_ptx(ptx).expect("a site table");
+        assert!(sites.needs_lanes());
+    }
+    let backend = Backend::choose(choice, ANCHORS).expect("the back end");
+    let profiler = Profiler::builder().for_grid(2, 64, 1).expect("so many warps").build();
+    let mut session = backend.session(&profiler.expect("the options")).expect("a session");
+    // SAFETY: the kernel touches no memory but the session's.
+    unsafe { launch!(session, test_kernels_anchors::anchored<<<2, 64>>>(ROUNDS)) }
+        .expect("the launch");
+    let trace = session.finish().expect("a trace");
+    assert_eq!((trace.warps.len(), trace.lost()), (4, 0), "{}", trace.diagnostics);
+    for warp in &trace.warps {
+        let of = |lane| warp.anchors.iter().filter(|anchor| anchor.lane == lane).count();
+        let counts: Vec<usize> = (0..32).map(of).collect();
+        let round = |lane: u32| 1 + u32::from(lane == test_kernels_anchors::LANE);
+        let by_all_and_one: u32 = (0..32).map(round).sum();
+        let elected = (ROUNDS * (by_all_and_one + 1)) as usize;
+        // Who is elected is not said.
+        assert_eq!(counts.iter().sum::<usize>(), elected, "{counts:?}");
+        for lane in 0..32 {
+            assert!(counts[lane as usize] >= (ROUNDS * round(lane)) as usize, "{counts:?}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The repository's own commands: what `cargo xtask` and `cargo lab` share.
+#![deny(unsafe_code)]
+#![allow(missing_docs, reason = "nobody but these two commands calls it")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program talks to its user there"
+)]
+
+pub mod bundle;
+pub mod command;
+pub mod tools;
+mod unannotated;
+
+use std::path::{Path, PathBuf};
+
+use command::Run;
+
+/// Any error that ends a command; its text says what to do.
+pub type Error = Box<dyn std::error::Error>;
+
+/// The repository's root.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository's root")
+}
+
+/// Cargo's target folder.
+pub fn target() -> PathBuf {
+    root().join("target")
+}
+
+/// Cargo, run in the repository's root.
+pub fn cargo() -> Run {
+    Run::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
