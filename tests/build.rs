@@ -13,8 +13,8 @@ enum Profiling {
 use Profiling::{Both, Off, On};
 use profiler_build::Kernels;
 
-/// The kernels of a folder in `kernels`.
-const TESTS: [(&str, Profiling); 15] = [
+/// The modules of `kernels`.
+const TESTS: [(&str, Profiling); 13] = [
     ("plain", Off),
     ("annotated", Both),
     ("strategies", Both),
@@ -26,10 +26,8 @@ const TESTS: [(&str, Profiling); 15] = [
     ("intrinsics", On),
     ("stamps", Both),
     ("watched", On),
-    ("renamed", Both),
     ("abuse", On),
     ("declared", Both),
-    ("linted", Both),
 ];
 
 /// A newer target and the version of PTX that has its instructions, for which the kernels of
@@ -41,11 +39,12 @@ const EXAMPLES: [&str; 6] = ["quickstart", "softmax", "gemm", "pipeline", "persi
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rustc-check-cfg=cfg(no_nvptx_compiler)");
-    let tests = TESTS.map(|(name, profiling)| (name, format!("kernels/{name}"), profiling));
-    let examples = EXAMPLES.map(|name| (name, format!("../examples/{name}/kernels"), Both));
+    let tests = TESTS.map(|(name, profiling)| (name, module(name), profiling));
+    let example = |name| (name, Kernels::new(format!("../examples/{name}/kernels")), Both);
+    let apart =
+        ["linted", "renamed"].map(|name| (name, Kernels::new(format!("{name}_kernels")), Both));
     let mut compiles = true;
-    for (name, folder, profiling) in tests.iter().chain(&examples) {
-        let kernels = Kernels::new(folder);
+    for (name, kernels, profiling) in tests.into_iter().chain(EXAMPLES.map(example)).chain(apart) {
         if matches!(profiling, On | Both) {
             compiles &= compile(&kernels, name, true)?;
         }
@@ -53,9 +52,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             compiles &= compile(&kernels, &format!("{name}_off"), false)?;
         }
     }
-    compiles &= compile(&Kernels::new("kernels/stamps").feature("twice"), "stamps_twice", true)?;
+    compiles &= compile(&module("stamps").feature("twice"), "stamps_twice", true)?;
     for (target, version) in STAMPS_TARGETS {
-        let kernels = Kernels::new("kernels/stamps").target(target).ptx_version(version);
+        let kernels = module("stamps").target(target).ptx_version(version);
         compiles &= compile(&kernels, &format!("stamps_{target}"), true)?;
         compiles &= compile(&kernels, &format!("stamps_{target}_off"), false)?;
         let kernels = kernels.feature("twice");
@@ -65,9 +64,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let kernels = Kernels::new("../examples/hopper_gemm/kernels").target("sm_90a").ptx_version(83);
     compiles &= compile(&kernels, "hopper_gemm", true)?;
     compiles &= compile(&kernels, "hopper_gemm_off", false)?;
-    let kernels = Kernels::new("kernels/intrinsics").target("sm_90").ptx_version(80);
+    let kernels = module("intrinsics").target("sm_90").ptx_version(80);
     compiles &= compile(&kernels, "intrinsics_sm_90", true)?;
-    let hosted = Kernels::new("kernels/annotated").feature("hosted");
+    let hosted = module("annotated").feature("hosted");
     compiles &= compile(&hosted, "annotated_hosted_off", false)?;
     for (name, kernels) in selected() {
         compiles &= compile(&kernels, name, true)?;
@@ -78,10 +77,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// One module of `kernels`.
+fn module(name: &str) -> Kernels {
+    Kernels::new("kernels").feature(name)
+}
+
 /// The kernel of `selected`: with all annotations, with some of them compiled in, and with only those
 /// in its source.
 fn selected() -> [(&'static str, Kernels); 3] {
-    let kernels = Kernels::new("kernels/selected");
+    let kernels = module("selected");
     let only = kernels.clone().only(["wait"]).only(["TASK"]);
     let alone = kernels.clone().feature("alone");
     [("selected_all", kernels), ("selected", only), ("selected_alone", alone)]

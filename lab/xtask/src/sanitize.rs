@@ -62,7 +62,7 @@ const GPU_PROFILE: [&str; 4] = [
     "--config=profile.dev.opt-level=1",
     "--config=profile.dev.debug=false",
     "--config=profile.dev.strip=true",
-    "--config=profile.dev.package.test-kernels-thousand.opt-level=3",
+    "--config=profile.dev.package.test-kernels.opt-level=3",
 ];
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";

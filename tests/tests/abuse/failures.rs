@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use profiler_host::trace::decode;
 use profiler_host::{Backend, BackendChoice, Error, launch};
-use test_kernels_abuse as kernels;
-use test_kernels_watched as watched;
+use test_kernels::abuse as kernels;
+use test_kernels::watched;
 
 use crate::kernels::{Rounds, Shape, kernel};
 use crate::process;

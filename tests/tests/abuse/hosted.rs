@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use profiler_host::trace::{DiagnosticKind as Kind, Value, Warp};
 use profiler_host::{Backend, Error, Keep, ProfilerBuilder, Session, Slots, Trace, launch};
-use test_kernels_watched::abused as kernels;
+use test_kernels::watched::abused as kernels;
 
 use crate::kernels::{Shape, check_identity};
 use crate::setting::{Setting, builder, output, overwrite_guards, session};

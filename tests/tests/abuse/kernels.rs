@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use profiler_host::trace::{Value, Warp};
 use profiler_host::{Error, Session, Trace, launch};
 use profiler_wire::header::Clock;
-use test_kernels_abuse as kernels;
+use test_kernels::abuse as kernels;
 
 /// Blocks of a grid and threads of a block.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use profiler_host::{Error, Session, Slots, launch};
-use test_kernels_abuse as kernels;
+use test_kernels::abuse as kernels;
 
 use crate::kernels::{Rounds, Shape, check_identity, kernel};
 use crate::setting::{Setting, builder, output, overwrite_guards, record, session};

@@ -1,7 +1,7 @@
 //! Grids and blocks of any shape, selections of them, and threads that leave early.
 
 use profiler_host::{Slots, launch};
-use test_kernels_abuse as kernels;
+use test_kernels::abuse as kernels;
 
 use crate::kernels::{Rounds, Shape, check_identity, kernel};
 use crate::setting::{Setting, builder, output, record, session};

@@ -14,7 +14,7 @@ use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, Trace, launch};
 use profiler_trace::Warp;
 use support::{count, entry, ptx_test};
-use test_kernels_barriers as kernels;
+use test_kernels::barriers as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("barriers");
 

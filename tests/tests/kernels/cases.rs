@@ -15,7 +15,7 @@ use cust::stream::{Stream, StreamFlags};
 use profiler_device::{Recorder, profile_region, profiled, recorder};
 use profiler_host::{Backend, BackendChoice, Error, Profiler, Session, Trace};
 use profiler_trace::Warp;
-use test_kernels_strategies as kernels;
+use test_kernels::strategies as kernels;
 
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
 

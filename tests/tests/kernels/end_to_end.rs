@@ -8,7 +8,7 @@ use profiler_host::{
     Backend, BackendChoice, Keep, Profiler, ProfilerBuilder, Session, Trace, launch,
 };
 use profiler_trace::{Diagnostic, DiagnosticKind, Region, Value, Warp};
-use test_kernels_strategies as kernels;
+use test_kernels::strategies as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("strategies");
 

@@ -4,7 +4,7 @@
 use crate::support::failure;
 
 use profiler_host::{BackendChoice, Trace, launch};
-use test_kernels_watched as kernels;
+use test_kernels::watched as kernels;
 
 const BLOCKS: u32 = 2;
 const WARPS: u32 = 2;

@@ -99,10 +99,10 @@ fn the_emulator_keeps_the_launches_before_one_that_fails() {
     let pointer = output.as_mut_ptr();
     let (blocks, threads) = (modules::BLOCKS, modules::THREADS);
     // SAFETY: one number a thread.
-    unsafe { launch!(session, test_kernels_strategies::by_warp<<<blocks, threads>>>(pointer, 3)) }
+    unsafe { launch!(session, test_kernels::strategies::by_warp<<<blocks, threads>>>(pointer, 3)) }
         .expect("the launch");
     // SAFETY: one number a thread.
-    unsafe { launch!(session, test_kernels_watched::steps<<<blocks, threads>>>(pointer, 3)) }
+    unsafe { launch!(session, test_kernels::watched::steps<<<blocks, threads>>>(pointer, 3)) }
         .expect("the launch");
     for is_raised in [true, false] {
         if !is_raised {
@@ -112,7 +112,7 @@ fn the_emulator_keeps_the_launches_before_one_that_fails() {
         let launched = unsafe {
             launch!(
                 session,
-                test_kernels_watched::gives_up<<<blocks, threads>>>(flag.as_ptr(), 100_000)
+                test_kernels::watched::gives_up<<<blocks, threads>>>(flag.as_ptr(), 100_000)
             )
         };
         assert_eq!(launched.is_ok(), is_raised, "{launched:?}");

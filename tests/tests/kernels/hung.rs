@@ -16,7 +16,7 @@ use flag::Flag;
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::{CaptureEnd, DiagnosticKind as Kind, decode};
 use profiler_host::{Backend, BackendChoice, Capture, Profiler, Trace, launch};
-use test_kernels_watched as kernels;
+use test_kernels::watched as kernels;
 use watching::wait_for;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("watched");

@@ -1,19 +1,15 @@
 //! Every function that differs between the GPU and its twin: what kernels get from it, on the emulator
 //! and, with `--ignored`, on a GPU.
-//!
-//! `intrinsics/list.rs` names for each of them the test or example that runs it on a GPU.
 
 use crate::support::back_ends;
 use crate::support::carried;
-mod instructions;
-mod list;
 
 use std::collections::BTreeSet;
 
 use back_ends::on_both_back_ends;
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::{DiagnosticKind, RegionRecord, Trace, Value};
-use test_kernels_intrinsics as kernels;
+use test_kernels::intrinsics as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("intrinsics");
 /// The same kernels for a target that has clusters.

@@ -266,7 +266,7 @@ ptx_test! {
 
 /// Units that kernels of `watched` store in a row.
 mod kernels_units {
-    pub(crate) const STEPS: usize = test_kernels_watched::UNITS_OF_A_ROUND as usize;
+    pub(crate) const STEPS: usize = test_kernels::watched::UNITS_OF_A_ROUND as usize;
     /// Three regions and a mark.
     pub(crate) const WAITS: usize = 7;
 }

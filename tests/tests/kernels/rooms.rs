@@ -14,7 +14,7 @@ use profiler_wire::WIRE_VERSION;
 use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_BYTES;
-use test_kernels_rooms as kernels;
+use test_kernels::rooms as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("rooms");
 /// Of kernels with anchors alone.
@@ -363,14 +363,14 @@ fn anchors_by_lanes_alone_have_rooms(choice: BackendChoice) {
     let profiler = Profiler::builder().for_grid(2, 64, 1).expect("so many warps").build();
     let mut session = backend.session(&profiler.expect("the options")).expect("a session");
     // SAFETY: the kernel touches no memory but the session's.
-    unsafe { launch!(session, test_kernels_anchors::anchored<<<2, 64>>>(ROUNDS)) }
+    unsafe { launch!(session, test_kernels::anchors::anchored<<<2, 64>>>(ROUNDS)) }
         .expect("the launch");
     let trace = session.finish().expect("a trace");
     assert_eq!((trace.warps.len(), trace.lost()), (4, 0), "{}", trace.diagnostics);
     for warp in &trace.warps {
         let of = |lane| warp.anchors.iter().filter(|anchor| anchor.lane == lane).count();
         let counts: Vec<usize> = (0..32).map(of).collect();
-        let round = |lane: u32| 1 + u32::from(lane == test_kernels_anchors::LANE);
+        let round = |lane: u32| 1 + u32::from(lane == test_kernels::anchors::LANE);
         let by_all_and_one: u32 = (0..32).map(round).sum();
         let elected = (ROUNDS * (by_all_and_one + 1)) as usize;
         // Who is elected is not said.

@@ -19,7 +19,7 @@ use profiler_host::{
     Backend, BackendChoice, ModuleSession, Profiler, ProfilerBuilder, Slots, Trace,
 };
 use profiler_wire::descriptor::FLAG_CLAIMED;
-use test_kernels_strategies as kernels;
+use test_kernels::strategies as kernels;
 
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
 const THOUSAND: Option<&str> = profiler_host::include_ptx!("thousand");

@@ -9,7 +9,7 @@ use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::{Backend, BackendChoice, Profiler, launch};
 use profiler_trace::SiteTable;
 use profiler_wire::SiteKind;
-use test_kernels_thousand as kernels;
+use test_kernels::thousand as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("thousand");
 

@@ -3,7 +3,7 @@
 use crate::support::failure;
 
 use profiler_host::{BackendChoice, launch};
-use test_kernels_watched as kernels;
+use test_kernels::watched as kernels;
 
 /// How long the kernel waits.
 const LIMIT_NS: u32 = 100_000;

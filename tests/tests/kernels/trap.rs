@@ -5,7 +5,7 @@ use crate::support::back_ends;
 use back_ends::on_both_back_ends;
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::{Backend, BackendChoice, launch};
-use test_kernels_intrinsics as kernels;
+use test_kernels::intrinsics as kernels;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("intrinsics");
 

@@ -17,7 +17,7 @@ use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,
 };
-use test_kernels_watched as kernels;
+use test_kernels::watched as kernels;
 use watching::wait_for;
 
 const PTX: Option<&str> = profiler_host::include_ptx!("watched");

@@ -191,10 +191,10 @@ fn kernels_of_two_crates_are_watched_in_one_session() {
     let watch = session.watch().expect("the kernels can be watched");
     let (pointer, threads) = (output.as_mut_ptr(), modules::THREADS);
     // SAFETY: one number a thread.
-    unsafe { launch!(session, test_kernels_strategies::by_warp<<<BLOCKS, threads>>>(pointer, 3)) }
+    unsafe { launch!(session, test_kernels::strategies::by_warp<<<BLOCKS, threads>>>(pointer, 3)) }
         .expect("the launch");
     // SAFETY: one number a thread.
-    unsafe { launch!(session, test_kernels_watched::steps<<<BLOCKS, threads>>>(pointer, 3)) }
+    unsafe { launch!(session, test_kernels::watched::steps<<<BLOCKS, threads>>>(pointer, 3)) }
         .expect("the launch");
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -204,7 +204,9 @@ fn kernels_of_two_crates_are_watched_in_one_session() {
             })
         });
         // SAFETY: the flag lives until the launch has ended.
-        unsafe { launch!(session, test_kernels_watched::waits<<<BLOCKS, threads>>>(flag.as_ptr())) }
+        unsafe {
+            launch!(session, test_kernels::watched::waits<<<BLOCKS, threads>>>(flag.as_ptr()))
+        }
     })
     .expect("the launch");
     let trace = session.finish().expect("a trace");

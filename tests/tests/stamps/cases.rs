@@ -17,7 +17,7 @@ pub(crate) enum End {
 
 /// A region of a kernel.
 pub(crate) struct Case {
-    /// The kernel, in `tests/kernels/stamps`.
+    /// The kernel, in `tests/kernels/src/stamps.rs`.
     pub(crate) kernel: &'static str,
     /// Which of the kernel's regions.
     pub(crate) region: usize,

@@ -7,7 +7,7 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use profiler_host::trace::Warp;
 use profiler_host::{BackendChoice, Error, ModuleSession, Profiler, ProfilerBuilder, Trace};
-use test_kernels_watched as kernels;
+use test_kernels::watched as kernels;
 
 use super::flag::Flag;
 

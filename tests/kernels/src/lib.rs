@@ -1,0 +1,46 @@
+//! The kernels of the tests, by feature: a module of PTX has those of one, and a program on the host
+//! the twins of all that have some.
+#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
+#![cfg_attr(
+    all(
+        target_arch = "nvptx64",
+        any(
+            feature = "barriers",
+            feature = "collectives",
+            feature = "declared",
+            feature = "intrinsics",
+            feature = "stamps",
+            feature = "strategies"
+        )
+    ),
+    feature(asm_experimental_arch)
+)]
+
+#[cfg(feature = "abuse")]
+pub mod abuse;
+#[cfg(feature = "anchors")]
+pub mod anchors;
+#[cfg(all(target_arch = "nvptx64", feature = "annotated"))]
+pub mod annotated;
+#[cfg(feature = "barriers")]
+pub mod barriers;
+#[cfg(all(target_arch = "nvptx64", feature = "collectives"))]
+pub mod collectives;
+#[cfg(all(target_arch = "nvptx64", feature = "declared"))]
+pub mod declared;
+#[cfg(feature = "intrinsics")]
+pub mod intrinsics;
+#[cfg(all(target_arch = "nvptx64", feature = "plain"))]
+pub mod plain;
+#[cfg(feature = "rooms")]
+pub mod rooms;
+#[cfg(all(target_arch = "nvptx64", feature = "selected"))]
+pub mod selected;
+#[cfg(all(target_arch = "nvptx64", feature = "stamps"))]
+pub mod stamps;
+#[cfg(feature = "strategies")]
+pub mod strategies;
+#[cfg(feature = "thousand")]
+pub mod thousand;
+#[cfg(feature = "watched")]
+pub mod watched;

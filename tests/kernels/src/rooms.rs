@@ -1,0 +1,64 @@
+//! A kernel for each strategy that a kernel can have, with a descriptor of its own: the session's,
+//! or one that a test has made.
+
+use profiler_device::{DescriptorPtr, profile_region, profiled};
+use profiler_kernel::thread;
+
+/// Lanes that record in [`by_when`]: those of threads whose index is a multiple of it.
+pub const WHEN_STEP: u32 = 3;
+
+macro_rules! kernels {
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident by $strategy:ident $(($argument:expr))?, $together:literal;
+    )*) => {$(
+        $(#[$attribute])*
+        /// One region with a value, which are two units, a round. Writes each thread's number of
+        /// rounds.
+        ///
+        /// # Safety
+        ///
+        /// `output` must be valid for one number a thread of the grid, and `prof` must be null or a
+        /// descriptor.
+        #[profiled(recorder = prof, by = $strategy $(($argument))?)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            prof: DescriptorPtr,
+            output: *mut u32,
+            rounds: u32,
+        ) {
+            let mut done = 0;
+            while done < rounds {
+                // Lanes that take two ways do not record together.
+                if !$together && thread::thread_idx_x() % 2 == 0 {
+                    profile_region!("even", value = done);
+                } else if !$together {
+                    profile_region!("odd", value = done);
+                } else {
+                    profile_region!("round", value = done);
+                }
+                done += 1;
+            }
+            // SAFETY: one number a thread.
+            unsafe { *output.add(thread::index_1d() as usize) = done };
+        }
+    )*};
+}
+
+kernels! {
+    /// By lane 0 of warp 0.
+    by_block by block, true;
+    /// By lane 0 of each warp.
+    by_warp by warp, true;
+    /// By lane 0 of warp 1.
+    by_warp_1 by warp(1), true;
+    /// By lane 0 of every fourth warp.
+    by_warp_group by warp_group, true;
+    /// By one active lane.
+    by_elected by elected, true;
+    /// By every thread.
+    by_thread by thread, true;
+    /// By every thread, of which even and odd ones do not record at once.
+    by_thread_apart by thread, false;
+    /// By some threads.
+    by_when by when(thread::thread_idx_x().is_multiple_of(WHEN_STEP)), true;
+}

@@ -1,0 +1,429 @@
+//! Small kernels for end-to-end tests: every strategy, device functions, tokens, marks, names,
+//! early exits.
+
+pub mod ways_out;
+
+use profiler_device::hardware::{clock64, globaltimer};
+use profiler_device::{
+    DescriptorPtr, Recorder, profile_anchor, profile_mark, profile_names, profile_region,
+    profile_signal, profile_wait, profiled, recorder, region_end, region_start, site,
+};
+use profiler_kernel::{atomic, thread};
+
+profile_names!(pub TASK = ["load", "compute", "store"], unit = "bytes");
+
+/// One region a round, by the default strategy. Writes each thread's number of rounds.
+///
+/// # Safety
+///
+/// `output` must be valid for one number a thread of the grid.
+#[profiled]
+pub unsafe extern "ptx-kernel" fn by_warp(output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        profile_region!("round", {
+            done += 1;
+        });
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// One region a round, by every thread; lane l of a warp makes l more rounds.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = thread)]
+pub unsafe extern "ptx-kernel" fn by_thread(output: *mut u32, rounds: u32) {
+    let lane = thread::thread_idx_x() % 32;
+    let mut done = 0;
+    while done < rounds + lane {
+        profile_region!("round", value = done);
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Each half of the warp takes an arm of its own; each arm elects a lane.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = elected)]
+pub unsafe extern "ptx-kernel" fn by_elected(output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        if thread::thread_idx_x() % 32 < 16 {
+            profile_region!("low half", {
+                done += 1;
+            });
+        } else {
+            profile_region!("high half", {
+                done += 1;
+            });
+        }
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// What macros cannot say: lanes that are given sites of their own at one call, and that end what they
+/// began in different orders.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = thread)]
+pub unsafe extern "ptx-kernel" fn by_lanes_apart(output: *mut u32, rounds: u32) {
+    let leader = recorder!().leader_thread();
+    let is_odd = thread::thread_idx_x() % 2 == 1;
+    let mut done = 0;
+    while done < rounds {
+        let site = if is_odd {
+            site!(Region, "odd", by = thread)
+        } else {
+            site!(Region, "even", by = thread)
+        };
+        leader.region(site, 0, ()).end();
+        let first = leader.region(site!(Region, "first", by = thread), 0, ());
+        let second = leader.region(site!(Region, "second", by = thread), 0, ());
+        let (sooner, later) = if is_odd { (first, second) } else { (second, first) };
+        sooner.end();
+        let begin = clock64();
+        while clock64() - begin < 100 {}
+        later.end();
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Marks that all lanes make together, and such that each has to make for itself: in an arm, at a site of its
+/// own, with a value.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(by = thread)]
+pub unsafe extern "ptx-kernel" fn marks_of_lanes(output: *mut u32, rounds: u32) {
+    let leader = recorder!().leader_thread();
+    let is_odd = thread::thread_idx_x() % 2 == 1;
+    profile_mark!("begin");
+    let mut done = 0;
+    while done < rounds {
+        profile_mark!("round");
+        if is_odd {
+            profile_mark!("arm");
+        }
+        leader.mark(if is_odd {
+            site!(Mark, "odd", by = thread)
+        } else {
+            site!(Mark, "even", by = thread)
+        });
+        profile_mark!("value", done);
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Each half of the warp takes an arm of its own; the strategy is the default, lane 0.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn by_warp_in_arms(output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        if thread::thread_idx_x() % 32 < 16 {
+            profile_region!("lane 0's arm", value = done);
+        } else {
+            profile_region!("the other arm", value = done);
+            profile_mark!("mark in the other arm");
+        }
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// One region for each strategy that can be named on a region.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(track = 7)]
+pub unsafe extern "ptx-kernel" fn by_each(output: *mut u32, rounds: u32) {
+    let thread_index = thread::thread_idx_x();
+    let mut done = 0;
+    while done < rounds {
+        profile_region!("block", by = block);
+        profile_region!("warp", by = warp);
+        profile_region!("warp 1", by = warp(1));
+        profile_region!("warp group", by = warp_group);
+        profile_region!("when", by = when(thread_index == 5), track = 9);
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Rounds of [`ROUND_CYCLES`], before each of which there may be an anchor: at most one in `every` cycles.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn anchors_now_and_then(output: *mut u32, rounds: u32, every: u32) {
+    let mut done = 0;
+    while done < rounds {
+        let begin = clock64();
+        profile_anchor!(every = every);
+        profile_anchor!(every = every, by = when(thread::thread_idx_x() == 35));
+        while clock64() - begin < ROUND_CYCLES {}
+        done += 1;
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Cycles of a round of [`anchors_now_and_then`].
+pub const ROUND_CYCLES: u64 = 1000;
+
+/// Device functions, tokens that cross, marks, names chosen at run time, arrows, early exit.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn everything(output: *mut u32, rounds: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread_of_grid()) };
+    let mut prof = recorder!();
+    let outer = region_start!("outer");
+    let crossing = region_start!("crossing");
+    region_end!(outer);
+    let mut sum = 0;
+    let mut round = 0;
+    while round < rounds {
+        sum += profile_region!(TASK[round], value = 4 * u64::from(round), {
+            if round == 1 {
+                round += 1;
+                continue;
+            }
+            twice(&mut prof, round)
+        });
+        profile_mark!("round done", round);
+        round += 1;
+    }
+    profile_signal!("all rounds", 42);
+    region_end!(crossing, value = sum);
+    profile_wait!("all rounds", 42);
+    let _never_ended = region_start!("never ended");
+    // SAFETY: this thread's number.
+    unsafe { *output = sum };
+}
+
+/// A device function: its body is a region of its own.
+#[profiled]
+fn twice(prof: &mut Recorder, value: u32) -> u32 {
+    if value == 0 {
+        return 0;
+    }
+    profile_region!("nested in a function");
+    value * 2
+}
+
+/// A kernel that is profiled apart from the others of its module.
+///
+/// # Safety
+///
+/// As [`by_warp`], and `prof` must be null or from a session.
+#[profiled(recorder = prof)]
+pub unsafe extern "ptx-kernel" fn apart(prof: DescriptorPtr, output: *mut u32, rounds: u32) {
+    let mut done = 0;
+    while done < rounds {
+        profile_region!("round", {
+            done += 1;
+        });
+    }
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = done };
+}
+
+/// Stamps by the global timer, in lane 0 of warp 0; spins for `nanoseconds` of it.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(clock = globaltimer, by = block)]
+pub unsafe extern "ptx-kernel" fn on_globaltimer(output: *mut u32, nanoseconds: u32) {
+    profile_region!("spin", {
+        let begin = globaltimer();
+        while globaltimer() - begin < u64::from(nanoseconds) {}
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = nanoseconds };
+}
+
+/// Warp w comes w times `delay` cycles late to a barrier; all wait for the last.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
+    let late = u64::from(delay) * u64::from(thread::thread_idx_x() / 32);
+    let begin = clock64();
+    while clock64() - begin < late {}
+    profile_region!("barrier", { thread::sync_threads() });
+    profile_region!("behind the barrier", {
+        // SAFETY: one number a thread.
+        unsafe { output.add(thread_of_grid()).write_volatile(delay) };
+    });
+}
+
+/// Raises the flag `own` of two and waits for the other one, which another launch raises, for
+/// `nanoseconds` at most. Writes for each thread whether it came.
+///
+/// # Safety
+///
+/// As [`by_warp`]; `flags` must be valid for two numbers, which only such launches access meanwhile, and
+/// `own` be 0 or 1.
+#[profiled]
+pub unsafe extern "ptx-kernel" fn meets(
+    output: *mut u32,
+    flags: *mut u32,
+    own: u32,
+    nanoseconds: u32,
+) {
+    // SAFETY: the caller's.
+    let other = unsafe { flags.add(1 - own as usize) };
+    // SAFETY: the caller's.
+    unsafe { atomic::store_release_u32(flags.add(own as usize), 1) };
+    let came = profile_region!("wait for the other launch", {
+        let begin = globaltimer();
+        loop {
+            // SAFETY: the caller's.
+            let came = unsafe { atomic::load_acquire_u32(other) };
+            if came != 0 || globaltimer() - begin > u64::from(nanoseconds) {
+                break came;
+            }
+        }
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = came };
+}
+
+/// A division whose result a pinned region squares: the division belongs before the region, the
+/// multiplication into it.
+///
+/// # Safety
+///
+/// `output` must be valid for one number a thread of the grid.
+#[profiled(single_body)]
+pub unsafe extern "ptx-kernel" fn pinned(output: *mut f32, dividend: f32, divisor: f32) {
+    let mut value = dividend / divisor;
+    profile_region!("square", pin = value, {
+        value *= value;
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = value };
+}
+
+/// The same with the copy of the body that runs without a session.
+///
+/// # Safety
+///
+/// As [`pinned`].
+#[profiled]
+pub unsafe extern "ptx-kernel" fn pinned_apart(output: *mut f32, dividend: f32, divisor: f32) {
+    let mut value = dividend / divisor;
+    profile_region!("square", pin = value, {
+        value *= value;
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = value };
+}
+
+/// What [`in_parts`] squares, and on which lane it is recorded.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Parts {
+    /// The value.
+    pub value: f32,
+    /// The lane.
+    pub lane: u32,
+}
+
+/// A kernel that takes its parameters apart, and whose choice of a thread names one of the parts.
+///
+/// # Safety
+///
+/// `output` must be valid for one number a thread of the grid.
+#[profiled(by = when(thread::thread_idx_x() == lane))]
+pub unsafe extern "ptx-kernel" fn in_parts(
+    output: *mut f32,
+    Parts { mut value, lane }: Parts,
+    _: u32,
+) {
+    profile_region!("square", pin = value, {
+        value *= value;
+    });
+    // SAFETY: one number a thread.
+    unsafe { *output.add(thread_of_grid()) = value + lane as f32 };
+}
+
+/// A collective between two branches on a value that differs between the lanes of a warp, which
+/// tempts LLVM to put a copy of it into either arm.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[profiled(single_body)]
+pub unsafe extern "ptx-kernel" fn guarded_collective(output: *mut u32, odd: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread_of_grid()) };
+    let diverges = thread::thread_idx_x() & odd != 0;
+    if diverges {
+        // SAFETY: this thread's number.
+        unsafe { output.write_volatile(1) };
+    }
+    profile_region!("between", by = elected);
+    if diverges {
+        // SAFETY: as above.
+        unsafe { output.write_volatile(2) };
+    }
+}
+
+/// The same with a bare `asm!`: what the guard prevents.
+///
+/// # Safety
+///
+/// As [`by_warp`].
+#[cfg(target_arch = "nvptx64")]
+#[profiled(single_body)]
+pub unsafe extern "ptx-kernel" fn unguarded_collective(output: *mut u32, odd: u32) {
+    // SAFETY: one number a thread.
+    let output = unsafe { output.add(thread_of_grid()) };
+    let diverges = thread::thread_idx_x() & odd != 0;
+    if diverges {
+        // SAFETY: this thread's number.
+        unsafe { output.write_volatile(1) };
+    }
+    let mask: u32;
+    // SAFETY: reads which lanes are active.
+    unsafe { core::arch::asm!("activemask.b32 {mask};", mask = out(reg32) mask) };
+    if diverges {
+        // SAFETY: as above.
+        unsafe { output.write_volatile(mask) };
+    }
+}
+
+#[inline(always)]
+fn thread_of_grid() -> usize {
+    (thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()) as usize
+}
