@@ -95,11 +95,11 @@ mod kernels {
         let recorder = Recorder::new(&state);
         for _ in 0..repeats {
             if together {
-                recorder.leader().region_of_place(site!(Region, "thread work"), 0, ()).end();
+                recorder.leader().region(site!(Region, "thread work"), 0, ()).end();
             } else if linear_thread().is_multiple_of(2) {
-                recorder.leader().region_of_place(site!(Region, "even work"), 0, ()).end();
+                recorder.leader().region(site!(Region, "even work"), 0, ()).end();
             } else {
-                recorder.leader().region_of_place(site!(Region, "odd work"), 0, ()).end();
+                recorder.leader().region(site!(Region, "odd work"), 0, ()).end();
             }
         }
     }
