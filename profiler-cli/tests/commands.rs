@@ -22,7 +22,7 @@ fn info_shows_what_a_capture_holds() {
             cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             cost      all lanes: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-            module    0: wire version 8, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            module    0: wire version 1, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
             launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
             launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
@@ -44,7 +44,7 @@ fn info_shows_every_site_if_asked() {
             cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             cost      all lanes: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-            module    0: wire version 8, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            module    0: wire version 1, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
                       tile (src/kernel.rs:2:5)
                       load (src/kernel.rs:3:5, in bytes)
@@ -69,7 +69,7 @@ fn info_of_a_capture_with_losses_says_so() {
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 1 ns where their clocks were read
             cost      not measured: times hold what recording cost
             records   17 (17 regions, 0 marks), 14 LOST; 3 warps, 0 edges
-            module    0: wire version 8, 1 kernel, 1 other site, 3 slots, 768 B
+            module    0: wire version 1, 1 kernel, 1 other site, 3 slots, 768 B
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
             warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
@@ -564,7 +564,7 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_kernels_take() {
     let folder = Folder::new();
     folder.save("own.capture", &capture);
     let text = folder.run("info own.capture").text();
-    assert!(text.contains(": wire version 8, 1 kernel, 1 other site, "), "{text}");
+    assert!(text.contains(": wire version 1, 1 kernel, 1 other site, "), "{text}");
     for line in [
         "resources `gemm`, block 256: 48 registers and 5 blocks an SM with annotations, 38 and 6 without\n",
         "warning[occupancy-drop]: fewer blocks of 1 kernel fit an SM with annotations",
