@@ -4,14 +4,12 @@
 
 mod common;
 
-use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use common::{collect_both, config, thread};
 use profiler_emulator::{
-    LaunchConfig, active_mask, active_mask_at, advance, ballot, barrier, barrier_arrive, clock64,
-    lane_id, shared_memory, thread_index, warp_exchange, warp_exchange_words, warp_index,
-    yield_now,
+    LaunchConfig, active_mask, active_mask_at, advance, ballot, barrier, barrier_arrive, lane_id,
+    shared_memory, thread_index, warp_exchange, warp_exchange_words, warp_index, yield_now,
 };
 
 /// The block's array of 1024 words, which begins with all bits set.

@@ -211,7 +211,7 @@ impl Arena {
     /// Places everything that the kernels need.
     fn descriptor(&mut self, room: Room, lane_room: Room) -> Descriptor {
         let header_bytes = header::BYTES as u64;
-        let written = 8 * (header::SHARED_START + header::SHARED_WORDS) as u64;
+        let written = 8 * (header::EXIT_START + header::EXIT_WORDS) as u64;
         Descriptor {
             version: WIRE_VERSION,
             flags: FLAG_LANES,

@@ -2,8 +2,6 @@
 //! the classes `reg16`, `reg32` and `reg64` only, so that rustc's own nvptx64 target and Rust-CUDA's code generator
 //! both take it; and the few things beside that a GPU has in another way than its twin.
 
-use core::panic::Location;
-
 // SAFETY: LLVM's intrinsic has this signature.
 unsafe extern "C" {
     /// LLVM's own `activemask`, which unlike `asm!` is *convergent*: where it stands, LLVM neither
@@ -32,7 +30,7 @@ macro_rules! body {
         lateout $($late:ident as $late_class:ident)*,
         const $($constant:ident = $value:expr;)*
     ) => {{
-        let _: Option<&'static Location<'static>> = $place;
+        let _: Option<&'static core::panic::Location<'static>> = $place;
         side::guard!($guard);
         $(let mut $through = $through;)*
         $(let $out: $out_class;)*
