@@ -440,8 +440,7 @@ fn what_is_no_capture_is_refused_with_the_cure() {
 /// A small capture whose blocks have another number at this byte of their headers, which are whole.
 fn with_version(at: usize, version: u16) -> Vec<u8> {
     const HEADER_BYTES: usize = 56;
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../profiler-trace/tests/data");
-    let mut file = fs::read(data.join("quickstart-v1.capture")).expect("it is kept for ever");
+    let mut file = Folder::with_captures().bytes("gemm.capture");
     let mut rest = file.as_mut_slice();
     while !rest.is_empty() {
         let (header, behind) = rest.split_at_mut(HEADER_BYTES);

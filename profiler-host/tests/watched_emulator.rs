@@ -32,8 +32,8 @@ unsafe extern "ptx-kernel" fn goes_on(looks: *const AtomicU32) {
 /// Rounds of [`lanes_go_on`], of three regions each.
 const ROUNDS: u32 = 30;
 
-/// What every lane records: in each round two regions that all begin and end together, so that lane 0 records them,
-/// and one that each half of them leaves by itself. Looked at from round to round.
+/// What every lane records: in each round two regions around one that each half of them leaves by itself. Looked at
+/// from round to round.
 ///
 /// # Safety
 ///

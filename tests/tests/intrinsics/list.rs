@@ -36,8 +36,7 @@ const CLUSTER: By = Test("intrinsics", "the_rank_in_the_cluster_is_recorded");
 const IN_VAIN: By = Test("trap", "a_wait_in_vain_ends_the_kernel");
 const ROOMS: By = Test("rooms", "guard_words_stay");
 const WATCHED: By = Apart("failed", "the_gpu_keeps_what_a_kernel_recorded_before_it_failed");
-const SHARED: By = Test("watched", "what_is_kept_and_what_is_lost_are_all");
-const MARKS: By = Test("end_to_end", "lanes_share_the_marks_that_all_make");
+const KEPT: By = Test("watched", "what_is_kept_and_what_is_lost_are_all");
 const CLAIMS: By = Test("rooms", "recorded_and_lost_are_all");
 
 const fn hopper(word: &'static str) -> By {
@@ -106,33 +105,16 @@ pub(super) const LIST: [(&str, Functions); 7] = [
             ("constant_u64", RECORDS),
             ("converge", ROOMS),
             ("globaltimer_after", RECORDS),
-            ("opaque", ROOMS),
-            ("order_before_host", SHARED),
+            ("order_before_host", KEPT),
             ("publish_unit", WATCHED),
             ("publish_unit_if", WATCHED),
-            ("publish_word", SHARED),
+            ("publish_word", KEPT),
             ("store_unit", ROOMS),
             ("store_unit_if", ROOMS),
             ("store_with_value_if", VALUES),
             ("store_word", ROOMS),
             ("unit_address", ROOMS),
             ("unit_low", ROOMS),
-        ],
-    ),
-    (
-        "profiler-device/src/hardware/ptx/together.rs",
-        &[
-            ("all_present", MARKS),
-            ("all_together", ROOMS),
-            ("are_alike", ROOMS),
-            ("are_one", SHARED),
-            ("beginning_together", SHARED),
-            ("both_together", VALUES),
-            ("count_if", ROOMS),
-            ("ending_together", ROOMS),
-            ("is_one_value", VALUES),
-            ("publish_range_if", SHARED),
-            ("store_range_if", ROOMS),
         ],
     ),
     (
