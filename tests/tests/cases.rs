@@ -324,7 +324,7 @@ fn two_launches_in_two_streams_wait_for_each_other() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn kernels_of_older_versions_are_not_attached_to() {
+fn kernels_of_other_versions_are_not_attached_to() {
     let _context = cust::quick_init().expect("a GPU");
     let (ptx, stream) = (
         STRATEGIES.expect("compiled"),
