@@ -8,10 +8,8 @@
 use profiler_emulator::{ClockMode, Emulator, TICKS_PER_NS};
 use profiler_trace::Value;
 use profiler_wire::header::Clock;
-use profiler_wire::site::Buffer;
 
 use crate::case::Case;
-use crate::kernels::Kernel;
 use crate::script::{Instance, Lane, Lead, Place, Script, Step};
 
 /// What a clock read costs.
@@ -61,26 +59,19 @@ impl Unit {
 pub(crate) struct LaneRun {
     pub script: Script,
     pub units: Vec<Unit>,
-    pub how: Recording,
-}
-
-/// Whether a session records a warp, by which clock, and where its records go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Recording {
-    records: bool,
-    pub clock: Clock,
-    buffer: Buffer,
+    /// Whether a session records it.
+    pub records: bool,
 }
 
 impl LaneRun {
     /// All units that the lane would emit, were it elected at each election, in their order.
     pub(crate) fn with_all_elected(&self) -> Self {
-        let mut runner = Runner::new(self.script.clone(), 0, self.how);
+        let mut runner = Runner::new(self.script.clone(), 0, self.records);
         runner.leads = self
             .script
             .instances
             .iter()
-            .map(|instance| self.how.records && instance.lead != Lead::Fixed(false))
+            .map(|instance| self.records && instance.lead != Lead::Fixed(false))
             .collect();
         while runner.advance().is_some() {
             runner.next += 1;
@@ -111,12 +102,12 @@ struct Runner {
     units: Vec<Unit>,
     next: usize,
     time: u64,
-    how: Recording,
+    records: bool,
 }
 
 impl Runner {
-    fn new(script: Script, time: u64, how: Recording) -> Self {
-        let leads = |instance: &Instance| how.records && instance.lead == Lead::Fixed(true);
+    fn new(script: Script, time: u64, records: bool) -> Self {
+        let leads = |instance: &Instance| records && instance.lead == Lead::Fixed(true);
         let leads: Vec<bool> = script.instances.iter().map(leads).collect();
         let count = leads.len();
         Self {
@@ -127,7 +118,7 @@ impl Runner {
             units: Vec::new(),
             next: 0,
             time,
-            how,
+            records,
         }
     }
 
@@ -151,7 +142,7 @@ impl Runner {
     }
 
     fn done(self) -> LaneRun {
-        LaneRun { script: self.script, units: self.units, how: self.how }
+        LaneRun { script: self.script, units: self.units, records: self.records }
     }
 
     /// Goes on to the next election, whose instance it gives; `None` at the end.
@@ -210,7 +201,7 @@ impl Runner {
 #[derive(Clone, Copy)]
 struct Entry {
     start: u64,
-    how: Recording,
+    records: bool,
     has_slot: bool,
     /// Whether the lanes wait for lane 0's entry, as those with rooms do.
     together: bool,
@@ -218,9 +209,9 @@ struct Entry {
 
 /// Runs the scripts of a warp's lanes.
 fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
-    let Entry { start, how, has_slot, together } = entry;
+    let Entry { start, records, has_slot, together } = entry;
     let mut lanes: Vec<Runner> =
-        scripts.into_iter().map(|script| Runner::new(script, start, how)).collect();
+        scripts.into_iter().map(|script| Runner::new(script, start, records)).collect();
     let mut entry = start;
     if has_slot {
         entry = lanes[0].both_clocks();
@@ -245,7 +236,7 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
             let Some(instance) = instance.filter(|instance| place(lane, *instance) == first) else {
                 continue;
             };
-            lane.leads[instance] = is_first && lane.how.records;
+            lane.leads[instance] = is_first && lane.records;
             is_first = false;
             lane.next += 1;
             lane.time = latest;
@@ -264,7 +255,7 @@ fn run_warp(scripts: Vec<Script>, entry: Entry) -> WarpRun {
 }
 
 /// A warp of a block without profiling: only what the program does itself takes time.
-fn idle_warp(scripts: Vec<Script>, start: u64, how: Recording) -> WarpRun {
+fn idle_warp(scripts: Vec<Script>, start: u64) -> WarpRun {
     let work = |script: &Script| -> u64 {
         let reads = script.steps.iter().map(|step| match step {
             Step::Work(reads) => u64::from(*reads),
@@ -273,15 +264,13 @@ fn idle_warp(scripts: Vec<Script>, start: u64, how: Recording) -> WarpRun {
         reads.sum::<u64>() * CLOCK_READ
     };
     let end = start + scripts.iter().map(work).max().unwrap_or(0);
-    let lanes = scripts.into_iter().map(|script| Runner::new(script, start, how).done());
+    let lanes = scripts.into_iter().map(|script| Runner::new(script, start, false).done());
     WarpRun { lanes: lanes.collect(), entry: start, exit: end, end }
 }
 
 /// Runs the whole case; `has_slot` says of launch, block and warp, all selected, whether it found a
 /// slot. Gives the warps by launch, block and warp.
 pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<Vec<Vec<WarpRun>>> {
-    let Kernel { clock, buffer, .. } = case.kernel;
-    let idle = Recording { records: false, clock, buffer };
     let mut start = 0;
     let mut launches = Vec::new();
     for launch in 0..case.launches {
@@ -294,13 +283,12 @@ pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<
             let warps: Vec<WarpRun> = (0..case.warps())
                 .map(|warp| {
                     if !case.is_block_selected(block) {
-                        return idle_warp(scripts(case, warp), begin, idle);
+                        return idle_warp(scripts(case, warp), begin);
                     }
                     let selected = case.is_selected(block, warp);
                     let has_slot = selected && has_slot(launch, block, warp);
                     let together = selected && case.session.lane_rooms;
-                    let how = Recording { records: selected, ..idle };
-                    let entry = Entry { start: begin, how, has_slot, together };
+                    let entry = Entry { start: begin, records: selected, has_slot, together };
                     run_warp(scripts(case, warp), entry)
                 })
                 .collect();

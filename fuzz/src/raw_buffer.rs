@@ -87,7 +87,7 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
     }
     if repairs {
         for (slot, header) in module.headers.chunks_exact_mut(header::BYTES).enumerate() {
-            header[16..20].copy_from_slice(&(MAGIC | version).to_le_bytes());
+            header[16..20].copy_from_slice(&(MAGIC | WIRE_VERSION).to_le_bytes());
             header[20..23].copy_from_slice(&[1, 0, 0]);
             if choice >> (slot % 8) & 1 != 0 {
                 header[88..96].copy_from_slice(&EXIT_MARK.to_le_bytes());

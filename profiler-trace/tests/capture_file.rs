@@ -8,12 +8,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use captures::{file, of_warps, small};
-use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost,
-    KernelResources, ModuleCapture, RecordCost, ResourceEffect, SiteIndex, StampCost, StampWait,
-    StampWaits, Trace, Value, decode,
+    KernelResources, ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits,
+    decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
