@@ -275,8 +275,8 @@ pub struct SyntheticWarp {
     /// What its lanes emitted.
     pub lanes: BTreeMap<u8, SyntheticLane>,
     lane: u8,
-    /// Lane, site, track and time of the regions that were begun and not ended.
-    begun: Vec<(u8, u32, Option<u32>, u64)>,
+    /// When the regions of a lane, site and track began that have not ended.
+    begun: BTreeMap<(u8, u32, Option<u32>), Vec<u64>>,
 }
 
 impl SyntheticWarp {
@@ -304,7 +304,7 @@ impl SyntheticWarp {
             exit: None,
             lanes: BTreeMap::new(),
             lane: 0,
-            begun: Vec::new(),
+            begun: BTreeMap::new(),
         }
     }
 
@@ -339,7 +339,7 @@ impl SyntheticWarp {
 
     /// The begin of a region, for who watches.
     pub fn begin(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
-        self.begun.push((self.lane, site, track, ticks));
+        self.begun.entry((self.lane, site, track)).or_default().push(ticks);
         self.plain(RecordKind::Begin, site, track, ticks)
     }
 
@@ -356,12 +356,8 @@ impl SyntheticWarp {
     ///
     /// If the lane has begun none.
     pub fn end(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
-        let lane = self.lane;
-        let is_it = |begun: &(u8, u32, Option<u32>, u64)| {
-            (begun.0, begun.1, begun.2) == (lane, site, track)
-        };
-        let last = self.begun.iter().rposition(is_it).expect("the region has begun");
-        let (.., start) = self.begun.remove(last);
+        let begun = self.begun.get_mut(&(self.lane, site, track)).and_then(Vec::pop);
+        let start = begun.expect("the region has begun");
         self.watched(site, track, start, ticks)
     }
 

@@ -45,9 +45,10 @@ fn as_many_records_that_do_not_go_together() {
     let kernel = module.site(SiteKind::Kernel, "kernel");
     let regions: Vec<u32> =
         (0..COUNT).map(|number| module.site(SiteKind::Region, &format!("r{number}"))).collect();
+    let other = module.site(SiteKind::Region, "other");
     let mut warp = SyntheticWarp::new(kernel, 0, 64_000);
     for (at, &region) in (1..).zip(&regions) {
-        warp.watched(region, None, at, at).attach(region + 1, at, Value::Unsigned(at));
+        warp.watched(region, None, at, at).attach(other, at, Value::Unsigned(at));
     }
     for (at, &region) in (COUNT + 1..).zip(&regions) {
         warp.begin(region, None, at);
