@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_first_line_says_whether_kernels_record() {
-        assert!(is_unannotated("// wire=8 sites=0 enabled=false\n.version 7.1\n"));
-        assert!(!is_unannotated("// wire=8 sites=3 enabled=true\n.version 7.1\n"));
+        assert!(is_unannotated("// wire=1 sites=0 enabled=false\n.version 7.1\n"));
+        assert!(!is_unannotated("// wire=1 sites=3 enabled=true\n.version 7.1\n"));
         assert!(!is_unannotated(".version 7.1\n// enabled=false"));
     }
 }

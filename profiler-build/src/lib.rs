@@ -422,7 +422,7 @@ impl Ptx {
     /// * a `bar.warp.sync` of the active lanes after each barrier, so that a clock read that follows is
     ///   not served before the warp blocks;
     /// * one declaration for what an `asm!` in a profiled kernel declares in both copies of its body;
-    /// * a first line that says so: `// profiler-build: wire=8 sites=12 enabled=true`. `enabled` is
+    /// * a first line that says so: `// profiler-build: wire=1 sites=12 enabled=true`. `enabled` is
     ///   whether the module has any site or a launch descriptor.
     ///
     /// Everything else stays as it is.

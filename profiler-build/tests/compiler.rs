@@ -178,7 +178,7 @@ pub unsafe extern "ptx-kernel" fn twice(p: *mut u32, n: u32) {{
     let folder = device_crate(root.path(), "real-kernels", &wire_dependency(), &source);
     let (ptx, text) = build(&folder, true)?;
     assert_eq!((ptx.name.as_str(), ptx.sites), ("real_kernels", 4));
-    assert!(text.starts_with("// profiler-build: wire=8 sites=4 enabled=true\n"), "{text}");
+    assert!(text.starts_with("// profiler-build: wire=1 sites=4 enabled=true\n"), "{text}");
     let (mut code, mut statics) = ids(&text);
     code.sort_unstable();
     code.dedup();

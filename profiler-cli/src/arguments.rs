@@ -8,7 +8,7 @@ use anstyle::AnsiColor;
 use clap::builder::Styles;
 use clap::{Args, Parser, ValueEnum, ValueHint};
 use profiler_trace::CAPTURE_FORMAT_VERSION;
-use profiler_wire::READABLE_VERSIONS;
+use profiler_wire::WIRE_VERSION;
 
 use crate::command::Command;
 use crate::{exit, units};
@@ -72,10 +72,8 @@ mod order {
 
 fn long_version() -> String {
     format!(
-        "{} (reads captures of format version {CAPTURE_FORMAT_VERSION} and wire versions {} to {})",
-        env!("CARGO_PKG_VERSION"),
-        READABLE_VERSIONS.start(),
-        READABLE_VERSIONS.end()
+        "{} (reads captures of format version {CAPTURE_FORMAT_VERSION} and wire version {WIRE_VERSION})",
+        env!("CARGO_PKG_VERSION")
     )
 }
 

@@ -40,7 +40,7 @@ macro_rules! site {
 /// A region around what is done in it.
 macro_rules! region {
     ($leader:expr, $name:expr, $payload:expr, $inner:expr) => {{
-        let region = $leader.region_of_place(site!(Region, $name, ""), 0, $payload);
+        let region = $leader.region(site!(Region, $name, ""), 0, $payload);
         $inner;
         region.end();
     }};
@@ -56,7 +56,7 @@ macro_rules! record {
         region!($leader, concat!($election, " value"), Payload($value.get()), $inner)
     };
     ($election:literal, mark, $leader:expr, $value:ident, $inner:expr) => {{
-        $leader.mark_of_place(site!(Mark, concat!($election, " mark"), ""));
+        $leader.mark(site!(Mark, concat!($election, " mark"), ""));
         $inner;
     }};
     ($election:literal, anchor, $leader:expr, $value:ident, $inner:expr) => {{
@@ -93,8 +93,7 @@ macro_rules! patterns {
         $election:literal, $leader:expr, $value:ident,
         rows: $($row:ident)*,
         nests: $($nest:ident)*,
-        apart: $($form:ident)*,
-        pause: $pause:ident
+        apart: $($form:ident)*
     ) => {
         $(
             enclose!($leader, $value, concat!($election, " ", stringify!($row), " row"), {
@@ -109,19 +108,19 @@ macro_rules! patterns {
             });
         )*
         enclose!($leader, $value, concat!($election, " apart"), {
-            $pause(&$value);
-            $pause(&$value);
-            $pause(&$value);
-            $pause(&$value);
-            $pause(&$value);
+            pause(&$value);
+            pause(&$value);
+            pause(&$value);
+            pause(&$value);
+            pause(&$value);
         });
         $(
             enclose!($leader, $value, concat!($election, " ", stringify!($form), " apart"), {
-                $pause(&$value);
-                record!($election, $form, $leader, $value, $pause(&$value));
-                $pause(&$value);
-                record!($election, $form, $leader, $value, $pause(&$value));
-                $pause(&$value);
+                pause(&$value);
+                record!($election, $form, $leader, $value, pause(&$value));
+                pause(&$value);
+                record!($election, $form, $leader, $value, pause(&$value));
+                pause(&$value);
             });
         )*
     };
@@ -133,14 +132,6 @@ macro_rules! patterns {
 #[inline(always)]
 fn pause(value: &Cell<u32>) {
     value.set(hardware::work(hardware::pause(value.get())));
-}
-
-/// As long, and nothing at its end: the vote at the end of a region that lanes share has nothing of it to hide
-/// behind, as where a region ends with what the hardware keeps in its order. Where it can hide, such a region
-/// is some cycles shorter than this says.
-#[inline(always)]
-fn abrupt_pause(value: &Cell<u32>) {
-    value.set(hardware::pause(hardware::work(value.get())));
 }
 
 /// What a calibration kernel does: rounds of the patterns of some elections, recorded into a buffer.
@@ -176,8 +167,7 @@ macro_rules! election {
             "one-lane", $recorder.leader(), $value,
             rows: region value mark,
             nests: region value,
-            apart: region value mark anchor,
-            pause: pause
+            apart: region value mark anchor
         );
     };
     (elected, $recorder:ident, $value:ident) => {
@@ -185,20 +175,7 @@ macro_rules! election {
             "elected", $recorder.leader_elected(), $value,
             rows: region value mark,
             nests: region value,
-            apart: region value mark anchor,
-            pause: pause
-        );
-    };
-    // Without anchors, of which each lane would store one, and without saying so at the sites: modules
-    // would get rooms for all lanes by it. As all lanes are together throughout and the value is alike
-    // in them, lane 0 stores all that is recorded here.
-    (all_lanes, $recorder:ident, $value:ident) => {
-        patterns!(
-            "all-lanes", $recorder.leader_thread(), $value,
-            rows: region value mark,
-            nests: region value,
-            apart: region value mark,
-            pause: abrupt_pause
+            apart: region value mark anchor
         );
     };
 }
@@ -211,7 +188,7 @@ fn calibrate(rounds: u32) {
         Global,
         "profiler calibration",
         CALIBRATION,
-        [one_lane elected all_lanes]
+        [one_lane elected]
     );
 }
 
@@ -223,14 +200,14 @@ fn calibrate_host(rounds: u32) {
         Host,
         "profiler calibration, buffer = host",
         CALIBRATION_OF_HOST,
-        [one_lane elected all_lanes]
+        [one_lane elected]
     );
 }
 
 #[cfg(any(not(target_arch = "nvptx64"), not(feature = "host-buffer")))]
 hardware::kernel! {
     /// See [`CALIBRATION`].
-    fn __profiler_calibrate_v8(rounds) {
+    fn __profiler_calibrate_v1(rounds) {
         calibrate(rounds);
     }
 }
@@ -238,7 +215,7 @@ hardware::kernel! {
 #[cfg(feature = "host-buffer")]
 hardware::kernel! {
     /// See [`CALIBRATION_OF_HOST`].
-    fn __profiler_calibrate_host_v8(rounds) {
+    fn __profiler_calibrate_host_v1(rounds) {
         calibrate_host(rounds);
     }
 }
@@ -246,7 +223,7 @@ hardware::kernel! {
 /// The calibration kernels that this build has, for each buffer that its kernels may have.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const CALIBRATIONS: &[unsafe fn(u32)] = &[
-    __profiler_calibrate_v8,
+    __profiler_calibrate_v1,
     #[cfg(feature = "host-buffer")]
-    __profiler_calibrate_host_v8,
+    __profiler_calibrate_host_v1,
 ];

@@ -152,34 +152,13 @@ impl<'a> Leader<'a> {
         Region(PhantomData)
     }
 
-    #[doc(hidden)]
-    #[inline(always)]
-    #[must_use = "a region that is not bound ends at once"]
-    pub fn region_of_place<P: Attachment>(
-        self,
-        _site: SiteId,
-        _track: u32,
-        _payload: P,
-    ) -> Region<'a, P> {
-        Region(PhantomData)
-    }
-
     #[inline(always)]
     pub fn start(self, _site: SiteId, _track: u32) -> RegionToken<'a> {
         RegionToken(PhantomData)
     }
 
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn start_of_place(self, _site: SiteId, _track: u32) -> RegionToken<'a> {
-        RegionToken(PhantomData)
-    }
-
     #[inline(always)]
     pub fn mark(self, _site: SiteId) {}
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn mark_of_place(self, _site: SiteId) {}
 
     #[inline(always)]
     pub fn mark_value<V: Value>(self, _site: SiteId, _value: V) {}

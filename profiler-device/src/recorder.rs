@@ -2,7 +2,7 @@
 
 use profiler_wire::RecordKind;
 use profiler_wire::Strategy;
-use profiler_wire::record::{self, OF_ALL, range_data, range_kind, tag};
+use profiler_wire::record::{self, range_data, range_kind, tag};
 use profiler_wire::site::Buffer;
 
 pub use crate::state::State;
@@ -24,8 +24,6 @@ macro_rules! at {
     };
 }
 
-mod marks;
-
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
 /// function takes to record into its caller's rooms.
 ///
@@ -41,8 +39,7 @@ mod marks;
 /// | `thread` | every thread | [`Recorder::leader_thread`] |
 /// | `when(e)` | the threads for which e holds | [`Recorder::leader_when`] |
 ///
-/// Each lane appends to a room of its own, so strategies can be mixed freely; what all lanes of a warp begin and
-/// end together by `thread`, or mark, lane 0 writes once, for all of them.
+/// Each lane appends to a room of its own, so strategies can be mixed freely.
 ///
 /// # In device functions
 ///
@@ -101,7 +98,6 @@ impl<'a> Recorder<'a> {
             leads: self.is_enabled(),
             share: self.state.leader(),
             selected: self.selected,
-            all_lanes: matches!(self.state.config.strategy, Strategy::Thread),
         }
     }
 
@@ -142,7 +138,7 @@ impl<'a> Recorder<'a> {
     /// This thread, if its warp records.
     #[inline(always)]
     pub fn leader_thread(self) -> Leader<'a> {
-        Leader { all_lanes: true, ..self.leads_if(self.is_enabled()) }
+        self.leads_if(self.is_enabled())
     }
 
     /// This thread, if `condition` holds and its warp records.
@@ -154,13 +150,7 @@ impl<'a> Recorder<'a> {
     /// This thread, if `leads` and its warp records.
     #[inline(always)]
     fn leads_if(self, leads: bool) -> Leader<'a> {
-        Leader {
-            state: self.state,
-            leads,
-            share: self.state.anyone(),
-            selected: self.selected,
-            all_lanes: false,
-        }
+        Leader { state: self.state, leads, share: self.state.anyone(), selected: self.selected }
     }
 
     #[inline(always)]
@@ -186,8 +176,6 @@ pub struct Leader<'a> {
     /// Of the state.
     share: Share,
     selected: Selected,
-    /// Whether every lane of the warp leads, so that they share the records of what they do together.
-    all_lanes: bool,
 }
 
 #[cfg_attr(
@@ -239,108 +227,45 @@ impl<'a> Leader<'a> {
     /// Begins a region, which ends when the value is dropped. `track` is a
     /// [track field](profiler_wire::record::track_field), 0 for the warp's own.
     /// `payload` is `()`, or a [`Payload`](crate::Payload) for a region that carries a value.
-    ///
-    /// Each lane that records has a record of its own: unlike those of
-    /// [`profile_region!`](crate::profile_region!), lanes may be given different sites, and may end what
-    /// they began in any order.
     #[inline(always)]
     #[must_use = "a region that is not bound ends at once"]
-    #[track_caller]
     pub fn region<P: Attachment>(mut self, site: SiteId, track: u32, payload: P) -> Region<'a, P> {
-        self.all_lanes = false;
-        self.region_of_place(site, track, payload)
-    }
-
-    /// [`Leader::region`] for macros, where lanes that begin and end it together may share its record: the
-    /// site is the same for all lanes that come to a call (or is listed), and what a lane begins so it ends
-    /// in the reverse order.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[must_use = "a region that is not bound ends at once"]
-    #[track_caller]
-    pub fn region_of_place<P: Attachment>(
-        mut self,
-        site: SiteId,
-        track: u32,
-        payload: P,
-    ) -> Region<'a, P> {
         at!(self, site);
-        // Lanes may be at different sites of a list; and a record of all lanes has no room for a track.
-        self.all_lanes = self.all_lanes && !site.is_listed && track == 0;
-        let begin = hardware::Place::of(site.number);
-        let began = self.asks_who_begins(begin);
-        let start = self.begin(site, track, began);
-        Region { leader: self, site, track, payload, began, begin, start }
+        let start = self.begin(site, track);
+        Region { leader: self, site, track, payload, start }
     }
 
-    /// Whether lanes that begin and end a region together, or make a mark, share its record.
+    /// Begins a region; gives when.
     #[inline(always)]
-    fn may_share(self) -> bool {
-        self.all_lanes && self.is_enabled()
-    }
-
-    /// Which lanes begin a region together, if they may share it. Asked for before the stamp, so that the region
-    /// does not hold it.
-    #[inline(always)]
-    fn asks_who_begins(self, begin: hardware::Place) -> u32 {
-        match self.state.config.buffer() {
-            _ if !self.may_share() => 0,
-            Buffer::Global => begin.active_mask(),
-            // The record of the begin is stored now: whether it is one of all lanes has to be known.
-            Buffer::Host => self.state.beginning(begin),
-        }
-    }
-
-    /// This thread, of which lane 0 records what is `shared`.
-    #[inline(always)]
-    fn of_lanes(self, shared: bool) -> Self {
-        Leader { leads: self.leads & (!shared | (hardware::lane_id() == 0)), ..self }
-    }
-
-    /// Begins a region; gives when. Of what the host reads meanwhile `began` is all lanes, if they share it.
-    #[inline(always)]
-    fn begin(self, site: SiteId, track: u32, began: u32) -> u64 {
+    fn begin(self, site: SiteId, track: u32) -> u64 {
         if !self.is_enabled() {
             return 0;
         }
         if self.state.config.buffer() == Buffer::Host {
             // Whoever watches sees that it is open.
-            let tag = tag(RecordKind::Begin, site.number);
-            if self.may_share() {
-                let shared = began != 0;
-                self.of_lanes(shared).append_now(if shared { OF_ALL } else { 0 }, tag);
-                self.state.count_shared(shared);
-            } else {
-                self.append_now(u64::from(track), tag);
-            }
+            self.append_now(u64::from(track), tag(RecordKind::Begin, site.number));
         }
-        // Behind the record of the begin, so that the region does not hold what that takes.
+        // After the record of the begin, so that the region does not contain what that takes.
         self.state.stamp()
     }
 
     /// Opens a region that [`RegionToken::end`] ends, wherever that is: it may cross other regions
     /// and iterations. It is recorded when it ends, as any other, or, as one that is open, when its
     /// token goes out of scope.
-    ///
-    /// Each lane that records has a record of its own, as by [`Leader::region`].
     #[inline(always)]
-    #[track_caller]
     pub fn start(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
-        self.all_lanes = false;
-        self.start_of_place(site, track)
+        at!(self, site);
+        let start = self.begin(site, track);
+        RegionToken { leader: self, site, track, start }
     }
 
-    /// [`Leader::start`] for macros, where lanes that begin and end it together may share its record: the
-    /// site is the same for all lanes that come to a call (or is listed).
-    #[doc(hidden)]
+    /// Records an instant.
     #[inline(always)]
-    #[track_caller]
-    pub fn start_of_place(mut self, site: SiteId, track: u32) -> RegionToken<'a> {
+    pub fn mark(mut self, site: SiteId) {
         at!(self, site);
-        self.all_lanes = self.all_lanes && !site.is_listed && track == 0;
-        let began = self.asks_who_begins(hardware::Place::of_token(site.number));
-        let start = self.begin(site, track, began);
-        RegionToken { leader: self, site, track, began, start }
+        if self.is_enabled() {
+            self.append_now(0, tag(RecordKind::Mark, site.number));
+        }
     }
 
     /// Records an instant with a value.
@@ -380,11 +305,6 @@ pub struct Region<'a, P: Attachment = ()> {
     site: SiteId,
     track: u32,
     payload: P,
-    /// Which lanes were active when it began, if it may be shared; where the host reads meanwhile all that
-    /// the warp has, or none.
-    began: u32,
-    /// Where that was; of a token's region, where it ends.
-    begin: hardware::Place,
     start: u64,
 }
 
@@ -402,13 +322,8 @@ impl<P: Attachment> Region<'_, P> {
         if this.leader.is_enabled() {
             // First, as it is the user's code and may record.
             let folded = value.fold();
-            if this.leader.may_share() {
-                let asked = this.ask();
-                this.record_of_lanes(asked, state.stamp_after(folded));
-            } else {
-                let stores = this.leader.stores();
-                this.record(stores, state.stamp_after(folded));
-            }
+            let stores = this.leader.stores();
+            this.record(stores, state.stamp_after(folded));
         }
     }
 
@@ -445,62 +360,9 @@ impl<P: Attachment> Region<'_, P> {
         let address = state.address();
         // SAFETY: share, answer and address are this very state's, and of this unit.
         unsafe { state.append(self.leader.part(), stores, address, data, kind, end) }
-        self.attach(self.leader, end);
-    }
-
-    /// [`Self::record`] where lanes may share it. Which lanes are `ending` it together, and whether one
-    /// more unit `fits`, was asked for before the stamp.
-    #[inline(always)]
-    fn record_of_lanes(&self, (ending, fits): (u32, bool), end: u64) {
-        let state = self.leader.state;
-        let start = record::stamp(self.site.number, self.start);
-        let mut shared = match state.config.buffer() {
-            Buffer::Global if self.begin.is_of_token() => {
-                state.end_as_one(self.began, ending, start, self.begin)
-            }
-            Buffer::Global => state.ends_together(self.began, ending),
-            Buffer::Host => state.are_one(self.began, [start, end], self.begin),
-        };
-        if P::KIND.is_some() {
-            shared &= state.are_alike(self.payload.bits(), self.begin);
-        }
-        let leader = self.leader.of_lanes(shared);
-        let stores = (fits & leader.leads, shared);
-        let address = state.address();
-        match state.config.buffer() {
-            Buffer::Global => {
-                let data = range_data(self.track, self.start);
-                let tag = tag(range_kind(self.track), self.site.number);
-                // SAFETY: share, answer and address are this very state's, and of this unit; the buffer is
-                // not the host's.
-                unsafe { state.append_of_lanes(leader.part(), stores, address, data, tag, end) }
-            }
-            Buffer::Host => {
-                let tag = tag(RecordKind::RangeWatched, self.site.number);
-                let region = (self.began, self.start, end);
-                // SAFETY: as above; the buffer is the host's.
-                unsafe { state.publish_of_lanes(leader.part(), stores, address, region, tag) }
-            }
-        }
-        self.attach(leader, end);
-        state.count_shared(shared);
-    }
-
-    /// What [`Self::record_of_lanes`] asks for before the stamp.
-    #[inline(always)]
-    fn ask(&self) -> (u32, bool) {
-        let ending = match self.leader.state.config.buffer() {
-            Buffer::Global => self.leader.state.ending(self.began, self.begin),
-            // All is asked for behind it there.
-            Buffer::Host => 0,
-        };
-        (ending, self.leader.stores())
-    }
-
-    #[inline(always)]
-    fn attach(&self, leader: Leader<'_>, end: u64) {
         if let Some(kind) = P::KIND {
-            leader.append_attachment(self.payload.bits(), tag(kind, self.site.number), end);
+            let tag = tag(kind, self.site.number);
+            self.leader.append_attachment(self.payload.bits(), tag, end);
         }
     }
 }
@@ -510,13 +372,8 @@ impl<P: Attachment> Drop for Region<'_, P> {
     fn drop(&mut self) {
         let state = self.leader.state;
         if self.leader.is_enabled() && !hardware::is_unwinding() {
-            if self.leader.may_share() {
-                let asked = self.ask();
-                self.record_of_lanes(asked, state.stamp());
-            } else {
-                let stores = self.leader.stores();
-                self.record(stores, state.stamp());
-            }
+            let stores = self.leader.stores();
+            self.record(stores, state.stamp());
         }
     }
 }
@@ -530,22 +387,18 @@ pub struct RegionToken<'a> {
     leader: Leader<'a>,
     site: SiteId,
     track: u32,
-    /// All lanes that the warp has, if they began it together and may share its record.
-    began: u32,
     start: u64,
 }
 
 impl RegionToken<'_> {
     /// Ends the region.
     #[inline(always)]
-    #[track_caller]
     pub fn end(self) {
         self.region(()).end();
     }
 
     /// Ends the region and gives it a value.
     #[inline(always)]
-    #[track_caller]
     pub fn end_with<V: Value>(self, value: V) {
         self.region(Payload(value)).end();
     }
@@ -554,12 +407,9 @@ impl RegionToken<'_> {
 impl<'a> RegionToken<'a> {
     /// The region as one that ends when it is dropped.
     #[inline(always)]
-    #[track_caller]
     fn region<P: Attachment>(self, payload: P) -> Region<'a, P> {
-        let Self { leader, site, track, began, start } = *core::mem::ManuallyDrop::new(self);
-        // Lanes may end regions of several sites here.
-        let begin = hardware::Place::of_token(0);
-        Region { leader, site, track, payload, began, begin, start }
+        let Self { leader, site, track, start } = *core::mem::ManuallyDrop::new(self);
+        Region { leader, site, track, payload, start }
     }
 }
 

@@ -11,8 +11,6 @@ use crate::selection::Selected;
 pub struct SiteId {
     pub(crate) number: u32,
     pub(crate) selected: Selected,
-    /// Whether it is one of a list, so that lanes may have different ones.
-    pub(crate) is_listed: bool,
 }
 
 impl SiteId {
@@ -22,7 +20,7 @@ impl SiteId {
     #[must_use]
     pub fn nth(self, index: u32, len: u32) -> Self {
         let number = self.number + if index < len { index } else { len };
-        Self { number, is_listed: true, ..self }
+        Self { number, ..self }
     }
 }
 
@@ -260,7 +258,7 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
 ) -> SiteId {
     let selected = Selected::new(SELECTED);
     let number = if selected.get() { hardware::number_of::<KEY, HASHED>(entry) } else { HASHED };
-    SiteId { number, selected, is_listed: false }
+    SiteId { number, selected }
 }
 
 #[cfg(not(feature = "enabled"))]
@@ -270,5 +268,5 @@ pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
 pub fn site_id<const KEY: u64, const HASHED: u32, const SELECTED: bool>(
     _entry: &'static [u8],
 ) -> SiteId {
-    SiteId { number: HASHED, selected: Selected::new(SELECTED), is_listed: false }
+    SiteId { number: HASHED, selected: Selected::new(SELECTED) }
 }

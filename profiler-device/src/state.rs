@@ -9,10 +9,7 @@ use profiler_wire::record::{RecordKind, tag};
 use profiler_wire::site::Buffer;
 
 use crate::config::Config;
-use crate::hardware::{
-    self, Constant, Descriptor, DescriptorPtr, WHICH_REGION_ENDS, WHO_IS_THERE,
-    WHOSE_VALUE_IS_ALIKE,
-};
+use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
 use crate::header::{anchor, header_address, write_entry, write_units};
 use crate::room::{NO_SLOT, Room, Share, step_of};
 use crate::site::SiteId;
@@ -25,8 +22,7 @@ const SILENT: u32 = u32::MAX - 1;
 ///
 /// The cells are never shared between threads; they are cells because regions nest.
 // The order of the fields decides which registers ptxas takes. On an H200 `default` took a cycle more at
-// 8 warps in rustc's own order, and `thread` five more, at 1 and 8 warps, with `present` and `shared` last
-// (docs/how-it-costs.md, "Up to eight warps").
+// 8 warps in rustc's own order (docs/how-it-costs.md, "Up to eight warps").
 #[doc(hidden)]
 #[repr(C)]
 pub struct State {
@@ -35,11 +31,6 @@ pub struct State {
     room: Room,
     /// What this thread does as the kernel's strategy has it.
     leader: Share,
-    /// The lanes that the warp has, or 0 once this one has [parted](Self::ends_together) from others.
-    pub(crate) present: Cell<u32>,
-    /// How many records lane 0 wrote for all lanes, without their attachments. It may wrap where the
-    /// cursor has stopped long before.
-    shared: Cell<u32>,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
     /// The upper halves of the stamps of the last three units, the last one first: see
@@ -118,8 +109,6 @@ impl State {
             slot: SILENT,
             room: Room::SILENT,
             leader: Share::NONE,
-            present: Cell::new(0),
-            shared: Cell::new(0),
             cursor: Cell::new(0),
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
@@ -201,8 +190,6 @@ impl State {
             // the registers that it takes leave no unit waiting (docs/how-it-costs.md).
             last: Cell::new([room.share.limit, room.mask, slot]),
             attachments: Cell::new(0),
-            present: Cell::new(hardware::opaque(lanes_of(warp))),
-            shared: Cell::new(0),
             anchored: Cell::new(0),
             explicit,
         }
@@ -324,52 +311,6 @@ impl State {
         self.count(stamp, share.step_if(leads));
     }
 
-    /// Appends the record of a region of which every lane has one: where it is `shared`, lane 0 alone
-    /// stores.
-    ///
-    /// # Safety
-    ///
-    /// As for [`State::append`], and the config's buffer must not be the host's.
-    #[inline(always)]
-    pub(crate) unsafe fn append_of_lanes(
-        &self,
-        (leads, share): (bool, Share),
-        (stores, shared): (bool, bool),
-        address: u64,
-        data: u64,
-        tag: u32,
-        ticks: u64,
-    ) {
-        // In a register before the store: what is worked out behind it takes its registers.
-        let step = hardware::hold(share.step_if(leads));
-        // SAFETY: as in `append`.
-        let stamp = unsafe { hardware::store_range_if(stores, shared, address, data, tag, ticks) };
-        self.count(stamp, step);
-    }
-
-    /// The same to memory of the host, of a region and whether all lanes [began](Self::beginning) it together;
-    /// the tag is that of one that they did not.
-    ///
-    /// # Safety
-    ///
-    /// As for [`State::append`], and the config's buffer must be the host's.
-    #[inline(always)]
-    pub(crate) unsafe fn publish_of_lanes(
-        &self,
-        (leads, share): (bool, Share),
-        (stores, shared): (bool, bool),
-        address: u64,
-        (beginning, begin, end): (u32, u64, u64),
-        tag: u32,
-    ) {
-        let together = self.began_together(beginning);
-        // SAFETY: as in `append`.
-        let stamp = unsafe {
-            hardware::publish_range_if(stores, shared, together, address, begin, tag, end)
-        };
-        self.count(stamp, share.step_if(leads));
-    }
-
     /// Goes on behind a unit with this upper half of its stamp.
     #[inline(always)]
     fn count(&self, stamp: u32, step: u32) {
@@ -434,90 +375,6 @@ impl State {
         is_due
     }
 
-    /// Whether a region is shared: every lane of the warp ends it here, and began it together with all
-    /// others, which is what `began`, the mask of active lanes at its begin, says. Lanes that are here get
-    /// the same answer.
-    ///
-    /// That they began the same one follows from regions that end in the reverse order of their begins,
-    /// and from this: a lane that ends a region without others with which it began it shares none from
-    /// then on. If lane a ended here what all began at one moment, and lane b what all began later, then
-    /// a had begun that later one as well and ended it before, as it lies within; with b it was not, as
-    /// b ends it now, and so a shares no more.
-    #[inline(always)]
-    pub(crate) fn ends_together(&self, began: u32, ending: u32) -> bool {
-        let (both, present) = hardware::all_together(ending, began, self.present.get());
-        self.present.set(present);
-        both
-    }
-
-    /// All lanes that the warp has, if they begin a region together; otherwise none. Lanes that are here get the
-    /// same answer.
-    #[inline(always)]
-    pub(crate) fn beginning(&self, begin: hardware::Place) -> u32 {
-        hardware::beginning_together(self.present.get(), begin)
-    }
-
-    /// Whether all lanes that the warp has began a region together, by the answer of [`Self::beginning`]. (By
-    /// comparison with all of them, behind the end: what is no zero the compilers know from its begin, and
-    /// would keep that in a predicate, of which a warp has seven.)
-    #[inline(always)]
-    fn began_together(&self, beginning: u32) -> bool {
-        beginning == self.present.get()
-    }
-
-    /// Whether the record of a region is one of all lanes that the warp has: `beginning` is the answer of
-    /// [`Self::beginning`], and `region` all that tells it from others: its site and its begin, and its end.
-    ///
-    /// So it does not matter whether lanes were together at their ends, nor, unlike for
-    /// [`Self::ends_together`], which asks for less, in which order regions end: where all of that is the
-    /// same in all lanes, so is the record. (What ptxas knows to be the same it does not ask for.)
-    #[inline(always)]
-    pub(crate) fn are_one(
-        &self,
-        beginning: u32,
-        [start, end]: [u64; 2],
-        begin: hardware::Place,
-    ) -> bool {
-        let place = begin.at_end(WHO_IS_THERE);
-        hardware::are_one(start, end, beginning, self.present.get(), place)
-    }
-
-    /// Whether a token's region is shared: every lane of the warp ends it here, and began it together with all
-    /// others, as for [`Self::ends_together`], and what each ends is the same, which `start`, its site and its
-    /// begin, says. So it does not matter in which order regions end, and no lane parts from others by it; one
-    /// that has parted shares none of these either.
-    #[inline(always)]
-    pub(crate) fn end_as_one(
-        &self,
-        began: u32,
-        ending: u32,
-        start: u64,
-        begin: hardware::Place,
-    ) -> bool {
-        let present = self.present.get();
-        let is_one = hardware::is_one_value(start, begin.at_end(WHICH_REGION_ENDS));
-        hardware::both_together(ending, began, present) & is_one
-    }
-
-    /// Which lanes end a region together that all began. Asked for *before* its end stamp, where nothing
-    /// waits for the answer.
-    #[inline(always)]
-    pub(crate) fn ending(&self, began: u32, begin: hardware::Place) -> u32 {
-        hardware::ending_together(began, self.present.get(), begin.at_end(WHO_IS_THERE))
-    }
-
-    /// Whether lanes that end a region together have the same bits of its value.
-    #[inline(always)]
-    pub(crate) fn are_alike(&self, value: u64, begin: hardware::Place) -> bool {
-        hardware::are_alike(value, self.present.get(), begin.at_end(WHOSE_VALUE_IS_ALIKE))
-    }
-
-    /// Counts a record if it is shared.
-    #[inline(always)]
-    pub(crate) fn count_shared(&self, shared: bool) {
-        self.shared.set(hardware::count_if(shared, self.shared.get()));
-    }
-
     #[inline(always)]
     fn exit_through(&self, descriptor: impl Descriptor) {
         let lane = hardware::lane_id();
@@ -530,18 +387,10 @@ impl State {
         if lane == 0 && self.slot != NO_SLOT {
             hardware::leave_with_warp();
             let (clock, globaltimer) = anchor();
-            let shared = self.shared.get();
-            let exit = ExitHeader { clock, globaltimer, units, attachments, shared };
-            let words = |start: usize| header_address(descriptor, self.slot) + 8 * start as u64;
+            let exit = ExitHeader { clock, globaltimer, units, attachments };
+            let address = header_address(descriptor, self.slot) + 8 * header::EXIT_START as u64;
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
-            unsafe {
-                write_units(self.config.buffer(), words(header::EXIT_START), exit.pack());
-                // Most kernels share none, of which the compilers know it.
-                if shared > 0 {
-                    let shared = exit.pack_shared();
-                    write_units(self.config.buffer(), words(header::SHARED_START), shared);
-                }
-            }
+            unsafe { write_units(self.config.buffer(), address, exit.pack()) };
             return;
         }
         if lane != 0 {
@@ -563,15 +412,12 @@ impl State {
             }
         }
         let lost = descriptor.u64::<{ offset::LOST }>();
-        // Of a record that lane 0 lost for all lanes the others lost theirs.
-        let shared = if lane == 0 { u64::from(self.shared.get()) } else { 0 };
-        let others = u64::from(lanes_of(hardware::warp_index()).count_ones() - 1);
         // SAFETY: the session's three counters of 8 bytes.
         unsafe {
             if lane == 0 {
                 hardware::atomic_add_u64(lost, 1);
             }
-            hardware::atomic_add_u64(lost + 8, u64::from(units) + shared * others);
+            hardware::atomic_add_u64(lost + 8, u64::from(units));
             hardware::atomic_add_u64(lost + 16, u64::from(attachments));
         }
     }

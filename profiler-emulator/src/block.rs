@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::WARP_SIZE;
 use crate::error::{Wait, WaitFor};
-use crate::place::{Place, Source, Turn, end_order};
+use crate::place::Place;
 use crate::shared::SharedMemory;
 
 /// Named barriers of a block (PTX ISA, `bar.sync`: barriers 0 to 15).
@@ -21,8 +21,6 @@ pub(crate) struct Thread {
     pub(crate) place: Place,
     /// The answer: the lanes that asked there.
     pub(crate) mask: u32,
-    /// What it has begun and not ended.
-    pub(crate) open: Vec<Source>,
     /// The time at which it yielded, and the one given to it to look again, if it did nothing since.
     pub(crate) looking: Option<(u64, u64)>,
     /// The answer to an exchange.
@@ -139,7 +137,6 @@ impl Block {
             stamp: 0,
             place: Place::Numbered(0),
             mask: 0,
-            open: Vec::new(),
             looking: None,
             words: None,
         };
@@ -342,15 +339,9 @@ impl Block {
         released
     }
 
-    /// A thread asks for the mask; at the first question of an end it has ended what began there.
+    /// A thread asks for the mask.
     pub(crate) fn ask_mask(&mut self, thread: usize, place: Place) {
-        let asking = &mut self.threads[thread];
-        asking.place = place;
-        if let Place::End(begin, 0) = place
-            && let Some(last) = asking.open.iter().rposition(|open| *open == begin)
-        {
-            asking.open.remove(last);
-        }
+        self.threads[thread].place = place;
         let (warp, lane) = warp_and_lane(thread);
         let entry = &mut self.warps[warp];
         entry.asking_mask |= 1 << lane;
@@ -372,45 +363,19 @@ impl Block {
         places
     }
 
-    /// When the lanes of a mask get their answer at a place.
-    fn turn(&self, warp: usize, place: Place, mask: u32) -> Turn {
-        let (begin, question) = match place {
-            Place::Numbered(number) => return Turn::Numbered(number),
-            Place::Source(source) | Place::Begin(source) => return Turn::Source(source),
-            Place::End(begin, question) => (begin, question),
-        };
-        let first = warp * WARP_SIZE as usize;
-        // How often, as it may be open within itself.
-        let most_open = |mask| {
-            let threads = lanes(mask).map(|lane| &self.threads[first + lane as usize]);
-            threads.map(|thread| thread.open.iter().filter(|open| **open == begin).count()).max()
-        };
-        let order = end_order(begin, question);
-        if most_open(!mask & !self.warps[warp].finished) > most_open(mask) {
-            Turn::EarlyEnd(order)
-        } else {
-            Turn::End(order)
-        }
-    }
-
-    /// Answers those lanes of a warp that ask for the mask at one place, the first by [`Turn`]: arms of a
+    /// Answers those lanes of a warp that ask for the mask at one place, the first one: arms of a
     /// branch come before what follows it. Called when no lane can run.
     pub(crate) fn answer_mask(&mut self, warp: usize) -> Option<Released> {
         let first = warp * WARP_SIZE as usize;
         let asking = self.asking(warp);
-        let (place, mask) =
-            asking.into_iter().min_by_key(|&(place, mask)| self.turn(warp, place, mask))?;
+        let (_, mask) = asking.into_iter().min_by_key(|(place, _)| *place)?;
         self.warps[warp].asking_mask &= !mask;
         let end = self.threads.len().min(first + WARP_SIZE as usize);
         // Arms of a branch run one after the other.
         let time = self.threads[first..end].iter().map(|thread| thread.time).max().unwrap_or(0);
         let threads: Vec<usize> = lanes(mask).map(|lane| first + lane as usize).collect();
         for &thread in &threads {
-            let thread = &mut self.threads[thread];
-            thread.mask = mask;
-            if let Place::Begin(begin) = place {
-                thread.open.push(begin);
-            }
+            self.threads[thread].mask = mask;
         }
         Some(Released { threads, time })
     }

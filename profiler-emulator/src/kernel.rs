@@ -221,12 +221,13 @@ pub fn leave() {
 #[must_use]
 #[track_caller]
 pub fn active_mask() -> u32 {
-    active_mask_in(Location::caller(), 0)
+    active_mask_in(Location::caller())
 }
 
-/// [`active_mask`] as if it were called at a place, where the number tells it from others that are there.
-pub(crate) fn active_mask_in(place: &'static Location<'static>, number: u64) -> u32 {
-    ask_mask("active_mask", Place::Source(source(place, number)))
+/// [`active_mask`] as if it were called at a place.
+pub(crate) fn active_mask_in(place: &'static Location<'static>) -> u32 {
+    let source = Source { file: place.file(), line: place.line(), column: place.column() };
+    ask_mask("active_mask", Place::Source(source))
 }
 
 /// [`active_mask`], with a number in place of the place in the source; smaller numbers are answered
@@ -234,30 +235,6 @@ pub(crate) fn active_mask_in(place: &'static Location<'static>, number: u64) -> 
 #[must_use]
 pub fn active_mask_at(place: u64) -> u32 {
     ask_mask("active_mask_at", Place::Numbered(place))
-}
-
-/// [`active_mask`] where something begins that each lane ends with [`active_mask_at_end`]. The number tells
-/// it from others that are at that place as well, as what a macro makes of one call is all at one place.
-#[must_use]
-pub fn active_mask_at_begin(place: &'static Location<'static>, number: u64) -> u32 {
-    ask_mask("active_mask_at_begin", Place::Begin(source(place, number)))
-}
-
-/// [`active_mask`] at the end of what began with [`active_mask_at_begin`] of the same place and number, the
-/// last one where it began within itself. Questions that a lane asks there one after the other have numbers
-/// from 0, and with question 0 it has ended.
-///
-/// It is answered before all other places once no lane that is elsewhere has still to end what began there:
-/// so an arm of a branch ends before what follows the branch, and what all lanes began they end together, if
-/// they do not wait for each other in between. Until then it comes behind all other places, and of two ends
-/// of a file the one first that began later, since what is within the other ends before it.
-#[must_use]
-pub fn active_mask_at_end(begin: &'static Location<'static>, number: u64, question: u64) -> u32 {
-    ask_mask("active_mask_at_end", Place::End(source(begin, number), question))
-}
-
-fn source(place: &'static Location<'static>, number: u64) -> Source {
-    Source { file: place.file(), line: place.line(), column: place.column(), number }
 }
 
 fn ask_mask(what: &str, place: Place) -> u32 {
@@ -374,18 +351,6 @@ pub fn warp_exchange_words<const N: usize>(mask: u32, words: [u64; N]) -> [[u64;
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     let votes = warp_exchange(mask, u64::from(predicate));
     votes.iter().enumerate().fold(0, |ballot, (lane, &vote)| ballot | (vote as u32) << lane)
-}
-
-/// Whether all lanes of `mask` that have not left the kernel pass the same value; the predicate of
-/// `match.all.sync`.
-///
-/// # Panics
-///
-/// As [`warp_exchange`].
-#[must_use]
-pub fn match_all(mask: u32, value: u64) -> bool {
-    let lanes = warp_exchange_words(mask, [1, value]);
-    lanes.iter().all(|&[is_here, other]| is_here == 0 || other == value)
 }
 
 fn exchange_hidden<const N: usize>(mask: u32, words: [u64; N]) -> [[u64; N]; 32] {

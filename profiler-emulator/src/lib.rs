@@ -78,9 +78,8 @@ pub use config::{
 };
 pub use error::{LaunchError, Wait, WaitFor};
 pub use kernel::{
-    active_mask, active_mask_at, active_mask_at_begin, active_mask_at_end, advance, ballot,
-    barrier, barrier_arrive, block_dim, block_index, clock64, constant_u32, constant_u64,
-    dynamic_shared, globaltimer, grid_dim, grid_id, is_in_kernel, lane_id, leave, match_all,
-    observe, publish, publish_beside_others, shared_memory, sm_id, thread_index, warp_exchange,
-    warp_exchange_words, warp_index, with_thread_storage, yield_now,
+    active_mask, active_mask_at, advance, ballot, barrier, barrier_arrive, block_dim, block_index,
+    clock64, constant_u32, constant_u64, dynamic_shared, globaltimer, grid_dim, grid_id,
+    is_in_kernel, lane_id, leave, observe, publish, publish_beside_others, shared_memory, sm_id,
+    thread_index, warp_exchange, warp_exchange_words, warp_index, with_thread_storage, yield_now,
 };

@@ -5,7 +5,7 @@
 //! What is left to be trusted are the instructions, each a line of a table here.
 //!
 //! ```
-//! use profiler_emulator::ptx::{Asked, Program};
+//! use profiler_emulator::ptx::Program;
 //!
 //! let program = Program::new(
 //!     &["sum", "parts"],
@@ -13,7 +13,7 @@
 //!      @%p_any add.u32 {sum}, {sum}, {parts}; }}",
 //! );
 //! // SAFETY: the text touches no memory.
-//! let run = |operands| unsafe { program.run(operands, Asked::Nowhere) };
+//! let run = |operands| unsafe { program.run(operands, None) };
 //! assert_eq!(run([4, 3]), [7, 3]);
 //! assert_eq!(run([4, 0]), [4, 0]);
 //! ```
@@ -29,33 +29,6 @@ const REGISTERS: usize = 24;
 /// What a register holds that nothing was written to: no value that a program could take for a good one.
 const UNWRITTEN: u64 = 0xbad0_bad1_bad2_bad3;
 
-/// Where a thread asks which lanes of its warp are with it: the place of an `activemask`.
-#[derive(Clone, Copy, Debug)]
-pub enum Asked {
-    /// Nowhere: the program has no such instruction.
-    Nowhere,
-    /// See [`active_mask`](crate::active_mask): the place, and a number that tells it from others there, of
-    /// which the smaller one is answered first.
-    At(&'static Location<'static>, u64),
-    /// See [`active_mask_at_begin`](crate::active_mask_at_begin): the place and its number.
-    Begin(&'static Location<'static>, u64),
-    /// See [`active_mask_at_end`](crate::active_mask_at_end): the place, its number and the question's.
-    End(&'static Location<'static>, u64, u64),
-}
-
-impl Asked {
-    fn active_mask(self) -> u32 {
-        match self {
-            Self::Nowhere => panic!("an `activemask` needs a place where it is asked"),
-            Self::At(place, number) => kernel::active_mask_in(place, number),
-            Self::Begin(place, number) => kernel::active_mask_at_begin(place, number),
-            Self::End(place, number, question) => {
-                kernel::active_mask_at_end(place, number, question)
-            }
-        }
-    }
-}
-
 /// What an instruction reads or writes.
 #[derive(Clone, Copy, Debug)]
 enum Operand {
@@ -67,7 +40,8 @@ enum Operand {
 /// A thread that runs a program.
 struct Thread {
     registers: [u64; REGISTERS],
-    asked: Asked,
+    /// Where it asks which lanes of its warp are with it: the place of an `activemask`.
+    asked: Option<&'static Location<'static>>,
     /// The instruction that it runs next.
     next: usize,
 }
@@ -134,19 +108,8 @@ impl Thread {
         kernel::warp_exchange(self.low(mask), self.get(value))[self.low(lane) as usize % 32]
     }
 
-    /// The lanes that are here and in which the predicate holds; nothing for those in which it does not.
-    fn ask_if(&mut self, predicate: Operand, mask: Operand) {
-        let asking = kernel::ballot(self.asked.active_mask(), self.holds(predicate));
-        if self.holds(predicate) {
-            self.put(mask, asking);
-        }
-    }
-
-    /// Whether all lanes that a mask names have the same value; and the mask, if so.
-    fn match_all(&mut self, [lanes, alike]: [Operand; 2], value: Operand, mask: Operand) {
-        let are_alike = kernel::match_all(self.low(mask), self.get(value));
-        self.put(lanes, if are_alike { self.low(mask) } else { 0 });
-        self.put(alike, are_alike);
+    fn active_mask(&self) -> u32 {
+        kernel::active_mask_in(self.asked.expect("an `activemask` needs a place where it is asked"))
     }
 
     /// Any function of three bits, by its truth table, bit by bit.
@@ -154,14 +117,6 @@ impl Thread {
         let bit = |operand, at: u32| self.low(operand) >> at & 1;
         let row = |at| bit(a, at) << 2 | bit(b, at) << 1 | bit(c, at);
         (0..32).map(|at| bit(table, row(at)) << at).sum()
-    }
-
-    /// Whether two are equal and a predicate holds, and whether they are not and it does.
-    fn equal_and(&mut self, [both, other]: [Operand; 2], [a, b, and]: [Operand; 3]) {
-        let is_equal = self.is_equal(a, b);
-        let holds = self.holds(and);
-        self.put(both, is_equal && holds);
-        self.put(other, !is_equal && holds);
     }
 
     /// The halves of a 64-bit register.
@@ -175,12 +130,11 @@ impl Thread {
 /// What an instruction does with its operands, which come in the order of its text.
 type Does = fn(&mut Thread, &[Operand]);
 
-/// The instructions, with `$` for each operand, and what they do. What a predicate stands before is left
-/// out where that does not hold, but for `activemask`, which is here with and without one.
-const INSTRUCTIONS: [(&str, Does); 34] = [
-    ("@$ activemask.b32 $", |t, o| t.ask_if(o[0], o[1])),
+/// The instructions, with `$` for each operand, and what they do. An instruction behind a predicate is left
+/// out if that does not hold.
+const INSTRUCTIONS: [(&str, Does); 27] = [
     ("abs.f32 $, $", |t, o| t.put(o[0], t.float(o[1]).abs().to_bits())),
-    ("activemask.b32 $", |t, o| t.put(o[0], t.asked.active_mask())),
+    ("activemask.b32 $", |t, o| t.put(o[0], t.active_mask())),
     ("add.u32 $, $, $", |t, o| t.put(o[0], t.low(o[1]).wrapping_add(t.low(o[2])))),
     ("atom.relaxed.gpu.global.add.u64 $, [$], $", |t, o| t.put(o[0], t.count(o[1], o[2]))),
     // Lanes meet here, and nothing is left for them to wait for.
@@ -194,18 +148,12 @@ const INSTRUCTIONS: [(&str, Does); 34] = [
     ("mad.lo.u32 $, $, $, $", |t, o| {
         t.put(o[0], t.low(o[1]).wrapping_mul(t.low(o[2])).wrapping_add(t.low(o[3])))
     }),
-    ("match.all.sync.b32 $|$, $, $", |t, o| t.match_all([o[0], o[1]], o[2], o[3])),
-    ("match.all.sync.b64 $|$, $, $", |t, o| t.match_all([o[0], o[1]], o[2], o[3])),
     ("mov.b32 $, $", |t, o| t.put(o[0], t.low(o[1]))),
     ("mov.b64 $, {$, $}", |t, o| t.put(o[0], t.pair(o[1], o[2]))),
     ("mov.b64 {$, $}, $", |t, o| t.split([o[0], o[1]], o[2])),
     ("mov.u32 $, $", |t, o| t.put(o[0], t.low(o[1]))),
     ("mov.u64 $, $", |t, o| t.put(o[0], t.get(o[1]))),
     ("neg.f32 $, $", |t, o| t.put(o[0], (-t.float(o[1])).to_bits())),
-    ("selp.u32 $, $, $, $", |t, o| t.put(o[0], t.low(if t.holds(o[3]) { o[1] } else { o[2] }))),
-    ("setp.eq.and.u32 $, $, $, $", |t, o| t.put(o[0], t.is_equal(o[1], o[2]) && t.holds(o[3]))),
-    ("setp.eq.and.u32 $|$, $, $, $", |t, o| t.equal_and([o[0], o[1]], [o[2], o[3], o[4]])),
-    ("setp.eq.u32 $, $, $", |t, o| t.put(o[0], t.is_equal(o[1], o[2]))),
     ("setp.leu.f32 $, $, $", |t, o| t.put(o[0], !t.is_greater(o[1], o[2]))),
     ("setp.ne.u32 $, $, $", |t, o| t.put(o[0], !t.is_equal(o[1], o[2]))),
     ("shfl.sync.idx.b32 $, $, $, $, $", |t, o| t.put(o[0], t.shuffle(o[1], o[2], o[4]))),
@@ -301,7 +249,11 @@ impl Program {
     /// thread writes, and that others meanwhile read by aligned words of 8 bytes; where it adds to a counter,
     /// that of an aligned word that only such adds change.
     #[must_use]
-    pub unsafe fn run<const N: usize>(&self, mut operands: [u64; N], asked: Asked) -> [u64; N] {
+    pub unsafe fn run<const N: usize>(
+        &self,
+        mut operands: [u64; N],
+        asked: Option<&'static Location<'static>>,
+    ) -> [u64; N] {
         // SAFETY: the caller's.
         unsafe { self.execute(&mut operands, asked) };
         operands
@@ -312,7 +264,7 @@ impl Program {
     /// # Safety
     ///
     /// As for [`Program::run`].
-    unsafe fn execute(&self, values: &mut [u64], asked: Asked) {
+    unsafe fn execute(&self, values: &mut [u64], asked: Option<&'static Location<'static>>) {
         assert_eq!(values.len(), self.operands, "operands, where the program names others");
         let mut thread = Thread { registers: [UNWRITTEN; REGISTERS], asked, next: 0 };
         thread.registers[..values.len()].copy_from_slice(values);

@@ -1,6 +1,6 @@
 //! What linear slots hold after launches that were announced, and after others.
 
-use profiler_device::__private::__profiler_calibrate_v8 as profiled;
+use profiler_device::__private::__profiler_calibrate_v1 as profiled;
 use profiler_trace::ModuleCapture;
 
 use super::*;

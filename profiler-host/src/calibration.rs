@@ -11,9 +11,9 @@ use profiler_trace::{
     Buffer, FormCosts, HostCost, RecordCost, Region, StampCost, StampWait, StampWaits, Trace, Warp,
 };
 use profiler_wire::symbol::{
-    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_FORMS_OF,
-    CALIBRATION_NEST, CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW,
-    CALIBRATION_ROW_FORMS, CALIBRATION_WARPS,
+    CALIBRATION_APART, CALIBRATION_ELECTIONS, CALIBRATION_FORMS, CALIBRATION_NEST,
+    CALIBRATION_NESTED_FORMS, CALIBRATION_PAUSES, CALIBRATION_ROW, CALIBRATION_ROW_FORMS,
+    CALIBRATION_WARPS,
 };
 
 use crate::error::debug_as_display;
@@ -36,7 +36,7 @@ const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()]) -> u32 {
         // The region around pauses alone.
         units += of_region;
         let mut form = 0;
-        while form < CALIBRATION_FORMS_OF[election] {
+        while form < CALIBRATION_FORMS.len() {
             units += of_region + CALIBRATION_APART * units_of_form[form];
             if form < CALIBRATION_ROW_FORMS.len() {
                 units += of_region + CALIBRATION_ROW * units_of_form[form];
@@ -102,21 +102,16 @@ pub fn record_cost(trace: &Trace) -> Result<RecordCost, CalibrationError> {
     }
     let run = Run::new(trace, Buffer::Global);
     let of_host = Run::new(trace, Buffer::Host);
-    let [by_one_lane, by_elected, by_all_lanes] = [0, 1, 2].map(Election);
-    let one_lane = run.costs(by_one_lane, None)?;
+    let [by_one_lane, by_elected] = [0, 1].map(Election);
     let host = || {
-        let one_lane = of_host.costs(by_one_lane, None)?;
         Ok::<_, CalibrationError>(HostCost {
-            one_lane,
-            elected: of_host.costs(by_elected, None)?,
-            all_lanes: of_host.costs(by_all_lanes, Some(&one_lane))?,
+            one_lane: of_host.costs(by_one_lane)?,
+            elected: of_host.costs(by_elected)?,
         })
     };
     Ok(RecordCost {
-        one_lane,
-        elected: run.costs(by_elected, None)?,
-        // Of an anchor each lane stores one of its own, by the instructions of one lane.
-        all_lanes: run.costs(by_all_lanes, Some(&one_lane))?,
+        one_lane: run.costs(by_one_lane)?,
+        elected: run.costs(by_elected)?,
         host: if of_host.warps.is_empty() { None } else { Some(host()?) },
     })
 }
@@ -128,11 +123,6 @@ struct Election(usize);
 impl Election {
     fn name(self) -> &'static str {
         CALIBRATION_ELECTIONS[self.0]
-    }
-
-    /// Those of the forms that it records.
-    fn forms_of(self, forms: &[&'static str]) -> impl Iterator<Item = &'static str> {
-        forms.iter().copied().take(CALIBRATION_FORMS_OF[self.0])
     }
 }
 
@@ -189,21 +179,15 @@ fn pattern(form: &str, count: u32, nested: bool) -> Vec<Kind> {
     kinds
 }
 
-/// A warp's regions as its lane 0 has them. Of what all lanes record each other lane has the same.
-fn regions(warp: &Warp) -> impl Iterator<Item = &Region> {
-    warp.regions.iter().filter(|region| region.lane == 0)
-}
-
 /// A warp's stamps in order.
 fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
     let mut stamps = Vec::new();
-    for region in regions(warp) {
+    for region in &warp.regions {
         let end = if region.value.is_some() { Kind::ValueEnd } else { Kind::End };
         stamps.push((region.start.ticks, Kind::Begin));
         stamps.extend(region.end.map(|time| (time.ticks, end)));
     }
-    let marks = warp.marks.iter().filter(|mark| mark.lane == 0);
-    stamps.extend(marks.map(|mark| (mark.time.ticks, Kind::Mark)));
+    stamps.extend(warp.marks.iter().map(|mark| (mark.time.ticks, Kind::Mark)));
     stamps.extend(warp.anchors.iter().map(|anchor| (anchor.time.ticks, Kind::Anchor)));
     stamps.sort_by_key(|stamp| stamp.0);
     stamps
@@ -213,7 +197,7 @@ fn stamps(warp: &Warp) -> Vec<(u64, Kind)> {
 struct Run<'t> {
     trace: &'t Trace,
     buffer: Buffer,
-    /// Its warps, and the stamps of each one's lane 0.
+    /// Its warps, and the stamps of each.
     warps: Vec<(&'t Warp, Vec<(u64, Kind)>)>,
 }
 
@@ -227,13 +211,8 @@ impl<'t> Run<'t> {
         Self { trace, buffer, warps: warps.map(|warp| (warp, stamps(warp))).collect() }
     }
 
-    /// What each form costs where the lane is chosen so. Anchors cost what they cost `by_one_lane`, where that
-    /// is given.
-    fn costs(
-        &self,
-        election: Election,
-        by_one_lane: Option<&FormCosts>,
-    ) -> Result<FormCosts, CalibrationError> {
+    /// What each form costs if the lane is chosen so.
+    fn costs(&self, election: Election) -> Result<FormCosts, CalibrationError> {
         let [region, value, mark, anchor] = CALIBRATION_FORMS;
         let name = election.name();
         let apart = |form: &str| {
@@ -268,7 +247,7 @@ impl<'t> Run<'t> {
         };
         let beyond = (total(&apart(value)?)? - total(&of_regions)?).max(0.0);
         let mark = single(mark)?;
-        let anchor = by_one_lane.map_or_else(|| single(anchor), |costs| Ok(costs.anchor))?;
+        let anchor = single(anchor)?;
         let mut costs = FormCosts {
             region_begin,
             region_end,
@@ -283,10 +262,10 @@ impl<'t> Run<'t> {
 
     /// How long records hold up what is right behind them.
     fn waits(&self, election: Election, costs: &FormCosts) -> Result<StampWaits, CalibrationError> {
-        let rows = election.forms_of(&CALIBRATION_ROW_FORMS);
-        let nests = election.forms_of(&CALIBRATION_NESTED_FORMS);
-        let rows = rows.map(|form| (form, "row", CALIBRATION_ROW));
-        let nests = nests.map(|form| (form, "nest", CALIBRATION_NEST));
+        let rows = CALIBRATION_ROW_FORMS.iter();
+        let nests = CALIBRATION_NESTED_FORMS.iter();
+        let rows = rows.map(|form| (*form, "row", CALIBRATION_ROW));
+        let nests = nests.map(|form| (*form, "nest", CALIBRATION_NEST));
         let [mut nested, mut begins, mut ends, mut records] = [const { Vec::new() }; 4];
         for (form, shape, count) in rows.chain(nests) {
             let kinds = pattern(form, count, shape == "nest");
@@ -331,7 +310,7 @@ impl<'t> Run<'t> {
         let mut ticks = Vec::new();
         for (warp, stamps) in &self.warps {
             let is = |region: &&Region| self.trace.site(region.site).name == name;
-            for region in regions(warp).filter(is) {
+            for region in warp.regions.iter().filter(is) {
                 let Some(end) = region.end else { continue };
                 let from = stamps.partition_point(|stamp| stamp.0 < region.start.ticks);
                 let to = stamps.partition_point(|stamp| stamp.0 <= end.ticks);

@@ -61,8 +61,6 @@ struct Machine<T> {
     buffer: Buffer,
 }
 
-/// The place in [`CALIBRATION_ELECTIONS`] of that by which all lanes have a record.
-const ALL_LANES: usize = 2;
 /// Places in [`CALIBRATION_FORMS`].
 const VALUE: usize = 1;
 const MARK: usize = 2;
@@ -113,14 +111,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         match form {
             MARK => {
                 let time = self.stamp(before, after, false);
-                self.warp.marks.push(Mark {
-                    site,
-                    track: None,
-                    lane: 0,
-                    time,
-                    value: None,
-                    is_shared: false,
-                });
+                self.warp.marks.push(Mark { site, track: None, lane: 0, time, value: None });
                 inner(self);
             }
             ANCHOR => {
@@ -132,21 +123,16 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
                 let start = self.stamp(before, inside, true);
                 inner(self);
                 let end = Some(self.stamp(0, after, false));
-                let lanes = if self.election == ALL_LANES { 32 } else { 1 };
-                self.warp.regions.extend((0..lanes).map(|lane| Region {
+                self.warp.regions.push(Region {
                     site,
                     track: None,
-                    lane,
-                    record: if self.election == ALL_LANES {
-                        RegionRecord::Shared
-                    } else {
-                        RegionRecord::Own
-                    },
+                    lane: 0,
+                    record: RegionRecord::Own,
                     depth: u16::from(form != OUTER),
                     start,
                     end,
                     value: (form == VALUE).then_some(Value::Unsigned(1)),
-                }));
+                });
             }
         }
     }
@@ -164,9 +150,9 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
 
     fn round(&mut self) {
         let pause = |machine: &mut Self| machine.now += PAUSE;
-        for (election, forms) in CALIBRATION_FORMS_OF.into_iter().enumerate() {
+        for election in 0..CALIBRATION_ELECTIONS.len() {
             self.election = election;
-            for (form, name) in CALIBRATION_FORMS.into_iter().take(forms).enumerate() {
+            for (form, name) in CALIBRATION_FORMS.into_iter().enumerate() {
                 if form < CALIBRATION_ROW_FORMS.len() {
                     self.enclose(&format!("{name} row"), &mut |machine| {
                         for _ in 0..CALIBRATION_ROW {
@@ -285,13 +271,12 @@ fn close(cost: StampCost, before: u64, after: u64) {
 
 /// Of a machine that holds up stamps for just so long, the waits are that long.
 fn check(cost: &RecordCost, held: Held) {
-    check_each(&[cost.one_lane, cost.elected, cost.all_lanes], held, distinct);
+    check_each(&[cost.one_lane, cost.elected], held, distinct);
 }
 
 fn check_each(costs: &[FormCosts], held: Held, ticks: impl Fn(usize, usize) -> Ticks) {
     for (e, costs) in costs.iter().enumerate() {
-        // Of anchors each lane has one of its own.
-        let of = |f| ticks(if e == ALL_LANES && f == ANCHOR { 0 } else { e }, f);
+        let of = |f| ticks(e, f);
         close(costs.region_begin, of(0).before, of(0).inside);
         close(costs.region_end, 0, of(0).after);
         close(costs.value, 0, of(VALUE).after - of(0).after);
@@ -328,7 +313,7 @@ fn records_to_the_host_are_told_apart_from_others() {
     let cost = record_cost(&both).expect("two whole calibration runs");
     check(&cost, HELD);
     let host = cost.host.expect("it ran");
-    check_each(&[host.one_lane, host.elected, host.all_lanes], held, of_host);
+    check_each(&[host.one_lane, host.elected], held, of_host);
     assert_eq!(RecordCost { host: None, ..cost }, {
         record_cost(&trace(3, HELD, distinct)).expect("a whole calibration run")
     });
@@ -379,7 +364,7 @@ fn a_trace_that_does_not_tell_is_refused() {
     changed.cost_subtracted = true;
     assert_eq!(refused(&changed), CalibrationError::AlreadySubtracted);
     let mut renamed = whole.clone();
-    for name in ["all-lanes value nest", "elected value nest"] {
+    for name in ["one-lane value nest", "elected value nest"] {
         let outer = renamed.sites.iter_mut().find(|site| site.name == name);
         outer.expect("the site").name = "other".into();
         assert_eq!(refused(&renamed), missing(name));
@@ -409,13 +394,13 @@ fn a_round_of_either_kernel_fits_its_room() {
     // By what symbol.rs says of the kernel: regions take 1 + 2, 1 + 3 and 1 + 4 units apart, in a row
     // and in a nest, with values 1 + 4, 1 + 6 and 1 + 8; marks 1 + 2 and 1 + 3; anchors 1 + 2.
     let (regions, marks, anchors) = (12 + 21, 7, 3);
-    let units = 3 * (1 + regions + marks) + 2 * anchors;
+    let units = 2 * (1 + regions + marks + anchors);
     let [of_gpu, of_host] = UNITS_OF_FORMS;
     assert_eq!(units_of_round(of_gpu), units);
     // For the host, regions take 2 + 4, 2 + 6 and 2 + 8, with values 2 + 6, 2 + 9 and 2 + 12; marks 2 + 2
     // and 2 + 3, anchors 2 + 2.
     let (regions, marks, anchors) = (24 + 33, 9, 4);
-    let units_of_host = 3 * (2 + regions + marks) + 2 * anchors;
+    let units_of_host = 2 * (2 + regions + marks + anchors);
     assert_eq!(units_of_round(of_host), units_of_host);
     assert_eq!(WORDS, ROUNDS * units.max(units_of_host) * 2);
 }

@@ -137,13 +137,8 @@ mod tests {
             track: 0,
             strategy: 0,
         };
-        let exit = units.map(|units| ExitHeader {
-            clock: 2,
-            globaltimer: 2,
-            units,
-            attachments: 0,
-            shared: 0,
-        });
+        let exit =
+            units.map(|units| ExitHeader { clock: 2, globaltimer: 2, units, attachments: 0 });
         let mut words = entry.pack().to_vec();
         words.extend(exit.map_or([0; header::EXIT_WORDS], |exit| exit.pack()));
         words.resize(header::WORDS, 0);

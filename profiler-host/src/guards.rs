@@ -78,7 +78,7 @@ impl Guards {
             });
         }
         let header_bytes = header::BYTES as u64;
-        let written = WORD * (header::SHARED_START + header::SHARED_WORDS) as u64;
+        let written = WORD * (header::EXIT_START + header::EXIT_WORDS) as u64;
         let headers = array(layout.headers, slots, header_bytes);
         areas.push(Area::new("the headers", headers, header_bytes, written));
         if layout.lane_room.is_some() {

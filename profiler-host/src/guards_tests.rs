@@ -81,7 +81,7 @@ fn what_kernels_may_write_is_what_the_wire_contract_gives_them() {
         let slots = u64::from(layout.slot_count);
         let unit_words = u64::from(UNIT_BYTES) / WORD;
         let mut expected = slots * u64::from(layout.room.capacity()) * unit_words
-            + slots * (header::SHARED_START + header::SHARED_WORDS) as u64
+            + slots * (header::EXIT_START + header::EXIT_WORDS) as u64
             + Lost::BYTES as u64 / WORD;
         if let Some(room) = layout.lane_room {
             expected += slots * 31 * (u64::from(room.capacity()) * unit_words + 1);

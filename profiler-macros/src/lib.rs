@@ -350,9 +350,8 @@ pub fn profiled(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `value = expr` attaches a number, any integer or float, evaluated on entry; `unit = ".."` names
 /// its unit, of which the statistics then show how many per second. An integer of up to 16 bits, or a
 /// `bool`, is a part of the region's record and costs an instruction or two, and so is a literal without a suffix
-/// that fits one. Any other is a record more, which costs twice a region's. So is a short one of a region with a `track`,
-/// with `buffer = host`, and, for a region with one name, `by = thread`. With a value in its record a region's
-/// begin is known for 2^40 ticks (9 minutes) from the kernel's entry, as with a track; the trace says where that
+/// that fits one. Any other is a record more, which costs twice a region's. So is a short one of a region with a `track`
+/// or with `buffer = host`. With a value in its record a region's begin is known for 2^40 ticks (9 minutes) from the kernel's entry, as with a track; the trace says where that
 /// leaves a doubt.
 ///
 /// ```

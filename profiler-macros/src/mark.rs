@@ -137,7 +137,7 @@ impl Instant {
         let leader = By::leader(by, &runtime, &local);
         let at_site = runtime.at_site(&local);
         let call = match value {
-            None => emit!(#private::Leader::mark_of_place(#leader, __profiler_site)),
+            None => emit!(#private::Leader::mark(#leader, __profiler_site)),
             Some(value) => {
                 emit!(#private::Leader::mark_value(#leader, __profiler_site, #value))
             }

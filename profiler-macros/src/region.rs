@@ -144,7 +144,7 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
-    let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region_of_place(#leader, #site, #track, #payload));
+    let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region(#leader, #site, #track, #payload));
     begin(arguments, name, runtime, call)
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
         &arguments,
         &name,
         &runtime,
-        |leader, site, track| emit!(#private::Leader::start_of_place(#leader, #site, #track)),
+        |leader, site, track| emit!(#private::Leader::start(#leader, #site, #track)),
     );
     with_mistakes(errors, start)
 }

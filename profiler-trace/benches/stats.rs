@@ -110,7 +110,6 @@ fn trace(regions: usize) -> Trace {
                 lane: 0,
                 time: time(at),
                 value: Some(Value::Unsigned(tile)),
-                is_shared: false,
             });
         }
         trace.warps.push(warp);

@@ -38,9 +38,7 @@ impl Trace {
     /// are in the trace. (A [`Decoder`](crate::Decoder) that subtracts also asks warps that it does not show.)
     ///
     /// What lanes stamp at one time at one place they stamp by one instruction, whose cost is subtracted
-    /// once for all of them. Of a [shared](crate::RegionRecord::Shared) region or mark, of which lane 0 stores one record,
-    /// that is all. Where each lane stores a record of its own, the instructions cost what they cost one lane;
-    /// how long the stores follow each other in the memory is not known, and stays in the times.
+    /// once for all of them. The instructions cost what they cost one lane; how long the stores follow each other in the memory is not known, and stays in the times.
     /// [`DiagnosticKind::CostOfLanes`] counts the warps.
     ///
     /// Of warps whose records went to memory of the host (`buffer = host`), what these cost on an idle bus

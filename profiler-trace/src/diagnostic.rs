@@ -108,10 +108,6 @@ kinds! {
     RoomTooSmall "room-too-small" Warning loss,
     /// Records that did not fit the rooms of other lanes. Number: units a room would need.
     LaneRoomTooSmall "lane-room-too-small" Warning loss,
-    /// Records of other lanes that were lost with those of lane 0, which holds what all lanes of a warp
-    /// recorded together. With the records that did not fit a room, these are what was lost. Number: regions that
-    /// such a lane may be in and that are not shown, as an end there may be theirs or that of a lost begin.
-    SharedLost "shared-lost" Warning loss,
     /// Lanes that filled a room for the first records and left no count, so that what did not fit is
     /// not known. Number: units of a room of twice the size.
     RoomFull "room-full" Warning loss,
@@ -142,8 +138,6 @@ kinds! {
     LaneNeverLeft "lane-never-left" Warning,
     /// Regions without an end.
     OpenRegion "open-region" Warning,
-    /// Ends without a begin.
-    UnmatchedEnd "unmatched-end" Warning,
     /// Values that belong to no region.
     OrphanedValue "orphaned-value" Warning,
     /// Records and warps whose track has a number beyond what a record holds, so that they lie on the track
@@ -210,8 +204,7 @@ kinds! {
     /// Regions whose recording cost exceeds what they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
     /// Warps in which several lanes stored at once, each a record of its own: what their instructions
-    /// cost was subtracted from the times, and not what the memory took for all the stores. What
-    /// lane 0 recorded for all lanes does not count.
+    /// cost was subtracted from the times, and not what the memory took for all the stores.
     CostOfLanes "cost-of-lanes" Warning,
     /// Warps whose records went to the memory of the host, where what these cost was not measured, so that
     /// nothing was subtracted from their times.
@@ -282,8 +275,8 @@ impl Diagnostics {
         self.add(Diagnostic { kind, count: 1, number: 0, place });
     }
 
-    /// Counts something once, with a number. For sizes that would do, the largest is kept, of regions that are not
-    /// shown the sum; otherwise the first.
+    /// Counts something once, with a number. For sizes that would do, the largest is kept,
+    /// otherwise the first.
     pub(crate) fn note_number(&mut self, kind: DiagnosticKind, number: u64, place: Option<Place>) {
         self.add(Diagnostic { kind, count: 1, number, place });
     }
@@ -297,9 +290,7 @@ impl Diagnostics {
             None => self.list.push(new),
             Some(known) => {
                 known.count = known.count.saturating_add(new.count);
-                if known.kind == DiagnosticKind::SharedLost {
-                    known.number = known.number.saturating_add(new.number);
-                } else if matches!(
+                if matches!(
                     new.kind,
                     DiagnosticKind::RoomTooSmall
                         | DiagnosticKind::LaneRoomTooSmall
@@ -309,13 +300,6 @@ impl Diagnostics {
                     known.number = known.number.max(new.number);
                 }
             }
-        }
-    }
-
-    /// Adds to the number of a kind that has been counted already.
-    pub(crate) fn add_number(&mut self, kind: DiagnosticKind, number: u64) {
-        if let Some(known) = self.list.iter_mut().find(|known| known.kind == kind) {
-            known.number = known.number.saturating_add(number);
         }
     }
 
@@ -365,16 +349,13 @@ impl fmt::Display for Diagnostics {
 mod tests {
     use super::{Diagnostic, DiagnosticKind, Diagnostics};
 
-    /// Sizes that would do are not added up, regions that are not shown are, and of a version the first is named.
+    /// Sizes that would do are not added up, and of a version the first is named.
     #[test]
     fn numbers_of_a_kind_are_kept_as_they_are_meant() {
-        for (kind, expected) in [
-            (DiagnosticKind::SharedLost, 9),
-            (DiagnosticKind::RoomTooSmall, 5),
-            (DiagnosticKind::HeaderVersion, 4),
-        ] {
+        for (kind, expected) in
+            [(DiagnosticKind::RoomTooSmall, 5), (DiagnosticKind::HeaderVersion, 4)]
+        {
             let mut all = Diagnostics::default();
-            all.add_number(kind, 7);
             for number in [4, 5] {
                 let mut some = Diagnostics::default();
                 some.note_number(kind, number, None);

@@ -100,13 +100,6 @@ pub struct Region {
 }
 
 impl Region {
-    /// Whether lane 0 recorded it for all lanes of the warp, each of which has it. Only regions by
-    /// `thread` are.
-    #[must_use]
-    pub fn is_shared(&self) -> bool {
-        self.record == RegionRecord::Shared
-    }
-
     /// Whether it has a value that was stored as a record of its own.
     pub(crate) fn has_value_apart(&self) -> bool {
         self.value.is_some() && self.record != RegionRecord::WithValue
@@ -122,19 +115,6 @@ pub enum RegionRecord {
     Own,
     /// One of its lane, which holds its value as well.
     WithValue,
-    /// One that lane 0 stored for all lanes, or one for its begin and one for its end; its value, if it has
-    /// one, is one more.
-    Shared,
-    /// One that lane 0 stored at its begin for all lanes, and one of its lane at its end, as those lanes did not
-    /// end it together (`buffer = host`); its value, if it has one, is one more.
-    Parted,
-}
-
-impl RegionRecord {
-    /// Whether all lanes of the warp began the region together.
-    pub(crate) fn is_begun_by_all(self) -> bool {
-        matches!(self, Self::Shared | Self::Parted)
-    }
 }
 
 /// An instant of a lane: a mark, a signal or a wait (see the site's kind).
@@ -144,14 +124,12 @@ pub struct Mark {
     pub site: SiteIndex,
     /// The user's track, as of a [`Region`].
     pub track: Option<u32>,
-    /// Whose it is: the lane that recorded it, or one of those that it is shared by.
+    /// The lane that recorded it.
     pub lane: u8,
     /// When.
     pub time: Time,
     /// Its value; of a signal or a wait, the key.
     pub value: Option<Value>,
-    /// Whether lane 0 stored it for all lanes.
-    pub is_shared: bool,
 }
 
 /// A moment at which a lane read both clocks, between its warp's entry and exit.

@@ -136,14 +136,7 @@ mod tests {
     }
 
     fn mark(lane: u8, ticks: u64) -> Mark {
-        Mark {
-            site: SiteIndex(0),
-            track: None,
-            lane,
-            time: time(ticks),
-            value: None,
-            is_shared: false,
-        }
+        Mark { site: SiteIndex(0), track: None, lane, time: time(ticks), value: None }
     }
 
     #[test]

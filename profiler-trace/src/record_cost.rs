@@ -198,22 +198,15 @@ pub enum Election {
     OneLane,
     /// The active lanes elect one at every record.
     Elected,
-    /// All lanes of a warp see that they begin and end a region together, or make a mark, and lane 0 stores its
-    /// record for all of them.
-    AllLanes,
 }
 
 impl Election {
-    /// How the lane is chosen that stores a record by `strategy`; `shared` says whether it is one of all
-    /// lanes, as is that of a [`RegionRecord::Shared`](crate::RegionRecord::Shared), of the begin of a
-    /// [`RegionRecord::Parted`](crate::RegionRecord::Parted) and of a [`Mark`](crate::Mark) that says so. What each lane stores for itself takes the
-    /// instructions of one lane that is known beforehand.
+    /// How the lane is chosen that stores a record by `strategy`.
     #[must_use]
-    pub const fn of(strategy: Strategy, shared: bool) -> Self {
-        match (strategy, shared) {
-            (_, true) => Self::AllLanes,
-            (Strategy::Elected, false) => Self::Elected,
-            (_, false) => Self::OneLane,
+    pub const fn of(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Elected => Self::Elected,
+            _ => Self::OneLane,
         }
     }
 }
@@ -265,8 +258,8 @@ impl Election {
 /// # What it does not know
 ///
 /// * What the records of other warps hold up (see the model) is not calibrated, but taken from an H200: 4 cycles a
-///   unit, 6 where lanes share a record. Of 8 warps that record at once it covers what is waited, of 16 nearly all
-///   where a lane records; where lanes share records, and at 32 warps, up to some hundred cycles stay in the times.
+///   unit. Of 8 warps that record at once it covers what is waited, of 16 nearly all; at 32 warps, up to some
+///   hundred cycles stay in the times.
 ///   Of warps that are not in the trace nothing is known, nor of those whose records' clock is another.
 /// * The kernel's own instructions may wait for a record's registers as well: up to as long as a
 ///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
@@ -274,18 +267,12 @@ impl Election {
 ///   for free. It takes 0.1 to 2.5 cycles up to 8 warps of a block and 4 to 9 at 16 and 32, as measured on an
 ///   H200, which stay in the times.
 /// * The record of a region that nobody ended is written when its token is dropped, which no time of the
-///   trace tells: it is not subtracted. With `buffer = host` that of its begin is, behind the stamp; where not
-///   all lanes of a warp began it and some of those that did left it open, twice.
-/// * Lanes that do not share a record ([`RegionRecord::Shared`](crate::RegionRecord::Shared), a shared mark) but record at once store
+///   trace tells: it is not subtracted. With `buffer = host` that of its begin is, after the stamp; if some lanes of a
+///   warp left a region open and others ended it, twice.
+/// * Lanes that record at once, as by `thread`, store
 ///   to rooms of their own, and the memory takes their stores one after the other. The instructions,
 ///   which are those of one lane, are subtracted; what the memory takes beyond that depends on how much it
 ///   has to do, is none where records are rare, and stays in the times.
-/// * A region or mark by `thread` that could have been shared and was not, because lanes were missing or values
-///   differed, asked for that in vain. The trace does not tell it from one that could not, on a track or of a
-///   list, so the few cycles that the question takes stay in the times.
-/// * A token's region by `thread` is shared where all lanes end the same one. Where ptxas knows that, as it mostly
-///   does, nothing is asked; where it does not, as of a token that one of several places began, the end takes a
-///   `match.all.sync` more, which stays in the times.
 /// * By `%globaltimer`, a loop whose turns last a whole number of steps reads each of its places at the same
 ///   part of a step again and again, and means of such readings are off by up to a step. Then less may be
 ///   cut than recording took.
@@ -304,7 +291,6 @@ impl Election {
 ///   less the pause and what passes behind that begin;
 /// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
 ///   around it;
-/// * an anchor of all lanes: as of one lane, since each lane stores its own, by the same instructions;
 /// * the waits: what passes from a stamp to one right behind it, less `apart`; of many places the mean
 ///   and the longest.
 ///
@@ -318,16 +304,11 @@ impl Election {
 /// any measurement beforehand tells, and that stays in the times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
-    /// Records of one lane that is known beforehand: all strategies but `elected`. Where each lane stores a
-    /// record of its own, as all by `thread` is that is not shared, this is the least that it costs.
+    /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread`, where each
+    /// lane stores a record, this is the least that it costs.
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Shared regions and marks by `thread`: lane 0 stores one record for all lanes, as they begin and end the
-    /// region together, with one value, or make the mark. They ask which lanes are active, and of a value whether
-    /// it is alike in all of them. Anchors are never shared; their figure here is that of
-    /// [`RecordCost::one_lane`], and so is that of marks in a capture of wire version 7 or before.
-    pub all_lanes: FormCosts,
     /// Records to memory of the host, where those were measured.
     pub host: Option<HostCost>,
 }
@@ -339,16 +320,13 @@ pub struct HostCost {
     pub one_lane: FormCosts,
     /// Records of a lane that is elected.
     pub elected: FormCosts,
-    /// Shared regions and marks by `thread`, as in [`RecordCost::all_lanes`]. (In a capture of wire version 6 or before, in which
-    /// nothing is shared there, those of one lane.)
-    pub all_lanes: FormCosts,
 }
 
 impl HostCost {
     /// The costs by each way in which the recording lane is chosen, under a name for programs.
     #[must_use]
-    pub const fn elections(&self) -> [(&'static str, &FormCosts); 3] {
-        [("one_lane", &self.one_lane), ("elected", &self.elected), ("all_lanes", &self.all_lanes)]
+    pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
+        [("one_lane", &self.one_lane), ("elected", &self.elected)]
     }
 }
 
@@ -358,7 +336,7 @@ impl RecordCost {
     #[must_use]
     pub const fn uniform(inside_ticks: f64, total_ticks: f64) -> Self {
         let costs = FormCosts::uniform(inside_ticks, total_ticks);
-        Self { one_lane: costs, elected: costs, all_lanes: costs, host: None }
+        Self { one_lane: costs, elected: costs, host: None }
     }
 
     /// The table for records that go there, if it is known: that of memory of the host is in the place of
@@ -366,10 +344,9 @@ impl RecordCost {
     pub(crate) fn of_buffer(&self, buffer: Buffer) -> Option<Self> {
         match buffer {
             Buffer::Global => Some(*self),
-            Buffer::Host => self.host.map(|HostCost { one_lane, elected, all_lanes }| Self {
+            Buffer::Host => self.host.map(|HostCost { one_lane, elected }| Self {
                 one_lane: one_lane.over_the_bus(),
                 elected: elected.over_the_bus(),
-                all_lanes: all_lanes.over_the_bus(),
                 host: None,
             }),
         }
@@ -381,15 +358,14 @@ impl RecordCost {
         match election {
             Election::OneLane => &self.one_lane,
             Election::Elected => &self.elected,
-            Election::AllLanes => &self.all_lanes,
         }
     }
 
     /// The costs of records to memory of the GPU by each way in which the recording lane is chosen, under
     /// a name for programs.
     #[must_use]
-    pub const fn elections(&self) -> [(&'static str, &FormCosts); 3] {
-        [("one_lane", &self.one_lane), ("elected", &self.elected), ("all_lanes", &self.all_lanes)]
+    pub const fn elections(&self) -> [(&'static str, &FormCosts); 2] {
+        [("one_lane", &self.one_lane), ("elected", &self.elected)]
     }
 
     /// The same in another unit, of which `factor` are a tick.
@@ -418,11 +394,9 @@ impl RecordCost {
         Self {
             one_lane: costs(&self.one_lane),
             elected: costs(&self.elected),
-            all_lanes: costs(&self.all_lanes),
             host: self.host.map(|host| HostCost {
                 one_lane: costs(&host.one_lane),
                 elected: costs(&host.elected),
-                all_lanes: costs(&host.all_lanes),
             }),
         }
     }

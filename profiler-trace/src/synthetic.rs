@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
 use profiler_wire::header::{self, Clock, pack_counts};
 use profiler_wire::record::{
-    FIELD_MASK, OF_ALL, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
+    FIELD_MASK, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
 };
 use profiler_wire::site::{
     FIXED_BYTES, FIXED_STRINGS, ID_OFFSET, KEY_OFFSET, KIND_BITS, MAGIC, fnv1a,
@@ -152,9 +152,6 @@ impl SyntheticModule {
             if slot >= slots as usize {
                 module.lost.warps += 1;
                 warp.lanes.values().for_each(|lane| lose(&mut module.lost, lane));
-                let shared: u32 = warp.lanes.values().map(|lane| lane.shared).sum();
-                module.lost.units +=
-                    u64::from(shared) * u64::from(warp.lane_count().saturating_sub(1));
                 continue;
             }
             let mut words = [0; header::WORDS];
@@ -187,13 +184,12 @@ impl SyntheticModule {
                 }
             }
             if let Some((clock, globaltimer)) = warp.exit {
-                let (units, attachments, shared) = warp.lanes.get(&0).map_or((0, 0, 0), |lane| {
-                    (lane.units.len() as u32, lane.attachments, lane.shared)
-                });
-                let exit = ExitHeader { clock, globaltimer, units, attachments, shared };
+                let (units, attachments) = warp
+                    .lanes
+                    .get(&0)
+                    .map_or((0, 0), |lane| (lane.units.len() as u32, lane.attachments));
+                let exit = ExitHeader { clock, globaltimer, units, attachments };
                 words[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
-                words[header::SHARED_START..][..header::SHARED_WORDS]
-                    .copy_from_slice(&exit.pack_shared());
             }
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             module.headers[slot * header::BYTES..][..header::BYTES].copy_from_slice(&bytes);
@@ -267,8 +263,6 @@ pub struct SyntheticLane {
     pub units: Vec<[u64; 2]>,
     /// How many of them are attachments.
     pub attachments: u32,
-    /// How many are records of all lanes.
-    pub shared: u32,
 }
 
 /// What one warp emitted.
@@ -281,6 +275,8 @@ pub struct SyntheticWarp {
     /// What its lanes emitted.
     pub lanes: BTreeMap<u8, SyntheticLane>,
     lane: u8,
+    /// When the regions of a lane, site and track began that have not ended.
+    begun: BTreeMap<(u8, u32, Option<u32>), Vec<u64>>,
 }
 
 impl SyntheticWarp {
@@ -308,6 +304,7 @@ impl SyntheticWarp {
             exit: None,
             lanes: BTreeMap::new(),
             lane: 0,
+            begun: BTreeMap::new(),
         }
     }
 
@@ -340,22 +337,9 @@ impl SyntheticWarp {
         self.unit([stamp(field, start), stamp(tag(RecordKind::RangeSigned, site), end)])
     }
 
-    /// A whole region of every lane, which lane 0 records for all of them.
-    pub fn range_of_all(&mut self, site: u32, start: u64, end: u64) -> &mut Self {
-        self.lane(0).unit([start, stamp(tag(RecordKind::RangeShared, site), end)]);
-        self.lanes.entry(0).or_default().shared += 1;
-        self
-    }
-
-    /// How many lanes the warp has.
-    #[must_use]
-    pub fn lane_count(&self) -> u32 {
-        let [x, y, z] = self.header.block_dim;
-        (x * y * z).saturating_sub(32 * self.header.warp).min(32)
-    }
-
     /// The begin of a region, for who watches.
     pub fn begin(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
+        self.begun.entry((self.lane, site, track)).or_default().push(ticks);
         self.plain(RecordKind::Begin, site, track, ticks)
     }
 
@@ -365,29 +349,16 @@ impl SyntheticWarp {
         self.unit([stamp(track, start), stamp(tag(RecordKind::RangeWatched, site), end)])
     }
 
-    /// A mark of every lane, which lane 0 records for all of them.
-    pub fn mark_of_all(&mut self, site: u32, ticks: u64) -> &mut Self {
-        self.lane(0).unit([OF_ALL, stamp(tag(RecordKind::Mark, site), ticks)]);
-        self.lanes.entry(0).or_default().shared += 1;
-        self
-    }
-
-    /// The begin of a region of every lane, for who watches, which lane 0 records for all of them. What all end
-    /// together is a [`range_of_all`](Self::range_of_all).
-    pub fn begin_of_all(&mut self, site: u32, ticks: u64) -> &mut Self {
-        self.lane(0).unit([OF_ALL, stamp(tag(RecordKind::Begin, site), ticks)]);
-        self.lanes.entry(0).or_default().shared += 1;
-        self
-    }
-
-    /// The end of such a region by this lane alone, which says when it began, behind the record of that.
-    pub fn parted(&mut self, site: u32, start: u64, end: u64) -> &mut Self {
-        self.unit([start, stamp(tag(RecordKind::RangeParted, site), end)])
-    }
-
-    /// The end of a region with a begin of its own, as kernels wrote it up to wire version 5.
+    /// The end of the region of this site and track that this lane began last, read at once after the record
+    /// of its begin.
+    ///
+    /// # Panics
+    ///
+    /// If the lane has begun none.
     pub fn end(&mut self, site: u32, track: Option<u32>, ticks: u64) -> &mut Self {
-        self.plain(RecordKind::End, site, track, ticks)
+        let begun = self.begun.get_mut(&(self.lane, site, track)).and_then(Vec::pop);
+        let start = begun.expect("the region has begun");
+        self.watched(site, track, start, ticks)
     }
 
     /// A region that was never ended, whose token went out of scope at `dropped`.

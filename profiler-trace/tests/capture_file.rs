@@ -8,12 +8,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use captures::{file, of_warps, small};
-use expect_test::expect_file;
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
     Buffer, Capture, CaptureArray, CaptureEnd, DeviceInfo, FormCosts, HostCapture, HostCost,
-    KernelResources, ModuleCapture, RecordCost, ResourceEffect, SiteIndex, StampCost, StampWait,
-    StampWaits, Trace, Value, decode,
+    KernelResources, ModuleCapture, RecordCost, ResourceEffect, StampCost, StampWait, StampWaits,
+    decode,
 };
 use profiler_wire::descriptor::{self, Lost};
 use profiler_wire::{Descriptor, SiteEntry, SiteKind, Strategy as Recorder};
@@ -64,64 +63,6 @@ fn a_reader_may_give_little_at_a_time() {
     let bytes = file(&small());
     let (read, damage) = Capture::read_from(Slow(&bytes)).expect("a whole file");
     assert_eq!((read, damage), (small(), Vec::new()));
-}
-
-/// The small sample that the quickstart wrote on the emulator when the format was new.
-#[test]
-fn a_file_of_format_version_1_is_read() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let (capture, damage) =
-        Capture::read(data.join("quickstart-v1.capture")).expect("version 1 stays readable");
-    assert_eq!(damage, []);
-    // It does not say what one record for all lanes costs: there was none.
-    let cost = capture.record_cost.expect("it was measured");
-    assert_eq!(cost.all_lanes, cost.one_lane);
-    // Nor what one to memory of the host costs: that was not measured.
-    assert_eq!(cost.host, None);
-    expect_file![data.join("quickstart-v1.txt")].assert_eq(&summary(&capture, &decode(&capture)));
-}
-
-/// What a capture holds, in lines that hardly any change of the library touches.
-fn summary(capture: &Capture, trace: &Trace) -> String {
-    let DeviceInfo { name, emulated, sm_count, clock_mhz, .. } = &trace.device;
-    let cost = trace.record_cost.map(|cost| cost.one_lane.total_ticks());
-    let mut lines = vec![
-        format!("{name}, emulated: {emulated}, {sm_count} SMs, {clock_mhz:?} MHz"),
-        format!("a region costs {cost:?} ticks, {} sites", trace.sites.len()),
-    ];
-    for launch in &trace.launches {
-        let (grid, block) = (launch.grid_dim, launch.block_dim);
-        let (kernel, warps) = (&trace.site(launch.kernel).name, launch.warps.len());
-        lines.push(format!("launch of {kernel}, {grid:?} blocks of {block:?}, {warps} warps"));
-    }
-    for (index, site) in (0..).map(SiteIndex).zip(&trace.sites) {
-        let regions = trace.warps.iter().flat_map(|warp| &warp.regions);
-        let regions: Vec<_> = regions.filter(|region| region.site == index).collect();
-        if regions.is_empty() {
-            continue;
-        }
-        let ends = regions.iter().filter_map(|region| Some((region.start, region.end?)));
-        let ticks: u64 = ends.map(|(start, end)| end.ticks - start.ticks).sum();
-        let values = regions.iter().filter_map(|region| region.value).map(Value::as_f64);
-        let values = values.fold(0.0, |sum, value| sum + value);
-        lines.push(format!(
-            "{} at {}:{}:{} in {}: {} times, {ticks} ticks, {values} {:?}",
-            site.name,
-            site.file,
-            site.line,
-            site.column,
-            site.module,
-            regions.len(),
-            site.unit
-        ));
-    }
-    for module in &capture.modules {
-        let bytes = CaptureArray::ALL.map(|array| module.array(array).len());
-        lines.push(format!("module with arrays of {bytes:?} bytes, {:?}", module.lost));
-    }
-    lines.push(format!("{} records, {} lost", trace.recorded(), trace.lost()));
-    lines.push(trace.diagnostics.to_string());
-    lines.join("\n")
 }
 
 fn number() -> impl Strategy<Value = f64> {
@@ -233,8 +174,8 @@ proptest! {
     fn every_field_comes_back(
         device in device(),
         modules in prop::collection::vec(module(), 0..3),
-        costs in prop::option::of((costs(), costs(), costs())),
-        costs_of_host in prop::option::of((costs(), costs(), costs())),
+        costs in prop::option::of((costs(), costs())),
+        costs_of_host in prop::option::of((costs(), costs())),
         has_host in any::<bool>(),
         resources in prop::collection::vec(resource_effect(), 0..3),
         end in prop_oneof![
@@ -244,9 +185,9 @@ proptest! {
         ],
     ) {
         let host = costs_of_host
-            .map(|(one_lane, elected, all_lanes)| HostCost { one_lane, elected, all_lanes });
+            .map(|(one_lane, elected)| HostCost { one_lane, elected });
         let record_cost = costs
-            .map(|(one_lane, elected, all_lanes)| RecordCost { one_lane, elected, all_lanes, host });
+            .map(|(one_lane, elected)| RecordCost { one_lane, elected, host });
         let capture = Capture {
             device,
             modules,

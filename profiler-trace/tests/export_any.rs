@@ -52,7 +52,6 @@ fn warp() -> impl Strategy<Value = Warp> {
         lane: 1,
         time,
         value,
-        is_shared: false,
     });
     let regions = prop::collection::vec(region(), 0..20);
     let marks = prop::collection::vec(mark, 0..4);

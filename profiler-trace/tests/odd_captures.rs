@@ -100,29 +100,6 @@ fn a_count_that_has_stopped_is_no_mismatch() {
     assert_eq!(diagnostics.count(Kind::CountMismatch), 1);
 }
 
-/// Nor need that of records of all lanes and that of units.
-#[test]
-fn a_count_that_has_stopped_is_no_mismatch_of_what_all_lanes_share() {
-    for (units, has_stopped) in [(COUNT_MAX, true), (COUNT_MAX - 1, false)] {
-        let mut module = module();
-        let mut warp = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-        for start in [1_010, 1_020] {
-            warp.range_of_all(REGION, start, start + 5);
-        }
-        warp.leave(2_000, 64_500);
-        module.warps.push(warp);
-        let mut capture = capture(module);
-        let headers = &mut capture.modules[0].headers;
-        let counts = pack_counts(units, 0).to_le_bytes();
-        headers[8 * (header::EXIT_START + 2)..][..8].copy_from_slice(&counts);
-        headers[8 * header::SHARED_START] = 1;
-        let trace = decode(&capture);
-        assert_eq!(trace.recorded(), 2 * 32);
-        assert_eq!(trace.diagnostics.count(Kind::CountSaturated), u64::from(has_stopped));
-        assert_eq!(trace.diagnostics.count(Kind::CountMismatch), u64::from(!has_stopped));
-    }
-}
-
 #[test]
 fn the_module_and_the_slot_are_named() {
     let mut capture = capture(module());
@@ -344,35 +321,6 @@ fn nothing_is_said_of_a_selection_where_something_else_may_be_why_there_is_no_wa
     assert!(!with(|capture| capture.end = CaptureEnd::Running));
     assert!(!with(|capture| capture.end = CaptureEnd::Failed { code: 700 }));
     assert!(!with(|capture| capture.damage.push(CaptureDamage::Truncated { bytes: 9 })));
-}
-
-/// What all lanes recorded together and lane 0 had no room for.
-#[test]
-fn what_the_other_lanes_lost_of_records_of_all_lanes_is_said_of_their_warp() {
-    for (threads, others) in [(64, 31), (40, 7), (33, 0)] {
-        let mut module = module();
-        module.warps.push(warp(0));
-        let mut sharing = SyntheticWarp::new(KERNEL, 1_000, 64_000);
-        // The second warp of its block.
-        (sharing.header.warp, sharing.header.block_dim) = (1, [threads, 1, 1]);
-        for start in (1_010..1_080).step_by(10) {
-            sharing.range_of_all(REGION, start, start + 5);
-        }
-        sharing.leave(2_000, 64_500);
-        module.warps.push(sharing);
-        let trace = decode(&capture(module));
-        // Four of the seven are there.
-        let said = trace.diagnostics.get(Kind::SharedLost);
-        let place = Place { slot: Some(1), lane: Some(0), ..Place::default() };
-        assert_eq!(
-            said.map(|said| (said.count, said.number, said.place)),
-            (others > 0).then_some((3 * others, 0, Some(place))),
-        );
-        let lost_and_kept = (trace.warps[1].lost, trace.warps[1].recorded);
-        assert_eq!(lost_and_kept, (3 * (others + 1), 4 * (others + 1)));
-        assert_eq!(trace.warps[0].lost, 0);
-        assert!(trace.diagnostics.get(Kind::CountMismatch).is_none(), "{}", trace.diagnostics);
-    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ enum Step {
     /// Closes the innermost open region, with or without a value.
     Close(Option<u64>),
     TokenBegin(u32, Option<u32>),
+    /// Ends the region of this site and track that was begun last, if there is one.
     TokenEnd(u32, Option<u32>, Option<u64>),
     Mark(u32),
     Value(u64),
@@ -22,7 +23,7 @@ enum Step {
 enum Unit {
     Range { site: u32, start: u64, end: u64 },
     Begin { site: u32, track: Option<u32>, at: u64 },
-    End { site: u32, track: Option<u32>, at: u64 },
+    End { site: u32, track: Option<u32>, start: u64, end: u64 },
     Attachment { site: u32, value: u64 },
     Mark { site: u32, at: u64, value: Option<u64> },
 }
@@ -61,7 +62,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A program with the ticks before each step, some of them long, none too long.
 fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
-    let gap = prop_oneof![6 => 0_u64..100, 1 => 0_u64..1 << 36];
+    let gap = prop_oneof![6 => 0_u64..100, 1 => 0_u64..1 << 33];
     prop::collection::vec((gap, step()), 0..60)
 }
 
@@ -69,6 +70,7 @@ fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
 fn run(program: &[(u64, Step)], entry: u64, warp: &mut SyntheticWarp) -> (Vec<Unit>, u64) {
     let mut units = Vec::new();
     let mut open = Vec::new();
+    let mut tokens = Vec::new();
     let mut now = entry;
     for (gap, step) in program {
         now += gap;
@@ -84,13 +86,18 @@ fn run(program: &[(u64, Step)], entry: u64, warp: &mut SyntheticWarp) -> (Vec<Un
             }),
             Step::TokenBegin(site, track) => {
                 warp.begin(site, track, now);
+                tokens.push((site, track, now));
                 units.push(Unit::Begin { site, track, at: now });
                 None
             }
             Step::TokenEnd(site, track, value) => {
-                warp.end(site, track, now);
-                units.push(Unit::End { site, track, at: now });
-                value.map(|value| (site, value))
+                let is_it = |token: &(u32, Option<u32>, u64)| (token.0, token.1) == (site, track);
+                tokens.iter().rposition(is_it).and_then(|last| {
+                    let (.., start) = tokens.remove(last);
+                    warp.end(site, track, now);
+                    units.push(Unit::End { site, track, start, end: now });
+                    value.map(|value| (site, value))
+                })
             }
             Step::Mark(site) => {
                 warp.mark(site, None, now);
@@ -126,13 +133,15 @@ fn expected(units: &[Unit]) -> (Vec<Region>, Vec<Mark>) {
         match *unit {
             Unit::Range { site, start, end } => regions.push((site, None, start, Some(end), value)),
             Unit::Begin { site, track, at } => regions.push((site, track, at, None, None)),
-            Unit::End { site, track, at } => {
+            Unit::End { site, track, start, end } => {
                 let begun = regions
                     .iter_mut()
                     .rev()
                     .find(|region| region.0 == site && region.1 == track && region.3.is_none());
-                if let Some(region) = begun {
-                    (region.3, region.4) = (Some(at), value);
+                match begun {
+                    Some(region) => (region.3, region.4) = (Some(end), value),
+                    // Its end says when it began.
+                    None => regions.push((site, track, start, Some(end), value)),
                 }
             }
             Unit::Mark { site, at, value } => marks.push((site, at, value)),

@@ -1,8 +1,6 @@
 //! Every kind of record, from any warp, by either clock: what was recorded, written as a file, read
 //! and decoded is what a plain model says.
 
-use std::cmp::Reverse;
-
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, DiagnosticKind as Kind, RegionRecord, Trace, Value, decode};
 use profiler_wire::header::Clock;
@@ -37,22 +35,12 @@ enum Step {
     /// A region and its value in one unit.
     RangeUnsigned(u32, u64, u16),
     RangeSigned(u32, u64, i16),
-    /// The same of all lanes at once, which lane 0 records for them.
-    Shared(u32, u64, Option<Value>),
     /// A region that was never ended.
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     /// The end of a region that has a begin of its own, and how long it lasted.
     Watched(u32, Option<u32>, u64, Option<Value>),
-    /// The begin of a region of all lanes at once, which lane 0 records for them.
-    BeginOfAll(u32),
-    /// The end of such a region by this lane alone, and how long it lasted.
-    Parted(u32, u64, Option<Value>),
-    /// The end of a region that has a begin of its own, as older kernels wrote it.
-    End(u32, Option<u32>, Option<Value>),
     Mark(u32, Option<u32>),
-    /// The same of all lanes at once, which lane 0 records for them.
-    MarkOfAll(u32),
     Value(u32, Value),
     Anchor,
 }
@@ -68,16 +56,11 @@ struct Unit {
 enum What {
     Range(u32, Option<u32>, u64),
     WithValue(u32, u64, Value),
-    Shared(u32, u64),
     Open(u32, Option<u32>, u64),
     Begin(u32, Option<u32>),
     Watched(u32, Option<u32>, u64),
-    BeginOfAll(u32),
-    Parted(u32, u64),
-    End(u32, Option<u32>),
     Attachment(Value),
     Mark(u32, Option<u32>, Option<Value>),
-    MarkOfAll(u32),
     Anchor,
 }
 
@@ -99,8 +82,8 @@ type Region = (u32, Option<u32>, u64, Option<u64>, Number, RegionRecord);
 #[derive(Debug, Default, PartialEq)]
 struct Lane {
     regions: Vec<Region>,
-    /// Site, track, time, value, and whether all lanes have it.
-    marks: Vec<(u32, Option<u32>, u64, Number, bool)>,
+    /// Site, track, time and value.
+    marks: Vec<(u32, Option<u32>, u64, Number)>,
     anchors: Vec<u64>,
 }
 
@@ -112,75 +95,8 @@ impl Lane {
         self
     }
 
-    /// The plain model of what lane 0's units say, and another lane's where it is one. Of what all lanes began
-    /// before some time it is not known whether that one ended it.
-    fn expected(leader: &[Unit], other: Option<(&[Unit], u64)>) -> Self {
-        let (other, known_from) = other.map_or((None, 0), |(units, from)| (Some(units), from));
-        let of_leader = Self::said_by(leader);
-        let mut lane = match other {
-            None => of_leader,
-            Some(units) => {
-                let mut lane = Self::said_by(units);
-                let of_all = of_leader.regions.into_iter();
-                let of_all = of_all.filter(|region| region.5 == RegionRecord::Shared);
-                lane.regions.extend(of_all);
-                lane.marks.extend(of_leader.marks.into_iter().filter(|mark| mark.4));
-                lane
-            }
-        };
-        // Where in lane 0's room something stands; what other lanes write comes after all of it.
-        let numbered = |units| (0..).zip::<std::slice::Iter<'_, Unit>>(units);
-        let begins = numbered(leader.iter()).filter_map(|(place, unit)| match unit.what {
-            What::BeginOfAll(site) => Some((site, unit.at, place)),
-            _ => None,
-        });
-        let mut begun: Vec<(u32, u64, usize)> = begins.collect();
-        // The next record of all lanes, by which each has read the clock again behind a begin.
-        let is_of_all = |unit: &Unit| {
-            matches!(unit.what, What::BeginOfAll(_) | What::Shared(..) | What::MarkOfAll(_))
-        };
-        let until = |place: usize| {
-            let next = leader.iter().skip(place + 1).find(|unit| is_of_all(unit));
-            next.map_or(u64::MAX, |unit| unit.at)
-        };
-        // What another lane wrote behind the last begin, it wrote behind reading the clock there.
-        let last = begun.last().map_or(u64::MAX, |begin| begin.1);
-        let own = other.and_then(|units| units.iter().find(|unit| unit.at > last));
-        let read_by = own.map_or(u64::MAX, |unit| unit.at);
-        let together = numbered(leader.iter()).filter_map(|(place, unit)| match unit.what {
-            What::Shared(site, start) => Some((site, start, place)),
-            _ => None,
-        });
-        let alone = numbered(other.unwrap_or(leader).iter());
-        let alone = alone.filter_map(|(place, unit)| match unit.what {
-            What::Parted(site, start) if start <= read_by => {
-                Some((site, start, other.map_or(place, |_| usize::MAX)))
-            }
-            _ => None,
-        });
-        // The last one first: each has the latest begin that is not later.
-        let mut ended: Vec<(u32, u64, usize)> = together.chain(alone).collect();
-        ended.sort_by_key(|(_, start, place)| Reverse((*start, *place)));
-        for (site, start, place) in ended {
-            let fits = |index: &usize| {
-                let (of, at, begun_at) = begun[*index];
-                let since = start.checked_sub(at);
-                let is_near =
-                    since.is_some_and(|since| since < 1 << 32) && start <= until(begun_at);
-                of == site && begun_at < place && is_near
-            };
-            let time = |index: &usize| (begun[*index].1, begun[*index].2);
-            let latest = (0..begun.len()).filter(fits).max_by_key(time);
-            latest.map(|index| begun.remove(index));
-        }
-        begun.retain(|(_, at, _)| *at >= known_from);
-        let open = |(site, at, _)| (site, None, at, None, None, RegionRecord::Shared);
-        lane.regions.extend(begun.into_iter().map(open));
-        lane.sorted()
-    }
-
     /// The plain model of what units say.
-    fn said_by(units: &[Unit]) -> Self {
+    fn expected(units: &[Unit]) -> Self {
         let mut lane = Self::default();
         // Regions whose end is a record of its own and has not come yet.
         let mut begun = Vec::new();
@@ -196,11 +112,6 @@ impl Lane {
                 What::WithValue(site, start, value) => {
                     let (value, record) = (number(Some(value)), RegionRecord::WithValue);
                     lane.regions.push((site, None, start, Some(unit.at), value, record));
-                }
-                What::Shared(site, start) => {
-                    ended = Some(lane.regions.len());
-                    let record = RegionRecord::Shared;
-                    lane.regions.push((site, None, start, Some(unit.at), None, record));
                 }
                 What::Open(site, track, start) => {
                     lane.regions.push((site, track, start, None, None, RegionRecord::Own));
@@ -232,31 +143,14 @@ impl Lane {
                         }
                     });
                 }
-                // What became of it, each lane says.
-                What::BeginOfAll(_) => {}
-                What::Parted(site, start) => {
-                    ended = Some(lane.regions.len());
-                    let record = RegionRecord::Parted;
-                    lane.regions.push((site, None, start, Some(unit.at), None, record));
-                }
-                What::End(site, track) => {
-                    let of_end = |index: &usize| {
-                        (lane.regions[*index].0, lane.regions[*index].1) == (site, track)
-                    };
-                    ended = begun.iter().rposition(of_end).map(|place| begun.remove(place));
-                    if let Some(index) = ended {
-                        lane.regions[index].3 = Some(unit.at);
-                    }
-                }
                 What::Attachment(value) => {
                     if let Some(index) = before {
                         lane.regions[index].4 = number(Some(value));
                     }
                 }
                 What::Mark(site, track, value) => {
-                    lane.marks.push((site, track, unit.at, number(value), false));
+                    lane.marks.push((site, track, unit.at, number(value)));
                 }
-                What::MarkOfAll(site) => lane.marks.push((site, None, unit.at, None, true)),
                 What::Anchor => lane.anchors.push(unit.at),
             }
         }
@@ -275,7 +169,7 @@ impl Lane {
         let marks = warp.marks.iter().filter(|mark| mark.lane == lane);
         let marks = marks.map(|mark| {
             let value = number(mark.value);
-            (id(mark.site), mark.track, mark.time.ticks, value, mark.is_shared)
+            (id(mark.site), mark.track, mark.time.ticks, value)
         });
         let anchors = warp.anchors.iter().filter(|anchor| anchor.lane == lane);
         Self {
@@ -335,11 +229,6 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.range_signed(site, start, at, value);
                 (What::WithValue(site, start, Value::Signed(value.into())), None)
             }
-            Step::Shared(site, length, value) => {
-                let start = at.saturating_sub(length).max(entry.ticks());
-                warp.range_of_all(site, start, at);
-                (What::Shared(site, start), value.map(|value| (site, value)))
-            }
             Step::Open(site, track, length) => {
                 let start = at.saturating_sub(length).max(entry.ticks());
                 warp.open(site, track, start, at);
@@ -354,26 +243,9 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
                 warp.watched(site, track, start, at);
                 (What::Watched(site, track, start), value.map(|value| (site, value)))
             }
-            Step::BeginOfAll(site) => {
-                warp.begin_of_all(site, at);
-                (What::BeginOfAll(site), None)
-            }
-            Step::Parted(site, length, value) => {
-                let start = at.saturating_sub(length).max(entry.ticks());
-                warp.parted(site, start, at);
-                (What::Parted(site, start), value.map(|value| (site, value)))
-            }
-            Step::End(site, track, value) => {
-                warp.end(site, track, at);
-                (What::End(site, track), value.map(|value| (site, value)))
-            }
             Step::Mark(site, track) => {
                 warp.mark(site, track, at);
                 (What::Mark(site, track, None), None)
-            }
-            Step::MarkOfAll(site) => {
-                warp.mark_of_all(site, at);
-                (What::MarkOfAll(site), None)
             }
             Step::Value(site, value) => {
                 warp.value(site, at, value);
@@ -394,8 +266,8 @@ fn run(program: &[(u64, Step)], entry: Entry, warp: &mut SyntheticWarp) -> (Vec<
     (units, at)
 }
 
-/// What lane 0 does, or another lane: that records nothing for all.
-fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
+/// What a lane does.
+fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
     let value = prop_oneof![
         any::<u64>().prop_map(Value::Unsigned),
         any::<i64>().prop_map(Value::Signed),
@@ -407,17 +279,6 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
     let region = || prop::sample::select(REGIONS.to_vec());
     let instant = || prop::sample::select(INSTANTS.to_vec());
     let length = prop_oneof![4 => 0_u64..300, 1 => 0_u64..1 << 34];
-    let of_two_records = prop_oneof![
-        3 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
-        2 => (region(), track.clone(), length.clone(), maybe.clone())
-            .prop_map(|(site, track, length, value)| Step::Watched(site, track, length, value)),
-        1 => (region(), track.clone(), maybe.clone())
-            .prop_map(|(site, track, value)| Step::End(site, track, value)),
-        u32::from(is_leader) * 3 => region().prop_map(Step::BeginOfAll),
-        2 => (region(), length.clone(), maybe.clone())
-            .prop_map(|(site, length, value)| Step::Parted(site, length, value)),
-    ];
-    // At most ten, of which one may have no weight.
     let step = prop_oneof![
         4 => (region(), track.clone(), length.clone(), maybe.clone())
             .prop_map(|(site, track, length, value)| Step::Range(site, track, length, value)),
@@ -425,15 +286,12 @@ fn program(is_leader: bool) -> impl Strategy<Value = Vec<(u64, Step)>> {
             .prop_map(|(site, length, value)| Step::RangeUnsigned(site, length, value)),
         2 => (region(), length.clone(), any::<i16>())
             .prop_map(|(site, length, value)| Step::RangeSigned(site, length, value)),
-        u32::from(is_leader) * 3 => (region(), length.clone(), maybe)
-            .prop_map(|(site, length, value)| Step::Shared(site, length, value)),
-        1 => (region(), track.clone(), length)
+        1 => (region(), track.clone(), length.clone())
             .prop_map(|(site, track, length)| Step::Open(site, track, length)),
-        6 => of_two_records,
-        2 => prop_oneof![
-            1 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
-            u32::from(is_leader) => instant().prop_map(Step::MarkOfAll),
-        ],
+        3 => (region(), track.clone()).prop_map(|(site, track)| Step::Begin(site, track)),
+        3 => (region(), track.clone(), length, maybe)
+            .prop_map(|(site, track, length, value)| Step::Watched(site, track, length, value)),
+        2 => (instant(), track).prop_map(|(site, track)| Step::Mark(site, track)),
         2 => (instant(), value).prop_map(|(site, value)| Step::Value(site, value)),
         1 => Just(Step::Anchor),
     ];
@@ -456,11 +314,10 @@ fn survivors(units: &[Unit], keep: Keep, capacity: usize) -> &[Unit] {
     }
 }
 
-/// How many records units are. One of all lanes counts for each.
+/// How many records units are.
 fn records(units: &[Unit]) -> u64 {
     let count = |unit: &Unit| match unit.what {
         What::Attachment(_) | What::Anchor => 0,
-        What::Shared(..) | What::BeginOfAll(_) | What::MarkOfAll(_) => 32,
         _ => 1,
     };
     units.iter().map(count).sum()
@@ -477,8 +334,8 @@ fn saved_and_read(capture: &Capture) -> Capture {
 proptest! {
     #[test]
     fn every_kind_of_record_comes_back(
-        leader in program(true),
-        other in program(false),
+        leader in program(),
+        other in program(),
         lane in 1_u8..32,
         (keep, capacity) in room(),
         timer: bool,
@@ -499,15 +356,8 @@ proptest! {
 
         let kept = survivors(&units, keep, capacity as usize);
         let other_kept = survivors(&other_units, keep, 8);
-        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept, None));
-        // What a ring of its own has overwritten may have been ends.
-        let has_turned = keep == Keep::Last && other_kept.len() < other_units.len();
-        let known_from = if has_turned { other_kept[0].at + 1 } else { 0 };
-        let of_other = Lane::expected(kept, Some((other_kept, known_from)));
-        prop_assert_eq!(Lane::decoded(&trace, lane), of_other);
-        // What is left of the others is what they share.
-        let third = lane % 31 + 1;
-        prop_assert_eq!(Lane::decoded(&trace, third), Lane::expected(kept, Some((&[], 0))));
+        prop_assert_eq!(Lane::decoded(&trace, 0), Lane::expected(kept));
+        prop_assert_eq!(Lane::decoded(&trace, lane), Lane::expected(other_kept));
         let warp = &trace.warps[0];
         prop_assert_eq!(warp.recorded, records(kept) + records(other_kept));
         prop_assert_eq!(warp.recorded + warp.lost, records(&units) + records(&other_units));

@@ -172,7 +172,7 @@ fn require_equal_without_cost(capture: &mut Capture) {
         Some(RecordCost::uniform(5.0, 20.0)),
         Some(RecordCost { elected: uneven, ..RecordCost::uniform(400.0, 900.0) }),
         Some(RecordCost {
-            host: Some(HostCost { one_lane: uneven, elected: uneven, all_lanes: uneven }),
+            host: Some(HostCost { one_lane: uneven, elected: uneven }),
             ..RecordCost::uniform(5.0, 20.0)
         }),
         Some(RecordCost::uniform(-1.0, 1.0)),

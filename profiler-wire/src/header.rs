@@ -6,7 +6,7 @@
 //!
 //! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a header may be there in
 //! part: its units of two words, of which each has a word that is never 0 (1, 2, 5 and 6 of the entry
-//! half, 9 and 11 of the exit half, 12 where it is written), arrive in any order. [`SlotHeader::is_whole`] and
+//! half, 9 and 11 of the exit half), arrive in any order. [`SlotHeader::is_whole`] and
 //! [`ExitHeader::is_whole`] tell. Whoever sees the exit half sees all records that it counts.
 //!
 //! | word | content |
@@ -21,11 +21,9 @@
 //! | 7 | low: track field of the kernel; high: strategy of the kernel |
 //! | 8 | `%clock64` at exit |
 //! | 9 | `%globaltimer` at exit |
-//! | 10 | low: units that lane 0 emitted; high: how many of them were attachments, and in bit 63 whether word 12 was written (since version 4) |
+//! | 10 | low: units that lane 0 emitted; high: how many of them were attachments |
 //! | 11 | [`EXIT_MARK`] |
-//! | 12 | low: if bit 63 of word 10 says so, how many records lane 0 wrote for all lanes ([`crate::RecordKind::RangeShared`], and what has [`crate::record::OF_ALL`]), without their attachments; high: zero |
-//! | 13 | zero |
-//! | 14, 15 | not written |
+//! | 12 to 15 | not written |
 
 use crate::WIRE_VERSION;
 use crate::descriptor::{CURSOR_MAX, LANE_STEP};
@@ -39,18 +37,12 @@ pub const WORDS: usize = BYTES / 8;
 pub const ENTRY_WORDS: usize = 8;
 /// The first word of the exit half.
 pub const EXIT_START: usize = 8;
-/// Words of the exit half, without the count of shared records.
+/// Words of the exit half.
 pub const EXIT_WORDS: usize = 4;
-/// The first word of the unit that counts shared records; it is written where there are any.
-pub const SHARED_START: usize = EXIT_START + EXIT_WORDS;
-/// Words of that unit, the last that a kernel writes.
-pub const SHARED_WORDS: usize = 2;
 /// The upper 16 bits of the low half of word 2.
 pub const MAGIC: u32 = 0x5052_0000;
 /// Word 11 of a slot whose warp has left the kernel.
 pub const EXIT_MARK: u64 = 0x5850_4f46_4c45_5821;
-/// Bit 63 of word 10, as one of the count of attachments, which stays far below it.
-const SHARES: u32 = 1 << 31;
 /// Where lane 0's count of units stops: it never wraps to a small, wrong number.
 pub const COUNT_MAX: u32 = CURSOR_MAX / UNIT_BYTES;
 /// Where the count of another lane stops.
@@ -113,9 +105,6 @@ pub struct ExitHeader {
     pub units: u32,
     /// How many of them were attachments to the unit before.
     pub attachments: u32,
-    /// How many of them were records of all lanes ([`crate::RecordKind::RangeShared`], and what has
-    /// [`crate::record::OF_ALL`]). It is exact where `units` is.
-    pub shared: u32,
 }
 
 const fn pack_dim(dim: Dim3) -> u64 {
@@ -205,28 +194,17 @@ impl SlotHeader {
 }
 
 impl ExitHeader {
-    /// The words of the exit half, but for the count of shared records.
+    /// The words of the exit half.
     #[must_use]
     #[inline(always)]
     pub const fn pack(&self) -> [u64; EXIT_WORDS] {
-        let attachments = self.attachments | if self.shared > 0 { SHARES } else { 0 };
-        [self.clock, self.globaltimer, pack_counts(self.units, attachments), EXIT_MARK]
+        [self.clock, self.globaltimer, pack_counts(self.units, self.attachments), EXIT_MARK]
     }
 
-    /// The words from [`SHARED_START`] on.
-    #[must_use]
-    #[inline(always)]
-    pub const fn pack_shared(&self) -> [u64; SHARED_WORDS] {
-        [self.shared as u64, 0]
-    }
-
-    /// Whether all units of the exit half have arrived, or none has. (Where records of all lanes are counted,
-    /// their count is not 0.)
+    /// Whether all units of the exit half have arrived, or none has.
     #[must_use]
     pub const fn is_whole(words: &[u64; WORDS]) -> bool {
-        let has_shared = unpack_counts(words[10]).1 & SHARES != 0;
-        let [first, second, third] = [words[9] != 0, words[11] != 0, words[SHARED_START] != 0];
-        first == second && third == has_shared
+        (words[9] != 0) == (words[11] != 0)
     }
 
     /// Takes the exit half apart; `None` if the warp has not left the kernel.
@@ -236,10 +214,8 @@ impl ExitHeader {
             return None;
         }
         let (units, attachments) = unpack_counts(words[10]);
-        let shared = if attachments & SHARES == 0 { 0 } else { words[SHARED_START] as u32 };
-        let attachments = attachments & !SHARES;
-        Some(Self { clock: words[8], globaltimer: words[9], units, attachments, shared })
+        Some(Self { clock: words[8], globaltimer: words[9], units, attachments })
     }
 }
 
-const _: () = assert!(WIRE_VERSION < 1 << 16 && COUNT_MAX < SHARES);
+const _: () = assert!(WIRE_VERSION < 1 << 16);

@@ -15,38 +15,28 @@
 //! |---|---|---|
 //! | `Range` | the begin's clock, all 64 bits | a whole region, written when it ends |
 //! | `RangeTracked` | the begin's stamp, with the track in place of the tag | the same, on a track of its own |
-//! | `Open` (since version 3) | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
-//! | `RangeShared` (since version 4) | as of `Range` | the same region of every lane of the warp, in lane 0's room alone; an attachment behind it is shared as well |
-//! | `RangeUnsigned`, `RangeSigned` (since version 5) | the begin's stamp, with 24 bits of a value in place of the tag | a whole region with a value, which is not negative, or in two's complement |
-//! | `Begin` | the track; since version 7 also [`OF_ALL`] | a region begins, for a reader who watches; with [`OF_ALL`] the same region of every lane of the warp, in lane 0's room alone |
-//! | `RangeWatched` (since version 6) | as of `RangeTracked` | that region, whole, written when it ends |
-//! | `RangeParted` (since version 7) | as of `Range` | this lane's part of a region that all lanes began by one `Begin` and did not end together, or not with one value |
-//! | `End` (until version 5) | the track | that region's end |
-//! | `Mark` | the track; since version 8 also [`OF_ALL`] | an instant; with [`OF_ALL`] the same one of every lane of the warp, in lane 0's room alone |
+//! | `RangeUnsigned`, `RangeSigned` | the begin's stamp, with 24 bits of a value in place of the tag | a whole region with a value, which is not negative, or in two's complement |
+//! | `RangeWatched` | as of `RangeTracked` | a whole region whose begin is a `Begin` as well |
+//! | `Open` | as of `RangeTracked` | a region that was never ended, written when its token was dropped |
+//! | `Begin` | the track | a region begins, for a reader who watches |
+//! | `Mark` | the track | an instant |
 //! | `ValueUnsigned`, `ValueSigned`, `ValueFloat` | a `u64`, an `i64`, the bits of an `f64` | if the site is a region: the value of the region whose end is just before it (an *attachment*); otherwise an instant with a value |
-//! | `Anchor` | `%globaltimer` | what time it was when the cycle counter stood where the stamp says; its site is 0, and it counts as an attachment |
+//! | `Anchor` | `%globaltimer` | the time at which the cycle counter stood where the stamp says; its site is 0, and it counts as an attachment |
 //!
 //! A track is 0 for the warp's own track, otherwise the user's number plus one, the largest for all
 //! numbers above [`TRACK_MAX`] (see [`track_field`]). A unit whose stamp has kind 0 was never written.
 //!
-//! Where the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a region is a `Begin` and
-//! a `RangeWatched`, whichever macro made it. The begin of the latter is a reading of the clock behind the
-//! store of the former, so that the region does not hold what that takes; the `Begin` of a `RangeWatched` is
-//! the latest one on its track, of its site, that was written before its begin. What all lanes begin together
-//! lane 0 says for them by [`OF_ALL`]; that region's end is a `RangeShared` in lane 0's room where all end
-//! it together, and otherwise a `RangeParted` of each lane. Either has its `Begin` as a `RangeWatched` has, among
-//! those of all lanes; in lane 0's room it stands behind it. A ring of another lane that has turned may have
-//! overwritten the ends of what all began up to its oldest unit, so that nothing tells which of those are open. The
-//! stamp of a unit that is there is never 0, so that what has not arrived is told from what has, and units may
-//! arrive in another order than they were stored in.
+//! If the host reads while the kernel runs ([`crate::site::Buffer::Host`]), a region is a `Begin` and
+//! a `RangeWatched`, whichever macro made it. The begin of the latter is a reading of the clock after the
+//! store of the former, so that the region does not contain what that store takes. The `Begin` of a
+//! `RangeWatched` is the latest one on its track, of its site, that was written before its begin. The
+//! stamp of a unit that has arrived is never 0. Units may arrive in another order than they were stored in.
 //!
 //! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
 //! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as
 //! long as none exceeds 2^40 ticks (555 s at 1.98 GHz). A `Range` says both its times whole, as long
 //! as the region lasted less than that; where a track or a value takes its place, the begin has 40 bits,
 //! which are exact as long as it came less than 2^40 ticks behind the kernel's entry.
-
-use crate::READABLE_VERSIONS;
 
 /// Bytes of one unit.
 pub const UNIT_BYTES: u32 = 16;
@@ -79,70 +69,52 @@ pub enum RecordKind {
     Range = 1,
     /// The same, with a track.
     RangeTracked = 2,
-    /// A region begins that is recorded for a reader who watches.
-    Begin = 3,
-    /// That region's end, up to version 5.
-    End = 4,
-    /// An instant without a value.
-    Mark = 5,
-    /// An unsigned value.
-    ValueUnsigned = 6,
-    /// A signed value.
-    ValueSigned = 7,
-    /// A floating-point value.
-    ValueFloat = 8,
-    /// Both clocks at one moment.
-    Anchor = 9,
-    /// A region that was never ended.
-    Open = 10,
-    /// A region that every lane of the warp recorded with the same times, written by lane 0.
-    RangeShared = 11,
     /// A region with a value of 24 bits that is not negative.
-    RangeUnsigned = 12,
+    RangeUnsigned = 3,
     /// A region with a value of 24 bits in two's complement.
-    RangeSigned = 13,
+    RangeSigned = 4,
     /// A region whose begin is a [`RecordKind::Begin`].
-    RangeWatched = 14,
-    /// A region whose begin is a [`RecordKind::Begin`] of all lanes, ended by this lane alone.
-    RangeParted = 15,
+    RangeWatched = 5,
+    /// A region that was never ended.
+    Open = 6,
+    /// A region begins that is recorded for a reader who watches.
+    Begin = 7,
+    /// An instant without a value.
+    Mark = 8,
+    /// An unsigned value.
+    ValueUnsigned = 9,
+    /// A signed value.
+    ValueSigned = 10,
+    /// A floating-point value.
+    ValueFloat = 11,
+    /// Both clocks at one moment.
+    Anchor = 12,
 }
 
 impl RecordKind {
-    /// The kind with this number, unless it is 0, the kind of a unit that was never written, or one
-    /// that nobody writes.
-    #[must_use]
-    pub const fn from_bits(bits: u8) -> Option<Self> {
-        Some(match bits {
-            1 => Self::Range,
-            2 => Self::RangeTracked,
-            3 => Self::Begin,
-            4 => Self::End,
-            5 => Self::Mark,
-            6 => Self::ValueUnsigned,
-            7 => Self::ValueSigned,
-            8 => Self::ValueFloat,
-            9 => Self::Anchor,
-            10 => Self::Open,
-            11 => Self::RangeShared,
-            12 => Self::RangeUnsigned,
-            13 => Self::RangeSigned,
-            14 => Self::RangeWatched,
-            15 => Self::RangeParted,
-            _ => return None,
-        })
-    }
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 12] = [
+        Self::Range,
+        Self::RangeTracked,
+        Self::RangeUnsigned,
+        Self::RangeSigned,
+        Self::RangeWatched,
+        Self::Open,
+        Self::Begin,
+        Self::Mark,
+        Self::ValueUnsigned,
+        Self::ValueSigned,
+        Self::ValueFloat,
+        Self::Anchor,
+    ];
 
-    /// The first wire version in which units of this kind are written, of those that are read.
+    /// The kind with this number. 0, the kind of a unit that was never written, is none.
     #[must_use]
     #[inline]
-    pub const fn since(self) -> u32 {
-        match self {
-            Self::Open => 3,
-            Self::RangeShared => 4,
-            Self::RangeUnsigned | Self::RangeSigned => 5,
-            Self::RangeWatched => 6,
-            Self::RangeParted => 7,
-            _ => *READABLE_VERSIONS.start(),
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        match bits {
+            1..=12 => Some(Self::ALL[bits as usize - 1]),
+            _ => None,
         }
     }
 
@@ -151,13 +123,6 @@ impl RecordKind {
     #[inline]
     pub const fn is_range_with_value(self) -> bool {
         matches!(self, Self::RangeUnsigned | Self::RangeSigned)
-    }
-
-    /// Whether the unit is a region, and word 0 of it all 64 bits of the clock at its begin.
-    #[must_use]
-    #[inline]
-    pub const fn has_whole_begin(self) -> bool {
-        matches!(self, Self::Range | Self::RangeShared | Self::RangeParted)
     }
 
     /// Whether word 0 of the unit is a value.
@@ -224,23 +189,6 @@ pub const fn unpack(word: u64) -> (u32, u64) {
     (high & TAG_MAX, (word & 0xffff_ffff) | (((high >> TAG_BITS) as u64) << 32))
 }
 
-/// What is added to the tag of a [`RecordKind::Range`] to make it that of a [`RecordKind::RangeShared`].
-pub const SHARES: u32 = tag(RecordKind::RangeShared, 0) - tag(RecordKind::Range, 0);
-
-/// Word 0 of a [`RecordKind::Begin`] or [`RecordKind::Mark`] of all lanes. It has no track.
-pub const OF_ALL: u64 = 1 << 32;
-
-/// The wire version from which on units of a kind have [`OF_ALL`]; `None` for those that never do.
-#[must_use]
-#[inline]
-pub const fn of_all_since(kind: RecordKind) -> Option<u32> {
-    match kind {
-        RecordKind::Begin => Some(RecordKind::RangeParted.since()),
-        RecordKind::Mark => Some(8),
-        _ => None,
-    }
-}
-
 /// The site and the ticks in the stamp of a [`RecordKind::Range`]; `None` in that of another unit.
 #[must_use]
 #[inline]
@@ -299,8 +247,8 @@ mod tests {
 
     #[test]
     fn stamps_come_apart_as_they_were_put_together() {
-        for kind in 1..=15 {
-            let kind = RecordKind::from_bits(kind).expect("a kind");
+        assert_eq!((RecordKind::from_bits(0), RecordKind::from_bits(13)), (None, None));
+        for kind in RecordKind::ALL {
             for site in [0, 1, 77, SITE_MAX] {
                 for ticks in [0, 1, u64::from(u32::MAX), 1 << 32, TICK_MASK] {
                     let stamp = Stamp { kind, site, ticks };

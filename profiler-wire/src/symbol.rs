@@ -4,7 +4,7 @@
 #[macro_export]
 macro_rules! descriptor_symbol {
     () => {
-        "__profiler_descriptor_v8"
+        "__profiler_descriptor_v1"
     };
 }
 
@@ -31,15 +31,14 @@ pub const SITE_STATIC: &str = "__PROFILER_SITE";
 pub const SITE_MARKER: &str = crate::site_marker!();
 
 /// The comment line that the build step writes at the top of the PTX it has processed, followed by
-/// `key=value` pairs: `wire=8 sites=12 enabled=true`.
+/// `key=value` pairs: `wire=1 sites=12 enabled=true`.
 pub const BUILD_STAMP: &str = "// profiler-build:";
 
 /// The kernel that measures what a record costs on the device in use: one parameter, the number of rounds
 /// (`u32`); one block of [`CALIBRATION_WARPS`]. It is a module of its own, which sessions load.
 ///
-/// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each behind a
-/// pause in which nothing is recorded, of those forms that the election has ([`CALIBRATION_FORMS_OF`]).
-/// All pauses take the same time, longer than a record holds up anything behind it. The regions around
+/// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each after a
+/// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up anything behind it. The regions around
 /// are:
 ///
 /// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
@@ -52,12 +51,12 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   where nothing can be in it), and one behind the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
-pub const CALIBRATION: &str = "__profiler_calibrate_v8";
+pub const CALIBRATION: &str = "__profiler_calibrate_v1";
 
 /// The same for records that go to memory of the host, in another module. It does the same under the same
 /// names. A region is two records, one at its begin and one at its end. What the former takes lies ahead of
 /// the region.
-pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v8";
+pub const CALIBRATION_OF_HOST: &str = "__profiler_calibrate_host_v1";
 
 /// The kernel by which a session keeps the clocks of all SMs: no module of the user's has it, and what it
 /// reads stands in a capture as a module of its own, with this kernel as its only site.
@@ -66,13 +65,8 @@ pub const CLOCK_KEEPER: &str = "__profiler_keep_clocks";
 /// Warps that record at once in the calibration kernel: one for each scheduler of an SM.
 pub const CALIBRATION_WARPS: u32 = 4;
 
-/// Who records in the calibration kernel: a lane that is known beforehand, one that is elected, or all lanes,
-/// which share their records.
-pub const CALIBRATION_ELECTIONS: [&str; 3] = ["one-lane", "elected", "all-lanes"];
-
-/// How many of [`CALIBRATION_FORMS`], the first ones, are recorded by each of [`CALIBRATION_ELECTIONS`]: all
-/// lanes record no anchors, which are not shared.
-pub const CALIBRATION_FORMS_OF: [usize; 3] = [4, 4, 3];
+/// Who records in the calibration kernel: a lane that is known beforehand, or one that is elected.
+pub const CALIBRATION_ELECTIONS: [&str; 2] = ["one-lane", "elected"];
 
 /// What the calibration kernel records: a region, a region with a value in a record of its own, a mark, a
 /// reading of both clocks (which has no name).

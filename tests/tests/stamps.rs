@@ -84,12 +84,6 @@ fn main() -> ExitCode {
     }
     for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
         let tools = tools.clone();
-        let name = format!("{target}::lanes_are_asked_for_what_may_differ_between_them");
-        let trial = Trial::test(name, move || asked(&tools?, target).map_err(Failed::from));
-        trials.push(trial.with_ignored_flag(is_ignored));
-    }
-    for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
-        let tools = tools.clone();
         let name = format!("{target}::kept_clocks_are_read_at_one_moment");
         let trial = Trial::test(name, move || one_moment(&tools?, target).map_err(Failed::from));
         trials.push(trial.with_ignored_flag(is_ignored));
@@ -217,30 +211,6 @@ fn begins_ahead(tools: &Tools, target: &str) -> Result<(), String> {
     let expected = [ENTRY, &with_mark, &region, &region, EXIT].concat();
     // The copy that does not record, and other kernels, have neither.
     if seen == expected { Ok(()) } else { Err(format!("{seen}, not {expected}")) }
-}
-
-/// Checks that ptxas keeps the comparisons between lanes that it cannot prove, by which they know that they end
-/// one region together, and leaves out those that it can. In kernel `ends_crosswise` each of two ends is of one
-/// region or of another; in `steps_by_thread` each of three ends is of one.
-fn asked(tools: &Tools, target: &str) -> Result<(), String> {
-    // Site and begin of a region, and its end, are words of 64 bits. A value is one, too.
-    const WRITTEN: usize = 3 * 2 + 1;
-    let kernels = tools.disassemble(WATCHED, target)?;
-    let of_words = |name: &str| {
-        let kernel = kernels.get(name).ok_or_else(|| format!("no kernel {name}"))?;
-        Ok::<_, String>(kernel.code.iter().filter(|one| one.opcode == "MATCH.ALL.U64").count())
-    };
-    let (differ, same) = (of_words("ends_crosswise")?, of_words("steps_by_thread")?);
-    if differ < 2 {
-        return Err(format!("of two ends that may be of either region {differ} are compared"));
-    }
-    // Whether a loop's value is the same it knows on some targets.
-    if same > 1 {
-        return Err(format!(
-            "{same} of {WRITTEN} words are compared that are the same in all lanes"
-        ));
-    }
-    Ok(())
 }
 
 fn assemble(tools: Result<Tools, String>, module: &Module, target: &str) -> Both {

@@ -5,7 +5,7 @@ use profiler_wire::header::Dim3;
 use proptest::prelude::*;
 
 use crate::kernels::{Kernel, Launch};
-use crate::program::{Node, elects, encode, has_records_by_thread, programs};
+use crate::program::{Node, elects, encode, programs};
 
 /// All that decides what is recorded.
 #[derive(Clone, Debug)]
@@ -87,14 +87,6 @@ impl Case {
     #[must_use]
     pub fn elects(&self) -> bool {
         self.kernel.strategy == profiler_wire::Strategy::Elected || elects(&self.program)
-    }
-
-    /// Whether there are regions or marks of every thread, which lane 0 records for all lanes that begin and end them,
-    /// or make them, together.
-    #[must_use]
-    pub fn shares(&self) -> bool {
-        self.kernel.strategy == profiler_wire::Strategy::Thread
-            || has_records_by_thread(&self.program)
     }
 
     /// The lanes of a warp of each block.

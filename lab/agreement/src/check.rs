@@ -10,7 +10,7 @@ use profiler_wire::site::Buffer;
 use crate::case::{Case, Outcome};
 use crate::edges;
 use crate::expected::{Kept, Room};
-use crate::reference::{self, LaneRun, WarpRun};
+use crate::reference::{self, WarpRun};
 
 macro_rules! ensure {
     ($holds:expr, $($message:tt)+) => {
@@ -44,15 +44,6 @@ pub enum Times {
     ///   less some of those that are left to an election;
     /// * which of these a room that is too small keeps: some of them, in that order;
     /// * the depth of regions in such a program.
-    ///
-    /// The hardware decides as well which lanes begin and end a region of every thread together, and so
-    /// whether lane 0 records it for all of them. What each lane records is as certain as ever, whoever
-    /// stores it, and so are all that lane 0 stores and every count of records, kept and lost together.
-    /// Left open is only this, of lanes other than lane 0:
-    ///
-    /// * where rooms are too small, or they have none, which of its records a lane keeps: some of them, in
-    ///   their order;
-    /// * the depth of regions in such a lane, and whether their values were lost.
     Hardware,
 }
 
@@ -68,27 +59,10 @@ pub struct Compared {
     /// Lanes of which only the counts were compared, and that what they kept is some of what they may
     /// have emitted: they lost records, and which ones is up to the hardware.
     pub counted_lanes: u64,
-    /// Records that lane 0 wrote for all lanes of its warp.
-    pub shared: u64,
 }
 
 /// A warp: launch, block and warp of the block.
 type Key = (u32, u32, u32);
-
-/// What is up to the hardware.
-#[derive(Clone, Copy)]
-struct Open {
-    /// Who is elected.
-    elections: bool,
-    /// What lane 0 records for all lanes.
-    sharing: bool,
-}
-
-impl Open {
-    fn any(self) -> bool {
-        self.elections || self.sharing
-    }
-}
 
 /// Compares a case's outcome with what the reference says.
 ///
@@ -116,9 +90,8 @@ pub fn check(case: &Case, outcome: &Outcome, times: Times) -> Result<Compared, S
     let runs =
         reference::run(case, |launch, block, warp| in_slots.contains(&(launch, block, warp)));
     check_results(case, outcome, &runs)?;
-    let is_hardware = times == Times::Hardware;
-    let open =
-        Open { elections: is_hardware && case.elects(), sharing: is_hardware && case.shares() };
+    // Who is elected is up to the hardware.
+    let open = times == Times::Hardware && case.elects();
     let mut compared = Compared::default();
     let mut totals = Totals::default();
     for launch in 0..case.launches {
@@ -135,8 +108,7 @@ pub fn check(case: &Case, outcome: &Outcome, times: Times) -> Result<Compared, S
     }
     compared.warps = present.len() as u64;
     (compared.recorded, compared.lost) = (trace.recorded(), trace.lost());
-    compared.shared = totals::shared(&outcome.capture);
-    totals.check_counts(case, &outcome.capture, &trace)?;
+    totals.check_counts(&outcome.capture, &trace)?;
     edges::check(&trace)?;
     let no_slot = selected.len() as u64 * u64::from(case.launches) - present.len() as u64;
     totals.check_diagnostics(&trace, no_slot, times, open)?;
@@ -196,7 +168,8 @@ fn check_results(case: &Case, outcome: &Outcome, runs: &[Vec<Vec<WarpRun>>]) -> 
 struct WarpCheck<'a> {
     case: &'a Case,
     times: Times,
-    open: Open,
+    /// Whether it is open who is elected.
+    open: bool,
     block: u32,
     run: &'a WarpRun,
     totals: &'a mut Totals,
@@ -207,16 +180,16 @@ impl WarpCheck<'_> {
     /// counted.
     fn run(mut self, trace: &Trace, seen: Option<&Warp>) -> Result<u64, String> {
         let Some(seen) = seen else {
-            for (number, lane) in (0_u32..).zip(&self.run.lanes) {
+            for lane in &self.run.lanes {
                 let records = lane.units.iter().filter(|unit| !unit.is_attachment()).count();
                 self.totals.unplaced += Bounds::exactly(records as u64);
-                self.totals.lose_unplaced_values(lane, number == 0, self.open);
+                self.totals.lose_unplaced_values(lane, self.open);
             }
             return Ok(0);
         };
         let Self { case, block, run, .. } = self;
         check_plausible(case, seen)?;
-        let counted = if self.open.any() {
+        let counted = if self.open {
             self.run_open(trace, seen)?
         } else {
             self.run_known(trace, seen)?;
@@ -235,31 +208,25 @@ impl WarpCheck<'_> {
     /// Where it is known who records what.
     fn run_known(&mut self, trace: &Trace, seen: &Warp) -> Result<(), String> {
         let (case, keep) = (self.case, self.case.session.keep);
-        let capacity = |lane| case.capacity(lane).map(|capacity| capacity as usize);
-        let for_all = self.run.lanes[0].kept_for_all(capacity(0).unwrap_or(0), keep);
         // On hardware the times are only for the order, which a coarse clock hides.
         let is_virtual = self.times == Times::Virtual;
         let ticks = |time| if is_virtual { case.ticks(self.block, time) } else { time };
         let (mut recorded, mut lost) = (0, 0);
         for (number, lane) in (0_u32..).zip(&self.run.lanes) {
-            let (capacity, is_leaders) = (capacity(number), number == 0);
-            let room = Room { capacity, keep, for_all: &for_all, is_leaders };
+            let capacity = case.capacity(number);
+            let room = Room { capacity: capacity.unwrap_or(0) as usize, keep };
             let kept = lane.kept(room, ticks);
-            recorded += kept.recorded();
-            lost += kept.records() - kept.recorded();
-            if case.capacity(number).is_some() {
+            let missing = kept.emitted.records() - kept.survived.records();
+            recorded += kept.survived.records();
+            if capacity.is_some() {
+                lost += missing;
                 self.totals.lose(&kept, number == 0);
             } else {
-                let unplaced = kept.emitted.records();
-                self.totals.unplaced += Bounds::exactly(unplaced);
-                self.totals.lose_unplaced_values(lane, number == 0, self.open);
-                lost -= unplaced;
+                self.totals.unplaced += Bounds::exactly(missing);
+                self.totals.lose_unplaced_values(lane, self.open);
             }
             self.lane(trace, seen, number, &kept, Extent::Whole)?;
         }
-        let leader = self.run.lanes[0].units.iter();
-        let shared = leader.filter(|unit| unit.is_shared && !unit.is_attachment()).count();
-        self.totals.shared += Bounds::exactly(shared as u64);
         let counts = (seen.recorded, seen.lost);
         ensure!(
             counts == (recorded, lost),
@@ -270,83 +237,28 @@ impl WarpCheck<'_> {
         Ok(())
     }
 
-    /// Where some of that is up to the hardware. Gives how many lanes were only counted.
+    /// Where it is open who is elected. Gives how many lanes were only counted.
     fn run_open(&mut self, trace: &Trace, seen: &Warp) -> Result<u64, String> {
-        let (case, open) = (self.case, self.open);
-        let wholes: Vec<LaneRun> = self.run.lanes.iter().map(LaneRun::with_all_elected).collect();
-        let all: Vec<Kept> =
-            wholes.iter().map(|whole| whole.kept(Room::ENDLESS, |time| time)).collect();
-        let shareable = all.iter().map(|kept| kept.shareable).min().unwrap_or(0);
-        self.totals.shared += Bounds::up_to(shareable);
-        let fits = |lane: u32| {
-            let capacity = case.capacity(lane).unwrap_or(0);
-            wholes[lane as usize].units.len() <= capacity as usize
-        };
         let mut counted = 0;
-        for (number, all) in (0_u32..).zip(&all) {
-            let Some(capacity) = case.capacity(number) else {
-                // What is not in lane 0's room is nowhere.
-                let (most, shareable) = (all.records(), all.shareable);
-                self.totals.unplaced += Bounds { least: most - shareable, most };
-                self.totals.lose_unplaced_values(&wholes[number as usize], number == 0, open);
-                self.lane(trace, seen, number, &all.without_room(), Extent::Part)?;
+        for (number, lane) in (0_u32..).zip(&self.run.lanes) {
+            let whole = lane.with_all_elected();
+            let all = whole.kept(Room::ENDLESS, |time| time);
+            let Some(capacity) = self.case.capacity(number) else {
+                self.totals.lose_unplaced_values(lane, self.open);
+                self.lane(trace, seen, number, &Kept::default(), Extent::Part)?;
                 continue;
             };
-            if number == 0 && !open.elections {
-                // All that lane 0 records is in its room, for itself or for all.
-                let (capacity, keep) = (Some(capacity as usize), case.session.keep);
-                let room = Room { capacity, keep, ..Room::ENDLESS };
-                let kept = wholes[0].kept(room, |time| time);
-                self.totals.lose(&kept, true);
-                self.lane(trace, seen, number, &kept, Extent::Whole)?;
-                continue;
-            }
-            let extent = match (fits(number) && (!open.sharing || fits(0)), open.elections) {
-                (false, _) => Extent::Part,
-                (true, false) => Extent::Whole,
-                (true, true) => Extent::WithoutElected,
-            };
-            if extent == Extent::Part {
-                counted += 1;
-                self.totals.may_lose(all);
+            let extent = if whole.units.len() <= capacity as usize {
+                self.totals.lose(&all, number == 0);
+                Extent::WithoutElected
             } else {
-                self.totals.lose(all, number == 0);
-            }
-            self.lane(trace, seen, number, all, extent)?;
-        }
-        if !open.elections {
-            self.check_sum(seen, &all, shareable)?;
+                counted += 1;
+                self.totals.may_lose(&all);
+                Extent::Part
+            };
+            self.lane(trace, seen, number, &all, extent)?;
         }
         Ok(counted)
-    }
-
-    /// What lanes recorded and what they lost is together what each of them does, whoever stored it.
-    fn check_sum(&self, seen: &Warp, all: &[Kept], shareable: u64) -> Result<(), String> {
-        let (leader, others) = (all[0].records(), all[1..].iter().map(Kept::records).sum::<u64>());
-        let emitted = seen.recorded + seen.lost;
-        if self.case.session.lane_rooms {
-            let expected = leader + others;
-            ensure!(
-                emitted == expected,
-                "{} recorded and {} lost, not {expected} in all",
-                seen.recorded,
-                seen.lost
-            );
-            return Ok(());
-        }
-        // Without rooms of their own the other lanes have what lane 0 recorded for them.
-        let lanes = all.len() as u64 - 1;
-        let for_others = emitted.checked_sub(leader);
-        let is_right = for_others.is_some_and(|records| {
-            records <= shareable * lanes && (lanes == 0 || records.is_multiple_of(lanes))
-        });
-        ensure!(
-            is_right,
-            "{} recorded and {} lost, not {leader} and up to {shareable} for each of {lanes} lanes",
-            seen.recorded,
-            seen.lost
-        );
-        Ok(())
     }
 
     fn lane(

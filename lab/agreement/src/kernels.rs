@@ -97,13 +97,6 @@ kernels! {
 }
 
 kernels! {
-    /// Those of [`KERNELS`] in which lanes share records.
-    SHARING, Global:
-    by_thread: Strategy::Thread, Cycles;
-    timed_by_thread: Strategy::Thread, GlobalTimer;
-}
-
-kernels! {
     /// Those that write to memory of the host.
     HOSTED, Host:
     hosted_by_block: Strategy::Block, Cycles;
@@ -120,11 +113,4 @@ kernels! {
     hosted_timed_by_elected: Strategy::Elected, GlobalTimer;
     hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
     hosted_timed_by_when: Strategy::When, GlobalTimer;
-}
-
-kernels! {
-    /// Those of [`HOSTED`] in which lanes share records.
-    SHARING_HOSTED, Host:
-    hosted_by_thread: Strategy::Thread, Cycles;
-    hosted_timed_by_thread: Strategy::Thread, GlobalTimer;
 }

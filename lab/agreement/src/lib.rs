@@ -27,7 +27,7 @@ use profiler_host::Backend;
 
 pub use case::{Case, Options, Outcome, cases};
 pub use check::{Compared, Times, check};
-pub use kernels::{HOSTED, KERNELS, Kernel, SHARING, SHARING_HOSTED};
+pub use kernels::{HOSTED, KERNELS, Kernel};
 pub use plant::Plant;
 pub use program::{Node, programs};
 pub use run::{Arguments, Failure, run};

@@ -34,11 +34,6 @@ pub(crate) fn elects(program: &[Node]) -> bool {
     has(program, &[Operation::ByElected, Operation::MarkElected])
 }
 
-/// Whether a program has a region or a mark of every thread, whoever its kernel lets record.
-pub(crate) fn has_records_by_thread(program: &[Node]) -> bool {
-    has(program, &[Operation::ByThread, Operation::MarkThread])
-}
-
 fn has(program: &[Node], operations: &[Operation]) -> bool {
     program.iter().any(|node| {
         operations.contains(&node.operation)

@@ -110,10 +110,6 @@ struct Batch {
     /// what the emulator emitted.
     electing: u64,
     elected_alike: u64,
-    /// Programs in which lane 0 recorded something for all lanes on the emulator, and those of them in
-    /// which it recorded as much for all on the GPU.
-    sharing: u64,
-    shared_alike: u64,
 }
 
 impl Batch {
@@ -123,12 +119,9 @@ impl Batch {
         self.compared.recorded += on_device.recorded;
         self.compared.lost += on_device.lost;
         self.compared.counted_lanes += on_device.counted_lanes;
-        self.compared.shared += on_device.shared;
         let emitted = |compared: Compared| compared.recorded + compared.lost;
         self.electing += u64::from(case.elects());
         self.elected_alike += u64::from(case.elects() && emitted(on_device) == emitted(emulated));
-        self.sharing += u64::from(emulated.shared > 0);
-        self.shared_alike += u64::from(emulated.shared > 0 && on_device.shared == emulated.shared);
     }
 }
 
@@ -426,7 +419,7 @@ impl Report {
         batch: &Batch,
         begin: Instant,
     ) -> Result<(), Failure> {
-        let Compared { warps, recorded, lost, counted_lanes, shared } = batch.compared;
+        let Compared { warps, recorded, lost, counted_lanes } = batch.compared;
         self.batches += 1;
         self.line(&json!({
             "batch": self.batches,
@@ -440,9 +433,6 @@ impl Report {
             "counted_lanes": counted_lanes,
             "electing": batch.electing,
             "elected_alike": batch.elected_alike,
-            "shared": shared,
-            "sharing": batch.sharing,
-            "shared_alike": batch.shared_alike,
             "seconds": begin.elapsed().as_secs_f64(),
         }))
     }

@@ -11,51 +11,9 @@ use test_kernels_programs::{self as kernels, Operation, TASK, TOKENS, WARP_INDEX
 
 use crate::program::Node;
 
-/// Where in the kernel's source something is recorded, in the order of that source: lanes that ask
-/// something at one place may meet there, wherever in the program they are.
+/// Where in the kernel's source something is recorded, in the order of that source: lanes that are asked who is
+/// elected at one place may meet there, wherever in the program they are.
 pub(crate) type Place = (Operation, u32);
-
-/// What a lane asks those that are with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
-    /// Who is elected.
-    Elect,
-    /// Whether all lanes of the warp begin the region.
-    Begin,
-    /// Whether all end it that began it together, and with the same value.
-    End,
-    /// Whether all lanes of the warp begin a token's region.
-    Start,
-    /// Whether all make a mark.
-    Mark,
-    /// Behind that, whether all made it at one moment.
-    Moment,
-    /// Whether all end one that they began together, and with the same value, at a place.
-    Stop(Place),
-    /// Behind that, in memory of the GPU whether all end the same region, and, where there is a value, whose is
-    /// alike: others may come to that place meanwhile.
-    Alike(Place),
-}
-
-/// Where lanes meet that ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Meeting {
-    Source(Place),
-    /// The end of a region that began at a place. An end has no place of its own.
-    End(Place),
-}
-
-impl Question {
-    /// Where it is asked about an instance.
-    pub(crate) fn meeting(self, place: Place) -> Meeting {
-        match self {
-            Self::Elect | Self::Begin | Self::Start | Self::Mark => Meeting::Source(place),
-            Self::End => Meeting::End(place),
-            Self::Moment => Meeting::Source((place.0, place.1 + 1)),
-            Self::Stop(at) | Self::Alike(at) => Meeting::Source(at),
-        }
-    }
-}
 
 /// Who records an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +32,6 @@ pub(crate) struct Instance {
     pub track: Option<u32>,
     pub value: Option<Value>,
     pub lead: Lead,
-    /// Whether lane 0 records it for all lanes where they begin and end it, or make it, together.
-    pub may_share: bool,
     /// Whether its value is in the region's own record.
     pub holds_value: bool,
     pub place: Place,
@@ -84,11 +40,12 @@ pub(crate) struct Instance {
 /// What a lane does next; the numbers are those of instances.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    Ask(Question, usize),
+    /// The lanes that are here elect one.
+    Elect(usize),
     Begin(usize),
     /// The begin of one whose begin is a record of its own, to be seen while it is open.
     Open(usize),
-    /// A region's end, or the moment of a mark, is read.
+    /// A region's end is read.
     Read(usize),
     /// The record of the end that was read: of a region that one record holds, and of one whose begin has another;
     /// with a value or without.
@@ -97,8 +54,6 @@ pub(crate) enum Step {
     /// A token goes out of scope whose region has not ended.
     Drop(usize),
     Mark(usize),
-    /// The record of a mark whose moment was read.
-    MarkRead(usize),
     Anchor(usize),
     Work(u32),
 }
@@ -237,14 +192,8 @@ impl Machine {
             Op::Start => {
                 let (name, track) = TOKEN_SITES[token];
                 let opened = self.instance((operation, argument), name, track, None, None);
-                let may_share = self.lane.strategy == Strategy::Thread && track.is_none();
-                self.script.instances[opened].may_share = may_share;
-                self.script.instances[opened].holds_value = !may_share
-                    && self.has_room_for_value(track)
-                    && kernels::ends_with_short_value(token);
-                if may_share {
-                    self.ask(Question::Start, opened);
-                }
+                self.script.instances[opened].holds_value =
+                    self.has_room_for_value(track) && kernels::ends_with_short_value(token);
                 self.begin(opened);
                 let held = self.tokens[token].replace(opened);
                 self.drop_tokens(held);
@@ -253,11 +202,7 @@ impl Machine {
                 if let Some(opened) = self.tokens[token].take() {
                     let value = unsigned.filter(|_| operation == Op::EndValue);
                     self.script.instances[opened].value = value;
-                    let may_share = self.script.instances[opened].may_share;
-                    // Values of either type end at a place of their own, at which three things are asked.
-                    let is_long = value.is_some() && !kernels::ends_with_short_value(token);
-                    let at = (operation, 3 * u32::from(is_long));
-                    self.end(opened, value, may_share.then_some(Question::Stop(at)));
+                    self.end(opened, value);
                 }
             }
             Op::Mark => self.mark(operation, "mark", None, None),
@@ -307,7 +252,7 @@ impl Machine {
         let lead = lead.unwrap_or_else(|| self.lane.lead(self.lane.strategy, condition));
         let number = self.script.instances.len();
         if lead == Lead::Elected {
-            self.ask(Question::Elect, number);
+            self.script.steps.push(Step::Elect(number));
         }
         let kind = match place.0 {
             Operation::Signal => SiteKind::Signal,
@@ -324,15 +269,10 @@ impl Machine {
             track,
             value,
             lead,
-            may_share: false,
             holds_value: false,
             place,
         });
         number
-    }
-
-    fn ask(&mut self, question: Question, instance: usize) {
-        self.script.steps.push(Step::Ask(question, instance));
     }
 
     fn mark(
@@ -343,18 +283,6 @@ impl Machine {
         lead: Option<Lead>,
     ) {
         let instance = self.instance((operation, 0), name, None, value, lead);
-        let is_of_each = match operation {
-            Operation::Mark => self.lane.strategy == Strategy::Thread,
-            operation => operation == Operation::MarkThread,
-        };
-        self.script.instances[instance].may_share = is_of_each;
-        if is_of_each {
-            self.ask(Question::Mark, instance);
-            self.script.steps.push(Step::Read(instance));
-            self.ask(Question::Moment, instance);
-            self.script.steps.push(Step::MarkRead(instance));
-            return;
-        }
         self.script.steps.push(Step::Mark(instance));
     }
 
@@ -383,24 +311,14 @@ impl Machine {
     ) -> Flow {
         let lead = self.lane.lead(strategy, condition);
         let region = self.instance((node.operation, 0), name, track, value, Some(lead));
-        // What all lanes record, some of it by one record of lane 0, which has no room for a track; and lanes
-        // may choose different names of a list.
-        let may_share = strategy == Strategy::Thread
-            && !matches!(node.operation, Operation::Named | Operation::NamedLanes)
-            && track.is_none();
-        self.script.instances[region].may_share = may_share;
         let is_short = matches!(
             node.operation,
             Operation::RegionLanes | Operation::StatementValue | Operation::NamedLanes
         );
-        self.script.instances[region].holds_value =
-            is_short && !may_share && self.has_room_for_value(track);
-        if may_share {
-            self.ask(Question::Begin, region);
-        }
+        self.script.instances[region].holds_value = is_short && self.has_room_for_value(track);
         self.begin(region);
         let flow = self.run(&node.body);
-        self.end(region, value, may_share.then_some(Question::End));
+        self.end(region, value);
         flow
     }
 
@@ -417,26 +335,8 @@ impl Machine {
         });
     }
 
-    /// The end of a region, of which that is asked where it may be shared.
-    fn end(&mut self, region: usize, value: Option<Value>, question: Option<Question>) {
-        let is_hosted = self.lane.buffer == Buffer::Host;
-        if is_hosted {
-            self.script.steps.push(Step::Read(region));
-        }
-        if let Some(question) = question {
-            self.ask(question, region);
-        }
-        if !is_hosted {
-            self.script.steps.push(Step::Read(region));
-        }
-        if let Some(Question::Stop((operation, number))) = question {
-            if !is_hosted {
-                self.ask(Question::Alike((operation, number + 1)), region);
-            }
-            if value.is_some() {
-                self.ask(Question::Alike((operation, number + 2)), region);
-            }
-        }
+    fn end(&mut self, region: usize, value: Option<Value>) {
+        self.script.steps.push(Step::Read(region));
         self.script.steps.push(match self.lane.buffer {
             Buffer::Global => Step::Finish(region, value),
             Buffer::Host => Step::Close(region, value),

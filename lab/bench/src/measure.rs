@@ -254,7 +254,7 @@ fn session<'g>(
     let words = plan.words.unwrap_or(iterations * REGIONS * plan.words_of_body());
     let mut builder = Profiler::builder().lane_rooms(plan.lane_rooms());
     if plan.lane_rooms() != LaneRooms::Never {
-        builder = builder.words_per_lane(plan.words_of_lanes(words));
+        builder = builder.words_per_lane(words);
     }
     let profiler = builder
         .words_per_warp(words)

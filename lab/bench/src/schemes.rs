@@ -210,35 +210,24 @@ impl Plan {
     pub fn words_of_body(&self) -> u32 {
         let has_value_apart = match self.recorded {
             Recorded::RegionWithValue => true,
-            Recorded::RegionWithShortValue => self.hosted || self.recorders == Recorders::Thread,
+            Recorded::RegionWithShortValue => self.hosted,
             _ => false,
         };
         2 * (self.records() as u32 + u32::from(has_value_apart))
     }
 
-    /// Whether lane 0 stores what all lanes of a warp record: over the bus they share all.
-    const fn is_shared_over_the_bus(&self) -> bool {
-        self.hosted && matches!(self.recorders, Recorders::Thread)
-    }
-
     /// Lanes of this warp of a block that store a record.
     #[must_use]
     pub fn lanes_that_store(&self, warp: u32) -> u64 {
-        if self.is_shared_over_the_bus() { 1 } else { self.recorders.lanes_of(warp) }
+        self.recorders.lanes_of(warp)
     }
 
     /// Words of a ring that keeps the last records.
     const fn ring_words(&self) -> u32 {
         match self.recorders {
-            Recorders::Thread if !self.is_shared_over_the_bus() => LANE_RING_WORDS,
+            Recorders::Thread => LANE_RING_WORDS,
             _ => RING_WORDS,
         }
-    }
-
-    /// Words of the rooms of other lanes than lane 0, where that one's has so many.
-    #[must_use]
-    pub fn words_of_lanes(&self, words: u32) -> u32 {
-        if self.is_shared_over_the_bus() { LANE_RING_WORDS } else { words }
     }
 
     /// Which lanes need rooms.

@@ -5,7 +5,7 @@ mod edit;
 
 use arbitrary::Arbitrary;
 use profiler_trace::{
-    Capture, CaptureArray, CaptureDamage, DiagnosticKind as Kind, Region, Trace, Warp,
+    Capture, CaptureArray, CaptureDamage, DiagnosticKind as Kind, Trace, Warp,
 };
 
 use crate::check;
@@ -92,24 +92,10 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
         let before = before.expect("a damaged capture has no other warps");
         let ends = |warp: &Warp| (warp.entry.ticks, warp.exit.map(|exit| exit.ticks));
         assert_eq!(ends(warp), ends(before));
-        // What lane 0 recorded for all lanes all of them lack together, and with what it recorded itself.
-        let lacks_shared = lacks(warp, before, 0, true);
-        let lacks_leader = lacks(warp, before, 0, false);
-        assert!(lacks_shared == lacks_leader || !has(before, 0, true) || !has(before, 0, false));
-        lanes_lacking += u64::from(lacks_shared || lacks_leader);
         for lane in 0..32 {
-            let lacks_own = lacks(warp, before, lane, false);
-            assert_eq!(lacks(warp, before, lane, true), lacks_shared && has(before, lane, true));
-            lanes_lacking += u64::from(lane != 0 && lacks_own);
-            // Those of all lanes that it has not ended it has where its own records are there to tell.
-            let [open, open_before] =
-                [warp, before].map(|warp| records(warp, lane, Of::AllLanesOpen, false).len());
-            // Without the others each of its regions lies less deep.
-            let with_depth = !lacks_own && !lacks_shared && open == open_before;
-            for of in [Of::Lane, Of::AllLanes, Of::AllLanesOpen] {
-                let [mine, theirs] = [warp, before].map(|warp| records(warp, lane, of, with_depth));
-                assert!(mine == theirs || mine.is_empty(), "{mine:?} and not {theirs:?}");
-            }
+            let [mine, theirs] = [warp, before].map(|warp| records(warp, lane));
+            assert!(mine == theirs || mine.is_empty(), "{mine:?} and not {theirs:?}");
+            lanes_lacking += u64::from(mine != theirs);
         }
         assert!(warp.recorded <= before.recorded);
         assert!(warp.recorded + warp.lost <= before.recorded + before.lost);
@@ -120,47 +106,14 @@ fn check_damaged(whole: &Trace, damaged: &Trace) {
     assert!(lanes_lacking <= unreadable, "{diagnostics}");
 }
 
-/// Whose records: those of a lane, or of what lane 0 recorded for all lanes marks and the regions that have ended,
-/// or those that have not.
-#[derive(Clone, Copy, PartialEq)]
-enum Of {
-    Lane,
-    AllLanes,
-    AllLanesOpen,
-}
-
-/// Whether a lane has records of its own, or marks and ended regions that lane 0 recorded for all lanes.
-fn has(warp: &Warp, lane: u8, shared: bool) -> bool {
-    let of = if shared { Of::AllLanes } else { Of::Lane };
-    !records(warp, lane, of, false).is_empty()
-}
-
-/// Whether nothing of that is left.
-fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
-    !has(warp, lane, shared) && has(before, lane, shared)
-}
-
-/// Records but for nanoseconds.
-fn records(warp: &Warp, lane: u8, of: Of, with_depth: bool) -> Vec<String> {
-    let of_region = |region: &Region| match (region.is_shared(), region.end) {
-        (false, _) => Of::Lane,
-        (true, Some(_)) => Of::AllLanes,
-        (true, None) => Of::AllLanesOpen,
-    };
-    let is_meant = |region: &&Region| region.lane == lane && of_region(region) == of;
-    let regions = warp.regions.iter().filter(is_meant).map(|region| {
+/// The records of a lane, but for nanoseconds.
+fn records(warp: &Warp, lane: u8) -> Vec<String> {
+    let regions = warp.regions.iter().filter(|region| region.lane == lane).map(|region| {
         let end = region.end.map(|end| end.ticks);
-        let of = (region.site, region.track, with_depth.then_some(region.depth));
+        let of = (region.site, region.track, region.depth);
         format!("{of:?} {} {end:?} {:?}", region.start.ticks, region.value)
     });
-    let of_mark = match of {
-        Of::Lane => Some(false),
-        Of::AllLanes => Some(true),
-        Of::AllLanesOpen => None,
-    };
-    let marks =
-        warp.marks.iter().filter(|mark| mark.lane == lane && of_mark == Some(mark.is_shared));
-    let marks = marks.map(|mark| {
+    let marks = warp.marks.iter().filter(|mark| mark.lane == lane).map(|mark| {
         format!("{:?} {:?} {} {:?}", mark.site, mark.track, mark.time.ticks, mark.value)
     });
     regions.chain(marks).collect()

@@ -5,7 +5,7 @@ use profiler_trace::{Capture, ModuleCapture, SiteTable};
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP};
 use profiler_wire::header::{self, EXIT_MARK, MAGIC};
 use profiler_wire::record::UNIT_BYTES;
-use profiler_wire::{Descriptor, READABLE_VERSIONS, SiteKind, WIRE_VERSION};
+use profiler_wire::{Descriptor, SiteKind, WIRE_VERSION};
 
 use crate::check;
 
@@ -62,12 +62,10 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
         taken.to_vec()
     };
     let headers = take(slots * header::BYTES);
-    let version = headers.get(16).map_or(WIRE_VERSION, |version| u32::from(*version));
-    let version = if READABLE_VERSIONS.contains(&version) { version } else { WIRE_VERSION };
     let mut module = ModuleCapture {
         sites: sites(),
         descriptor: Descriptor {
-            version,
+            version: WIRE_VERSION,
             flags: if has_lanes { FLAG_LANES } else { 0 },
             record_mask,
             record_limit,
@@ -89,7 +87,7 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
     }
     if repairs {
         for (slot, header) in module.headers.chunks_exact_mut(header::BYTES).enumerate() {
-            header[16..20].copy_from_slice(&(MAGIC | version).to_le_bytes());
+            header[16..20].copy_from_slice(&(MAGIC | WIRE_VERSION).to_le_bytes());
             header[20..23].copy_from_slice(&[1, 0, 0]);
             if choice >> (slot % 8) & 1 != 0 {
                 header[88..96].copy_from_slice(&EXIT_MARK.to_le_bytes());

@@ -420,20 +420,17 @@ struct Calibrated {
     waits: StampWaits,
 }
 
-/// Where every lane stores a record of its own, the least that it costs.
+/// By `thread`, where each lane stores a record, the least that it costs.
 fn calibrated(subject: Subject, trace: &Trace) -> Option<Calibrated> {
     let cost = trace.record_cost?;
     let costs = match (subject.kernel.strategy, subject.form, subject.is_hosted()) {
         ("elected", _, true) => cost.host?.elected,
-        ("thread", _, true) => cost.host?.all_lanes,
         (_, _, true) => cost.host?.one_lane,
         ("elected", _, false) => cost.elected,
-        ("thread", _, false) => cost.all_lanes,
         _ => cost.one_lane,
     };
-    // A short value is in the record of the region, but for what lanes may share and for the host.
-    let is_apart = subject.kernel.strategy == "thread" || subject.is_hosted();
-    let has_value = subject.form == "value" || subject.form == "short value" && is_apart;
+    // A short value is in the record of the region, but for the host.
+    let has_value = subject.form == "value" || subject.form == "short value" && subject.is_hosted();
     let value = if has_value { costs.value.total_ticks() } else { 0.0 };
     let per_tick = match (subject.kernel.clock, trace.clock_mhz) {
         ("globaltimer", Some(mhz)) => 1000.0 / mhz,

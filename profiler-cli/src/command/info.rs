@@ -260,11 +260,7 @@ fn record_cost(trace: &Trace) -> Vec<String> {
             .to_owned(),
     ];
     let host = cost.host.iter().flat_map(|host| {
-        [
-            ("one lane, to the host", &host.one_lane),
-            ("elected lane, to the host", &host.elected),
-            ("all lanes, to the host", &host.all_lanes),
-        ]
+        [("one lane, to the host", &host.one_lane), ("elected lane, to the host", &host.elected)]
     });
     for (who, costs) in forms(cost).into_iter().chain(host) {
         let [total, inside, mark] =
@@ -276,8 +272,8 @@ fn record_cost(trace: &Trace) -> Vec<String> {
     lines
 }
 
-fn forms(cost: &RecordCost) -> [(&'static str, &FormCosts); 3] {
-    [("one lane", &cost.one_lane), ("elected lane", &cost.elected), ("all lanes", &cost.all_lanes)]
+fn forms(cost: &RecordCost) -> [(&'static str, &FormCosts); 2] {
+    [("one lane", &cost.one_lane), ("elected lane", &cost.elected)]
 }
 
 fn module_line(index: usize, module: &ModuleFacts) -> String {

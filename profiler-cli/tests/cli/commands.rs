@@ -20,9 +20,8 @@ fn info_shows_what_a_capture_holds() {
             cost      not subtracted
             cost      one lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
-            cost      all lanes: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-            module    0: wire version 8, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            module    0: wire version 1, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
             launch    0: gemm, grid 4, block 64, at 10 ns, 10.7 µs, 8 warps, 112 records
             launch    1: gemm, grid 4, block 64, at 20.01 µs, 10.7 µs, 8 warps, 112 records
@@ -42,9 +41,8 @@ fn info_shows_every_site_if_asked() {
             cost      subtracted from all times
             cost      one lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
             cost      elected lane: a region takes 24 ticks, 10 of them in its own time; a mark 24
-            cost      all lanes: a region takes 24 ticks, 10 of them in its own time; a mark 24
             records   224 (208 regions, 16 marks), none lost; 16 warps, 0 edges
-            module    0: wire version 8, 1 kernel, 5 other sites, 16 slots, 18.43 kB
+            module    0: wire version 1, 1 kernel, 5 other sites, 16 slots, 18.43 kB
             kernel    gemm (src/kernel.rs:1:5)
                       tile (src/kernel.rs:2:5)
                       load (src/kernel.rs:3:5, in bytes)
@@ -69,7 +67,7 @@ fn info_of_a_capture_with_losses_says_so() {
             clock     SM clock 2000 MHz, resolution 0.5 ns, SMs aligned within 1 ns where their clocks were read
             cost      not measured: times hold what recording cost
             records   17 (17 regions, 0 marks), 14 LOST; 3 warps, 0 edges
-            module    0: wire version 8, 1 kernel, 1 other site, 3 slots, 768 B
+            module    0: wire version 1, 1 kernel, 1 other site, 3 slots, 768 B
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
             warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
@@ -113,7 +111,7 @@ fn info_is_json_if_asked() {
     assert_eq!(info["launches"][1]["grid"], serde_json::json!([4, 1, 1]));
     assert_eq!(info["modules"][0]["sites"][2]["unit"], "bytes");
     assert_eq!(info["modules"][0]["sites"][5]["kind"], "mark");
-    for election in ["one_lane", "elected", "all_lanes"] {
+    for election in ["one_lane", "elected"] {
         assert_eq!(info["record_cost"][election]["region_begin"]["after"], 10.0, "{election}");
     }
 }
@@ -127,7 +125,7 @@ fn info_says_what_a_record_to_the_host_costs_where_that_was_measured() {
     );
     let costs = |inside, total| FormCosts::uniform(inside, total);
     let [one_lane, elected] = [costs(12.0, 34.0), costs(15.0, 40.0)];
-    let host = Some(HostCost { one_lane, elected, all_lanes: costs(13.0, 37.0) });
+    let host = Some(HostCost { one_lane, elected });
     let mut capture = support::gemm(2);
     capture.record_cost = capture.record_cost.map(|cost| RecordCost { host, ..cost });
     folder.save("both.capture", &capture);
@@ -135,7 +133,6 @@ fn info_says_what_a_record_to_the_host_costs_where_that_was_measured() {
     for line in [
         "one lane, to the host: a region takes 34 ticks, 12 of them in its own time; a mark 34",
         "elected lane, to the host: a region takes 40 ticks, 15 of them in its own time; a mark 40",
-        "all lanes, to the host: a region takes 37 ticks, 13 of them in its own time; a mark 37",
     ] {
         assert!(text.contains(&format!("cost      {line}\n")), "{text}");
     }
@@ -564,7 +561,7 @@ fn info_keeps_the_profilers_own_sites_apart_and_says_what_kernels_take() {
     let folder = Folder::new();
     folder.save("own.capture", &capture);
     let text = folder.run("info own.capture").text();
-    assert!(text.contains(": wire version 8, 1 kernel, 1 other site, "), "{text}");
+    assert!(text.contains(": wire version 1, 1 kernel, 1 other site, "), "{text}");
     for line in [
         "resources `gemm`, block 256: 48 registers and 5 blocks an SM with annotations, 38 and 6 without\n",
         "warning[occupancy-drop]: fewer blocks of 1 kernel fit an SM with annotations",

@@ -184,7 +184,7 @@ fn measured() -> Capture {
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.compute_capability = Some((9, 0));
     let costs = FormCosts::uniform(10.0, 24.0);
-    let host = Some(HostCost { one_lane: costs, elected: costs, all_lanes: costs });
+    let host = Some(HostCost { one_lane: costs, elected: costs });
     capture.record_cost = Some(RecordCost { host, ..RecordCost::uniform(10.0, 24.0) });
     capture.resources =
         vec![ResourceEffect { kernel: "kernel".to_owned(), ..ResourceEffect::default() }];

@@ -29,7 +29,6 @@ pub(crate) fn small() -> Capture {
         warp.header.grid_dim = [1, 1, 1];
         warp.header.warp = index;
         if index == 0 {
-            warp.range_of_all(region, entry + 5, entry + 8);
             warp.begin(region, Some(2), entry + 10);
             warp.range(region, None, entry + 20, entry + 25);
             warp.attach(region, entry + 25, Value::Float(1.5));
@@ -38,13 +37,11 @@ pub(crate) fn small() -> Capture {
             warp.range_unsigned(region, entry + 96, entry + 99, 7);
             warp.anchor(entry + 100, ns(entry + 100));
             warp.watched(region, Some(2), entry + 12, entry + 102);
-            // As older kernels wrote it.
             warp.begin(region, None, entry + 103).end(region, None, entry + 104);
             warp.open(region, None, entry + 95, entry + 105);
             warp.value(signal, entry + 110, Value::Unsigned(1));
-            warp.begin_of_all(names, entry + 115).mark_of_all(mark, entry + 117).lane(7);
+            warp.begin(names, None, entry + 115).mark(mark, None, entry + 117).lane(7);
             warp.range_signed(region, entry + 40, entry + 60, -7);
-            warp.parted(names, entry + 116, entry + 118);
         } else {
             warp.range(region, None, entry + 20, entry + 110);
             warp.value(wait, entry + 150, Value::Signed(1));

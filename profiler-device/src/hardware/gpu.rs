@@ -30,7 +30,7 @@ macro_rules! body {
         lateout $($late:ident as $late_class:ident)*,
         const $($constant:ident = $value:expr;)*
     ) => {{
-        let _: Place = $place;
+        let _: Option<&'static core::panic::Location<'static>> = $place;
         side::guard!($guard);
         $(let mut $through = $through;)*
         $(let $out: $out_class;)*

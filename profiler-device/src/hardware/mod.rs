@@ -11,12 +11,12 @@ mod side;
 #[path = "twin.rs"]
 mod side;
 
-mod place;
 mod ptx;
+
+use core::panic::Location;
 
 use profiler_wire::header::Dim3;
 
-pub(crate) use place::Place;
 pub(crate) use ptx::{hold, hold_16, hold_64};
 #[cfg(feature = "enabled")]
 pub(crate) use side::{is_unwinding, leave_with_warp, number_of};
@@ -111,7 +111,7 @@ pub fn grid_dim() -> Dim3 {
 #[must_use]
 #[track_caller]
 pub fn active_mask() -> u32 {
-    ptx::active_mask(Place::here())
+    ptx::active_mask(Location::caller())
 }
 
 /// Whether this thread is the one that its warp elects here: the lowest active lane. Exactly one of
@@ -206,11 +206,9 @@ pub(crate) fn cluster_rank() -> Option<u32> {
 
 #[cfg(feature = "enabled")]
 pub(crate) use ptx::{
-    WHICH_REGION_ENDS, WHO_IS_THERE, WHOSE_VALUE_IS_ALIKE, all_present, all_together, are_alike,
-    are_one, atomic_add_u64, beginning_together, both_together, broadcast, clock64_after, converge,
-    count_if, ending_together, globaltimer_after, is_one_value, opaque, order_before_host,
-    publish_range_if, publish_unit, publish_unit_if, publish_word, store_range_if, store_unit,
-    store_unit_if, store_with_value_if, store_word, unit_address, unit_low,
+    atomic_add_u64, broadcast, clock64_after, converge, globaltimer_after, order_before_host,
+    publish_unit, publish_unit_if, publish_word, store_unit, store_unit_if, store_with_value_if,
+    store_word, unit_address, unit_low,
 };
 #[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 pub(crate) use {

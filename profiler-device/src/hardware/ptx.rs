@@ -12,7 +12,7 @@
 /// | `placed` | nothing of it; it keeps its place among all below, and memory accesses may pass it |
 /// | `ordered` | they may not: clock reads and what must stay with them |
 /// | `collective` | as `ordered`, and the lanes that execute it together stay together |
-/// | `vote` | as `collective`; it asks which lanes these are, at a [`Place`] that the caller gives |
+/// | `vote` | as `collective`; it asks which lanes these are, at a place in the source that the caller gives |
 /// | `memory` | as `ordered`; an unsafe function, which stores where the caller says |
 ///
 /// Parameters are registers of a class, `through` those that are written too, `out` what is only written,
@@ -45,19 +45,19 @@ macro_rules! ptx {
         }
     )+};
     (@pure $($rest:tt)+) => {
-        ptx! { @safe $($rest)+ {} {unguarded, Place::NOWHERE, [pure, nomem, nostack, preserves_flags],} }
+        ptx! { @safe $($rest)+ {} {unguarded, None, [pure, nomem, nostack, preserves_flags],} }
     };
     (@placed $($rest:tt)+) => {
-        ptx! { @safe $($rest)+ {} {unguarded, Place::NOWHERE, [nomem, nostack, preserves_flags],} }
+        ptx! { @safe $($rest)+ {} {unguarded, None, [nomem, nostack, preserves_flags],} }
     };
     (@ordered $($rest:tt)+) => {
-        ptx! { @safe $($rest)+ {} {unguarded, Place::NOWHERE, [nostack, preserves_flags],} }
+        ptx! { @safe $($rest)+ {} {unguarded, None, [nostack, preserves_flags],} }
     };
     (@collective $($rest:tt)+) => {
-        ptx! { @safe $($rest)+ {} {guarded, Place::NOWHERE, [nostack, preserves_flags],} }
+        ptx! { @safe $($rest)+ {} {guarded, None, [nostack, preserves_flags],} }
     };
     (@vote $($rest:tt)+) => {
-        ptx! { @safe $($rest)+ {place} {guarded, place, [nostack, preserves_flags],} }
+        ptx! { @safe $($rest)+ {place} {guarded, Some(place), [nostack, preserves_flags],} }
     };
     (
         @safe
@@ -72,7 +72,7 @@ macro_rules! ptx {
         $(#[$meta])*
         #[cfg_attr(target_arch = "nvptx64", inline(always))]
         #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
-        pub(crate) fn $name $(<const $generic: u32>)? ($($parameters)* $($place: Place)?) $($type)* {
+        pub(crate) fn $name $(<const $generic: u32>)? ($($parameters)* $($place: &'static Location<'static>)?) $($type)* {
             side::body!($($how)+ $($body)+)
         }
     };
@@ -89,7 +89,7 @@ macro_rules! ptx {
         #[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
         // SAFETY: the section of this name that each of these functions has says what its callers see to.
         pub(crate) unsafe fn $name($($parameters)*) $($type)* {
-            side::body!(unguarded, Place::NOWHERE, [nostack, preserves_flags], $($body)+)
+            side::body!(unguarded, None, [nostack, preserves_flags], $($body)+)
         }
     };
 }
@@ -98,16 +98,15 @@ macro_rules! ptx {
 mod pause;
 #[cfg(feature = "enabled")]
 mod record;
-#[cfg(feature = "enabled")]
-mod together;
 
-use super::place::Place;
+use core::panic::Location;
+
 use super::side;
 
 #[cfg(all(feature = "enabled", any(feature = "calibration", not(target_arch = "nvptx64"))))]
 pub(crate) use pause::*;
 #[cfg(feature = "enabled")]
-pub(crate) use {record::*, together::*};
+pub(crate) use record::*;
 
 /// The classes of registers, as the types of what is in them.
 #[allow(non_camel_case_types, reason = "as `asm!` has them")]

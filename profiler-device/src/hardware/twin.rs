@@ -1,11 +1,8 @@
 //! What [`ptx!`](super::ptx) makes in the CPU twin of what it is given: a program that the emulator runs; and the
 //! few things beside that a GPU has in another way.
 
-use profiler_emulator::ptx::Asked;
 #[cfg(feature = "enabled")]
 use profiler_wire::{SiteKind, site::SiteEntry};
-
-use super::place::{Moment, Place};
 
 /// The body of a function of [`ptx!`](super::ptx).
 macro_rules! body {
@@ -35,7 +32,7 @@ macro_rules! body {
             $(<$late_class>::MIN.into(),)* $($value.into(),)*
         ];
         // SAFETY: only the functions that are unsafe touch memory, and their callers answer for it.
-        let operands = unsafe { PROGRAM.run(operands, side::asked($place)) };
+        let operands = unsafe { PROGRAM.run(operands, $place) };
         #[allow(unused_variables, reason = "most operands are only read")]
         let [$($in,)* $($through,)* $($out,)* $($late,)* $($constant,)*] = operands;
         $(let $through = $through as $through_class;)*
@@ -45,25 +42,6 @@ macro_rules! body {
     }};
 }
 pub(super) use body;
-
-/// Where lanes meet on the emulator.
-pub(super) fn asked(place: Place) -> Asked {
-    let Some(location) = place.location else { return Asked::Nowhere };
-    match place.moment {
-        #[cfg(feature = "enabled")]
-        Moment::Whenever => Asked::At(location, place.site.into()),
-        #[cfg(not(feature = "enabled"))]
-        Moment::Whenever => Asked::At(location, 0),
-        #[cfg(feature = "enabled")]
-        Moment::Behind => Asked::At(location, u64::from(place.site) | 1 << 32),
-        #[cfg(feature = "enabled")]
-        Moment::Begin => Asked::Begin(location, place.site.into()),
-        #[cfg(feature = "enabled")]
-        Moment::End(question) => Asked::End(location, place.site.into(), question.into()),
-        #[cfg(feature = "enabled")]
-        Moment::EndOfToken(question) => Asked::At(location, u64::from(question) | 2 << 32),
-    }
-}
 
 /// The number of a site. There is no PTX to be numbered in, so the emulator numbers what is executed.
 #[cfg(feature = "enabled")]

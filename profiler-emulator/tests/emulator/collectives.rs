@@ -4,14 +4,12 @@
 
 use crate::common;
 
-use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use common::{collect_both, config, thread};
 use profiler_emulator::{
-    LaunchConfig, active_mask, active_mask_at, active_mask_at_begin, active_mask_at_end, advance,
-    ballot, barrier, barrier_arrive, clock64, lane_id, match_all, shared_memory, thread_index,
-    warp_exchange, warp_exchange_words, warp_index, yield_now,
+    LaunchConfig, active_mask, active_mask_at, advance, ballot, barrier, barrier_arrive, lane_id,
+    shared_memory, thread_index, warp_exchange, warp_exchange_words, warp_index, yield_now,
 };
 
 /// The block's array of 1024 words, which begins with all bits set.
@@ -146,28 +144,27 @@ fn halves_of_a_warp_exchange_apart() {
 }
 
 #[test]
-fn lanes_vote_and_compare() {
+fn lanes_vote() {
     let seen = collect_both(&config(1, 40), || {
         let mask = if warp_index() == 0 { u32::MAX } else { 0xff };
         let odd = lane_id() % 2 == 1;
-        let last = lane_id() == 7;
-        [ballot(mask, odd), match_all(mask, 9).into(), match_all(mask, last.into()).into()]
+        ballot(mask, odd)
     });
-    for (_, thread, answers) in seen {
-        assert_eq!(answers, [if thread < 32 { 0xaaaa_aaaa } else { 0xaa }, 1, 0]);
+    for (_, thread, votes) in seen {
+        assert_eq!(votes, if thread < 32 { 0xaaaa_aaaa } else { 0xaa });
     }
 }
 
 #[test]
-fn lanes_that_have_left_neither_vote_nor_compare() {
+fn lanes_that_have_left_do_not_vote() {
     let seen = collect_both(&config(1, 32), || {
         if lane_id() >= 5 {
-            return (0, false);
+            return 0;
         }
-        (ballot(u32::MAX, true), match_all(u32::MAX, 9))
+        ballot(u32::MAX, true)
     });
-    for (_, thread, answers) in seen {
-        assert_eq!(answers, if thread < 5 { (0x1f, true) } else { (0, false) });
+    for (_, thread, votes) in seen {
+        assert_eq!(votes, if thread < 5 { 0x1f } else { 0 });
     }
 }
 
@@ -220,108 +217,6 @@ fn numbered_places_tell_lanes_apart() {
     for (_, thread, (numbered, after)) in masks {
         assert_eq!(numbered, 0xff << (thread / 8 * 8));
         assert_eq!(after, u32::MAX);
-    }
-}
-
-/// Begins and ends something by the place of the call.
-#[track_caller]
-fn around(number: u64, body: impl FnOnce()) -> (u32, u32) {
-    let place = Location::caller();
-    let begin = active_mask_at_begin(place, number);
-    body();
-    (begin, active_mask_at_end(place, number, 0))
-}
-
-#[test]
-fn what_some_lanes_began_ends_before_others_go_on() {
-    let seen = collect_both(&config(1, 32), || {
-        let arm = (lane_id() < 3).then(|| around(0, || advance(100)));
-        let (after, time) = (active_mask(), clock64());
-        (arm, after, time)
-    });
-    for (_, thread, (arm, after, time)) in &seen {
-        assert_eq!(*arm, (*thread < 3).then_some((7, 7)));
-        assert_eq!((*after, *time), (u32::MAX, seen[0].2.2));
-    }
-}
-
-#[test]
-fn an_end_waits_for_lanes_that_have_still_to_come() {
-    let seen = collect_both(&config(1, 32), || {
-        let mut inner = None;
-        let outer = around(0, || {
-            if lane_id() == 5 {
-                inner = Some(around(1, || assert_eq!(active_mask(), 1 << 5)));
-            }
-        });
-        (outer, inner)
-    });
-    for (_, thread, (outer, inner)) in seen {
-        assert_eq!(outer, (u32::MAX, u32::MAX));
-        assert_eq!(inner, (thread == 5).then_some((1 << 5, 1 << 5)));
-    }
-}
-
-/// Each half has still to end what the other one waits to end with it.
-#[test]
-fn ends_that_wait_for_each_other_are_answered() {
-    let seen = collect_both(&config(1, 32), || {
-        let place = Location::caller();
-        let order = if lane_id() < 16 { [0, 1] } else { [1, 0] };
-        let [outer, inner] = order.map(|number| (number, active_mask_at_begin(place, number)));
-        let ended = [inner, outer].map(|(number, _)| active_mask_at_end(place, number, 0));
-        ([outer.1, inner.1], ended)
-    });
-    let (low, high) = (0xffff, 0xffff_0000);
-    for (_, thread, masks) in seen {
-        // The end of what began later in the source comes first, of 1.
-        let expected = if thread < 16 {
-            ([low, u32::MAX], [low, u32::MAX])
-        } else {
-            ([u32::MAX, high], [u32::MAX, high])
-        };
-        assert_eq!(masks, expected);
-    }
-}
-
-/// One function that calls itself is one place.
-#[test]
-fn what_began_within_itself_ends_before_what_is_around_it() {
-    let seen = collect_both(&config(1, 40), || {
-        let place = Location::caller();
-        let outer = active_mask_at_begin(place, 0);
-        let inner = (lane_id() == 5)
-            .then(|| (active_mask_at_begin(place, 0), active_mask_at_end(place, 0, 0)));
-        let after = active_mask();
-        (outer, inner, after, [0, 1].map(|question| active_mask_at_end(place, 0, question)))
-    });
-    for (_, thread, (outer, inner, after, ends)) in seen {
-        let all = if thread < 32 { u32::MAX } else { 0xff };
-        assert_eq!((outer, after, ends), (all, all, [all; 2]));
-        assert_eq!(inner, (thread % 32 == 5).then_some((1 << 5, 1 << 5)));
-    }
-}
-
-/// The others are not kept behind by what it has left open.
-#[test]
-fn a_lane_that_leaves_has_nothing_to_end() {
-    let seen = collect_both(&config(1, 32), || {
-        let place = Location::caller();
-        let begin = active_mask_at_begin(place, 0);
-        (begin, if lane_id() == 0 { 0 } else { active_mask_at_end(place, 0, 0) }, active_mask())
-    });
-    for (_, thread, (begin, end, after)) in seen {
-        assert_eq!((begin, end), (u32::MAX, if thread == 0 { 0 } else { !1 }));
-        assert_eq!(after, if thread == 0 { 1 } else { !1 });
-    }
-}
-
-#[test]
-fn a_number_tells_what_begins_at_one_place_apart() {
-    let seen = collect_both(&config(1, 32), || around(u64::from(lane_id() / 8), || {}));
-    for (_, thread, masks) in seen {
-        let mask = 0xff << (thread / 8 * 8);
-        assert_eq!(masks, (mask, mask));
     }
 }
 

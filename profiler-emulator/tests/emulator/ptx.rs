@@ -3,14 +3,14 @@
 use std::panic::{Location, catch_unwind};
 use std::sync::Mutex;
 
-use profiler_emulator::ptx::{Asked, Program};
+use profiler_emulator::ptx::Program;
 use profiler_emulator::{LaunchConfig, lane_id, launch, thread_index};
 
 /// What `{d}` is in the end, of a text without memory whose other operands are `{a}`, `{b}` and `{c}`.
 fn result(text: &str, [a, b, c]: [u64; 3]) -> u64 {
     let program = Program::new(&["d", "a", "b", "c"], text);
     // SAFETY: it touches no memory.
-    let [d, ..] = unsafe { program.run([0, a, b, c], Asked::Nowhere) };
+    let [d, ..] = unsafe { program.run([0, a, b, c], None) };
     d
 }
 
@@ -141,7 +141,7 @@ fn stores_write_words_and_a_counter_counts() {
     let run = |text: &str| {
         let program = Program::new(&["address", "a", "b"], text);
         // SAFETY: the texts store up to 16 bytes there, and add to the first word.
-        unsafe { program.run([address, 0x1_0000_0002, 0x3_0000_0004], Asked::Nowhere) }
+        unsafe { program.run([address, 0x1_0000_0002, 0x3_0000_0004], None) }
     };
     let stores = [
         ("st.global.u64 [{address}], {a};", [0x1_0000_0002, 0]),
@@ -173,7 +173,7 @@ fn the_kernel_is_asked_for_what_is_special() {
         let read = |text: &str| {
             let program = Program::new(&["d"], text);
             // SAFETY: it touches no memory.
-            let [d] = unsafe { program.run([0], Asked::Nowhere) };
+            let [d] = unsafe { program.run([0], None) };
             d
         };
         let [x, y, _] = thread_index();
@@ -204,24 +204,10 @@ fn lanes_vote_and_exchange() {
             // SAFETY: it touches no memory.
             unsafe { Program::new(&["d", "a", "e"], text).run([77, lane, 0], asked) }
         };
-        let mask = |text: &str| run(text, Asked::At(here, 0))[0];
+        let mask = |text: &str| run(text, Some(here))[0];
         assert_eq!(mask("activemask.b32 {d};"), 0xffff_ffff);
-        let asking = mask(
-            "mov.u32 {d}, {a}; setp.ne.u32 %p, {a}, 3; mov.u32 {d}, 77; @%p activemask.b32 {d};",
-        );
-        // A lane that does not ask gets nothing.
-        assert_eq!(asking, if lane == 3 { 77 } else { 0xffff_fff7 });
-        let shuffled = run("shfl.sync.idx.b32 {d}, {a}, 5, 31, 0xffffffff;", Asked::Nowhere)[0];
+        let shuffled = run("shfl.sync.idx.b32 {d}, {a}, 5, 31, 0xffffffff;", None)[0];
         assert_eq!(shuffled, 5);
-        let matched = |value: &str| {
-            let text = format!(
-                "match.all.sync.b64 {{d}}|%p, {value}, 0xffffffff; selp.u32 {{e}}, 1, 0, %p;"
-            );
-            let [lanes, _, alike] = run(&text, Asked::Nowhere);
-            (lanes, alike)
-        };
-        assert_eq!(matched("4"), (0xffff_ffff, 1));
-        assert_eq!(matched("{a}"), (0, 0));
     })
     .expect("launched");
 }

@@ -86,20 +86,14 @@ mod kernels {
         recorder.leader().region(site!(Region, "apart"), 0, ()).end();
     }
 
-    /// `repeats` regions in every thread: what all do together, or what even and odd ones do apart.
-    pub(crate) fn every_thread(repeats: u32, together: bool) {
+    /// `repeats` regions in every thread.
+    pub(crate) fn every_thread(repeats: u32) {
         let (kernel, config) = (site!(Kernel, "every_thread"), config(Strategy::Thread));
         // SAFETY: the first thing that the kernel does.
         let state = unsafe { enter(kernel, config, State::recorded_block(config)) };
         let recorder = Recorder::new(&state);
         for _ in 0..repeats {
-            if together {
-                recorder.leader().region_of_place(site!(Region, "thread work"), 0, ()).end();
-            } else if linear_thread().is_multiple_of(2) {
-                recorder.leader().region_of_place(site!(Region, "even work"), 0, ()).end();
-            } else {
-                recorder.leader().region_of_place(site!(Region, "odd work"), 0, ()).end();
-            }
+            recorder.leader().region(site!(Region, "thread work"), 0, ()).end();
         }
     }
 }
@@ -207,7 +201,7 @@ fn capacity_is_inferred_from_a_first_run() {
         let mut session = backend.session(profiler)?;
         add_one(&mut session, 3, 37);
         // SAFETY: the kernel touches no memory but the session's.
-        unsafe { launch!(session, kernels::every_thread<<<2, 40>>>(9, false)) }?;
+        unsafe { launch!(session, kernels::every_thread<<<2, 40>>>(9)) }?;
         session.capture()
     };
     let profiler = Profiler::builder().words_per_warp(4).build().expect("options");
@@ -229,20 +223,13 @@ fn lanes_without_rooms_are_counted() {
     let backend = emulator();
     let profiler = Profiler::builder().lane_rooms(LaneRooms::Never).build().expect("options");
     let mut session = backend.session(&profiler).expect("a session");
-    let launch = |session: &mut Session<'_>, repeats, together| {
-        // SAFETY: the kernel touches no memory but the session's.
-        unsafe { launch!(session, kernels::every_thread<<<1, 40>>>(repeats, together)) }
-            .expect("the kernel runs");
-    };
-    launch(&mut session, 3, false);
+    // SAFETY: the kernel touches no memory but the session's.
+    unsafe { launch!(session, kernels::every_thread<<<1, 40>>>(3)) }.expect("the kernel runs");
     let lost = session.capture().expect("a capture").modules[0].lost;
     assert_eq!((lost.warps, lost.units), (0, (31 + 7) * 3));
-    // What all lanes of a warp do together needs no room but lane 0's.
-    launch(&mut session, 5, true);
-    assert_eq!(session.capture().expect("a capture").modules[0].lost, lost);
     let trace = session.finish().expect("a trace");
-    assert_eq!(trace.recorded(), 2 * 3 + 40 * 5);
-    assert_eq!(regions(&trace, "thread work"), 40 * 5);
+    assert_eq!((trace.recorded(), trace.lost()), (2 * 3, (31 + 7) * 3));
+    assert_eq!(regions(&trace, "thread work"), 2 * 3);
 }
 
 #[test]
@@ -253,7 +240,7 @@ fn the_cost_of_a_record_is_measured_and_subtracted() {
     add_one(&mut session, 1, 4);
     let cost = session.record_cost().expect("it was measured");
     let host = cost.host.expect("it was measured too");
-    for costs in [cost.one_lane, cost.elected, cost.all_lanes, host.one_lane, host.elected] {
+    for costs in [cost.one_lane, cost.elected, host.one_lane, host.elected] {
         let (inside, total) = (costs.inside_ticks(), costs.total_ticks());
         assert!(total >= inside && inside > 0.0, "{cost:?}");
     }
@@ -330,9 +317,9 @@ fn shapes_take_expressions() {
     let (grid, shared) = ((2_u32, 3), 128);
     // SAFETY: the kernel touches no memory but the session's.
     unsafe {
-        launch!(session, kernels::every_thread<<<grid, (4, 2, 1 + 1), shared * 2>>>(1, true))
+        launch!(session, kernels::every_thread<<<grid, (4, 2, 1 + 1), shared * 2>>>(1))
             .expect("the kernel runs");
-        launch!(session, self::kernels::every_thread<<<[1, 1, 2], 8_u32 / 2>>>(1, true,))
+        launch!(session, self::kernels::every_thread<<<[1, 1, 2], 8_u32 / 2>>>(1,))
             .expect("the kernel runs");
     }
     let trace = session.finish().expect("a trace");

@@ -32,8 +32,8 @@ unsafe extern "ptx-kernel" fn goes_on(looks: *const AtomicU32) {
 /// Rounds of [`lanes_go_on`], of three regions each.
 const ROUNDS: u32 = 30;
 
-/// What every lane records: in each round two regions that all begin and end together, so that lane 0 records them,
-/// and one that each half of them leaves by itself. Looked at from round to round.
+/// What every lane records: in each round two regions around one that each half of them leaves by itself. Looked at
+/// from round to round.
 ///
 /// # Safety
 ///
@@ -130,7 +130,7 @@ fn ended(trace: &Trace) -> [usize; 32] {
 }
 
 #[test]
-fn lanes_that_share_records_are_looked_at_while_they_run() {
+fn lanes_are_looked_at_while_they_run() {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     for (keep, words) in [(Keep::First, 1 << 10), (Keep::Last, 16)] {
         let profiler = Profiler::builder().keep(keep).words_per_warp(words).words_per_lane(words);
@@ -164,9 +164,6 @@ fn lanes_that_share_records_are_looked_at_while_they_run() {
                 assert!(looks[0].iter().zip(looks[1]).all(|(one, next)| *one <= next), "{looks:?}");
             }
         }
-        let shared = trace.warps[0].regions.iter().filter(|region| region.is_shared()).count();
-        let own = trace.warps[0].regions.len() - shared;
-        assert!(shared > 0 && own > 0, "{shared} regions are shared and {own} are not");
         assert_eq!(watch.snapshot().expect("a snapshot").warps, trace.warps);
     }
 }

@@ -114,7 +114,6 @@ pub(crate) fn mark(trace: &mut Trace, site: SiteIndex, ns: f64) {
         lane: 0,
         time: time(ns),
         value: Some(Value::Unsigned(7)),
-        is_shared: false,
     });
 }
 

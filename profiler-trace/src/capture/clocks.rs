@@ -113,8 +113,7 @@ fn header_of(clock: &KeptClock, index: u32, blocks: u32) -> [u64; header::WORDS]
     words[..header::ENTRY_WORDS].copy_from_slice(&entry.pack());
     if clock.ended {
         let units = u32::try_from(clock.readings.len()).unwrap_or(u32::MAX);
-        let exit =
-            ExitHeader { clock: last.0, globaltimer: last.1, units, attachments: units, shared: 0 };
+        let exit = ExitHeader { clock: last.0, globaltimer: last.1, units, attachments: units };
         words[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
     }
     words

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use profiler_wire::READABLE_VERSIONS;
+use profiler_wire::WIRE_VERSION;
 
 use super::format::FORMAT_VERSION;
 use crate::file::debug_as_display;
@@ -150,8 +150,7 @@ pub enum CaptureError {
         /// That version.
         found: u16,
     },
-    /// Its records are of a wire version that is not among
-    /// [`READABLE_VERSIONS`](profiler_wire::READABLE_VERSIONS).
+    /// Its records are of another wire version than [`WIRE_VERSION`].
     WireVersion {
         /// That version.
         found: u16,
@@ -196,10 +195,8 @@ impl fmt::Display for CaptureError {
             ),
             Self::WireVersion { found } => write!(
                 f,
-                "the capture's records have wire version {found}, this library reads versions {} \
-                 to {}; read it with the version of the profiler that wrote it, or record it again",
-                READABLE_VERSIONS.start(),
-                READABLE_VERSIONS.end()
+                "the capture's records have wire version {found}, this library reads version \
+                 {WIRE_VERSION}; read it with the version of the profiler that wrote it, or record it again"
             ),
             Self::TooLarge { limit } => write!(
                 f,

@@ -27,7 +27,7 @@
 //! raised whenever a reader of the version before would misunderstand a file. What such a reader may
 //! skip, such as a new member of the metadata, is no reason.
 
-use profiler_wire::{READABLE_VERSIONS, WIRE_VERSION};
+use profiler_wire::WIRE_VERSION;
 
 use super::damage::CaptureArray;
 
@@ -170,7 +170,7 @@ impl BlockHeader {
         if short(8) != FORMAT_VERSION {
             return Parsed::OtherFormat(short(8));
         }
-        if !READABLE_VERSIONS.contains(&u32::from(short(10))) {
+        if u32::from(short(10)) != WIRE_VERSION {
             return Parsed::OtherWire(short(10));
         }
         let (Some(section), Some(packing)) =
@@ -249,7 +249,7 @@ mod tests {
             BlockHeader::parse(&bytes)
         };
         assert_eq!(with(8, FORMAT_VERSION + 1), Parsed::OtherFormat(FORMAT_VERSION + 1));
-        assert_eq!(with(10, 1), Parsed::OtherWire(1));
+        assert_eq!(with(10, 2), Parsed::OtherWire(2));
     }
 
     #[test]

@@ -136,25 +136,16 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Metadata, String> {
             .get("record_cost")?
             .option()
             .map(|cost| {
-                let one_lane = decode_costs(&cost.get("one_lane")?)?;
-                // Not in files of kernels in which each lane stored records of its own: those were
-                // stored by the instructions of one lane.
-                let all_lanes = cost.get("all_lanes").ok().map(|costs| decode_costs(&costs));
-                // Not in the first files of this version, nor where no kernel records there.
+                // Not where no kernel records there.
                 let host = cost.get("host").ok().and_then(|host| host.option()).map(|host| {
-                    let one_lane = decode_costs(&host.get("one_lane")?)?;
-                    // Not in files of kernels in which each lane stored records of its own there.
-                    let all_lanes = host.get("all_lanes").ok().map(|costs| decode_costs(&costs));
                     Ok::<_, String>(HostCost {
-                        one_lane,
+                        one_lane: decode_costs(&host.get("one_lane")?)?,
                         elected: decode_costs(&host.get("elected")?)?,
-                        all_lanes: all_lanes.transpose()?.unwrap_or(one_lane),
                     })
                 });
                 Ok::<_, String>(RecordCost {
-                    one_lane,
+                    one_lane: decode_costs(&cost.get("one_lane")?)?,
                     elected: decode_costs(&cost.get("elected")?)?,
-                    all_lanes: all_lanes.transpose()?.unwrap_or(one_lane),
                     host: host.transpose()?,
                 })
             })

@@ -108,7 +108,7 @@ impl Holder {
         if alone.is_within_reach(self.passed_at_least()) {
             return alone;
         }
-        others.lengthen(alone, next.election, self.ticks, next.time.ticks)
+        others.lengthen(alone, self.ticks, next.time.ticks)
     }
 
     /// Where it was and where the stamp that is now is, and whether a region began by it or since.

@@ -8,15 +8,12 @@ use profiler_wire::header::Clock;
 
 use super::buffer_of;
 use crate::model::{Buffer, Launch, Region, Site, Trace, Warp};
-use crate::record_cost::{Election, StampWait};
+use crate::record_cost::StampWait;
 
 /// Cycles by which a stamp may wait longer for each unit that another warp of its SM stores meanwhile. On an H200 all
 /// but 0.02 % of the stamps of 8 warps that record at once were within that, and all but 0.2 % of 16 warps'
 /// (docs/measurements/truth.md).
 const CYCLES_OF_UNIT: f64 = 4.0;
-/// The same of a stamp by which lanes share a record: they vote first, and so do those of the other warps. All but 1 %
-/// and 8 % were within it. More would cover more, and take more work for a wait.
-const CYCLES_OF_SHARED_UNIT: f64 = 6.0;
 /// No more units than this hold up one stamp: two of each warp that an SM can have. Where warps store records all
 /// the time, each has no more underway.
 const UNITS_MAX: usize = 128;
@@ -130,20 +127,10 @@ impl Others {
     ///
     /// It waits as well for what others stored shortly before, which may not have been taken yet, and for what
     /// they store until it has waited for all that.
-    pub(super) fn lengthen(
-        &self,
-        alone: StampWait,
-        election: Election,
-        from: u64,
-        to: u64,
-    ) -> StampWait {
+    pub(super) fn lengthen(&self, alone: StampWait, from: u64, to: u64) -> StampWait {
         if alone.reach_ticks().is_none() {
             return alone;
         }
-        let cycles = match election {
-            Election::AllLanes => CYCLES_OF_SHARED_UNIT,
-            Election::OneLane | Election::Elected => CYCLES_OF_UNIT,
-        };
         let start = from.saturating_sub(alone.most_ticks.ceil() as u64);
         let mut most_ticks = alone.most_ticks;
         for &at in self.units_since(start).iter().take(UNITS_MAX) {
@@ -151,7 +138,7 @@ impl Others {
             if at >= to || at >= from.saturating_add(most_ticks.ceil() as u64) {
                 break;
             }
-            most_ticks += cycles * self.ticks_per_cycle;
+            most_ticks += CYCLES_OF_UNIT * self.ticks_per_cycle;
         }
         StampWait { most_ticks, ..alone }
     }

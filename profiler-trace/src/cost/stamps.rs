@@ -145,40 +145,36 @@ pub(super) struct Stamps {
 impl Stamps {
     /// Those of one axis's `moments`.
     pub(super) fn of(moments: &[Moment], warp: &Warp, sites: &[Site], buffer: Buffer) -> Self {
-        let election_at = |site: SiteIndex, shared: bool| {
+        let election_at = |site: SiteIndex| {
             let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
-            Election::of(of_site.unwrap_or(warp.strategy), shared)
+            Election::of(of_site.unwrap_or(warp.strategy))
         };
-        // Apart, since at one site lanes may share a region and record another one each for itself: no
-        // stamp of the one is one of the other.
-        let (mut shared, mut own) = (Together::default(), Together::default());
+        let mut together = Together::default();
         let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
         let mut all: Vec<Stamp> = Vec::with_capacity(moments.len());
-        // The lanes that left the region open that began last.
-        let mut left_open: u32 = 0;
         let mut of_moments = Vec::with_capacity(moments.len());
         for &Moment { ticks, what, lane, .. } in moments {
             let mut is_of_begin = false;
             let (stamped, election, time) = match what {
                 What::Start(index) => {
                     let region = &warp.regions[index];
-                    let election = election_at(region.site, region.record.is_begun_by_all());
+                    let election = election_at(region.site);
                     is_of_begin = region.end.is_none() && buffer == Buffer::Host;
                     (Stamped::Start(region.site), election, region.start)
                 }
                 What::End(index) => {
                     let region = &warp.regions[index];
                     let Some(time) = region.end else { continue };
-                    let election = election_at(region.site, region.is_shared());
+                    let election = election_at(region.site);
                     (Stamped::End(region.site, region.has_value_apart()), election, time)
                 }
                 What::Mark(index) => {
                     let mark = &warp.marks[index];
-                    (Stamped::Mark(mark.site), election_at(mark.site, mark.is_shared), mark.time)
+                    (Stamped::Mark(mark.site), election_at(mark.site), mark.time)
                 }
                 What::Anchor(index) => {
                     // An anchor has no site that would say who was to take it: by the kernel's way.
-                    let election = Election::of(warp.strategy, false);
+                    let election = Election::of(warp.strategy);
                     (Stamped::Anchor, election, warp.anchors[index].time)
                 }
             };
@@ -187,43 +183,21 @@ impl Stamps {
                 (Stamped::Start(_), Buffer::Host) => Stores::Begin,
                 _ => Stores::Record,
             };
-            let together = match election {
-                Election::AllLanes => Some(&mut shared),
-                Election::OneLane => Some(&mut own),
-                // Of lanes that are elected, each stamps by itself.
-                Election::Elected => None,
-            };
-            let mut together = together.filter(|_| has_lanes);
-            let lane_bit = 1_u32.checked_shl(lane.into()).unwrap_or(0);
-            let taken = together.as_mut().and_then(|of| of.find(ticks, stamped, stores, lane));
-            // What others of its lanes read again right behind a record is of the same begin.
-            let is_read_again = |last: &Stamp| {
-                last.is_of_begin
-                    && (last.stamped, last.election) == (stamped, Election::AllLanes)
-                    && !is_of_begin
-                    && left_open & lane_bit == 0
-            };
-            let index = taken.or_else(|| {
-                let index = all.len().checked_sub(1).filter(|last| is_read_again(&all[*last]))?;
-                all[index].time = time;
-                Some(index)
-            });
-            let index = index.unwrap_or_else(|| {
-                left_open = 0;
+            // Of lanes that are elected, each stamps by itself.
+            let is_of_several = has_lanes && election == Election::OneLane;
+            let taken =
+                is_of_several.then(|| together.find(ticks, stamped, stores, lane)).flatten();
+            let index = taken.unwrap_or(all.len());
+            if taken.is_none() {
                 all.push(Stamp { time, stamped, stores, election, is_of_begin });
-                all.len() - 1
-            });
-            if let (None, Some(together)) = (taken, together) {
-                together.add(stamped, lane, index);
+                if is_of_several {
+                    together.add(stamped, lane, index);
+                }
             }
-            if is_of_begin {
-                left_open |= lane_bit;
-            } else {
-                all[index].is_of_begin = false;
-            }
+            all[index].is_of_begin &= is_of_begin;
             of_moments.push(index);
         }
-        Self { all, of_moments, stored_apart: own.stored }
+        Self { all, of_moments, stored_apart: together.stored }
     }
 }
 
@@ -269,55 +243,7 @@ mod tests {
     use profiler_wire::SiteKind;
 
     use super::*;
-    use crate::model::{Region, RegionRecord};
     use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
-
-    /// When each stamp was taken of regions with `buffer = host`, by `thread`, and whether it is the record of a
-    /// begin alone. A region is its lane, its record, its site, its begin, and its end if it has one.
-    fn begins(regions: &[(u8, RegionRecord, u32, u64, Option<u64>)]) -> Vec<(u64, bool)> {
-        let mut module = SyntheticModule::new(Keep::First, 4);
-        let kernel = module.site(SiteKind::Kernel, "k");
-        module.warps.push(SyntheticWarp::new(kernel, 0, 64_000).leave(1_000, 65_000).clone());
-        let mut trace = crate::decode(&module.into_capture().expect("the sites are whole"));
-        let warp = &mut trace.warps[0];
-        warp.strategy = profiler_wire::Strategy::Thread;
-        let time = |ticks| Time { ticks, ns: ticks as f64 };
-        let region = |&(lane, record, site, start, end): &(u8, RegionRecord, u32, u64, _)| Region {
-            site: SiteIndex(site),
-            track: None,
-            lane,
-            record,
-            depth: 0,
-            start: time(start),
-            end: Option::map(end, time),
-            value: None,
-        };
-        warp.regions = regions.iter().map(region).collect();
-        let stamps = Stamps::of(&moments(warp, false), warp, &[], Buffer::Host).all;
-        let starts = stamps.iter().filter(|stamp| matches!(stamp.stamped, Stamped::Start(_)));
-        starts.map(|stamp| (stamp.time.ticks, stamp.is_of_begin)).collect()
-    }
-
-    /// Where some lanes left a region open, the others' reading behind its record is of the same begin.
-    #[test]
-    fn a_begin_of_all_lanes_is_one_stamp_however_they_end_it() {
-        use RegionRecord::{Own, Parted, Shared};
-        let open = |lane, start| (lane, Shared, 1, start, None);
-        let ended = |lane, start| (lane, Parted, 1, start, Some(200));
-        assert_eq!(begins(&[open(0, 100), ended(1, 110)]), [(110, false)]);
-        assert_eq!(begins(&[open(0, 100), open(2, 100), ended(1, 110)]), [(110, false)]);
-        // By the timer both may be in one step.
-        assert_eq!(begins(&[open(0, 100), ended(1, 100)]), [(100, false)]);
-        assert_eq!(begins(&[open(0, 100), open(1, 100)]), [(100, true)]);
-        // Of another begin: a lane's that left the first one open, a record, or what is of another site.
-        let apart = [(100, true), (110, false)];
-        assert_eq!(begins(&[open(0, 100), ended(0, 110)]), apart);
-        assert_eq!(begins(&[open(0, 100), open(1, 100), ended(1, 110)]), apart);
-        assert_eq!(begins(&[open(0, 100), open(1, 110)]), [(100, true), (110, true)]);
-        assert_eq!(begins(&[open(0, 100), (1, Parted, 2, 110, Some(200))]), apart);
-        // What lanes began each for itself.
-        assert_eq!(begins(&[(0, Own, 1, 100, None), (1, Own, 1, 110, Some(200))]), apart);
-    }
 
     #[test]
     fn what_ends_comes_ahead_of_marks_and_anchors_and_what_begins_behind_them() {

@@ -133,14 +133,6 @@ fn table() -> RecordCost {
         anchor: stamp(before + 4, 90),
         waits: StampWaits::default(),
     };
-    let all_lanes = FormCosts {
-        region_begin: stamp(3, 11),
-        region_end: stamp(5, 43),
-        mark: stamp(13, 48),
-        value: stamp(0, 34),
-        anchor: stamp(15, 101),
-        ..forms(0)
-    };
     let host = |before: u32| FormCosts {
         region_begin: stamp(before + 1, 19),
         region_end: stamp(2, 23),
@@ -149,8 +141,8 @@ fn table() -> RecordCost {
         anchor: stamp(6, 81),
         waits: StampWaits::default(),
     };
-    let host = HostCost { one_lane: host(0), elected: host(70), all_lanes: host(9) };
-    RecordCost { one_lane: forms(0), elected: forms(65), all_lanes, host: Some(host) }
+    let host = HostCost { one_lane: host(0), elected: host(70) };
+    RecordCost { one_lane: forms(0), elected: forms(65), host: Some(host) }
 }
 
 /// What a made-up warp does next.
@@ -161,8 +153,8 @@ enum Step {
     Open(bool),
     /// Ends the innermost region, with a value in a record of its own or without.
     Close(bool),
-    /// Ends it with a value in the region's record. Where records have no room for one, as those of all
-    /// lanes and those in memory of the host, it is a record of its own after all.
+    /// Ends it with a value in the region's record. Records in host memory have no room for one, so that it is
+    /// a record of its own after all.
     CloseHolding,
     Mark(bool),
     Anchor,
@@ -172,8 +164,7 @@ enum Step {
 /// meanwhile.
 struct Machine {
     warp: SyntheticWarp,
-    /// How many lanes record where it is not an elected one: with several, the warp has no others, and
-    /// they share the regions.
+    /// How many lanes record, unless it is an elected one.
     lanes: u8,
     /// `[region, mark]`, as the kernel records and by an elected lane.
     sites: [[u32; 2]; 2],
@@ -197,16 +188,7 @@ impl Machine {
         if elected { by_elected } else { one_lane }
     }
 
-    /// The costs of regions, which lanes may share.
-    fn costs_of_region(&self, elected: bool) -> FormCosts {
-        if elected || self.lanes == 1 {
-            return self.costs(elected);
-        }
-        let RecordCost { all_lanes, host, .. } = table();
-        host.filter(|_| self.holds.hosted).map_or(all_lanes, |host| host.all_lanes)
-    }
-
-    /// The lanes that store what is recorded so, where each stores its own.
+    /// The lanes that store what is recorded so.
     fn storing(&self, elected: bool) -> std::ops::Range<u8> {
         if elected { 9..10 } else { 0..self.lanes }
     }
@@ -227,11 +209,13 @@ impl Machine {
                 self.real += ticks as f64;
             }
             Step::Open(elected) => {
-                let (now, real) = self.stamp(self.costs_of_region(elected).region_begin, true);
+                let (now, real) = self.stamp(self.costs(elected).region_begin, true);
                 if self.holds.hosted {
                     let (site, lanes) =
                         (self.sites[usize::from(elected)][0], self.storing(elected));
-                    self.warp.lane(lanes.start).begin(site, None, now as u64);
+                    for lane in lanes {
+                        self.warp.lane(lane).begin(site, None, now as u64);
+                    }
                 }
                 self.open.push((elected, now, real));
             }
@@ -239,26 +223,28 @@ impl Machine {
                 let Some((elected, start, real_start)) = self.open.pop() else { return };
                 let lanes = self.storing(elected);
                 let is_holding = matches!(step, Step::CloseHolding);
-                let in_record = is_holding && !self.holds.hosted && lanes.len() == 1;
+                let in_record = is_holding && !self.holds.hosted;
                 let with_value = matches!(step, Step::Close(true)) || is_holding && !in_record;
-                let costs = self.costs_of_region(elected);
+                let costs = self.costs(elected);
                 let mut end = costs.region_end;
                 if with_value {
                     end.after_ticks += costs.value.total_ticks();
                 }
                 let (now, real) = self.stamp(end, false);
                 let site = self.sites[usize::from(elected)][0];
-                if in_record {
-                    self.warp.lane(lanes.start).range_signed(site, start as u64, now as u64, -7);
-                } else if self.holds.hosted {
-                    self.warp.lane(lanes.start).watched(site, None, start as u64, now as u64);
-                } else if lanes.len() > 1 {
-                    self.warp.range_of_all(site, start as u64, now as u64);
-                } else {
-                    self.warp.lane(lanes.start).range(site, None, start as u64, now as u64);
-                }
-                if with_value {
-                    self.warp.attach(site, now as u64, Value::Unsigned(7));
+                let (start, now) = (start as u64, now as u64);
+                for lane in lanes {
+                    let warp = self.warp.lane(lane);
+                    if in_record {
+                        warp.range_signed(site, start, now, -7);
+                    } else if self.holds.hosted {
+                        warp.watched(site, None, start, now);
+                    } else {
+                        warp.range(site, None, start, now);
+                    }
+                    if with_value {
+                        warp.attach(site, now, Value::Unsigned(7));
+                    }
                 }
                 self.regions.push((real_start, real));
             }
@@ -340,11 +326,11 @@ fn simulate_holding(steps: &[Step], clock: Clock, lanes: u8, holds: Holds) -> (T
     let mut capture = module.into_capture().expect("the sites are whole");
     capture.device.clock_mhz = Some(2000.0);
     let mut cost = table();
-    for costs in [&mut cost.one_lane, &mut cost.elected, &mut cost.all_lanes] {
+    for costs in [&mut cost.one_lane, &mut cost.elected] {
         costs.waits = waits;
     }
-    if let Some(HostCost { one_lane, elected, all_lanes }) = &mut cost.host {
-        (one_lane.waits, elected.waits, all_lanes.waits) = (waits, waits, waits);
+    if let Some(HostCost { one_lane, elected }) = &mut cost.host {
+        (one_lane.waits, elected.waits) = (waits, waits);
     }
     capture.record_cost = Some(cost);
     let mut trace = crate::decode(&capture);
@@ -472,14 +458,12 @@ fn a_table_of_figures_that_are_none_is_refused() {
         cost.elected.mark.after_ticks = bad;
         let mut of_waits = table();
         of_waits.one_lane.waits.end.most_ticks = bad;
-        let mut of_all = table();
-        of_all.all_lanes.region_end.before_ticks = bad;
         let mut of_host = table();
         of_host.host = of_host.host.map(|mut host| {
             host.elected.value.after_ticks = bad;
             host
         });
-        for cost in [cost, of_waits, of_all, of_host] {
+        for cost in [cost, of_waits, of_host] {
             let mut trace = Trace { record_cost: Some(cost), ..Trace::default() };
             trace.subtract_record_cost();
             assert_eq!(trace.diagnostics.count(DiagnosticKind::CostUnknown), 1);
@@ -490,14 +474,13 @@ fn a_table_of_figures_that_are_none_is_refused() {
         assert_eq!(costs.total_ticks(), 22.0);
     }
     let table = table();
-    for (strategy, shared, costs) in [
-        (Strategy::Warp, false, &table.one_lane),
-        (Strategy::When, false, &table.one_lane),
-        (Strategy::Elected, false, &table.elected),
-        (Strategy::Thread, false, &table.one_lane),
-        (Strategy::Thread, true, &table.all_lanes),
+    for (strategy, costs) in [
+        (Strategy::Warp, &table.one_lane),
+        (Strategy::When, &table.one_lane),
+        (Strategy::Elected, &table.elected),
+        (Strategy::Thread, &table.one_lane),
     ] {
-        assert_eq!(table.of(Election::of(strategy, shared)), costs, "{strategy:?} {shared}");
+        assert_eq!(table.of(Election::of(strategy)), costs, "{strategy:?}");
     }
 }
 

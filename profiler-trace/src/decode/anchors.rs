@@ -5,8 +5,9 @@ use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
 use profiler_wire::record::RecordKind;
 
-use super::ticks::{self, SLACK};
-use super::{LaneRoom, OTHER_LANES, Slot, rooms, units};
+use super::ticks::SLACK;
+use super::units::{LaneUnits, SiteKinds};
+use super::{LaneRoom, OTHER_LANES, Slot, rooms};
 use crate::capture::ModuleCapture;
 use crate::clock::Anchor;
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
@@ -56,31 +57,28 @@ pub(super) fn gather(
             unit: None,
         };
         let bounds = slot.bounds(lane);
-        let mut noted_later = Diagnostics::default();
-        let (units, mut written) = units::read(
-            &room,
+        let lane = LaneUnits {
+            room: &room,
             survivors,
-            &module.sites,
-            &bounds,
-            Clock::Cycles,
+            bounds,
+            clock: Clock::Cycles,
+            sites: &module.sites,
+            kinds: &SiteKinds::default(),
             place,
-            &mut noted_later,
-        );
-        ticks::widen(&mut written, bounds, survivors.oldest_lost);
-        for (unit, written) in units.iter().zip(&written) {
+        };
+        let mut oldest = Vec::new();
+        let mut widening = lane.widening(&mut oldest);
+        for (number, index) in (0..).zip(survivors.indices()) {
+            let Ok(unit) = lane.read(room.unit(index)) else { continue };
+            let clock = widening.next(number, unit.written);
             if unit.kind != RecordKind::Anchor {
                 continue;
             }
             if !times.contains(&unit.data) {
-                let place = Place { unit: Some(unit.index), ..place };
-                diagnostics.note(Kind::DamagedUnit, Some(place));
+                diagnostics.note(Kind::DamagedUnit, lane.place_of(number));
                 continue;
             }
-            anchors.push(Anchor {
-                sm: slot.header.sm,
-                clock: written.time,
-                globaltimer: unit.data,
-            });
+            anchors.push(Anchor { sm: slot.header.sm, clock, globaltimer: unit.data });
         }
     }
 }

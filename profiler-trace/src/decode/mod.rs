@@ -1,21 +1,18 @@
 //! From what lay in device memory to a [`Trace`].
 //!
-//! [`rooms`] says which units of a room survived and in which order. Then there are two ways.
-//! [`direct`] takes a lane in which nothing is odd in one pass over its words. Where something is
-//! odd, [`units`] takes the units apart, [`ticks`] widens their ticks, and [`lane`] pairs begins with
-//! ends. Both give the same, as [`recorded`]; `tests::both_ways_agree` compares them. [`shared`] gives each lane
-//! what lane 0 recorded for all. [`regions`] sorts what either gives, [`anchors`] gathers readings of both clocks, [`launches`] sorts warps into launches, and
-//! [`stream`] decodes warp by warp.
+//! [`rooms`] says which units of a room survived and in which order. [`lane`] decodes the rooms of a warp:
+//! [`pass`] goes over the units of each, which [`units`] takes apart and [`ticks`] gives their whole times, and
+//! makes regions and marks of them. [`regions`] sorts them, [`anchors`] gathers readings of both clocks,
+//! [`launches`] sorts warps into launches, and [`stream`] decodes warp by warp.
 
 mod anchors;
-mod direct;
 mod lane;
 mod launches;
 mod lists;
+mod pass;
 mod recorded;
 mod regions;
 mod rooms;
-mod shared;
 mod silent;
 mod stream;
 mod threads;
@@ -25,14 +22,13 @@ mod units;
 use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, Clock, unpack_counts};
 use profiler_wire::record::{TRACK_FIELD_MAX, UNIT_BYTES, track_number};
-use profiler_wire::{Descriptor, ExitHeader, READABLE_VERSIONS, SiteKind, SlotHeader, Strategy};
+use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
 use crate::capture::lost::{ModuleLoss, SlotLoss};
 use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{Anchor, ClockMap, ToNs};
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
-use direct::SiteKinds;
 use lane::Scratch;
 use lists::Beyond;
 use regions::Raw;
@@ -40,6 +36,7 @@ use rooms::{Layout, Room};
 pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
 use ticks::Bounds;
+use units::SiteKinds;
 
 /// Decodes a capture, on as many threads as the machine has. Whatever its bytes are, this returns
 /// what is whole, and says in [`Trace::diagnostics`] what is not.
@@ -163,13 +160,13 @@ fn read_slots(
         .then(|| Layout::new(lane_mask, lane_limit, lane_shift, LANE_STEP));
     let version = descriptor.version;
     let (Some(leader), false, true) =
-        (leader, matches!(lanes, Some(None)), READABLE_VERSIONS.contains(&version))
+        (leader, matches!(lanes, Some(None)), version == WIRE_VERSION)
     else {
         let number = u64::from(version);
         trace.diagnostics.note_number(Kind::DamagedDescriptor, number, Some(place));
         return;
     };
-    let read = |layout: Layout| layout.running(running).version(version);
+    let read = |layout: Layout| layout.running(running);
     let layouts = Layouts { leader: read(leader), lanes: lanes.flatten().map(read) };
     let (whole, rest) = module.headers.as_chunks::<{ header::BYTES }>();
     if rest.iter().any(|byte| *byte != 0) {
@@ -208,9 +205,6 @@ fn read_slots(
             } else if others.len() < lanes {
                 trace.diagnostics.note(Kind::TruncatedCapture, place);
             }
-            let shared = exit.map_or(0, |exit| u64::from(exit.shared));
-            let sharing = u64::from(shared::lane_count(&header).saturating_sub(1));
-            trace.lost_unplaced = trace.lost_unplaced.saturating_add(shared * sharing);
             for (units, attachments) in others.into_iter().chain(leader) {
                 let emitted = u64::from(units.saturating_sub(attachments));
                 trace.lost_unplaced = trace.lost_unplaced.saturating_add(emitted);
@@ -317,8 +311,6 @@ struct SlotSource<'c> {
     kinds: &'c SiteKinds,
     beyond: &'c Beyond,
     clocks: &'c ClockMap,
-    /// See [`lane::Decoder`].
-    directly: bool,
 }
 
 /// A warp of which nothing is known yet.
@@ -396,26 +388,15 @@ impl SlotSource<'_> {
             clock: header.record_clock,
             scratch,
             diagnostics,
-            directly: self.directly,
             is_alone: slot.layouts.lanes.is_none(),
             lanes: 0,
             recorded: 0,
             lost: 0,
-            leader_has_own: false,
-            shared: 0,
-            lost_begins: None,
-            last_begin: None,
-            read_by: u64::MAX,
-            known_from: None,
-            stopped: false,
         };
-        let lanes = shared::lane_count(header);
         for lane in 0..=OTHER_LANES {
             let place = Place { lane: Some(lane as u8), ..place };
             let first = decoder.scratch.recorded.regions.len();
-            let room = slot.room(self.module, lane);
-            let is_known = room.as_ref().is_some_and(|room| !room.is_lost && !room.is_cut);
-            match room {
+            match slot.room(self.module, lane) {
                 Some(LaneRoom { counts, is_lost: true, .. }) => decoder.lost(counts, place),
                 Some(LaneRoom { room, counts, is_cut, .. }) => {
                     if is_cut {
@@ -434,11 +415,6 @@ impl SlotSource<'_> {
                     number: 0,
                     place: Some(place),
                 });
-            }
-            if lane == 0 {
-                decoder.keep_shared(slot.exit.map(|exit| exit.shared), lanes, place);
-            } else if (lane as u32) < lanes {
-                decoder.share(first, is_known, place);
             }
         }
         decoder.finish();
@@ -464,7 +440,6 @@ impl SlotSource<'_> {
             lane: mark.lane,
             time: time(mark.ticks),
             value: mark.value,
-            is_shared: mark.is_shared,
         }));
     }
 }

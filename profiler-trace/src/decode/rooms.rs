@@ -1,8 +1,8 @@
 //! Which units of a room survived, and in which order they were written.
 
+use profiler_wire::Stamp;
 use profiler_wire::descriptor::{CURSOR_MAX, units};
-use profiler_wire::record::{OF_ALL, RecordKind, TICK_MASK, UNIT_BYTES, of_all_since};
-use profiler_wire::{Stamp, WIRE_VERSION};
+use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
 
 use super::ticks::SLACK;
 
@@ -19,8 +19,6 @@ pub(super) struct Layout {
     step: u32,
     /// Whether kernels still ran when the rooms were read.
     running: bool,
-    /// The wire version of the kernels that wrote them.
-    version: u32,
 }
 
 impl Layout {
@@ -41,18 +39,12 @@ impl Layout {
             shift,
             step,
             running: false,
-            version: WIRE_VERSION,
         })
     }
 
     /// Of rooms that were read while kernels ran.
     pub(super) fn running(self, running: bool) -> Self {
         Self { running, ..self }
-    }
-
-    /// Of rooms that kernels of this wire version wrote.
-    pub(super) fn version(self, version: u32) -> Self {
-        Self { version, ..self }
     }
 
     /// What the room with this index holds of the units at `column` of its rows, the first bytes of
@@ -130,17 +122,6 @@ impl Room<'_> {
         let at = index as usize * self.layout.step as usize;
         let bytes = self.bytes.get(at..).and_then(<[u8]>::first_chunk::<{ UNIT_BYTES as usize }>);
         bytes.map_or([0; 2], words)
-    }
-
-    /// Takes the stamp of a unit apart; `None` if it was never written, is damaged, or of a kind that
-    /// kernels of the room's wire version do not write.
-    pub(super) fn stamp(&self, word: u64) -> Option<Stamp> {
-        Stamp::unpack(word).filter(|stamp| stamp.kind.since() <= self.layout.version)
-    }
-
-    /// Whether lane 0 says by word 0 of a unit that it is one of all lanes.
-    pub(super) fn is_of_all(&self, kind: RecordKind, data: u64) -> bool {
-        data == OF_ALL && of_all_since(kind).is_some_and(|since| since <= self.layout.version)
     }
 
     /// The survivors as they lie one behind the other, in the order of writing, the later of which
@@ -299,11 +280,6 @@ impl Room<'_> {
     /// room.
     pub(super) fn is_full(&self, kept: u32) -> bool {
         !self.layout.ring && kept == self.layout.capacity
-    }
-
-    /// Whether all of it is in the capture.
-    pub(super) fn is_whole(&self) -> bool {
-        self.held == self.layout.capacity
     }
 
     /// Whether nothing was ever written, as far as a look at the room's begin and end tells.

@@ -45,7 +45,7 @@ const SMALL_BYTES: usize = 1 << 18;
 pub struct Decoder<'c> {
     capture: &'c Capture,
     /// Of each module.
-    kinds: Vec<SiteKinds>,
+    pub(super) kinds: Vec<SiteKinds>,
     /// Likewise.
     beyond: Vec<Beyond>,
     /// Sites and the kernels in whose code they are, as far as that is known.
@@ -68,8 +68,6 @@ pub struct Decoder<'c> {
     threads: NonZeroUsize,
     /// Whether what recording cost is taken out of the times.
     subtracts_cost: bool,
-    /// Whether lanes in which nothing is odd are decoded in one pass.
-    pub(super) directly: bool,
     /// What was odd when the first outline was made.
     found: OnceLock<Found>,
     /// What all warps stored, once it was asked for: no stamp is subtracted from without it.
@@ -181,7 +179,6 @@ impl<'c> Decoder<'c> {
             head,
             threads,
             subtracts_cost: false,
-            directly: true,
             found: OnceLock::new(),
             stored: OnceLock::new(),
         }
@@ -425,7 +422,6 @@ impl<'c> Decoder<'c> {
             kinds: &self.kinds[slot.module],
             beyond: &self.beyond[slot.module],
             clocks: &self.clocks,
-            directly: self.directly,
         };
         memory.warp.launch = launch;
         source.decode(&mut memory.scratch, diagnostics, &mut memory.warp);

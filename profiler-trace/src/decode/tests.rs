@@ -1,21 +1,21 @@
-//! The direct way through a lane against the careful one, and one thread against many.
+//! The tight loop over ranges against the step for any unit, and one thread against many.
 
 use std::num::NonZeroUsize;
 
 use profiler_wire::header::Clock;
-use profiler_wire::record::{OF_ALL, TRACK_FIELD_MAX, stamp, tag};
+use profiler_wire::record::{TRACK_FIELD_MAX, stamp, tag};
 use profiler_wire::{RecordKind, SiteKind};
 use proptest::prelude::*;
 
-use super::direct::{Counted, DirectLane, Open, SiteKinds};
+use super::pass::{self, Counted, PassMemory};
 use super::recorded::Recorded;
+use super::units::{LaneUnits, SiteKinds};
 use super::{Decoder, read_slots};
 use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
 use crate::model::{Trace, Value};
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use crate::{Capture, ModuleCapture};
 
-mod marks;
 mod values;
 mod watched;
 
@@ -23,8 +23,6 @@ mod watched;
 type Unit = (u8, u32, u64, u64);
 
 const ENTRY: u64 = 5_000;
-/// The low byte of a header's word 2.
-const VERSION_BYTE: usize = 16;
 
 /// A warp of two lanes that record these units, some of them odd.
 fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves: bool) -> Capture {
@@ -50,27 +48,22 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
                 0..=2 => warp.range(site, None, before, now),
                 3 => warp.range_unsigned(site, before, now, number as u16),
                 4 => warp.range_signed(site, before, now, number as i16),
-                5 | 6 if lane == 0 => warp.range_of_all(site, before, now),
                 5 | 6 => warp.range(site, None, before, now),
                 7 => warp.range(site, track, before, now),
                 8 | 9 => warp.begin(site, track, now),
-                10 => warp.end(site, track, now),
-                11 => warp.watched(site, track, before, now),
-                12 if lane == 0 && number % 2 == 0 => warp.mark_of_all(site, now),
+                10 | 11 => warp.watched(site, track, before, now),
                 12 => warp.mark(site, track, now),
                 13 | 14 => warp.attach(site, now, Value::Signed(number.cast_signed())),
                 15 => warp.value(site, now, Value::Float(number as f64)),
                 16 => warp.anchor(now, now),
                 17 => warp.open(site, track, before, now),
-                18 if lane == 0 => warp.begin_of_all(site, now),
-                18 | 19 => warp.parted(site, before, now),
+                18 | 19 => warp.open(site, None, before, now),
                 20 => warp.unit([number, number]),
                 21 => warp.unit([0, 0]),
                 22 => warp.range(site, None, number, now),
-                23 => warp.unit([before, stamp(tag(RecordKind::RangeShared, site), now)]),
-                24 => warp.unit([OF_ALL, stamp(tag(RecordKind::Begin, site), now)]),
-                25 => warp.unit([OF_ALL, stamp(tag(RecordKind::Mark, site), now)]),
-                26 => warp.parted(site, number, now),
+                23 => warp.unit([number, stamp(tag(RecordKind::Begin, site), now)]),
+                24 => warp.unit([number, stamp(tag(RecordKind::RangeWatched, site), now)]),
+                25 => warp.unit([number, stamp(15 << 20, now)]),
                 _ => warp.mark(site, None, now.saturating_sub(number)),
             };
         }
@@ -83,15 +76,16 @@ fn capture(keep: Keep, capacity: u32, clock: Clock, lanes: [&[Unit]; 2], leaves:
     module.into_capture().expect("the sites are whole")
 }
 
+/// Decodes each unit by the step for any unit: without the table of kinds no range is plain.
 fn carefully(capture: &Capture) -> Trace {
     let mut decoder = Decoder::new(capture);
-    decoder.directly = false;
+    decoder.kinds.iter_mut().for_each(|kinds| *kinds = SiteKinds::default());
     decoder.trace()
 }
 
 /// Programs of which `odd` tells how many units in a thousand are nothing that a kernel records.
 fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
-    let what = prop_oneof![1000 - odd => 0_u8..20, odd => 20_u8..28];
+    let what = prop_oneof![1000 - odd => 0_u8..20, odd => 20_u8..27];
     let site = prop_oneof![40 => 2_u32..=4, 8 => Just(5_u32), 1 + odd / 100 => 0_u32..8];
     let gap = prop_oneof![30 => 0_u64..50, 1 => 0_u64..1 << 41];
     let number = prop_oneof![9 => 0_u64..200, 1 => any::<u64>()];
@@ -116,16 +110,12 @@ proptest! {
         by_timer in prop::bool::weighted(0.2),
         leaves in prop::bool::weighted(0.8),
         cut in prop::option::weighted(0.1, any::<prop::sample::Index>()),
-        is_older in prop::bool::weighted(0.1),
     ) {
         let clock = if by_timer { Clock::GlobalTimer } else { Clock::Cycles };
         let mut capture = capture(keep, capacity, clock, [&leader, &other], leaves);
         if let Some(cut) = cut {
             let records = &mut capture.modules[0].records;
             records.truncate(cut.index(records.len() + 1));
-        }
-        if is_older {
-            set_version(&mut capture, 3);
         }
         let direct = Decoder::new(&capture).trace();
         prop_assert_eq!(&direct, &carefully(&capture));
@@ -136,15 +126,8 @@ proptest! {
     }
 }
 
-/// Makes the kernel of the only warp one of another wire version.
-fn set_version(capture: &mut Capture, version: u8) {
-    let module = &mut capture.modules[0];
-    module.descriptor.version = version.into();
-    module.headers[VERSION_BYTE] = version;
-}
-
-/// Decodes lane 0 of the only warp on the direct way.
-fn direct_lane(capture: &Capture) -> Option<Counted> {
+/// The counts of lane 0 of the only warp.
+fn counted(capture: &Capture) -> Counted {
     let module: &ModuleCapture = &capture.modules[0];
     let mut slots = Vec::new();
     read_slots(
@@ -158,17 +141,17 @@ fn direct_lane(capture: &Capture) -> Option<Counted> {
     );
     let slot = &slots[0];
     let lane = slot.room(module, 0).expect("lane 0 has a room");
-    let direct = DirectLane {
+    let units = LaneUnits {
         room: &lane.room,
         survivors: lane.room.survivors_of(lane.counts),
         bounds: slot.bounds(0),
         clock: slot.header.record_clock,
+        sites: &module.sites,
         kinds: &SiteKinds::new(&module.sites, module.records.len()),
         place: Place { lane: Some(0), ..Place::default() },
-        since: u64::MAX,
     };
     let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());
-    direct.decode(&mut Open::default(), &mut recorded, &mut notes)
+    pass::decode(&units, &mut PassMemory::default(), &mut recorded, &mut notes)
 }
 
 /// One warp with two regions' sites, 2 and 3, and a mark's, 4.
@@ -196,14 +179,8 @@ fn spans(trace: &Trace) -> Vec<(u64, Option<u64>, u16)> {
         .collect()
 }
 
-/// What every kind of record is decoded to on the direct way, and that it is the direct way.
+/// Holds the regions and diagnostics of the only warp against what is expected, decoded in both ways.
 fn check(capture: &Capture, expected: &[(u64, Option<u64>, u16)], kinds: &[Kind]) {
-    assert!(direct_lane(capture).is_some());
-    check_either_way(capture, expected, kinds);
-}
-
-/// The same, on whichever way.
-fn check_either_way(capture: &Capture, expected: &[(u64, Option<u64>, u16)], kinds: &[Kind]) {
     let trace = Decoder::new(capture).trace();
     assert_eq!(spans(&trace), expected);
     let seen: Vec<Kind> = trace.diagnostics.list.iter().map(|said| said.kind).collect();
@@ -228,20 +205,9 @@ fn recursion_and_nested_same_names() {
     check(&capture, &expected, &[]);
 }
 
-#[test]
-fn ends_whose_begins_were_overwritten_in_a_ring() {
-    let capture = one(Keep::Last, 4, |warp| {
-        warp.begin(2, None, 6_000).begin(3, Some(1), 6_001).mark(4, None, 6_002);
-        warp.begin(2, None, 6_003).end(2, None, 6_004).end(3, Some(1), 6_005).end(2, None, 6_006);
-    });
-    check(&capture, &[(6_003, Some(6_004), 0)], &[Kind::UnmatchedEnd, Kind::RoomTooSmall]);
-    let trace = Decoder::new(&capture).trace();
-    assert_eq!(trace.diagnostics.count(Kind::UnmatchedEnd), 2);
-}
-
 /// Where the capture ends within a ring of a warp that never left, too.
 #[test]
-fn the_unit_without_a_begin_is_named_in_both_ways() {
+fn the_unit_of_an_orphaned_value_is_named() {
     let mut module = SyntheticModule::new(Keep::Last, 4);
     let kernel = module.site(SiteKind::Kernel, "kernel");
     let region = module.site(SiteKind::Region, "a");
@@ -250,14 +216,13 @@ fn the_unit_without_a_begin_is_named_in_both_ways() {
     for ticks in 6_000..6_004 {
         warp.mark(mark, None, ticks);
     }
-    warp.end(region, None, 6_004).mark(mark, None, 6_005);
+    warp.attach(region, 6_004, Value::Unsigned(1)).mark(mark, None, 6_005);
     module.warps.push(warp);
     let mut capture = module.into_capture().expect("the sites are whole");
     for held in [4, 3] {
         capture.modules[0].records.truncate(16 * held);
-        assert!(direct_lane(&capture).is_some());
         let trace = Decoder::new(&capture).trace();
-        let said = trace.diagnostics.get(Kind::UnmatchedEnd).expect("its begin was overwritten");
+        let said = trace.diagnostics.get(Kind::OrphanedValue).expect("it has no region");
         assert_eq!(said.place.and_then(|place| place.unit), Some(0), "{held} of 4");
         assert_eq!(trace, carefully(&capture));
     }
@@ -352,7 +317,6 @@ fn a_range_at_the_tick_of_older_records_leaves_their_time_open() {
     };
     for first_is_mark in [true, false] {
         let capture = capture(first_is_mark);
-        assert_eq!(direct_lane(&capture).is_none(), first_is_mark);
         let trace = Decoder::new(&capture).trace();
         assert_eq!(trace.diagnostics.count(Kind::AmbiguousWrap), u64::from(first_is_mark));
         assert_eq!(trace, carefully(&capture));
@@ -431,7 +395,6 @@ fn both_ways_take_a_begin_of_40_bits_for_certain_up_to_2_40_ticks_after_the_entr
             warp.leave(start + 20, 64_000 + after_entry / 2);
             module.warps.push(warp);
             let capture = module.into_capture().expect("the sites are whole");
-            assert_eq!(direct_lane(&capture).is_some(), is_certain);
             let trace = carefully(&capture);
             assert_eq!(spans(&trace), [(start, Some(start + 10), 0)]);
             assert_eq!(trace.diagnostics.get(Kind::AmbiguousWrap).is_none(), is_certain);
@@ -471,30 +434,13 @@ fn what_is_no_region_is_odd_whatever_its_index() {
         warp.range(mark, track, 6_000, 6_010).leave(7_000, 65_000);
         module.warps.push(warp);
         let capture = module.into_capture().expect("the sites are whole");
-        assert!(direct_lane(&capture).is_none());
         let trace = Decoder::new(&capture).trace();
         assert_eq!(trace.diagnostics.count(Kind::KindMismatch), 1, "{}", trace.diagnostics);
     }
 }
 
 #[test]
-fn of_a_warp_that_never_left_a_step_back_is_odd() {
-    let capture = |times: [u64; 2]| {
-        let mut module = SyntheticModule::new(Keep::First, 8);
-        let kernel = module.site(SiteKind::Kernel, "kernel");
-        let mark = module.site(SiteKind::Mark, "mark");
-        let mut warp = SyntheticWarp::new(kernel, ENTRY, 64_000);
-        warp.mark(mark, None, times[0]).mark(mark, None, times[1]);
-        module.warps.push(warp);
-        module.into_capture().expect("the sites are whole")
-    };
-    assert!(direct_lane(&capture([6_000, 6_010])).is_some());
-    assert!(direct_lane(&capture([6_000, 5_990])).is_none());
-    assert!(direct_lane(&capture([ENTRY - 1, 6_000])).is_none());
-}
-
-#[test]
-fn what_is_odd_is_left_to_the_careful_way() {
+fn what_is_odd_is_left_to_the_general_step() {
     let exit = ENTRY + (1 << 38);
     for odd in [
         [0, 0],
@@ -509,7 +455,6 @@ fn what_is_odd_is_left_to_the_careful_way() {
         let capture = one(Keep::First, 8, |warp| {
             warp.range(2, None, 5_500, 5_600).unit(odd);
         });
-        assert!(direct_lane(&capture).is_none(), "{odd:?}");
         assert_eq!(Decoder::new(&capture).trace(), carefully(&capture));
     }
 }

@@ -91,101 +91,126 @@ pub(super) struct Written {
 /// What was odd about a lane's times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Oddities {
-    /// Units that were written before the one before them: how many, and the first.
+    /// Units that were written before the one before them: how many, and the first one's number.
     pub backward: u64,
-    pub first_backward: Option<usize>,
+    pub first_backward: Option<u32>,
     /// A gap of 2^40 ticks or more may hide.
     pub ambiguous: bool,
 }
 
 impl Oddities {
-    fn backward(&mut self, index: usize) {
+    fn backward(&mut self, number: u32) {
         self.backward += 1;
-        self.first_backward = Some(self.first_backward.map_or(index, |known| known.min(index)));
+        self.first_backward = Some(self.first_backward.map_or(number, |known| known.min(number)));
     }
 }
 
-/// Gives every unit its whole time.
-pub(super) fn widen(times: &mut [Written], bounds: Bounds, oldest_lost: bool) -> Oddities {
-    let mut odd = Oddities::default();
-    let first_whole = times.iter().position(|written| written.whole);
-    match (oldest_lost, first_whole, bounds.exit) {
-        (true, Some(first), _) => {
-            let whole = times[first].time;
-            backwards(&mut times[..first], whole, &bounds, false, &mut odd);
-            forwards(times, first, whole, &bounds, &mut odd);
+/// Gives the units of a lane their whole times, one after the other.
+#[derive(Debug)]
+pub(super) struct Widening<'a> {
+    bounds: Bounds,
+    /// The times of the first units, if they are found backwards, with their numbers.
+    oldest: &'a [(u32, u64)],
+    /// When the unit before was written.
+    pub last: u64,
+    /// How many units there were so far.
+    count: u64,
+    odd: Oddities,
+}
+
+impl<'a> Widening<'a> {
+    /// `oldest` are the ticks of the units before the first `whole` time, with their numbers, in a
+    /// ring whose oldest units are lost; otherwise there are none.
+    pub(super) fn new(bounds: Bounds, oldest: &'a mut Vec<(u32, u64)>, whole: Option<u64>) -> Self {
+        let mut odd = Oddities::default();
+        match (whole, bounds.exit) {
+            (Some(whole), _) => backwards(oldest, whole, &bounds, false, &mut odd),
+            (None, Some(exit)) => backwards(oldest, exit, &bounds, !bounds.leader, &mut odd),
+            // Nothing is known to come after them.
+            (None, None) => oldest.clear(),
         }
-        (true, None, Some(exit)) => backwards(times, exit, &bounds, !bounds.leader, &mut odd),
-        _ => forwards(times, 0, bounds.entry, &bounds, &mut odd),
+        Self { bounds, oldest, last: whole.unwrap_or(bounds.entry), count: 0, odd }
     }
-    odd
-}
 
-/// Widens the times from `first` on, none of which is before `last`.
-fn forwards(
-    times: &mut [Written],
-    first: usize,
-    mut last: u64,
-    bounds: &Bounds,
-    odd: &mut Oddities,
-) {
-    let limit = bounds.limit();
-    for (index, written) in times.iter_mut().enumerate().skip(first) {
-        let Written { time, whole } = *written;
+    /// Whether the next unit's time was found backwards.
+    #[inline]
+    pub(super) fn is_among_oldest(&self) -> bool {
+        self.count < self.oldest.len() as u64
+    }
+
+    /// Goes on after so many units, the last of which was written at `last`, and of which none is odd.
+    #[inline]
+    pub(super) fn forward(&mut self, last: u64, count: u64) {
+        self.last = last;
+        self.count += count;
+    }
+
+    /// When the next unit was written, whose number is given.
+    pub(super) fn next(&mut self, number: u32, written: Written) -> u64 {
+        let Written { time, whole } = written;
+        let count = self.count;
+        self.count += 1;
+        if let Some((_, oldest)) = self.oldest.get(count as usize) {
+            return *oldest;
+        }
+        let Bounds { entry, exit, .. } = self.bounds;
+        let last = self.last;
         let step = time.wrapping_sub(last) & TICK_MASK;
         let back = (1 << TICK_BITS) - step;
-        let next = last.checked_add(step).filter(|next| *next <= limit);
+        let next = last.checked_add(step).filter(|next| *next <= self.bounds.limit());
         let fitting = if whole && time >= last {
             // The unit before may have been written later. Without an exit, not even the first
             // time of all is bounded.
-            odd.ambiguous |= (index > 0 || bounds.exit.is_none()) && time - last > TICK_MASK;
+            self.odd.ambiguous |= (count > 0 || exit.is_none()) && time - last > TICK_MASK;
             Some(time)
         } else if whole {
             next.filter(|next| last - time >= SLACK && next - time <= REGION_MAX)
         } else {
-            next.filter(|_| bounds.exit.is_some() || back >= SLACK)
+            next.filter(|_| exit.is_some() || back >= SLACK)
         };
-        match fitting {
-            Some(fitting) => {
-                last = fitting;
-                written.time = fitting;
-            }
-            None => {
-                odd.backward(index);
-                if !whole {
-                    written.time = last.saturating_sub(back).max(bounds.entry);
-                }
-            }
+        if let Some(fitting) = fitting {
+            self.last = fitting;
+            return fitting;
         }
+        self.odd.backward(number);
+        if whole { time } else { last.saturating_sub(back).max(entry) }
     }
-    odd.ambiguous |=
-        bounds.exit.is_some() && !times.is_empty() && limit.saturating_sub(last) > TICK_MASK;
+
+    /// What was odd.
+    pub(super) fn finish(self) -> Oddities {
+        let Self { bounds, oldest, last, count, mut odd } = self;
+        let went_forwards = count > oldest.len() as u64;
+        odd.ambiguous |= bounds.exit.is_some()
+            && went_forwards
+            && bounds.limit().saturating_sub(last) > TICK_MASK;
+        odd
+    }
 }
 
-/// Widens times of which none is behind `next`; where the last ones may be `late`, they may be so
+/// Widens times of which none is after `next`; if the last ones may be `late`, they may be so
 /// by [`SLACK`].
 fn backwards(
-    times: &mut [Written],
+    times: &mut [(u32, u64)],
     mut next: u64,
     bounds: &Bounds,
     late: bool,
     odd: &mut Oddities,
 ) {
     let end = next;
-    for (index, written) in times.iter_mut().enumerate().rev() {
-        let back = next.wrapping_sub(written.time) & TICK_MASK;
+    for (number, time) in times.iter_mut().rev() {
+        let back = next.wrapping_sub(*time) & TICK_MASK;
         let ahead = (1 << TICK_BITS) - back;
         let late = late && next == end && ahead < SLACK;
         match next.checked_sub(back).filter(|time| *time >= bounds.entry && !late) {
             Some(whole) => next = whole,
             None if late => next = next.saturating_add(ahead),
             None => {
-                odd.backward(index);
-                written.time = next.saturating_add(ahead);
+                odd.backward(*number);
+                *time = next.saturating_add(ahead);
                 continue;
             }
         }
-        written.time = next;
+        *time = next;
     }
     odd.ambiguous |= !times.is_empty() && next.saturating_sub(bounds.entry) > TICK_MASK;
 }

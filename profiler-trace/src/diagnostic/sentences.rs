@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use profiler_wire::READABLE_VERSIONS;
+use profiler_wire::WIRE_VERSION;
 use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
 use profiler_wire::record::{TRACK_MAX, UNIT_WORDS};
 
@@ -35,25 +35,6 @@ impl fmt::Display for Diagnostic {
                 p("its lane", "their lane"),
                 words(number)
             ),
-            Kind::SharedLost => {
-                write!(
-                    f,
-                    "{count} more {} lost with these: lane 0 holds what all lanes of its warp record together",
-                    p("record of another lane was", "records of other lanes were")
-                )?;
-                match number {
-                    0 => Ok(()),
-                    1 => f.write_str(
-                        "; a lane may be in 1 region that is not shown, as an end of that name may be of it or of \
-                         one whose begin was lost",
-                    ),
-                    _ => write!(
-                        f,
-                        "; lanes may be in {number} regions that are not shown, as an end of that name may be of \
-                         each or of one whose begin was lost"
-                    ),
-                }
-            }
             Kind::RoomFull => write!(
                 f,
                 "{count} {} and never left the kernel, so that more was lost \
@@ -162,14 +143,6 @@ impl fmt::Display for Diagnostic {
                     "regions have no end: they were never ended, or their end"
                 )
             ),
-            Kind::UnmatchedEnd => write!(
-                f,
-                "{count} {} (it was overwritten, or the region was ended twice or \
-                 on another lane or track) {}; give the session more room, and end \
-                 each region once, where it began",
-                p("end has no begin", "ends have no begin"),
-                p("and was left out", "and were left out")
-            ),
             Kind::OrphanedValue => write!(
                 f,
                 "{count} {} out; give \
@@ -268,12 +241,10 @@ impl fmt::Display for Diagnostic {
             Kind::HeaderVersion => write!(
                 f,
                 "{count} {} written with another wire version than the launch descriptor has \
-                 (the first with version {number}, this library reads {} to {}); {} were left out \
+                 (the first with version {number}, this library reads version {WIRE_VERSION}); {} were left out \
                  and are not counted as lost: build the kernels with the same version of the \
                  profiler as the host program",
                 p("slot was", "slots were"),
-                READABLE_VERSIONS.start(),
-                READABLE_VERSIONS.end(),
                 p("its records", "their records")
             ),
             Kind::DamagedHeader => write!(
@@ -303,11 +274,9 @@ impl fmt::Display for Diagnostic {
             Kind::DamagedDescriptor => write!(
                 f,
                 "the launch descriptor of {count} {} cannot be right (its wire version is \
-                 {number}, this library reads {} to {}); {} were left out: attach before the \
+                 {number}, this library reads version {WIRE_VERSION}); {} were left out: attach before the \
                  first launch, and finish the session with the same library",
                 p("module", "modules"),
-                READABLE_VERSIONS.start(),
-                READABLE_VERSIONS.end(),
                 p("its records", "their records")
             ),
             Kind::TruncatedCapture => write!(

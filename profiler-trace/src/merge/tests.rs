@@ -102,7 +102,7 @@ fn a_merged_clock_is_as_coarse_as_the_coarsest() {
 fn the_costs_are_those_of_the_first_trace_that_says_them() {
     let with_cost = |record_cost| Trace { record_cost, ..trace("k", 6_400_000) };
     let costs = FormCosts::uniform(30.0, 70.0);
-    let host = Some(HostCost { one_lane: costs, elected: costs, all_lanes: costs });
+    let host = Some(HostCost { one_lane: costs, elected: costs });
     let [first, second] = [(5.0, 20.0), (6.0, 21.0)]
         .map(|(inside_ticks, total_ticks)| RecordCost::uniform(inside_ticks, total_ticks));
     let merged = |costs: [Option<RecordCost>; 3]| Trace::merge(costs.map(with_cost)).record_cost;

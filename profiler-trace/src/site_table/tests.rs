@@ -7,7 +7,7 @@ use crate::synthetic::{Keep, SyntheticModule};
 /// PTX as rustc writes it: trailing zeros omitted, with and without `.visible`.
 fn ptx(entries: &[Vec<u8>]) -> String {
     let mut text = String::from(
-        ".version 7.8\n.target sm_80\n.const .align 16 .b8 __profiler_descriptor_v8[128];\n",
+        ".version 7.8\n.target sm_80\n.const .align 16 .b8 __profiler_descriptor_v1[128];\n",
     );
     for (index, entry) in entries.iter().enumerate() {
         let visible = if index % 2 == 0 { ".visible " } else { "" };
@@ -116,10 +116,10 @@ fn refuses_other_versions() {
     let mut entries = sample().entries().to_vec();
     entries[1][4] = 9;
     let error = SiteTable::from_ptx(&ptx(&entries)).expect_err("version 9").to_string();
-    assert!(error.contains("version 9") && error.contains("version 8"), "{error}");
-    let other = ptx(&[]).replace("descriptor_v8", "descriptor_v12");
+    assert!(error.contains("version 9") && error.contains("version 1"), "{error}");
+    let other = ptx(&[]).replace("descriptor_v1", "descriptor_v12");
     let error = SiteTable::from_ptx(&other).expect_err("version 12").to_string();
-    assert!(error.contains("descriptor_v12") && error.contains("version 8;"), "{error}");
+    assert!(error.contains("descriptor_v12") && error.contains("version 1;"), "{error}");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn tells_no_kernel_from_switched_off() {
     let plain = ".version 7.8\n.target sm_80\n";
     let message = |text: &str| SiteTable::from_ptx(text).expect_err("no sites").to_string();
     assert!(message(plain).contains("either no kernel"));
-    let off = format!("// profiler-build: wire=8 sites=0 enabled=false\n{plain}");
+    let off = format!("// profiler-build: wire=1 sites=0 enabled=false\n{plain}");
     assert!(message(&off).contains("built with profiling off"));
-    let on = format!("// profiler-build: wire=8 sites=0 enabled=true\n{plain}");
+    let on = format!("// profiler-build: wire=1 sites=0 enabled=true\n{plain}");
     assert!(message(&on).contains("#[profiled]"));
     // A profiled kernel without a region still has the descriptor.
     assert!(SiteTable::from_ptx(&ptx(&[])).expect("a descriptor is there").is_empty());

@@ -27,8 +27,6 @@ pub enum Content {
     Marks,
     /// The same tiles, by a timer whose step is 32 ns.
     Timer,
-    /// The same tiles of all lanes of each warp, which lane 0 records for them.
-    AllLanes,
 }
 
 impl Content {
@@ -42,8 +40,7 @@ impl Content {
     ];
 
     /// What more takes its own time where the cost of recording is subtracted.
-    pub const OF_COST: [(&'static str, Self); 2] =
-        [("timer", Self::Timer), ("all-lanes", Self::AllLanes)];
+    pub const OF_COST: [(&'static str, Self); 1] = [("timer", Self::Timer)];
 }
 
 /// Units that one slot holds.
@@ -99,26 +96,21 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
             random: u64::from(slot) << 32 | 0x9e37_79b9,
             units: 0,
             attachments: 0,
-            shared: 0,
             left,
         };
         let by_timer = content == Content::Timer;
         let began = if by_timer { entry.globaltimer } else { entry.clock };
         let end = sites.fill(content, &mut writer, began + 50);
-        let Writer { units, attachments, shared, left: rest, .. } = writer;
+        let Writer { units, attachments, left: rest, .. } = writer;
         left = rest;
         let last = (slot as usize + 1) << shift;
         capture.records.resize(last, 0);
         // Of a timer's ticks a nanosecond is one.
         let cycles = (end + 50 - began) * if by_timer { CYCLES_PER_NS } else { 1 };
         let exit_clock = (entry.clock + cycles).next_multiple_of(TIMER_STEP * CYCLES_PER_NS);
-        let strategy = match content {
-            Content::AllLanes => Strategy::Thread,
-            _ => Strategy::Warp,
-        };
         let header = SlotHeader {
             record_clock: if by_timer { Clock::GlobalTimer } else { Clock::Cycles },
-            strategy: u32::from(strategy.code()),
+            strategy: u32::from(Strategy::Warp.code()),
             block: [block, 0, 0],
             grid_dim: [slots.div_ceil(4), 1, 1],
             block_dim: [128, 1, 1],
@@ -131,10 +123,9 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
             globaltimer: entry.globaltimer + (exit_clock - entry.clock) / CYCLES_PER_NS,
             units,
             attachments,
-            shared,
         };
         let halves = header.pack().into_iter().chain(exit.pack());
-        let words = halves.chain(exit.pack_shared()).chain([0; 2]);
+        let words = halves.chain([0; 4]);
         capture.headers.extend(words.flat_map(u64::to_le_bytes));
     }
     Ok(Capture {
@@ -170,8 +161,6 @@ struct Writer<'c> {
     random: u64,
     units: u32,
     attachments: u32,
-    /// Records of all lanes.
-    shared: u32,
     /// Records still to be written, over all slots.
     left: u64,
 }
@@ -188,12 +177,6 @@ impl Writer<'_> {
             self.unit(data, kind, site, ticks);
             self.left -= 1;
         }
-    }
-
-    /// A region of all lanes.
-    fn of_all_lanes(&mut self, begin: u64, site: u32, ticks: u64) {
-        self.shared += u32::from(self.left > 0);
-        self.record(begin, RecordKind::RangeShared, site, ticks);
     }
 
     /// A region by the timer.
@@ -264,7 +247,6 @@ impl Sites {
                     }
                     (Content::OneTrack, _) => writer.tracked(begin, site, 0, now),
                     (Content::Timer, _) => writer.timed(begin, site, now),
-                    (Content::AllLanes, _) => writer.of_all_lanes(begin, site, now),
                     _ => writer.record(begin, RecordKind::Range, site, now),
                 }
                 now += 6;
@@ -279,7 +261,6 @@ impl Sites {
                 }
                 Content::OneTrack => writer.tracked(start, self.tile, 0, now),
                 Content::Timer => writer.timed(start, self.tile, now),
-                Content::AllLanes => writer.of_all_lanes(start, self.tile, now),
             }
             now += 4;
         }
@@ -304,7 +285,6 @@ mod tests {
             let expected = match content {
                 Content::Mixed => regions,
                 Content::Marks => 0,
-                Content::AllLanes => 32 * 10_000,
                 _ => 10_000,
             };
             assert_eq!(regions, expected, "{name}");

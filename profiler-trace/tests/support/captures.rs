@@ -88,7 +88,6 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
         warp.header.grid_dim = [3, 1, 1];
         warp.header.sm = block;
         warp.header.block_dim = [8, 1, 1];
-        warp.range_of_all(region, entry + 5, entry + 8).mark_of_all(mark, entry + 9);
         for lane in [0, 7] {
             warp.lane(lane).begin(region, Some(2), entry + 10);
             for step in 0..3 {
@@ -102,13 +101,10 @@ fn module(keep: Keep, lane_capacity: Option<u32>) -> SyntheticModule {
             warp.anchor(entry + 100, ns(entry + 100));
             warp.watched(region, Some(2), entry + 12, entry + 102);
             warp.open(region, None, entry + 99, entry + 105);
-            // As older kernels wrote it.
             warp.begin(region, Some(5), entry + 106).end(region, Some(5), entry + 107);
             warp.value(signal, entry + 110, Value::Unsigned(1));
             warp.value(wait, entry + 120, Value::Signed(1));
         }
-        // One lane ends it alone, and the others do not.
-        warp.begin_of_all(names, entry + 125).lane(7).parted(names, entry + 126, entry + 130);
         warp.leave(2_000, ns(2_000));
         module.warps.push(warp);
     }
@@ -166,38 +162,23 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
         };
         time(warp.entry, before.entry);
         assert_eq!(warp.exit.is_some(), before.exit.is_some());
-        // What lane 0 recorded for all lanes they lack together.
-        let lacks_shared = lacks(warp, before, 0, true);
-        lanes_lacking += u64::from(lacks_shared || lacks(warp, before, 0, false));
         for lane in 0..32 {
-            let lacks_own = lacks(warp, before, lane, false);
-            lanes_lacking += u64::from(lane != 0 && lacks_own);
-            let has_shared = !regions(before, lane, Of::AllLanes).is_empty();
-            assert_eq!(lacks(warp, before, lane, true), lacks_shared && has_shared);
-            // Those that a lane has not ended it has where its own records are there to tell.
-            let is_open_lost =
-                [warp, before].map(|warp| regions(warp, lane, Of::AllLanesOpen).len());
-            let is_open_lost = is_open_lost[0] != is_open_lost[1];
-            for of in [Of::Lane, Of::AllLanes, Of::AllLanesOpen] {
-                let (mine, theirs) = (regions(warp, lane, of), regions(before, lane, of));
-                assert!(mine.len() == theirs.len() || mine.is_empty());
-                for (left, right) in mine.iter().zip(&theirs) {
-                    time(left.start, right.start);
-                    assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
-                    assert_eq!((left.track, left.value), (right.track, right.value));
-                    assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
-                    // Without the others it lies less deep.
-                    let is_whole = !lacks_own && !lacks_shared && !is_open_lost;
-                    assert!(left.depth == right.depth || !is_whole && left.depth < right.depth);
-                }
+            let lacks = lacks(warp, before, lane);
+            lanes_lacking += u64::from(lacks);
+            let [mine, theirs] = [warp, before].map(|warp| regions(warp, lane));
+            assert!(mine.len() == theirs.len() || mine.is_empty() && lacks);
+            for (left, right) in mine.iter().zip(&theirs) {
+                time(left.start, right.start);
+                assert_eq!(left.end.map(|end| end.ticks), right.end.map(|end| end.ticks));
+                assert_eq!((left.track, left.value), (right.track, right.value));
+                assert_eq!(damaged.site(left.site).name, whole.site(right.site).name);
+                assert_eq!(left.depth, right.depth);
             }
-            for (shared, lacks) in [(false, lacks_own), (true, lacks_shared)] {
-                let [mine, theirs] = [warp, before].map(|warp| marks(warp, lane, shared));
-                assert!(mine.len() == theirs.len() || mine.is_empty() && lacks);
-                for (left, right) in mine.iter().zip(&theirs) {
-                    time(left.time, right.time);
-                    assert_eq!((left.track, left.value), (right.track, right.value));
-                }
+            let [mine, theirs] = [warp, before].map(|warp| marks(warp, lane));
+            assert!(mine.len() == theirs.len() || mine.is_empty() && lacks);
+            for (left, right) in mine.iter().zip(&theirs) {
+                time(left.time, right.time);
+                assert_eq!((left.track, left.value), (right.track, right.value));
             }
         }
         let emitted = |warp: &Warp| warp.recorded + warp.lost;
@@ -209,33 +190,17 @@ pub(crate) fn check_damaged(whole: &Trace, damaged: &Trace) {
     assert!(lanes_lacking <= diagnostics.count(Kind::UnreadableRecords), "{diagnostics}");
 }
 
-/// Whose regions: those that a lane recorded itself, or of those that lane 0 recorded for all lanes the ones
-/// that have ended, or that have not.
-#[derive(Clone, Copy, PartialEq)]
-enum Of {
-    Lane,
-    AllLanes,
-    AllLanesOpen,
+fn regions(warp: &Warp, lane: u8) -> Vec<&Region> {
+    warp.regions.iter().filter(|region| region.lane == lane).collect()
 }
 
-fn regions(warp: &Warp, lane: u8, of: Of) -> Vec<&Region> {
-    let of_region = |region: &Region| match (region.is_shared(), region.end) {
-        (false, _) => Of::Lane,
-        (true, Some(_)) => Of::AllLanes,
-        (true, None) => Of::AllLanesOpen,
-    };
-    warp.regions.iter().filter(|region| region.lane == lane && of_region(region) == of).collect()
+fn marks(warp: &Warp, lane: u8) -> Vec<&Mark> {
+    warp.marks.iter().filter(|mark| mark.lane == lane).collect()
 }
 
-/// The marks that a lane recorded itself, or those that lane 0 recorded for it.
-fn marks(warp: &Warp, lane: u8, shared: bool) -> Vec<&Mark> {
-    warp.marks.iter().filter(|mark| mark.lane == lane && mark.is_shared == shared).collect()
-}
-
-/// Whether nothing is left of what a lane recorded itself, or of what lane 0 recorded for it.
-fn lacks(warp: &Warp, before: &Warp, lane: u8, shared: bool) -> bool {
-    let of = if shared { Of::AllLanes } else { Of::Lane };
-    let has = |warp| !regions(warp, lane, of).is_empty() || !marks(warp, lane, shared).is_empty();
+/// Whether nothing is left of what a lane recorded.
+fn lacks(warp: &Warp, before: &Warp, lane: u8) -> bool {
+    let has = |warp| !regions(warp, lane).is_empty() || !marks(warp, lane).is_empty();
     !has(warp) && has(before)
 }
 

@@ -138,7 +138,6 @@ pub(crate) fn mark(
         lane: 0,
         time: time(at),
         value: Some(Value::Unsigned(value)),
-        is_shared: false,
     });
     MarkIndex { warp, mark: marks.len() - 1 }
 }

@@ -13,38 +13,35 @@ fn kinds_have_their_numbers() {
     let kinds = [
         RecordKind::Range,
         RecordKind::RangeTracked,
+        RecordKind::RangeUnsigned,
+        RecordKind::RangeSigned,
+        RecordKind::RangeWatched,
+        RecordKind::Open,
         RecordKind::Begin,
-        RecordKind::End,
         RecordKind::Mark,
         RecordKind::ValueUnsigned,
         RecordKind::ValueSigned,
         RecordKind::ValueFloat,
         RecordKind::Anchor,
-        RecordKind::Open,
-        RecordKind::RangeShared,
-        RecordKind::RangeUnsigned,
-        RecordKind::RangeSigned,
-        RecordKind::RangeWatched,
-        RecordKind::RangeParted,
     ];
+    assert_eq!(kinds, RecordKind::ALL);
     for (number, kind) in (1..).zip(kinds) {
         assert_eq!((RecordKind::from_bits(number), kind as u8), (Some(kind), number));
-        assert_eq!(kind.is_value(), (6..=8).contains(&number), "{kind:?}");
-        assert_eq!(kind.is_range_with_value(), (12..=13).contains(&number), "{kind:?}");
-        assert_eq!(kind.has_whole_begin(), [1, 11, 15].contains(&number), "{kind:?}");
+        assert_eq!(kind.is_value(), (9..=11).contains(&number), "{kind:?}");
+        assert_eq!(kind.is_range_with_value(), (3..=4).contains(&number), "{kind:?}");
     }
-    for number in [0].into_iter().chain(16..=255) {
+    for number in [0].into_iter().chain(13..=255) {
         assert_eq!(RecordKind::from_bits(number), None, "{number}");
     }
 }
 
 #[test]
 fn a_stamp_has_its_bits() {
-    // Ticks 0x12_3456_789a, kind 5, site 0xbcdef.
-    let word = 0x125b_cdef_3456_789a;
-    assert_eq!(record::tag(RecordKind::Mark, 0xb_cdef), 0x5b_cdef);
-    assert_eq!(record::stamp(0x5b_cdef, 0xffff_ff12_3456_789a), word);
-    assert_eq!(record::unpack(word), (0x5b_cdef, 0x12_3456_789a));
+    // Ticks 0x12_3456_789a, kind 8, site 0xbcdef.
+    let word = 0x128b_cdef_3456_789a;
+    assert_eq!(record::tag(RecordKind::Mark, 0xb_cdef), 0x8b_cdef);
+    assert_eq!(record::stamp(0x8b_cdef, 0xffff_ff12_3456_789a), word);
+    assert_eq!(record::unpack(word), (0x8b_cdef, 0x12_3456_789a));
     let stamp = Stamp { kind: RecordKind::Mark, site: 0xb_cdef, ticks: 0x12_3456_789a };
     assert_eq!((Stamp::unpack(word), stamp.pack()), (Some(stamp), word));
     assert_eq!((record::TICK_MASK, SITE_MAX), (0xff_ffff_ffff, 0xf_ffff));
@@ -57,15 +54,6 @@ fn a_range_says_its_begin() {
     assert_eq!(record::range_kind(0), RecordKind::Range);
     assert_eq!(record::range_data(0, begin), begin);
     assert_eq!(record::range_kind(1), RecordKind::RangeTracked);
-    // What a kernel adds to a record by which it finds that all lanes have it.
-    assert_eq!(record::SHARES, 0xa0_0000);
-    let shared = record::tag(RecordKind::RangeShared, 77);
-    assert_eq!(record::tag(RecordKind::Range, 77) + record::SHARES, shared);
-    // What stands above the track in the begin of a region, and in a mark, that all lanes have.
-    assert_eq!(record::OF_ALL, 0x1_0000_0000);
-    let since = |number| RecordKind::from_bits(number).and_then(record::of_all_since);
-    assert_eq!((since(3), since(5)), (Some(7), Some(8)));
-    assert!((0..=255).all(|number| [3, 5].contains(&number) || since(number).is_none()));
     assert_eq!(record::range_data(1, begin), 0x7800_0001_9abc_def0);
     assert_eq!((record::track_field(0), record::track_field(41)), (1, 42));
     assert_eq!((record::track_number(1), record::track_number(42)), (Some(0), Some(41)));
@@ -122,17 +110,14 @@ fn a_header_has_its_words() {
         globaltimer: 0x4142_4344_4546_4748,
         units: 0x5152_5354,
         attachments: 0x6162_6364,
-        shared: 0x7172_7374,
     };
     let exit_words = [
         0x3132_3334_3536_3738,
         0x4142_4344_4546_4748,
-        0xe162_6364_5152_5354,
+        0x6162_6364_5152_5354,
         0x5850_4f46_4c45_5821,
     ];
     assert_eq!(exit.pack(), exit_words);
-    let alone = ExitHeader { shared: 0, ..exit };
-    assert_eq!(alone.pack()[2], 0x6162_6364_5152_5354, "nothing of word 12");
 
     let mut header = [0; header::WORDS];
     header[..8].copy_from_slice(&words);
@@ -140,11 +125,7 @@ fn a_header_has_its_words() {
     assert_eq!(ExitHeader::unpack(&header), None, "the warp has not left");
     // What a kernel does not write may hold anything.
     header[12..].fill(0x8182_8384);
-    header[8..12].copy_from_slice(&alone.pack());
-    assert_eq!(ExitHeader::unpack(&header), Some(alone));
-    assert_eq!(exit.pack_shared(), [0x7172_7374, 0]);
     header[8..12].copy_from_slice(&exit_words);
-    header[12..14].copy_from_slice(&exit.pack_shared());
     assert_eq!(ExitHeader::unpack(&header), Some(exit));
     for bit in 16..32 {
         let mut damaged = header;
@@ -205,17 +186,13 @@ fn a_header_is_whole_when_all_its_units_are_there() {
     // What may be 0 of each unit is.
     let entry = SlotHeader { clock: 0, grid_id: 0, block: [0; 3], ..slot_header() };
     let entry = SlotHeader { track: 0, strategy: 0, ..entry };
-    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0, shared: 1 };
+    let exit = ExitHeader { clock: 0, globaltimer: 9, units: 0, attachments: 0 };
     let mut whole = [0; header::WORDS];
     whole[..header::ENTRY_WORDS].copy_from_slice(&entry.pack());
     assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has not left");
-    let without_shared = ExitHeader { shared: 0, ..exit }.pack();
-    whole[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&without_shared);
-    assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has left");
     whole[header::EXIT_START..][..header::EXIT_WORDS].copy_from_slice(&exit.pack());
-    whole[header::SHARED_START..][..header::SHARED_WORDS].copy_from_slice(&exit.pack_shared());
     assert!(SlotHeader::is_whole(&whole) && ExitHeader::is_whole(&whole), "it has left");
-    for unit in 0..(header::SHARED_START + header::SHARED_WORDS) / 2 {
+    for unit in 0..(header::EXIT_START + header::EXIT_WORDS) / 2 {
         let mut words = whole;
         words[2 * unit..][..2].fill(0);
         let is_of_entry = unit < header::ENTRY_WORDS / 2;
@@ -311,23 +288,6 @@ fn names_end_in_the_version() {
     assert_eq!(symbol::DESCRIPTOR, format!("{}{version}", symbol::DESCRIPTOR_PREFIX));
     assert_eq!(symbol::CALIBRATION, format!("__profiler_calibrate_v{version}"));
     assert_eq!(symbol::CALIBRATION_OF_HOST, format!("__profiler_calibrate_host_v{version}"));
-}
-
-/// Captures of each version that is read are kept by profiler-trace's tests.
-#[test]
-fn records_of_older_versions_are_read() {
-    assert_eq!(profiler_wire::READABLE_VERSIONS, 2..=profiler_wire::WIRE_VERSION);
-    for kind in (0..=u8::MAX).filter_map(RecordKind::from_bits) {
-        let since = match kind {
-            RecordKind::RangeParted => 7,
-            RecordKind::RangeWatched => 6,
-            RecordKind::RangeUnsigned | RecordKind::RangeSigned => 5,
-            RecordKind::RangeShared => 4,
-            RecordKind::Open => 3,
-            _ => 2,
-        };
-        assert_eq!(kind.since(), since, "{kind:?}");
-    }
 }
 
 /// What the calibration kernel's documentation says of its pauses.

@@ -120,7 +120,7 @@ fn what_is_no_entry_is_refused() {
     for at in 0..4 {
         assert_eq!(altered(at, b"?"), Err(SiteError::NotASite));
     }
-    for found in [1, 2, 3, 4, 5, 6, 7, 9, 255] {
+    for found in [0, 2, 255] {
         assert_eq!(altered(4, &[found]), Err(SiteError::Version { found: u32::from(found) }));
     }
     assert_eq!(altered(5, &[7]), Err(SiteError::Kind(7)));

@@ -10,7 +10,7 @@ pub const WHEN_STEP: u32 = 3;
 macro_rules! kernels {
     ($(
         $(#[$attribute:meta])*
-        $name:ident by $strategy:ident $(($argument:expr))?, $together:literal;
+        $name:ident by $strategy:ident $(($argument:expr))?;
     )*) => {$(
         $(#[$attribute])*
         /// One region with a value, which are two units, a round. Writes each thread's number of
@@ -28,14 +28,7 @@ macro_rules! kernels {
         ) {
             let mut done = 0;
             while done < rounds {
-                // Lanes that take two ways do not record together.
-                if !$together && thread::thread_idx_x() % 2 == 0 {
-                    profile_region!("even", value = done);
-                } else if !$together {
-                    profile_region!("odd", value = done);
-                } else {
-                    profile_region!("round", value = done);
-                }
+                profile_region!("round", value = done);
                 done += 1;
             }
             // SAFETY: one number a thread.
@@ -46,19 +39,17 @@ macro_rules! kernels {
 
 kernels! {
     /// By lane 0 of warp 0.
-    by_block by block, true;
+    by_block by block;
     /// By lane 0 of each warp.
-    by_warp by warp, true;
+    by_warp by warp;
     /// By lane 0 of warp 1.
-    by_warp_1 by warp(1), true;
+    by_warp_1 by warp(1);
     /// By lane 0 of every fourth warp.
-    by_warp_group by warp_group, true;
+    by_warp_group by warp_group;
     /// By one active lane.
-    by_elected by elected, true;
+    by_elected by elected;
     /// By every thread.
-    by_thread by thread, true;
-    /// By every thread, of which even and odd ones do not record at once.
-    by_thread_apart by thread, false;
+    by_thread by thread;
     /// By some threads.
-    by_when by when(thread::thread_idx_x().is_multiple_of(WHEN_STEP)), true;
+    by_when by when(thread::thread_idx_x().is_multiple_of(WHEN_STEP));
 }

@@ -129,8 +129,6 @@ struct Kernel {
 enum Who {
     /// The lanes of which that holds, by their warp's index and their own.
     Lanes(fn(u32, u32) -> bool),
-    /// All; what all lanes of a warp do together lane 0 records for them.
-    Threads,
     /// One of those that are there: at least one, where hardware splits a warp.
     Elected,
 }
@@ -169,7 +167,7 @@ const KERNELS: [Kernel; 14] = kernels_of_both_clocks! {
     hosted_warp_group_cycles hosted_warp_group_globaltimer
         Who::Lanes(|warp, lane| warp % 4 == 0 && lane == 0);
     hosted_elected_cycles hosted_elected_globaltimer Who::Elected;
-    hosted_thread_cycles hosted_thread_globaltimer Who::Threads;
+    hosted_thread_cycles hosted_thread_globaltimer Who::Lanes(|_, _| true);
     hosted_when_cycles hosted_when_globaltimer
         Who::Lanes(|warp, lane| (32 * warp + lane) % kernels::WHEN_STEP == 0);
 };
@@ -269,7 +267,6 @@ fn check(
         let count = shape.lanes(warp.warp);
         let records = match kernel.who {
             Who::Lanes(records) => records,
-            Who::Threads => |_, _| true,
             Who::Elected => {
                 check_elected(setting, warp, count, rounds, &what);
                 continue;
@@ -287,20 +284,12 @@ fn check(
     if matches!(kernel.who, Who::Elected) {
         return;
     }
-    // Where lanes leave, some do so before the first region, and no region is one of all lanes. Values of those
-    // are lane 0's alone.
-    let shares = matches!(kernel.who, Who::Threads) && !rounds.leaving;
     let sum = |lefts: &[Left], of_lane: fn(&Left) -> u64| lefts.iter().map(of_lane).sum::<u64>();
-    let of_values = |of_lane: fn(&Left) -> u64| {
-        sum(&leaders, of_lane) + if shares { 0 } else { sum(&others, of_lane) }
-    };
-    let lost_by_others = sum(&others, |left| left.lost);
+    let of_values = |of_lane: fn(&Left) -> u64| sum(&leaders, of_lane) + sum(&others, of_lane);
     for (kind, expected) in [
         (Kind::RoomTooSmall, sum(&leaders, |left| left.lost)),
-        (Kind::LaneRoomTooSmall, if shares { 0 } else { lost_by_others }),
-        (Kind::SharedLost, if shares { lost_by_others } else { 0 }),
+        (Kind::LaneRoomTooSmall, sum(&others, |left| left.lost)),
         (Kind::OpenRegion, sum(&leaders, Left::open) + sum(&others, Left::open)),
-        (Kind::UnmatchedEnd, 0),
         (Kind::OrphanedValue, of_values(|left| left.orphaned)),
         (Kind::ValuesLost, of_values(|left| left.values_lost)),
     ] {

@@ -182,7 +182,7 @@ fn guard_words(descriptor: &Descriptor) -> Vec<(u64, String)> {
     let slots = u64::from(descriptor.slot_count);
     let (room, limit) = (1_u64 << descriptor.record_shift, u64::from(descriptor.record_limit));
     let header = header::BYTES as u64;
-    let last_written = 8 * (header::SHARED_START + header::SHARED_WORDS) as u64;
+    let last_written = 8 * (header::EXIT_START + header::EXIT_WORDS) as u64;
     let element = |array: &str, byte: u64, index: u64| {
         format!("in {array}, at byte {byte} of element {index}")
     };

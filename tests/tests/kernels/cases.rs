@@ -1,6 +1,6 @@
 //! Cases of `docs/cases.md` that belong to no one crate: ways out of a region, recursion, a strategy
 //! in a branch that its lane does not take, the length of a kernel, two launches at once, and kernels of
-//! older versions.
+//! other versions.
 
 use crate::support::back_ends;
 
@@ -18,18 +18,6 @@ use profiler_trace::Warp;
 use test_kernels::strategies as kernels;
 
 const STRATEGIES: Option<&str> = profiler_host::include_ptx!("strategies");
-
-/// A kernel of each older wire version, as it was compiled then; `versions.rs` sees to it that there is one
-/// of each.
-const OLDER: [&str; profiler_wire::WIRE_VERSION as usize - 1] = [
-    include_str!("../../fixtures/versions/wire1.ptx"),
-    include_str!("../../fixtures/versions/wire2.ptx"),
-    include_str!("../../fixtures/versions/wire3.ptx"),
-    include_str!("../../fixtures/versions/wire4.ptx"),
-    include_str!("../../fixtures/versions/wire5.ptx"),
-    include_str!("../../fixtures/versions/wire6.ptx"),
-    include_str!("../../fixtures/versions/wire7.ptx"),
-];
 
 on_both_back_ends! {
     every_way_out_closes_its_region
@@ -335,7 +323,7 @@ fn two_launches_in_two_streams_wait_for_each_other() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn kernels_of_older_versions_are_not_attached_to() {
+fn kernels_of_other_versions_are_not_attached_to() {
     let _context = cust::quick_init().expect("a GPU");
     let (ptx, stream) = (
         STRATEGIES.expect("compiled"),
@@ -344,8 +332,10 @@ fn kernels_of_older_versions_are_not_attached_to() {
     let module = Module::from_ptx(ptx, &[]).expect("the module loads");
     let output = DeviceBuffer::from_slice(&[0_u32; 64]).expect("memory");
     let profiler = Profiler::builder().build().expect("the options");
-    for (version, older_ptx) in (1..).zip(OLDER) {
-        let older = Module::from_ptx(older_ptx, &[]).expect("the module loads");
+    for version in [profiler_wire::WIRE_VERSION + 1, 255] {
+        let own = format!("__profiler_descriptor_v{}", profiler_wire::WIRE_VERSION);
+        let other_ptx = ptx.replace(&own, &format!("__profiler_descriptor_v{version}"));
+        let other = Module::from_ptx(&other_ptx, &[]).expect("the module loads");
         let check = |error: Error| {
             assert!(matches!(error, Error::Sites(_)), "{error}");
             let text = error.to_string();
@@ -356,19 +346,19 @@ fn kernels_of_older_versions_are_not_attached_to() {
             ];
             assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         };
-        check(profiler.attach(&older, older_ptx).map(drop).expect_err("another version"));
+        check(profiler.attach(&other, &other_ptx).map(drop).expect_err("another version"));
         // To measure comes before to attach, and the name of the kernel that measures has the version in it.
         let measuring = Profiler::builder().measure_record_cost().build().expect("the options");
-        check(measuring.attach(&older, older_ptx).map(drop).expect_err("another version"));
+        check(measuring.attach(&other, &other_ptx).map(drop).expect_err("another version"));
         // A session that has another module goes on with that.
         let mut session = profiler.attach(&module, ptx).expect("a session");
-        check(session.attach_also(&older, older_ptx).expect_err("another version"));
+        check(session.attach_also(&other, &other_ptx).expect_err("another version"));
         let output = output.as_device_ptr();
         // SAFETY: one number a thread.
         unsafe { launch!(module.by_warp<<<1, 64, 0, stream>>>(output, 3)) }.expect("the launch");
         // Nothing listens to this one, which records nothing.
-        // SAFETY: it takes nothing.
-        unsafe { launch!(older.kernel<<<1, 64, 0, stream>>>()) }.expect("the launch");
+        // SAFETY: as above.
+        unsafe { launch!(other.by_warp<<<1, 64, 0, stream>>>(output, 3)) }.expect("the launch");
         let trace = session.finish(&stream).expect("a trace");
         assert_eq!((trace.launches.len(), trace.recorded(), trace.lost()), (1, 6, 0));
     }

@@ -304,7 +304,7 @@ fn records_of_every_form_hold_what_was_done(choice: BackendChoice) {
 }
 
 fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
-    use RegionRecord::{Own, Shared, WithValue};
+    use RegionRecord::{Own, WithValue};
     let backend = backend(choice);
     // Each type cuts some of them.
     let inputs: Vec<i32> = (0..128).map(|n| -70_001 + 1_103 * n).collect();
@@ -343,10 +343,9 @@ fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
             ("elected", None, signed((first as i16).into()), WithValue),
         ];
         for lane in 0..32 {
-            // Values that differ are each lane's own, also where the region is one of all lanes.
-            expected.push(("each", None, signed((of_lane(lane) as i16).into()), Own));
-            expected.push(("alike", None, signed((first as i16).into()), Shared));
-            expected.push(("all", None, signed((first as i16).into()), Shared));
+            expected.push(("each", None, signed((of_lane(lane) as i16).into()), WithValue));
+            expected.push(("alike", None, signed((first as i16).into()), WithValue));
+            expected.push(("all", None, signed((first as i16).into()), WithValue));
             expected.extend(["first", "second"].map(|name| (name, None, None, Own)));
         }
         let mut found: Vec<_> = (warp.regions.iter())

@@ -21,7 +21,6 @@ mod support;
 mod thousand;
 mod timed_out;
 mod trap;
-mod versions;
 mod walkthrough;
 mod watched;
 mod watched_modules;

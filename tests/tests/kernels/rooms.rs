@@ -40,8 +40,6 @@ struct Kernel {
     lanes: u32,
     /// Whether hardware that splits a warp makes more lanes record.
     is_least: bool,
-    /// Whether lane 0 records for all lanes.
-    shares: bool,
 }
 
 macro_rules! kernel {
@@ -73,17 +71,15 @@ const NONE: Kernel = Kernel {
     alone: |_, _, _| Ok(()),
     lanes: 0,
     is_least: false,
-    shares: false,
 };
 
-const KERNELS: [Kernel; 8] = [
+const KERNELS: [Kernel; 7] = [
     kernel!(by_block, 1),
     kernel!(by_warp, WARPS),
     kernel!(by_warp_1, 1),
     kernel!(by_warp_group, WARPS.div_ceil(4)),
     kernel!(by_elected, WARPS, is_least),
-    kernel!(by_thread, 32 * WARPS, shares),
-    kernel!(by_thread_apart, 32 * WARPS),
+    kernel!(by_thread, 32 * WARPS),
     kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP)),
 ];
 
@@ -93,11 +89,9 @@ impl Kernel {
         u64::from(BLOCKS * self.lanes * ROUNDS)
     }
 
-    /// As many units again hold their values, but where lane 0 records for all lanes, and its value
-    /// stands for all.
+    /// As many units again hold their values.
     fn units(&self) -> u64 {
-        let values = if self.shares { self.records() / 32 } else { self.records() };
-        self.records() + values
+        2 * self.records()
     }
 
     #[track_caller]
@@ -209,7 +203,7 @@ impl Arena {
     /// Places everything that the kernels need.
     fn descriptor(&mut self, room: Room, lane_room: Room) -> Descriptor {
         let header_bytes = header::BYTES as u64;
-        let written = 8 * (header::SHARED_START + header::SHARED_WORDS) as u64;
+        let written = 8 * (header::EXIT_START + header::EXIT_WORDS) as u64;
         Descriptor {
             version: WIRE_VERSION,
             flags: FLAG_LANES,
@@ -294,8 +288,7 @@ fn guard_words_stay(choice: BackendChoice) {
             let stride = 1 << room.shift;
             let records = descriptor.records + u64::from(slot) * stride;
             check_room(array(records, stride as usize / 8), UNIT_BYTES, room, exit.units, name);
-            let shared = if kernel.shares { exit.shared } else { 0 };
-            units += u64::from(exit.units) + 31 * u64::from(shared);
+            units += u64::from(exit.units);
             for lane in 1..32 {
                 let count = array(descriptor.lane_counts + u64::from(32 * slot + lane) * 8, 1)[0];
                 // A lane that emitted nothing writes no count.

@@ -76,15 +76,8 @@ impl LaneCompare<'_> {
         is_optional: impl Fn(&Expected) -> bool,
     ) -> Result<(), String> {
         let seen: Vec<Item> = seen.collect();
-        let vague: Vec<Item> = (expected.iter().filter(|expected| !expected.is_depth_known))
-            .map(|expected| Item { depth: 0, ..expected.item.clone() })
-            .collect();
         let comparable = |item: &Item| {
             let mut item = item.clone();
-            let is_vague = || vague.contains(&Item { depth: 0, ..item.clone() });
-            if self.times == Times::Virtual && is_vague() {
-                item.depth = 0;
-            }
             if self.times == Times::Hardware {
                 (item.start, item.end) = (0, None);
                 if self.extent != Extent::Whole || self.case.kernel.clock == Clock::GlobalTimer {

@@ -7,8 +7,7 @@ use profiler_host::Capture;
 use profiler_trace::{DiagnosticKind, Severity, Trace};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 
-use super::{Open, Times};
-use crate::case::Case;
+use super::Times;
 use crate::expected::{Count, Kept};
 use crate::reference::{LaneRun, WarpRun};
 use crate::script::{Lead, Place};
@@ -51,20 +50,14 @@ impl fmt::Display for Bounds {
 /// What records must be, over all warps.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
-    /// Of all lanes; what lane 0 recorded for all of them counts for each.
     records: Bounds,
-    /// As they lie in rooms.
     attachments: Bounds,
-    /// Records of warps with a slot that lane 0 wrote for all lanes.
-    pub shared: Bounds,
     pub unplaced: Bounds,
     open: Bounds,
     orphaned: Bounds,
     /// Of lane 0, and of the other lanes.
     too_small: [Bounds; 2],
     values_lost: Bounds,
-    /// Regions that lanes may be in and that are not shown, where it is known what they share.
-    untold: u64,
 }
 
 /// What is known of the elections at a place.
@@ -83,23 +76,19 @@ impl Election {
 
 impl Totals {
     /// Adds what a warp emits. Where elections are open, a place at which lanes come `n` times has
-    /// at least `n` of them, and at most all lanes are elected that come there. Where it is open what
-    /// lanes share, an attachment may be lane 0's for all of them.
-    pub(super) fn count(&mut self, run: &WarpRun, open: Open) {
+    /// at least `n` of them, and at most all lanes are elected that come there.
+    pub(super) fn count(&mut self, run: &WarpRun, open: bool) {
         let mut elections: BTreeMap<Place, Election> = BTreeMap::new();
-        for (number, lane) in run.lanes.iter().enumerate() {
-            if !open.any() {
-                let one = Bounds::exactly(1);
-                for unit in &lane.units {
-                    if !unit.is_attachment() {
-                        self.records += one;
-                    } else if !unit.is_shared || number == 0 {
-                        self.attachments += one;
-                    }
-                }
+        for lane in &run.lanes {
+            if open {
+                self.count_open(&lane.with_all_elected(), &mut elections);
                 continue;
             }
-            self.count_open(number, &lane.with_all_elected(), open, &mut elections);
+            for unit in &lane.units {
+                let count =
+                    if unit.is_attachment() { &mut self.attachments } else { &mut self.records };
+                *count += Bounds::exactly(1);
+            }
         }
         for Election { visits, least, all } in elections.into_values() {
             let bounds = |index: usize| Bounds { least: visits * least[index], most: all[index] };
@@ -109,13 +98,7 @@ impl Totals {
     }
 
     /// Adds what the `whole` of a lane emits in any case, and counts what is left to `elections`.
-    fn count_open(
-        &mut self,
-        number: usize,
-        whole: &LaneRun,
-        open: Open,
-        elections: &mut BTreeMap<Place, Election>,
-    ) {
+    fn count_open(&mut self, whole: &LaneRun, elections: &mut BTreeMap<Place, Election>) {
         let mut of_instances: BTreeMap<usize, Count> = BTreeMap::new();
         for unit in &whole.units {
             of_instances.entry(unit.instance).or_default().add(unit);
@@ -125,10 +108,8 @@ impl Totals {
             let instance = &whole.script.instances[instance];
             let counts = [count.records(), count.attachments];
             if let Lead::Fixed(_) = instance.lead {
-                let is_leaders = open.sharing && number > 0 && instance.may_share;
                 self.records += Bounds::exactly(counts[0]);
-                self.attachments +=
-                    if is_leaders { Bounds::up_to(counts[1]) } else { Bounds::exactly(counts[1]) };
+                self.attachments += Bounds::exactly(counts[1]);
                 continue;
             }
             *visits.entry(instance.place).or_default() += 1;
@@ -145,16 +126,14 @@ impl Totals {
         }
     }
 
-    /// Adds the attachments that a lane without a room loses. Those to what lanes share are lane 0's alone.
-    pub(super) fn lose_unplaced_values(&mut self, lane: &LaneRun, is_leader: bool, open: Open) {
-        let attachments = |lane: &LaneRun, of_shared: bool| {
-            let units = lane.units.iter().filter(|unit| unit.is_attachment());
-            units.filter(|unit| of_shared || !unit.is_shared).count() as u64
-        };
-        self.values_lost += if open.any() {
-            Bounds::up_to(attachments(&lane.with_all_elected(), true))
+    /// Adds the attachments that a lane without a room loses.
+    pub(super) fn lose_unplaced_values(&mut self, lane: &LaneRun, open: bool) {
+        let attachments =
+            |lane: &LaneRun| lane.units.iter().filter(|unit| unit.is_attachment()).count() as u64;
+        self.values_lost += if open {
+            Bounds::up_to(attachments(&lane.with_all_elected()))
         } else {
-            Bounds::exactly(attachments(lane, is_leader))
+            Bounds::exactly(attachments(lane))
         };
     }
 
@@ -163,7 +142,6 @@ impl Totals {
         let lost = |emitted: u64, survived: u64| Bounds::exactly(emitted - survived);
         let Kept { emitted, survived, .. } = kept;
         self.open += Bounds::exactly(kept.open);
-        self.untold += kept.untold;
         self.orphaned += Bounds::exactly(kept.orphaned);
         self.too_small[usize::from(!is_leader)] += lost(emitted.records(), survived.records());
         self.values_lost += lost(emitted.attachments, survived.attachments);
@@ -181,24 +159,16 @@ impl Totals {
 
     /// What headers, lanes and the counters of what found no room say was emitted, together with what
     /// the trace says was recorded and lost.
-    pub(super) fn check_counts(
-        &self,
-        case: &Case,
-        capture: &Capture,
-        trace: &Trace,
-    ) -> Result<(), String> {
-        let (mut units, mut attachments, mut of_others) = (0, 0, 0);
+    pub(super) fn check_counts(&self, capture: &Capture, trace: &Trace) -> Result<(), String> {
+        let (mut units, mut attachments) = (0, 0);
         let mut add = |of_lane: (u64, u64)| {
             units += of_lane.0;
             attachments += of_lane.1;
         };
         for module in &capture.modules {
             for words in slots(&module.headers) {
-                if let Some((slot, exit)) =
-                    SlotHeader::unpack(&words).zip(ExitHeader::unpack(&words))
-                {
+                if let Some(exit) = SlotHeader::unpack(&words).and(ExitHeader::unpack(&words)) {
                     add((exit.units.into(), exit.attachments.into()));
-                    of_others += u64::from(exit.shared * (case.lanes(slot.warp) - 1));
                 }
             }
             for bytes in module.lane_counts.as_chunks::<8>().0 {
@@ -207,18 +177,12 @@ impl Totals {
             }
             add((module.lost.units, module.lost.attachments));
         }
-        let records = (units + of_others).saturating_sub(attachments);
+        let records = u64::saturating_sub(units, attachments);
         ensure!(
             self.records.contain(records) && self.attachments.contain(attachments),
             "{records} records and {attachments} attachments were emitted, not {} and {}",
             self.records,
             self.attachments
-        );
-        let shared = shared(capture);
-        ensure!(
-            self.shared.contain(shared),
-            "{shared} records are of all lanes, not {}",
-            self.shared
         );
         let accounted = trace.recorded() + trace.lost();
         ensure!(accounted == records, "{accounted} records are accounted for, of {records}");
@@ -231,7 +195,7 @@ impl Totals {
         trace: &Trace,
         no_slot: u64,
         times: Times,
-        open: Open,
+        open: bool,
     ) -> Result<(), String> {
         use DiagnosticKind as Of;
         let waits = trace.warps.iter().flat_map(|warp| &warp.marks);
@@ -258,17 +222,11 @@ impl Totals {
         ];
         let all = [&of_losses[..], &in_any_case].concat();
         // Where elections are open, so is what is lost of what they recorded.
-        let known = if open.elections { &in_any_case[..] } else { &all };
+        let known = if open { &in_any_case[..] } else { &all };
         for &(kind, count) in known {
             let found = found(kind);
             ensure!(count.contain(found), "{} counts {found}, not {count}", kind.name());
         }
-        let untold = trace.diagnostics.get(Of::SharedLost).map_or(0, |shared| shared.number);
-        ensure!(
-            open.any() || untold == self.untold,
-            "lanes may be in {untold} more regions, not {}",
-            self.untold
-        );
         for diagnostic in &trace.diagnostics.list {
             let kind = diagnostic.kind;
             let is_counted = all.iter().any(|&(other, _)| other == kind);
@@ -276,15 +234,10 @@ impl Totals {
             // concern to the order.
             let of_clock = times == Times::Hardware
                 && matches!(kind, Of::ClockUncertain | Of::ClockContradiction);
-            // How much is lost with lane 0's records is a part of each lane's own count, which is compared.
-            let of_shared = kind == Of::SharedLost;
             // Programs choose names by any index; which region has which name is compared.
             let of_names = kind == Of::NameOutOfRange;
-            let is_fine = is_counted
-                || of_clock
-                || of_shared
-                || of_names
-                || diagnostic.severity() == Severity::Info;
+            let is_fine =
+                is_counted || of_clock || of_names || diagnostic.severity() == Severity::Info;
             ensure!(is_fine, "{diagnostic}");
         }
         Ok(())
@@ -297,10 +250,4 @@ fn slots(headers: &[u8]) -> impl Iterator<Item = [u64; header::WORDS]> {
         let words = bytes.as_chunks::<8>().0;
         std::array::from_fn(|index| u64::from_le_bytes(words[index]))
     })
-}
-
-/// Records that lane 0 wrote for all lanes of its warp.
-pub(super) fn shared(capture: &Capture) -> u64 {
-    let exits = capture.modules.iter().flat_map(|module| slots(&module.headers));
-    exits.filter_map(|words| ExitHeader::unpack(&words)).map(|exit| u64::from(exit.shared)).sum()
 }

@@ -96,12 +96,6 @@ enum Step {
         length: u32,
         value: Option<Number>,
     },
-    /// Lane 0 records for all lanes.
-    RangeOfAll {
-        site: Site,
-        length: u32,
-        value: Option<Number>,
-    },
     Open {
         site: Site,
         track: Option<u32>,
@@ -118,26 +112,9 @@ enum Step {
         length: u32,
         value: Option<Number>,
     },
-    /// Lane 0 begins a region for all lanes, which end it by [`Step::RangeOfAll`] or each by itself.
-    BeginOfAll {
-        site: Site,
-    },
-    Parted {
-        site: Site,
-        length: u32,
-        value: Option<Number>,
-    },
-    /// The end of a region that has a begin of its own, as kernels wrote it up to wire version 5.
-    End {
-        site: Site,
-        track: Option<u32>,
-        value: Option<Number>,
-    },
     Mark {
         track: Option<u32>,
     },
-    /// Lane 0 records for all lanes.
-    MarkOfAll,
     Value(Number),
     Signal(u64),
     Await(u64),
@@ -327,9 +304,6 @@ impl Warp {
         let mut times: BTreeMap<u8, u64> = BTreeMap::new();
         let (mut lane, mut latest, mut usual) = (0, start, true);
         for step in self.steps.iter().take(100) {
-            if let Step::RangeOfAll { .. } = step {
-                lane = 0;
-            }
             let now = times.entry(lane).or_insert(start);
             latest = latest.max(*now);
             match *step {
@@ -355,11 +329,6 @@ impl Warp {
                         }
                     }
                 }
-                Step::RangeOfAll { site, length, value } => {
-                    let begin = now.saturating_sub(length.into()).max(start);
-                    warp.range_of_all(sites.id(site), begin, *now);
-                    attach(&mut warp, sites.id(site), *now, value);
-                }
                 Step::Open { site, track, length } => {
                     let begin = now.saturating_sub(length.into()).max(start);
                     warp.open(sites.id(site), track, begin, *now);
@@ -370,18 +339,7 @@ impl Warp {
                     warp.watched(sites.id(site), track, begin, *now);
                     attach(&mut warp, sites.id(site), *now, value);
                 }
-                Step::BeginOfAll { site } => drop(warp.begin_of_all(sites.id(site), *now)),
-                Step::Parted { site, length, value } => {
-                    let begin = now.saturating_sub(length.into()).max(start);
-                    warp.parted(sites.id(site), begin, *now);
-                    attach(&mut warp, sites.id(site), *now, value);
-                }
-                Step::End { site, track, value } => {
-                    warp.end(sites.id(site), track, *now);
-                    attach(&mut warp, sites.id(site), *now, value);
-                }
                 Step::Mark { track } => drop(warp.mark(sites.mark, track, *now)),
-                Step::MarkOfAll => drop(warp.mark_of_all(sites.mark, *now)),
                 Step::Value(number) => drop(warp.value(sites.mark, *now, number.value())),
                 Step::Signal(key) => drop(warp.value(sites.signal, *now, Value::Unsigned(key))),
                 Step::Await(key) => drop(warp.value(sites.wait, *now, Value::Unsigned(key))),
@@ -408,9 +366,6 @@ impl Warp {
             (lane.units.len() as u64).saturating_sub(lane.attachments.into())
         };
         let emitted: u64 = warp.lanes.values().map(records).sum();
-        // Of a record of all lanes each has a region.
-        let shared = warp.lanes.get(&0).map_or(0, |lane| u64::from(lane.shared));
-        let emitted = emitted + shared * u64::from(warp.lane_count().saturating_sub(1));
         // What did not leave has no count; a timer's anchor may lie outside the kernel; a name that
         // the list lacks is another site or none.
         let usual = usual && self.exit.is_some() && !self.timer && !self.names_beyond();
@@ -422,13 +377,9 @@ impl Warp {
             matches!(
                 step,
                 Step::Range { site: Site::Second | Site::Beyond, .. }
-                    | Step::RangeOfAll { site: Site::Second | Site::Beyond, .. }
                     | Step::Open { site: Site::Second | Site::Beyond, .. }
                     | Step::Begin { site: Site::Second | Site::Beyond, .. }
                     | Step::Watched { site: Site::Second | Site::Beyond, .. }
-                    | Step::BeginOfAll { site: Site::Second | Site::Beyond }
-                    | Step::Parted { site: Site::Second | Site::Beyond, .. }
-                    | Step::End { site: Site::Second | Site::Beyond, .. }
             )
         })
     }
@@ -505,19 +456,13 @@ pub fn sample() -> Capture {
         Step::Range { site: Site::First, track: Some(3), length: 5, value: None },
         Step::Anchor { nanoseconds: 17 },
         Step::Mark { track: None },
-        Step::MarkOfAll,
         Step::Signal(7),
         Step::Value(Number::Signed(-4)),
         Step::Wait(5),
-        Step::RangeOfAll { site: Site::Inner, length: 4, value: number },
         Step::Watched { site: Site::Outer, track, length: 20, value: Some(Number::Unsigned(9)) },
         Step::Begin { site: Site::Inner, track: None },
-        Step::End { site: Site::Inner, track: None, value: None },
-        Step::BeginOfAll { site: Site::Outer },
-        Step::BeginOfAll { site: Site::First },
+        Step::Watched { site: Site::Inner, track: None, length: 0, value: None },
         Step::Wait(3),
-        Step::RangeOfAll { site: Site::First, length: 2, value: None },
-        Step::Parted { site: Site::Outer, length: 3, value: number },
         Step::Lane(5),
         Step::Range { site: Site::Outer, track: None, length: 3, value: None },
         Step::Range { site: Site::First, track: None, length: 1, value: Some(Number::Signed(-3)) },

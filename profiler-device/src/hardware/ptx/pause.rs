@@ -1,6 +1,5 @@
 //! What the calibration kernels do between records.
 
-use super::super::place::Place;
 use super::super::side;
 use super::reg32;
 

@@ -1,6 +1,5 @@
 //! What a record takes: a stamp, an address, a store.
 
-use super::super::place::Place;
 use super::super::side;
 use super::{reg32, reg64};
 
@@ -56,12 +55,6 @@ ptx! {
     /// The 8-byte field.
     pure fn constant_u64<OFFSET>() out (value as reg64) const (offset = OFFSET) -> u64 {
         concat!("ld.const.u64 {value}, [", profiler_wire::descriptor_symbol!(), "+{offset}];") => value
-    }
-
-    /// The same value, of which the compilers know nothing; unlike [`hold`](super::hold) nothing is left of it where it
-    /// is not used.
-    pure fn opaque() through (value as reg32) -> u32 {
-        "// {value}" => value
     }
 
     /// Stores a unit where `condition` holds: data, and the stamp of tag and ticks as

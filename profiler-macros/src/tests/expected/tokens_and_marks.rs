@@ -9,7 +9,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::start_of_place(
+        ::profiler_device::__private::Leader::start(
             ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
             __profiler_site,
             0,
@@ -30,7 +30,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::mark_of_place(
+        ::profiler_device::__private::Leader::mark(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
         )

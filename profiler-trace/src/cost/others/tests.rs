@@ -11,28 +11,26 @@ use crate::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 const ALONE: StampWait = StampWait { mean_ticks: 20.0, most_ticks: 40.0 };
 
 /// How long a stamp at 2000 may have waited for a unit at 1000, beside others at these times.
-fn most_ticks(others: &[u64], election: Election, ticks_per_cycle: f64) -> f64 {
+fn most_ticks(others: &[u64], ticks_per_cycle: f64) -> f64 {
     let others = Others { units: others.to_vec(), ticks_per_cycle, first: Cell::default() };
-    let wait = others.lengthen(ALONE, election, 1_000, 2_000);
+    let wait = others.lengthen(ALONE, 1_000, 2_000);
     assert_eq!(wait.mean_ticks, ALONE.mean_ticks);
     wait.most_ticks
 }
 
 #[test]
 fn each_unit_of_another_warp_lengthens_a_wait() {
-    let most = |others: &[u64]| most_ticks(others, Election::OneLane, 1.0);
+    let most = |others: &[u64]| most_ticks(others, 1.0);
     assert_eq!(most(&[]), 40.0);
     assert_eq!(most(&[1_000]), 44.0);
     assert_eq!(most(&[1_010, 1_010, 1_039]), 52.0);
-    assert_eq!(most_ticks(&[1_010], Election::Elected, 1.0), 44.0);
-    assert_eq!(most_ticks(&[1_010], Election::AllLanes, 1.0), 46.0);
     // Half a nanosecond is a cycle.
-    assert_eq!(most_ticks(&[1_010], Election::OneLane, 0.5), 42.0);
+    assert_eq!(most_ticks(&[1_010], 0.5), 42.0);
 }
 
 #[test]
 fn those_count_that_may_be_underway() {
-    let most = |others: &[u64]| most_ticks(others, Election::OneLane, 1.0);
+    let most = |others: &[u64]| most_ticks(others, 1.0);
     // As long before as one waits alone, and no longer.
     assert_eq!([most(&[959]), most(&[960])], [40.0, 44.0]);
     // Until the wait is over, which others make later.
@@ -53,7 +51,7 @@ fn those_count_that_may_be_underway() {
         (1_004, 1_024),
         (1_000, 1_020),
     ] {
-        let wait = others.lengthen(ALONE, Election::OneLane, from, to);
+        let wait = others.lengthen(ALONE, from, to);
         assert_eq!(wait.most_ticks, 40.0 + 15.0 * 4.0, "{from}");
     }
 }
@@ -62,7 +60,7 @@ fn those_count_that_may_be_underway() {
 fn what_does_not_wait_for_its_own_record_waits_for_none() {
     let others = Others { units: vec![1_010], ticks_per_cycle: 1.0, first: Cell::default() };
     let none = StampWait::default();
-    assert_eq!(others.lengthen(none, Election::OneLane, 1_000, 1_100), none);
+    assert_eq!(others.lengthen(none, 1_000, 1_100), none);
 }
 
 /// Warps, all on one SM, of a kernel with a region and a mark.

@@ -39,8 +39,7 @@ fn nothing_is_subtracted_where_its_cost_was_not_measured() {
 #[test]
 fn its_own_cost_is_subtracted_and_said_to_be_that_of_an_idle_bus() {
     let costs = FormCosts::uniform(17.0, 40.0);
-    let host =
-        HostCost { one_lane: costs, elected: FormCosts::uniform(60.0, 70.0), all_lanes: costs };
+    let host = HostCost { one_lane: costs, elected: FormCosts::uniform(60.0, 70.0) };
     let cost = RecordCost { host: Some(host), ..RecordCost::uniform(10.0, 30.0) };
     for (emulated, kind) in [(false, Some(DiagnosticKind::CostOfIdleBus)), (true, None)] {
         let trace = of_host(cost, emulated);
@@ -122,7 +121,7 @@ fn by_thread(host: HostCost, record: impl Fn(&mut SyntheticWarp, [u32; 2])) -> T
 #[test]
 fn what_each_lane_stores_at_once_is_cut_once() {
     let costs = FormCosts::uniform(10.0, 40.0);
-    let host = HostCost { one_lane: costs, elected: costs, all_lanes: costs };
+    let host = HostCost { one_lane: costs, elected: costs };
     let trace = by_thread(host, |warp, [region, _]| {
         for lane in 0..32 {
             warp.lane(lane).begin(region, None, 2_000).watched(region, None, 2_000, 2_100);
@@ -132,54 +131,5 @@ fn what_each_lane_stores_at_once_is_cut_once() {
     assert_eq!(lengths, [90; 32]);
     for kind in [DiagnosticKind::CostOfLanes, DiagnosticKind::CostOfIdleBus] {
         assert_eq!(trace.diagnostics.count(kind), 1, "{kind:?}");
-    }
-}
-
-/// What all lanes began by one record, and which of them left open, costs one begin: where another lane ended it,
-/// that one's time of it lies behind the record's, which the open ones have.
-#[test]
-fn a_begin_of_all_lanes_that_some_leave_open_is_cut_once() {
-    let host = table().host.expect("a table of both");
-    // Whether it takes its time ahead of the reading or none.
-    let mut at_once = host;
-    at_once.all_lanes.region_begin = StampCost::after(29.0);
-    for host in [host, at_once] {
-        let HostCost { one_lane, all_lanes, .. } = host;
-        let [begin, end] = [all_lanes.region_begin, all_lanes.region_end];
-        for ends_in in [&[][..], &[1], &[0, 5], &[1, 2, 30]] {
-            let trace = by_thread(host, |warp, [outer, inner]| {
-                let mut now = 2_000.0;
-                let mut pass = |ticks: f64| {
-                    now += ticks;
-                    now as u64
-                };
-                warp.begin_of_all(outer, pass(0.0));
-                let outer_start = pass(begin.before_ticks);
-                warp.begin_of_all(inner, pass(begin.after_ticks + 100.0));
-                let inner_start = pass(begin.before_ticks);
-                pass(begin.after_ticks + 50.0);
-                if !ends_in.is_empty() {
-                    let inner_end = pass(one_lane.region_end.before_ticks);
-                    for lane in ends_in {
-                        warp.lane(*lane).parted(inner, inner_start, inner_end);
-                    }
-                    pass(one_lane.region_end.after_ticks);
-                }
-                let outer_end = pass(200.0 + end.before_ticks);
-                warp.lane(0).range_of_all(outer, outer_start, outer_end);
-            });
-            let (outer, inner): (Vec<&Region>, Vec<&Region>) = trace.warps[0]
-                .regions
-                .iter()
-                .partition(|region| region.is_shared() && region.end.is_some());
-            assert_eq!((outer.len(), inner.len()), (32, 32));
-            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
-            for (outer, inner) in outer.iter().zip(&inner) {
-                assert_eq!(length(outer), 350, "{ends_in:?}");
-                assert_eq!(inner.start.ticks - outer.start.ticks, 100, "{ends_in:?}");
-                let is_ended = ends_in.contains(&inner.lane);
-                assert_eq!(inner.end.map(|_| length(inner)), is_ended.then_some(50));
-            }
-        }
     }
 }

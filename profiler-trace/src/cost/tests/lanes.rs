@@ -30,7 +30,7 @@ fn lengths(trace: &Trace) -> Vec<u64> {
 }
 
 #[test]
-fn what_all_lanes_record_as_one_is_cut_whole() {
+fn what_all_lanes_record_at_once_is_cut_once() {
     for clock in [Clock::Cycles, Clock::GlobalTimer] {
         for with_value in [false, true] {
             let mut steps = vec![Step::Open(false); 4];
@@ -42,7 +42,7 @@ fn what_all_lanes_record_as_one_is_cut_whole() {
                 let off = length.abs_diff(1_500);
                 assert!(off <= u64::from(clock == Clock::GlobalTimer), "{length}");
             }
-            assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
+            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
         }
     }
 }
@@ -59,89 +59,6 @@ fn what_each_lane_stores_at_once_is_cut_once_and_the_rest_is_said() {
         }
         assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
         assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
-    }
-}
-
-/// A mark that lanes share costs what one of all lanes does, once, and one that each makes for itself what one of
-/// one lane does.
-#[test]
-fn a_mark_of_all_lanes_costs_what_was_done_for_it() {
-    for shared in [false, true] {
-        let mut module = SyntheticModule::new(Keep::First, 64);
-        module.lane_capacity = Some(64);
-        let kernel = module.site(SiteKind::Kernel, "k");
-        let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
-        let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
-        warp.header.strategy = u32::from(Strategy::Thread.code());
-        for ticks in [2_300, 2_600] {
-            if shared {
-                warp.mark_of_all(mark, ticks);
-            } else {
-                for lane in 0..32 {
-                    warp.lane(lane).mark(mark, None, ticks);
-                }
-            }
-        }
-        warp.range_of_all(region, 2_000, 3_000);
-        warp.leave(65_000, 128_000);
-        module.warps.push(warp);
-        let mut capture = module.into_capture().expect("the sites are whole");
-        capture.device.clock_mhz = Some(1000.0);
-        capture.record_cost = Some(table());
-        let mut trace = crate::decode(&capture);
-        trace.subtract_record_cost();
-        let (before, after) = if shared { (13, 48) } else { (2, 37) };
-        assert_eq!(lengths(&trace), [1_000 - 11 - 5 - 2 * (before + after); 32]);
-        let marks: Vec<u64> = trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect();
-        let first = 2_300 - 3 - 11 - before;
-        let second = first + 300 - after - before;
-        assert_eq!(marks, [[first; 32], [second; 32]].concat());
-        let said = trace.diagnostics.count(DiagnosticKind::CostOfLanes);
-        assert_eq!(said, u64::from(!shared));
-    }
-}
-
-/// Records a region of all 32 lanes: one that they share, or one of each lane, as a token's is.
-fn record(warp: &mut SyntheticWarp, shared: bool, site: u32, start: u64, end: u64) {
-    if shared {
-        warp.range_of_all(site, start, end);
-        return;
-    }
-    for lane in 0..32 {
-        warp.lane(lane).range(site, None, start, end);
-    }
-}
-
-#[test]
-fn a_region_of_all_lanes_costs_what_was_done_for_it() {
-    // What a region costs in its own time, and one around it.
-    let cost = |shared| if shared { (11 + 5, 3 + 11 + 5 + 43) } else { (2, 2 + 38) };
-    for inner in [false, true] {
-        for outer in [false, true] {
-            let trace = trace_of(table(), false, |warp, region, other| {
-                warp.header.strategy = u32::from(Strategy::Thread.code());
-                record(warp, inner, region, 2_100, 2_900);
-                record(warp, outer, other, 2_000, 3_000);
-            });
-            let (outside, inside) = (1_000 - cost(outer).0 - cost(inner).1, 800 - cost(inner).0);
-            assert_eq!(lengths(&trace), [[outside; 32], [inside; 32]].concat());
-            let said = trace.diagnostics.count(DiagnosticKind::CostOfLanes);
-            assert_eq!(said, u64::from(!inner || !outer), "{inner}, {outer}");
-        }
-    }
-}
-
-#[test]
-fn what_is_shared_is_never_said_to_be_stored_apart() {
-    for threads in [1, 16, 32, 64] {
-        let trace = trace_of(table(), false, |warp, region, _| {
-            warp.header.strategy = u32::from(Strategy::Thread.code());
-            // The second warp of its block.
-            (warp.header.warp, warp.header.block_dim) = (1, [32 + threads, 1, 1]);
-            warp.range_of_all(region, 2_000, 2_900).attach(region, 2_900, Value::Float(f64::NAN));
-        });
-        assert_eq!(lengths(&trace), vec![900 - 11 - 5; threads.min(32) as usize]);
-        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
     }
 }
 
@@ -178,7 +95,7 @@ fn said(strategy: Strategy, regions: &[Recorded]) -> bool {
 }
 
 #[test]
-fn regions_of_lanes_that_do_not_share_them_are_stored_apart_however_alike() {
+fn regions_of_several_lanes_are_stored_apart_however_alike() {
     for strategy in [Strategy::Thread, Strategy::When] {
         assert!(said(strategy, &alike(16)));
         assert!(said(strategy, &alike(16)[7..9]));
@@ -195,20 +112,6 @@ fn regions_of_lanes_that_do_not_share_them_are_stored_apart_however_alike() {
     assert!(changed(|region| region.start += u64::from(region.lane)), "they end at once");
     // They end, and are stored, in turn.
     assert!(!changed(|region| region.end += 200 * u64::from(region.lane)));
-}
-
-#[test]
-fn what_lanes_share_is_one_whatever_a_lane_records_beside_it() {
-    // By a timer that stands still meanwhile: two regions of all lanes and one of lane 1, at one site.
-    let trace = trace_of(RecordCost::uniform(2.0, 8.0), false, |warp, region, other| {
-        warp.header.record_clock = Clock::GlobalTimer;
-        warp.header.strategy = u32::from(Strategy::Thread.code());
-        warp.range_of_all(region, 66_000, 66_000).range_of_all(region, 66_000, 66_000);
-        warp.lane(1).range(region, None, 66_000, 66_000);
-        warp.lane(0).range(other, None, 65_000, 67_000);
-    });
-    assert_eq!(lengths(&trace)[0], 2_000 - 2 - 3 * 8);
-    assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
 }
 
 #[test]
@@ -321,16 +224,6 @@ fn lanes_of_the_emulator_have_clocks_of_their_own() {
     });
     assert_eq!(lengths(&trace), [960, 960, 90, 90]);
     assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
-    // What lane 0 records for all of them costs each.
-    let trace = trace_of(RecordCost::uniform(10.0, 30.0), true, |warp, region, other| {
-        warp.header.strategy = u32::from(Strategy::Thread.code());
-        warp.range_of_all(region, 2_100, 2_200);
-        for lane in [0, 1] {
-            warp.lane(lane).range(other, None, 2_000, 3_000);
-        }
-    });
-    assert_eq!(lengths(&trace)[..4], [960, 960, 90, 90]);
-    assert_eq!(lengths(&trace)[4..], [90; 30]);
     // What each stamps at one time is not one either.
     let trace = trace_of(RecordCost::uniform(0.0, 30.0), true, |warp, region, _| {
         for lane in [0, 1] {
@@ -369,7 +262,8 @@ proptest::proptest! {
         for lane in 0..lanes {
             proptest::prop_assert_eq!(of(&all, lane), of(&one, 0));
         }
-        let apart = u64::from(!all.warps[0].marks.is_empty());
+        let warp = &all.warps[0];
+        let apart = u64::from(warp.marks.len() + warp.regions.len() + warp.anchors.len() > 0);
         proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostOfLanes), apart);
         let exit = |trace: &Trace| trace.warps[0].exit.map(|exit| exit.ticks);
         proptest::prop_assert_eq!(exit(&all), exit(&one));

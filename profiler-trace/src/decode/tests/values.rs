@@ -61,14 +61,13 @@ fn they_leave_a_lane_plain() {
         let capture = one(Keep::First, 16, |warp| {
             record(warp.range_unsigned(2, 6_000, 6_010, 1).range(3, None, 6_020, 6_030));
         });
-        direct_lane(&capture).expect("nothing is odd").is_plain
+        counted(&capture).is_plain
     }
     assert!(is_plain(|warp| warp));
     assert!(is_plain(|warp| warp.range_signed(2, 6_015, 6_040, 2)));
     assert!(!is_plain(|warp| warp.range_signed(2, 6_005, 6_040, 2)), "it crosses the first");
     assert!(!is_plain(|warp| warp.range(2, Some(1), 6_035, 6_040)));
     assert!(!is_plain(|warp| warp.open(2, None, 6_035, 6_040)));
-    assert!(!is_plain(|warp| warp.range_of_all(2, 6_035, 6_040)));
     assert!(!is_plain(|warp| warp.begin(2, None, 6_035).end(2, None, 6_040)));
 }
 
@@ -113,9 +112,7 @@ fn they_say_which_record_they_are_of() {
     let capture = one(Keep::First, 16, |warp| {
         warp.range_unsigned(2, 6_000, 6_010, 5).range_signed(2, 6_020, 6_030, 5);
         warp.range(2, Some(4), 6_040, 6_050).range(2, None, 6_060, 6_070);
-        warp.range_of_all(2, 6_080, 6_090);
     });
-    assert!(direct_lane(&capture).is_some());
     for trace in [Decoder::new(&capture).trace(), carefully(&capture)] {
         let regions = trace.warps[0].regions.iter().filter(|region| region.lane == 0);
         let seen: Vec<_> = regions.map(|region| (region.record, region.track)).collect();
@@ -124,7 +121,6 @@ fn they_say_which_record_they_are_of() {
             (RegionRecord::WithValue, None),
             (RegionRecord::Own, Some(4)),
             (RegionRecord::Own, None),
-            (RegionRecord::Shared, None),
         ];
         assert_eq!(seen, expected);
     }
@@ -137,7 +133,6 @@ fn at_a_site_of_no_region_they_are_odd() {
         let capture = one(Keep::First, 8, |warp| {
             warp.unit([stamp(7, 6_000), stamp(tag(kind, 4), 6_010)]);
         });
-        assert!(direct_lane(&capture).is_none());
         let trace = Decoder::new(&capture).trace();
         assert_eq!(trace.diagnostics.count(Kind::KindMismatch), 1, "{}", trace.diagnostics);
         assert_eq!((trace.warps[0].regions.len(), trace.lost()), (0, 1));
@@ -162,7 +157,7 @@ fn the_clock_wraps_while_they_last() {
     check(&capture, &expected, &[Kind::RoomTooSmall]);
 }
 
-/// Neither way believes a begin before the entry.
+/// Nobody believes a begin before the entry.
 #[test]
 fn a_begin_before_the_entry_is_cut() {
     let at_entry = one(Keep::First, 8, |warp| {
@@ -172,7 +167,6 @@ fn a_begin_before_the_entry_is_cut() {
     let capture = one(Keep::First, 8, |warp| {
         warp.range_signed(2, ENTRY - 1, 6_010, -3).range_unsigned(3, ENTRY, 6_020, 3);
     });
-    assert!(direct_lane(&capture).is_none());
     let trace = Decoder::new(&capture).trace();
     assert_eq!(spans(&trace), [(ENTRY, Some(6_020), 0), (ENTRY, Some(6_010), 1)]);
     assert_eq!(values(&trace), [Some(Value::Unsigned(3)), Some(Value::Signed(-3))]);

@@ -16,9 +16,15 @@ fn widen_some(
 ) -> (Vec<u64>, Oddities) {
     let given =
         |(time, whole)| Written { time: if whole { time } else { time & TICK_MASK }, whole };
-    let mut written: Vec<Written> = times.into_iter().map(given).collect();
-    let odd = widen(&mut written, bounds, oldest_lost);
-    (written.iter().map(|written| written.time).collect(), odd)
+    let written: Vec<Written> = times.into_iter().map(given).collect();
+    let numbered = || (0..).zip(&written);
+    let whole = written.iter().find(|written| written.whole).map(|written| written.time);
+    let whole = whole.filter(|_| oldest_lost);
+    let before = numbered().take_while(|(_, written)| oldest_lost && !written.whole);
+    let mut oldest = before.map(|(number, written)| (number, written.time)).collect();
+    let mut widening = Widening::new(bounds, &mut oldest, whole);
+    let times = numbered().map(|(number, written)| widening.next(number, *written)).collect();
+    (times, widening.finish())
 }
 
 fn leader(entry: u64, exit: Option<u64>) -> Bounds {
