@@ -401,7 +401,7 @@ fn the_name_of_the_output_must_say_a_format() {
         expect![[r#"
             --- stderr
             error: the name gemm.txt does not say which format is meant
-              help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json, .hatchet, .folded, .speedscope.json, .csv, .jsonl, .parquet, .arrow, .feather, .svg
+              help: give --to FORMAT, or one of the endings .pftrace, .perfetto-trace, .json, .hatchet, .folded, .csv, .jsonl, .parquet, .arrow, .feather, .svg
             --- exit code 2
         "#]],
     );

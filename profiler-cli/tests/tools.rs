@@ -206,7 +206,6 @@ fn names() -> Result<(), Failed> {
         "export steering.capture --to events-csv",
         "export steering.capture --to events-json",
         "export steering.capture --to chrome",
-        "export steering.capture --to speedscope",
         "export steering.capture --to hatchet",
         "export steering.capture --to folded",
         "export steering.capture --to flamegraph",

@@ -40,7 +40,7 @@ pub use capture::{
 };
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
-pub use export::{ExportOptions, GZIP_LEVEL, Grouping, SpeedscopeOptions, StackGroup};
+pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;

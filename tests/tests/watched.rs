@@ -15,7 +15,7 @@ use flag::Flag;
 use lane_rooms::with_lane_rooms;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
 use profiler_host::trace::{
-    DiagnosticKind as Kind, ExportOptions, RegionRecord, SpeedscopeOptions, StackGroup, Warp,
+    DiagnosticKind as Kind, ExportOptions, RegionRecord, StackGroup, Warp,
 };
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
@@ -255,7 +255,6 @@ fn exports(trace: &Trace) {
     shows("Chrome", &|bytes| trace.write_chrome_to(bytes, &options));
     shows("CSV", &|bytes| trace.write_events_csv_to(bytes));
     shows("JSON", &|bytes| trace.write_events_json_to(bytes));
-    shows("speedscope", &|bytes| trace.write_speedscope_to(bytes, &SpeedscopeOptions::default()));
     shows("Hatchet", &|bytes| trace.write_hatchet_to(bytes));
     shows("folded stacks", &|bytes| trace.write_folded_to(bytes, StackGroup::default()));
 }

@@ -13,7 +13,7 @@ const RECORDS: u64 = 100_000_000;
 /// What they are, as the example `measure` calls it.
 const CONTENTS: [&str; 2] = ["regions", "mixed"];
 /// What is run on each capture, which stands for `CAPTURE`. Each writes to nowhere.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 16] = [
     "info CAPTURE",
     "check CAPTURE",
     "stats CAPTURE",
@@ -25,7 +25,6 @@ const COMMANDS: [&str; 17] = [
     "export CAPTURE --to chrome",
     "export CAPTURE --to hatchet",
     "export CAPTURE --to folded",
-    "export CAPTURE --to speedscope --most-warps 1000000",
     "export CAPTURE --to flamegraph",
     "export CAPTURE --to events-csv",
     "export CAPTURE --to events-json",

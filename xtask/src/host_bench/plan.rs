@@ -36,14 +36,12 @@ pub(crate) struct Command {
 }
 
 /// Formats of `profiler export`, and what it is told besides.
-const EXPORTS: [(&str, &str, &[&str]); 11] = [
+const EXPORTS: [(&str, &str, &[&str]); 10] = [
     ("export perfetto", "perfetto", &[]),
     ("export perfetto, gzip", "perfetto", &["--gzip"]),
     ("export chrome", "chrome", &[]),
     ("export hatchet", "hatchet", &[]),
     ("export folded", "folded", &[]),
-    // All warps, where a file for the viewer has 256.
-    ("export speedscope, all warps", "speedscope", &["--most-warps", "1000000"]),
     ("export events-csv", "events-csv", &[]),
     ("export events-json", "events-json", &[]),
     ("export parquet", "parquet", &[]),
