@@ -531,8 +531,8 @@ fn colour_is_used_where_it_is_asked_for() {
         (ran.stdout.contains(&0x1b), ran.stderr.contains('\x1b'))
     };
     assert_eq!(colored("timeline lossy.capture", &[]), (false, false));
-    assert_eq!(colored("timeline lossy.capture --color always", &[]), (true, true));
-    assert_eq!(colored("timeline lossy.capture", &[("CLICOLOR_FORCE", "1")]), (true, true));
+    assert_eq!(colored("timeline lossy.capture --color always", &[]), (false, true));
+    assert_eq!(colored("timeline lossy.capture", &[("CLICOLOR_FORCE", "1")]), (false, true));
     assert_eq!(
         colored("timeline lossy.capture --color never", &[("CLICOLOR_FORCE", "1")]),
         (false, false)

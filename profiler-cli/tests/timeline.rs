@@ -24,17 +24,14 @@ fn regions_that_cross_have_rows_of_their_own() {
     folder.save("crossing.capture", &module.into_capture().expect("the sites are in order"));
     expect![[r#"
         launch 0: crossing, 600 µs, 1 warp
-        warps from top to bottom; a column is 10 µs
-                       |0 ns               |200 µs             |400 µs
-        block 0 warp 0 ··········aaaaaaaaaabbbbbbbbbbbbbbbbbbbbllllllllll··········
-        active         ████████████████████████████████████████████████████████████
+        a column is 10.91 µs; cells show shares of the warps' time
+                            |0 ns             |200 µs           |400 µs
+        ahead        33.3 %          ▇█████████████████▄
+        behind       33.3 %                   ▅█████████████████▅
+        lane         17.5 %                                     ▆████████▇
+        (no region)  33.3 % █████████▁                                   ▁█████████
+        active              ███████████████████████████████████████████████████████
         active: at most 1 warp in the kernel at a time
-
-        regions, and their share of the warps' time in the kernel:
-          b behind          197.5 µs   32.9 %
-          l lane            102.5 µs   17.1 %
-          a ahead             100 µs   16.7 %
-          · in no region      200 µs   33.3 %
         --- exit code 0
     "#]]
     .assert_eq(&folder.run("timeline crossing.capture --width 75 --window 0..600us").transcript());
@@ -83,28 +80,21 @@ fn labels_and_names_may_be_of_wide_characters() {
     let words = "timeline wide.capture --width 70 --window -12us..100%";
     expect![[r#"
         launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-        SMs from top to bottom, up to 4 warps a row; a column is 378.3 ns
-                       |-10 µs      |-5 µs       |0 ns        |5 µs
-        host main        SSuuuuuuuuuuuuSSSgggggSggggggggSsssssssssssssssssssss
-        host 載入 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-        SM 0                                     ·lmlmmmmlmeee   ·lmlmlmmlmeee
-        SM 1                                     ·lmlmmmmlmeee   ·mmlmlmmlmeee
-        active                                   ▂████████████▁  ▃███████████▇
+        a column is 597.4 ns; cells show shares of the warps' time
+                                           |-10 µs          |0 ns
+        host main: step          86.8 %      █████████████████████████████████
+        host 載入: 讀檔…讀檔案   79.3 % ██████████████████████████████▁
+        host main: synchronize   35.3 %                         ▃█████████████
+        host main: gemm…launch)  22.0 %                ███▃▆████▂
+        host main: upload        19.8 %      ▁███████▃
+        tile                     72.1 %                     ▇▇█▇▇█▁   ▆▇█▇▇█▁
+        mma                      49.8 %                     ▃▅▆▄▅▇▁   ▃▆▆▄▅▆▁
+        load                     20.5 %                     ▄▂▁▃▂▁    ▄▂▁▃▂▁
+        epilogue                 19.3 %                           ▆▆        ▆▇
+        (no region)               8.6 %                     ▁▁ ▁▁ ▁▂  ▂▁ ▁▁ ▁▁
+        active                                              ▇██████▇  ▇██████▇
         active: at most 4 warps in the kernel at a time
-
-        regions, and their share of the warps' time in the kernel:
-          m mma             18.56 µs   49.8 %
-          l load             7.64 µs   20.5 %
-          e epilogue          7.2 µs   19.3 %
-          t tile              640 ns    1.7 %
-          · in no region      3.2 µs    8.6 %
-
-        what the host did, the time of each span without those within it; times within 20 ns of the device's:
-          a 讀檔案讀檔案讀檔案讀檔案讀檔案讀檔案讀檔…    17.99 µs
-          s synchronize                                   8.01 µs
-          g gemm (launch)                                    5 µs
-          u upload                                         4.5 µs
-          S step                                           2.2 µs
+        for single regions: --block 0 --warp 0 --window 0%..102.9%
         --- exit code 0
     "#]]
     .assert_eq(&folder.run(words).transcript());
@@ -159,25 +149,16 @@ fn the_timeline_of_a_launch() {
         "timeline gemm.capture --width 80",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom; a column is 164.6 ns
-                           |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
-            block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
-            block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
-            block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
-            block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
-            block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
-            block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
-            block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
-            block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
-            active         ████████████████████████████▂       ▄███████████████████████████▆
+            a column is 178.3 ns; cells show shares of the warps' time
+                                |0 ns                       |5 µs
+            tile         72.1 % ▄████▆████▆████▆████▂             ▆███▇▇███▇▇███▇▇███▆▁
+            mma          49.8 %  ▁▇██▂▁▇██▃ ███▂▁███▂              ▃██▇▁▃██▇▁▃██▇ ▃██▆▁
+            load         20.5 % ▄▇▁  ▄▇▁  ▃▇   ▄▇▁                ▆▄  ▁▇▄  ▁▇▄   ▇▄
+            epilogue     19.3 %                     ▄████▅                           ▁▇████▂
+            (no region)   8.6 % ▄    ▂    ▂    ▂    ▂    ▃█      █▂   ▁▁   ▁▁   ▁▁   ▁▁   ▁▆
+            active              ██████████████████████████▁      ▃█████████████████████████▆
             active: at most 4 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma             18.56 µs   49.8 %
-              l load             7.64 µs   20.5 %
-              e epilogue          7.2 µs   19.3 %
-              t tile              640 ns    1.7 %
-              · in no region      3.2 µs    8.6 %
+            for single regions: --block 0 --warp 0
             --- exit code 0
         "#]],
     );
@@ -188,19 +169,17 @@ fn the_timeline_of_a_window_of_another_launch() {
     check(
         "timeline gemm.capture --width 60 --launch 1 --window 10%..30% --block 0-1 --warp 0",
         expect![[r#"
-            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom; a column is 47.56 ns
-                                              |2 µs                |3 µs
-            block 0 warp 0 lllmmmmmmmmmmmm·llllllmmmmmmmmmmmmm·llllmmmmm
-            block 1 warp 0 lllltmmmmmmmmmmmm·llllmmmmmmmmmmmmm·lllllmmmm
-            active         █████████████████████████████████████████████
+            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 2 of
+              8 warps
+            a column is 53.5 ns; cells show shares of the warps' time
+                                                 |2 µs
+            tile         95.3 % █████████████▆▆▄██████████████▇▂████████
+            mma          63.6 %   ▂▄█████████▆▄     ██████████▇    ▁▅███
+            load         29.0 % ██▅▃          ▂▄███▅           ▂███▆▁
+            (no region)   4.7 %              ▂▂▄              ▁▆
+            active              ████████████████████████████████████████
             active: at most 2 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma              2.72 µs   63.6 %
-              l load             1.24 µs   29.0 %
-              t tile              120 ns    2.8 %
-              · in no region      200 ns    4.7 %
+            for single regions: --block 0 --warp 0
             --- exit code 0
         "#]],
     );
@@ -211,29 +190,23 @@ fn what_the_host_did_stands_above_the_warps() {
     check(
         "timeline hosted.capture --width 60 --window -12us..100%",
         expect![[r#"
-            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom, up to 4 warps a row; a column is 333.8 ns
-                             |-10 µs        |-5 µs         |0 ns          |5 µs
-            host main           SSuuuuuuuuuuuuuuSSSggggggSgggggggggSssssssssssssssssssssssss
-            host loader rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr
-            SM 0                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
-            SM 1                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
-            active                                         ▁█████████████▇▁  ▁█████████████▇
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8
+              warps
+            a column is 732.3 ns; cells show shares of the warps' time
+                                           |-10 µs       |0 ns
+            host main: step       86.8 %     ▇██████████████████████████
+            host loader: …d file  79.3 % ████████████████████████▅
+            host main: sy…ronize  35.3 %                     ███████████
+            host main: ge…aunch)  22.0 %             ▆██▃███▆
+            host main: upload     19.8 %     ▂█████▇
+            tile                  72.1 %                 ▆▇▇█▇▃  ▅▇█▇▇▄
+            mma                   49.8 %                 ▂▅▆▆▅▃   ▆▆▅▅▄
+            load                  20.5 %                 ▄▂▁▂▃   ▅▁▂▃▃
+            epilogue              19.3 %                      ▅▇      ▃▇
+            (no region)            8.6 %                 ▂▁▁▁▁▁▁ ▃▁ ▁▁▁▁
+            active                                       ▅█████▆ ▃█████▇
             active: at most 4 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma             18.56 µs   49.8 %
-              l load             7.64 µs   20.5 %
-              e epilogue          7.2 µs   19.3 %
-              t tile              640 ns    1.7 %
-              · in no region      3.2 µs    8.6 %
-
-            what the host did, the time of each span without those within it; times within 20 ns of the device's:
-              r read file        17.99 µs
-              s synchronize       8.01 µs
-              g gemm (launch)        5 µs
-              u upload             4.5 µs
-              S step               2.2 µs
+            for single regions: --block 0 --warp 0 --window 0%..83.91%
             --- exit code 0
         "#]],
     );
@@ -257,18 +230,14 @@ fn a_timeline_with_losses_says_so() {
         "timeline lossy.capture --width 60",
         expect![[r#"
             launch 0: lossy, 149.5 µs, 3 warps
-            LOST 4 records of this launch: what is blank may be missing
-            warps from top to bottom; a column is 3.322 µs
-                           |0 ns          |50 µs         |100 µs
-            block 0 warp 0 ··s··········································
-            block 0 warp 1 ··sssssssssssssssssssssssssssssssssssssssssss
-            block 0 warp 2 ··s··········································
-            active         █████████████████████████████████████████████
+            LOST 4 records of these warps: what is blank may be missing
+            a column is 3.737 µs; cells show shares of the warps' time
+                                |0 ns        |50 µs       |100 µs
+            step         33.8 %  ▅▅▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃
+            (no region)  66.2 % █▃▃▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅
+            active              ████████████████████████████████████████
             active: at most 3 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              s step            151.7 µs   33.8 %
-              · in no region    296.8 µs   66.2 %
+            for single regions: --block 0 --warp 0
             --- stderr
             warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
             warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
@@ -284,7 +253,10 @@ fn a_timeline_with_losses_says_so() {
 fn timelines_say_where_times_of_several_warps_are_on_no_common_axis() {
     let folder = Folder::with_captures();
     for (words, said) in [
-        ("timeline gemm.capture --width 200", "the cost of recording is subtracted from each warp by itself: "),
+        (
+            "timeline gemm.capture --width 200",
+            "the cost of recording is subtracted from each warp by itself: ",
+        ),
         (
             "export gemm.capture --to perfetto",
             "times of several warps are not on one axis any more",

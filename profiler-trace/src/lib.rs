@@ -45,7 +45,7 @@ pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use printable::{markdown, printable, shortened};
+pub use printable::{markdown, printable, shortened, shortened_within};
 pub use progress::{Progress, Spread};
 pub use record_cost::{
     Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,

@@ -84,7 +84,7 @@ macro_rules! formats {
     };
 }
 
-const FORMATS: [Written; 16] = formats![
+const FORMATS: [Written; 13] = formats![
     write_perfetto_to(&ExportOptions::default()),
     write_perfetto_to(&by_sm()),
     write_perfetto_to(&packed()),

@@ -32,7 +32,7 @@ const COMMANDS: [&str; 32] = [
     "stats it.capture --subtract-cost",
     "stats it.capture --launch 0 --sm 0-1",
     "timeline it.capture",
-    "timeline it.capture --by sm --window 25%.. --depth 1",
+    "timeline it.capture --sm 0 --window 25%.. --rows 3",
     "export it.capture --to perfetto -o it.pftrace",
     "export it.capture -o it.pftrace.gz --group-by sm --raw-times",
     "export it.capture --to chrome",

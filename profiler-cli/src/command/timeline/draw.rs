@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use profiler_trace::{Launch, Site, Trace, shortened};
+use profiler_trace::{Launch, Site, Trace, shortened, shortened_within};
 use profiler_wire::SiteKind;
 use textwrap::core::display_width;
 
@@ -92,7 +92,7 @@ impl Drawing<'_> {
         let Self { trace, launch, .. } = self;
         let of = match trace.launches.len() {
             1 => String::new(),
-            count => format!(" of {count} (--launch chooses)"),
+            count => format!(" (of 0 to {}; --launch chooses)", count - 1),
         };
         let name = shortened(&trace.site(launch.kernel).name, LONGEST_NAME);
         let length = duration(launch.end_ns - launch.start_ns);
@@ -146,7 +146,7 @@ impl Drawing<'_> {
 
     /// A row: its label, its share of all, and of each column.
     fn row(&self, text: &mut String, label: &str, ns: &[f64], all: &[f64]) {
-        let label = padded(&shortened(label, self.label_width), self.label_width);
+        let label = padded(&shortened_within(label, self.label_width), self.label_width);
         let share = ns.iter().sum::<f64>() / all.iter().sum::<f64>() * 100.0;
         let line = format!("{label} {share:>5.1} % {}", cells(ns, all));
         let _ = writeln!(text, "{}", line.trim_end());
@@ -177,24 +177,22 @@ impl Drawing<'_> {
         if count == 0 || self.warps.len() == 1 && mean_ns >= column_ns {
             return;
         }
-        let start = self.axis.start_ns - self.launch.start_ns;
+        let start = (self.axis.start_ns - self.launch.start_ns).max(0.0);
         // At least two columns for a region of the mean length.
         let length = column_ns.min(mean_ns / 2.0) * self.axis.columns as f64;
         let launch_ns = self.launch.end_ns - self.launch.start_ns;
         let percent = |ns: f64| digits(ns / launch_ns * 100.0);
-        let window = format!(" --window {}%..{}%", percent(start), percent(start + length));
+        let window = match start + length {
+            end if start == 0.0 && end >= launch_ns => String::new(),
+            end => format!(" --window {}%..{}%", percent(start), percent(end.min(launch_ns))),
+        };
         let warp = &self.trace.warps[self.warps[0]];
         let [x, y, z] = warp.block;
         let block = match self.launch.grid_dim {
             [_, 1, 1] => x.to_string(),
             _ => format!("{x},{y},{z}"),
         };
-        let _ = writeln!(
-            text,
-            "single regions show with --block {block} --warp {}{}",
-            warp.warp,
-            if length < column_ns * self.axis.columns as f64 { &window } else { "" },
-        );
+        let _ = writeln!(text, "for single regions: --block {block} --warp {}{window}", warp.warp,);
     }
 }
 
