@@ -92,7 +92,7 @@ fn names_stay_apart_and_figures_go_by_rank() {
         let text = format!("{:columns$}", trace.stats());
         let names: Vec<&str> = rows(&text).into_iter().filter(|row| row.contains('…')).collect();
         for number in 1..4 {
-            let end = format!("name_{number}");
+            let end = format!("ame_{number}");
             assert_eq!(names.iter().filter(|row| row.contains(&end)).count(), 1, "{end}:\n{text}");
         }
         // What a region is called, and how long it lasts, is never left out.

@@ -361,9 +361,12 @@ impl fmt::Display for Diagnostic {
                  clock well, {number} MHz was taken; cycles are right, nanoseconds may not be: \
                  profile a longer run, or several launches in one session"
             ),
-            Kind::ClockChanged => {
-                f.write_str("the SM clock changed its frequency: compare cycles only within an SM")
-            }
+            Kind::ClockChanged => write!(
+                f,
+                "the SM clock changed its frequency (mapped by {count} {}): compare cycles only \
+                 within an SM",
+                p("line", "lines")
+            ),
             Kind::ClockUnread => write!(
                 f,
                 "on {count} {} up to {number} ms passed between two readings of both clocks; \

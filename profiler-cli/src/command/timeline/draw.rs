@@ -192,7 +192,7 @@ impl Drawing<'_> {
             [_, 1, 1] => x.to_string(),
             _ => format!("{x},{y},{z}"),
         };
-        let _ = writeln!(text, "for single regions: --block {block} --warp {}{window}", warp.warp,);
+        let _ = writeln!(text, "for single regions: --block {block} --warp {}{window}", warp.warp);
     }
 }
 
