@@ -94,7 +94,7 @@ fn labels_and_names_may_be_of_wide_characters() {
         (no region)               8.6 %                     ▁▁ ▁▁ ▁▂  ▂▁ ▁▁ ▁▁
         active                                              ▇██████▇  ▇██████▇
         active: at most 4 warps in the kernel at a time
-        for single regions: --block 0 --warp 0 --window 0%..102.9%
+        for single regions: --block 0 --warp 0
         --- exit code 0
     "#]]
     .assert_eq(&folder.run(words).transcript());
@@ -179,7 +179,7 @@ fn the_timeline_of_a_window_of_another_launch() {
             (no region)   4.7 %              ▂▂▄              ▁▆
             active              ████████████████████████████████████████
             active: at most 2 warps in the kernel at a time
-            for single regions: --block 0 --warp 0
+            for single regions: --block 0 --warp 0 --window 10%..30%
             --- exit code 0
         "#]],
     );

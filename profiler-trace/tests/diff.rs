@@ -222,7 +222,6 @@ fn what_did_not_end_is_not_short() {
         slowdown: 10.0,
         allow_damage: true,
         allow_missing: true,
-        ..Threshold::default()
     };
     // One warp of each launch hangs, and the others leave soon.
     let mut hung = a.clone();
