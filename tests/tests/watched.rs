@@ -14,9 +14,7 @@ use back_ends::on_both_back_ends;
 use flag::Flag;
 use lane_rooms::with_lane_rooms;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
-use profiler_host::trace::{
-    DiagnosticKind as Kind, ExportOptions, RegionRecord, StackGroup, Warp,
-};
+use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, RegionRecord, StackGroup, Warp};
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,
