@@ -105,7 +105,7 @@ impl Console {
     }
 
     fn diagnostics_behind(&self, begin: &str, diagnostics: &Diagnostics) {
-        for diagnostic in &diagnostics.list {
+        for diagnostic in diagnostics.notable() {
             if self.shows(diagnostic) {
                 say(&format!("{}: {begin}{diagnostic}", heading(diagnostic, "")));
             }

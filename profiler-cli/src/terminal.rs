@@ -21,11 +21,6 @@ pub(crate) fn width_of_stderr() -> Option<usize> {
     terminal_size_of(io::stderr()).map(columns)
 }
 
-/// How many lines it has.
-pub(crate) fn height_of_stdout() -> Option<usize> {
-    terminal_size_of(io::stdout()).map(|(_, Height(lines))| lines.into())
-}
-
 fn columns((width, _): (Width, Height)) -> usize {
     usize::from(width.0).max(NARROWEST)
 }
@@ -34,11 +29,6 @@ fn columns((width, _): (Width, Height)) -> usize {
 /// a terminal makes two.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     text.to_owned() + &" ".repeat(columns.saturating_sub(display_width(text)))
-}
-
-/// The columns of the longest of these texts, of which there may be fewer than `least`.
-pub(crate) fn widest<'t>(texts: impl IntoIterator<Item = &'t str>, least: usize) -> usize {
-    texts.into_iter().map(display_width).fold(least, usize::max)
 }
 
 /// A table, and what stands around it, within a width.
@@ -78,14 +68,13 @@ fn filled(line: &str, width: usize) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{fitted, lines, padded, widest};
+    use super::{fitted, lines, padded};
 
     #[test]
     fn wide_characters_take_two_columns() {
         assert_eq!(padded("größe", 7), "größe  ");
         assert_eq!(padded("載入", 7), "載入   ");
         assert_eq!(padded("載入", 3), "載入");
-        assert_eq!((widest(["載入", "mma"], 2), widest(["載入", "mma"], 6)), (4, 6));
     }
 
     #[test]

@@ -29,7 +29,6 @@ const TESTS: &[Test] = &[
     ("progress_stands_before_what_is_written", "script", &["--version"], progress_of_writing),
     ("no_name_steers_a_terminal_instead_of_a_file", "script", &["--version"], names),
     ("lines_fit_a_terminal", "script", &["--version"], fits),
-    ("a_timeline_fits_the_height_of_a_terminal", "script", &["--version"], height),
 ];
 
 fn main() -> ExitCode {
@@ -207,7 +206,6 @@ fn names() -> Result<(), Failed> {
         "export steering.capture --to events-csv",
         "export steering.capture --to events-json",
         "export steering.capture --to chrome",
-        "export steering.capture --to speedscope",
         "export steering.capture --to hatchet",
         "export steering.capture --to folded",
         "export steering.capture --to flamegraph",
@@ -312,28 +310,6 @@ fn fits() -> Result<(), Failed> {
     let wide = with_columns(400, "stats gemm.capture")?;
     assert!(wide.contains("std dev") && !wide.contains("no room for"), "{wide}");
     assert_eq!(with_columns(60, "stats gemm.capture | cat")?, wide);
-    Ok(())
-}
-
-/// A timeline has as many rows as the terminal has room for beside what stands around them. Elsewhere the
-/// terminal's height says nothing, and what was asked for is drawn in any case.
-fn height() -> Result<(), Failed> {
-    let folder = Folder::new();
-    folder.save("many.capture", &sized(100_000, Content::Regions)?);
-    let rows = |height: usize, words: &str| -> Result<(usize, usize), Failed> {
-        let line = format!("stty cols 100 rows {height}; $PROFILER timeline many.capture {words}");
-        let shown = on_terminal(&folder, &line, &[("NO_COLOR", "1")])?;
-        let rows = shown.lines().filter(|line| line.starts_with("block ")).count();
-        Ok((rows, shown.lines().count()))
-    };
-    let (all, _) = rows(1000, "")?;
-    assert!((20..32).contains(&all), "{all}");
-    for height in [24, 30] {
-        let (few, lines) = rows(height, "")?;
-        assert!(few < all && lines < height, "{few} rows, {lines} lines, {height}");
-        assert_eq!(rows(height, &format!("--rows {all}"))?.0, all);
-        assert_eq!(rows(height, "| cat")?.0, all);
-    }
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 use std::io;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
+use profiler_report::{ReportOptions, write_flamegraph, write_html};
 use profiler_trace::Decoder;
 use profiler_trace::synthetic::{Content, sized};
 
@@ -22,7 +22,7 @@ fn pages(criterion: &mut Criterion) {
             bencher.iter(|| write_html(&trace, io::sink(), &ReportOptions::default()));
         });
         group.bench_function(BenchmarkId::new("flame graph", records), |bencher| {
-            bencher.iter(|| write_flamegraph(&trace, io::sink(), &FlamegraphOptions::default()));
+            bencher.iter(|| write_flamegraph(&trace, io::sink()));
         });
     }
     group.finish();

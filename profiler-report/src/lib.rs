@@ -29,7 +29,7 @@ use std::ops::Range;
 
 use profiler_trace::WarpSource;
 
-pub use flamegraph::{FlamegraphOptions, decode_to_flamegraph, write_flamegraph};
+pub use flamegraph::write_flamegraph;
 
 /// What a page shows.
 #[derive(Clone, Debug, PartialEq)]

@@ -204,7 +204,7 @@ fn losses(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
          data-recorded=\"{recorded}\" data-lost=\"{lost}\"><h2>{headline}</h2>"
     )?;
     if !diagnostics.is_empty() {
-        let mut list: Vec<_> = diagnostics.list.iter().collect();
+        let mut list: Vec<_> = diagnostics.notable().collect();
         list.sort_by_key(|diagnostic| std::cmp::Reverse(diagnostic.severity()));
         out.write_all(b"<ul>")?;
         for diagnostic in list {

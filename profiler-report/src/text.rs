@@ -34,35 +34,25 @@ pub(crate) fn extent(dim: [u32; 3]) -> String {
     }
 }
 
-/// The words of a text in lines of at most so many characters; a longer word has a line of its own.
-pub(crate) fn wrap(text: &str, characters: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= characters => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+/// Text in which characters that HTML or XML forbids are U+FFFD.
+pub(crate) fn legible(text: &str) -> String {
+    let is_forbidden = |character: char| {
+        matches!(character, '\u{fffe}' | '\u{ffff}')
+            || character.is_control() && !matches!(character, '\t' | '\n')
+    };
+    text.replace(is_forbidden, "\u{fffd}")
 }
 
-/// Text that stands for itself between tags and in quoted attributes. Characters that HTML or XML
-/// forbids become U+FFFD.
+/// Text that stands for itself between tags and in quoted attributes, and is [`legible`].
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in legible(text).chars() {
         match character {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            '\t' | '\n' => safe.push(character),
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            _ if character.is_control() => safe.push('\u{fffd}'),
             _ => safe.push(character),
         }
     }
@@ -85,13 +75,6 @@ mod tests {
         assert_eq!(percent(0.25), "25 %");
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
         assert_eq!(extent([4, 2, 1]), "4×2");
-    }
-
-    #[test]
-    fn lines_are_cut_between_words() {
-        assert_eq!(wrap("one two  three", 7), ["one two", "three"]);
-        assert_eq!(wrap("immeasurable x", 7), ["immeasurable", "x"]);
-        assert!(wrap(" ", 7).is_empty());
     }
 
     #[test]

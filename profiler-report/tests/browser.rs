@@ -9,8 +9,6 @@ mod balance;
 mod distribution;
 #[path = "browser/fit.rs"]
 mod fit;
-#[path = "browser/flamegraph.rs"]
-mod flamegraph;
 #[path = "browser/host.rs"]
 mod host;
 #[path = "browser/items.rs"]
@@ -52,8 +50,6 @@ const TESTS: &[(&str, Test)] = &[
     ("losses_stand_before_all_figures", losses_come_first),
     ("what_is_left_out_is_said", left_out_is_said),
     ("a_trace_without_anything_is_a_page", empty),
-    ("frames_of_the_flame_graph_are_regions", flamegraph::flamegraph),
-    ("the_flame_graph_zooms_and_finds_in_light_and_dark", flamegraph::flamegraph_zooms),
     ("the_page_is_as_wide_as_its_window_and_its_controls_have_names", fit::page_fits),
     ("labels_of_a_distribution_are_whole", fit::labels_fit),
     ("maps_tell_means_and_colour_them_block_by_block", maps::single_blocks),

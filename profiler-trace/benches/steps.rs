@@ -16,7 +16,7 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use profiler_trace::synthetic::{Content, sized};
-use profiler_trace::{Capture, Decoder, ExportOptions, SpeedscopeOptions, StackGroup, Trace};
+use profiler_trace::{Capture, Decoder, ExportOptions, StackGroup, Trace};
 
 const SIZES: [u64; 3] = [10_000, 1_000_000, 10_000_000];
 
@@ -101,10 +101,6 @@ fn writing(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("folded", records), |bencher| {
             bencher.iter(|| trace.write_folded_to(std::io::sink(), StackGroup::Kernel));
-        });
-        let all = SpeedscopeOptions { most_warps: usize::MAX, ..SpeedscopeOptions::default() };
-        group.bench_function(BenchmarkId::new("speedscope", records), |bencher| {
-            bencher.iter(|| trace.write_speedscope_to(std::io::sink(), &all));
         });
         group.bench_function(BenchmarkId::new("events-csv", records), |bencher| {
             bencher.iter(|| trace.write_events_csv_to(std::io::sink()));

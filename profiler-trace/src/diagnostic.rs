@@ -316,6 +316,11 @@ impl Diagnostics {
         self.list.iter().find(|diagnostic| diagnostic.kind == kind)
     }
 
+    /// All but [`DiagnosticKind::ClockChanged`], which nearly every capture of a GPU has.
+    pub fn notable(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter().filter(|diagnostic| diagnostic.kind != DiagnosticKind::ClockChanged)
+    }
+
     /// How often a kind was seen.
     #[must_use]
     pub fn count(&self, kind: DiagnosticKind) -> u64 {
@@ -335,9 +340,10 @@ impl Diagnostics {
     }
 }
 
+/// The [notable](Diagnostics::notable) ones, a line each.
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for diagnostic in &self.list {
+        for diagnostic in self.notable() {
             let (severity, kind) = (diagnostic.severity().name(), diagnostic.kind.name());
             writeln!(f, "{severity}[{kind}]: {diagnostic}")?;
         }

@@ -40,12 +40,12 @@ pub use capture::{
 };
 pub use decode::{Decoder, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
-pub use export::{ExportOptions, GZIP_LEVEL, Grouping, SpeedscopeOptions, StackGroup};
+pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use printable::{markdown, printable, shortened};
+pub use printable::{markdown, printable, shortened, shortened_within};
 pub use progress::{Progress, Spread};
 pub use record_cost::{
     Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,

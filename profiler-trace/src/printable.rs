@@ -44,7 +44,8 @@ pub fn shortened(text: &str, columns: usize) -> String {
 
 /// Text as it may be printed within so many columns of a terminal: `…` is left of its middle, as names often
 /// differ at their ends.
-pub(crate) fn shortened_within(text: &str, columns: usize) -> String {
+#[must_use]
+pub fn shortened_within(text: &str, columns: usize) -> String {
     if text.chars().map(columns_of).sum::<usize>() <= columns {
         return printable(text).into_owned();
     }

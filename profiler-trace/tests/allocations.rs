@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 use profiler_trace::diff::{DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, Decoder, ExportOptions, GroupBy, Mark, RecordCost, SpeedscopeOptions, StackGroup,
-    StatsQuery, Value, WarpSource,
+    Capture, Decoder, ExportOptions, GroupBy, Mark, RecordCost, StackGroup, StatsQuery, Value,
+    WarpSource,
 };
 use profiler_wire::SiteKind;
 
@@ -379,17 +379,13 @@ fn timelines_allocate_nothing_for_a_plain_region_or_mark() {
     }
 }
 
-const STACKS: [(&str, Step); 3] = [
+const STACKS: [(&str, Step); 2] = [
     ("folded", |_, decoder| {
         let written = decoder.write_folded_to(io::sink(), StackGroup::Kernel);
         written.expect("a sink takes everything");
     }),
     ("hatchet", |_, decoder| {
         decoder.write_hatchet_to(io::sink()).expect("a sink takes everything");
-    }),
-    ("speedscope", |_, decoder| {
-        let options = SpeedscopeOptions { most_warps: usize::MAX, ..SpeedscopeOptions::default() };
-        decoder.write_speedscope_to(io::sink(), &options).expect("a sink takes everything");
     }),
 ];
 

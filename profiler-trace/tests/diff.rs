@@ -72,14 +72,13 @@ fn figures_changes_and_verdicts() {
     assert_eq!((row.unit, row.units, row.unit_counts.0), (TimeUnit::Cycles, Some(Unit::Launch), 8));
     let (of_a, of_b) = (row.a.expect("in A"), row.b.expect("in B"));
     assert_eq!((of_a.count, of_a.count_per_launch, of_a.mean), (320, 40.0, 204.0));
-    assert_eq!((of_a.p50, of_a.p99, of_b.mean), (204.0, 208.0, 224.0));
-    assert_eq!(row.mean.absolute, 20.0);
-    assert!(row.mean.is_change && row.p50.is_change);
-    let (low, high) = row.interval.expect("enough units");
-    assert!(low < 20.0 / 204.0 && 20.0 / 204.0 < high && low > 0.05, "{low} {high}");
+    assert_eq!((of_b.mean, row.mean.absolute), (224.0, 20.0));
+    assert!(row.mean.is_change);
     let text = result.to_string();
-    assert!(text.contains("+9.80 % *") && text.contains("only in B"), "{text}");
-    assert!(text.contains("where launches are compared"), "{text}");
+    assert!(text.contains("+9.80 %") && text.contains("only in B"), "{text}");
+    assert!(text.contains("launches are compared"), "{text}");
+    let last = "\n1 of 6 rows changed by 1 % or more, at a false discovery rate of 5 %; 2 could not be tested\n";
+    assert!(text.ends_with(last), "{text}");
 }
 
 #[test]
@@ -105,20 +104,6 @@ fn the_same_input_has_the_same_result_and_the_order_of_sides_turns_it() {
 }
 
 #[test]
-fn a_few_captures_that_overlap_contradict_a_change() {
-    // Three captures a side of ten launches each. In the first pair the captures lie apart, in the
-    // second they differ among themselves by more than the sides do.
-    let jitter = |number: usize| 100.0 + (number * 7 % 5) as f64;
-    let slower = |number: usize| 110.0 + (number * 7 % 5) as f64;
-    let captures = |of: [OfLaunch; 3]| of.map(|ns| even(10, &[("load", ns)]));
-    let apart = compare(&captures([jitter; 3]), &captures([slower; 3]));
-    assert_eq!(apart.get("gemm › load").expect("a row").verdict, Verdict::Slower);
-    let mixed = compare(&captures([jitter, jitter, slower]), &captures([jitter, slower, slower]));
-    let row = mixed.get("gemm › load").expect("a row");
-    assert_eq!((row.units, row.verdict), (Some(Unit::Launch), Verdict::NoChange));
-}
-
-#[test]
 fn one_launch_a_side_says_what_it_cannot_tell() {
     let model = Model { launches: 1, blocks: 40, of_block: 0.02, ..MODEL };
     let mut noise = Noise::new(9);
@@ -129,7 +114,7 @@ fn one_launch_a_side_says_what_it_cannot_tell() {
     let launches = result.get("noisy (launches)").expect("a row");
     assert_eq!((launches.verdict, launches.mean.p), (Verdict::TooFew, None));
     let notes = result.notes.join("\n");
-    assert!(notes.contains("between these launches") && notes.contains("6 captures"), "{notes}");
+    assert!(notes.contains("from launch to launch") && notes.contains("6 captures"), "{notes}");
 }
 
 #[test]
@@ -202,11 +187,11 @@ fn what_is_wrong_with_a_side_is_said() {
     let notes = result.notes.join("\n");
     for wanted in [
         "side A: 1 capture, 8 launches, 320 records, NVIDIA H200",
-        "the devices are not the same",
+        "the devices differ",
         "side B LOST 30 of 350 records",
         "3 units are no records",
         "side B: 1 launch did not end and is in no figure",
-        "side B: 1 region has no end and is in no figure",
+        "side B: 1 region did not end and is in no figure",
         "side B: 2 warps never left and are in no figure",
         "subtracted on one side only",
         "1980 MHz on side A and at 1500 MHz on side B",
@@ -237,7 +222,6 @@ fn what_did_not_end_is_not_short() {
         slowdown: 10.0,
         allow_damage: true,
         allow_missing: true,
-        ..Threshold::default()
     };
     // One warp of each launch hangs, and the others leave soon.
     let mut hung = a.clone();
@@ -290,9 +274,12 @@ fn a_threshold_for_machines() {
     let result = compare(from_ref(&a), &[b]);
     let report = result.check(&Threshold::default());
     assert_eq!(report.outcome, Outcome::Fail);
-    assert_eq!(report.to_string(), "fail\n  fail: gemm › load: mean grew by 8 %, more than 5 %");
+    assert_eq!(
+        report.to_string(),
+        "fail: a mean grew by more than 5 %\n  fail: gemm › load: the mean grew by 8 %"
+    );
     let lenient = Threshold { slowdown: 0.1, ..Threshold::default() };
-    assert_eq!(result.check(&lenient).outcome, Outcome::Pass);
+    assert_eq!(result.check(&lenient).to_string(), "pass: no mean grew by more than 10 %");
     // What is gone, and what looks slower but cannot be tested.
     let report = compare(from_ref(&a), &[even(8, &[("load", |_| 100.0)])]).check(&lenient);
     assert_eq!(report.outcome, Outcome::Inconclusive);
@@ -314,12 +301,12 @@ fn a_growth_that_may_be_noise_is_no_pass() {
     let result = compare(from_ref(&a), from_ref(&b));
     let row = result.get("gemm › load").expect("a row");
     assert_eq!((row.mean.relative, row.verdict), (Some(1.0), Verdict::NoChange));
-    assert!(row.mean.p.is_some() && row.mean.is_large && !row.mean.is_change);
+    assert!(row.mean.p.is_some() && !row.mean.is_change);
     let report = result.check(&Threshold::default());
     assert_eq!(
         report.to_string(),
-        "inconclusive\n  inconclusive: gemm › load: mean grew by 100 %, more than 5 %, and that may \
-         be noise: give each side more captures (6 or more), taken in turns"
+        "inconclusive: whether a mean grew by more than 5 % cannot be told\n  inconclusive: gemm › \
+         load: the mean grew by 100 %, and that may be noise: give each side more captures (6 or more), taken in turns"
     );
     // Within the threshold, faster, or smaller than what is a change at all: a pass.
     let pass = |result: &Diff, slowdown| {
@@ -337,37 +324,6 @@ fn a_growth_that_may_be_noise_is_no_pass() {
     let report = compare(&captures(None), &captures(Some(3))).check(&Threshold::default());
     assert_eq!(report.outcome, Outcome::Inconclusive);
     assert!(report.to_string().contains("more captures (16 or more)"), "{report}");
-    // Quantiles, where they are held to it, too.
-    let report = result.check(&Threshold { quantiles: true, ..Threshold::default() });
-    let reasons = report.reasons.iter().map(|(_, reason)| reason.as_str());
-    let names: Vec<&str> =
-        reasons.filter_map(|it| it.split(": ").nth(1)?.split(' ').next()).collect();
-    assert_eq!((report.outcome, names), (Outcome::Inconclusive, vec!["mean", "p95", "p99"]));
-}
-
-/// Quantiles have a test of their own: the mean stays, the tail grows.
-#[test]
-fn a_tail_that_grows() {
-    fn of(slow: f64) -> Trace {
-        let mut trace = even(12, &[("load", |number| 100.0 + (number % 3) as f64)]);
-        for warp in &mut trace.warps {
-            for (number, region) in warp.regions.iter_mut().enumerate() {
-                let end = region.end.as_mut().expect("an end");
-                // Every tenth lasts longer, and the others less, so that the sum stays.
-                let more = if number == 9 { slow } else { -slow / 9.0 };
-                end.ns += more;
-                end.ticks = end.ticks.wrapping_add_signed((more * 2.0) as i64);
-            }
-        }
-        trace
-    }
-    let result = compare(&[of(9.0)], &[of(90.0)]);
-    let row = result.get("gemm › load").expect("a row");
-    assert!(!row.mean.is_change && row.p95.is_change && row.p95.absolute > 0.0);
-    assert_eq!(row.verdict, Verdict::Mixed);
-    let quantiles = Threshold { quantiles: true, ..Threshold::default() };
-    assert_eq!(result.check(&Threshold::default()).outcome, Outcome::Pass);
-    assert_eq!(result.check(&quantiles).outcome, Outcome::Fail);
 }
 
 #[test]
@@ -384,9 +340,9 @@ fn options_that_cannot_be() {
     for min_effect in [-0.1, f64::NAN, f64::INFINITY] {
         assert!(wrong(DiffOptions { min_effect, ..options() }).contains("such as 1 %"));
     }
-    assert!(wrong(DiffOptions { permutations: 10, ..options() }).contains("1000"));
-    let side = |seed| DiffSide::new(&DiffOptions { seed, ..options() }).expect("usable");
-    assert_eq!(Diff::of(&side(1), &side(2)), Err(DiffError::OptionsDiffer));
+    let side =
+        |min_effect| DiffSide::new(&DiffOptions { min_effect, ..options() }).expect("usable");
+    assert_eq!(Diff::of(&side(0.1), &side(0.2)), Err(DiffError::OptionsDiffer));
 }
 
 #[test]
@@ -402,83 +358,11 @@ fn json_has_what_the_result_has() {
     let load = rows.iter().find(|row| row["path"] == serde_json::json!(["load"])).expect("a row");
     assert_eq!(load["verdict"], "slower");
     assert_eq!(load["a"]["mean"], 200.0);
-    assert_eq!(load["change"]["mean"]["absolute"], 40.0);
-    assert_eq!(load["change"]["mean"]["is_change"], true);
+    assert_eq!(load["change"]["absolute"], 40.0);
+    assert_eq!(load["change"]["is_change"], true);
     assert_eq!(load["units"]["kind"], "launches");
     let gone = rows.iter().find(|row| row["path"] == serde_json::json!(["gone \"\n"]));
     assert_eq!(gone.expect("a row")["b"], serde_json::Value::Null);
     let report = result.check(&Threshold::default()).to_json();
     assert_eq!(report["outcome"], "fail");
-}
-
-/// Launches as [`even`] has them, of which each has so many regions more.
-fn with_more(launches: usize, more: impl Fn(usize) -> usize) -> Trace {
-    let mut trace = even(launches, &[("load", |_| 100.0)]);
-    for number in 0..launches {
-        let warp = &mut trace.warps[4 * number];
-        let last = warp.regions.last().expect("ten regions").clone();
-        warp.regions.extend((0..more(number)).map(|_| last.clone()));
-    }
-    trace
-}
-
-#[test]
-fn a_count_is_compared_between_whole_launches() {
-    let of = |a: &[Trace], b: &[Trace], options: &DiffOptions| {
-        let result = diff(a, b, options).expect("usable options");
-        let text = result.to_string();
-        (result.get("gemm › load").expect("a row").clone(), text)
-    };
-    let options = DiffOptions::default();
-    // 40 a launch and 42, always.
-    let (a, b) = (with_more(8, |_| 0), with_more(8, |_| 2));
-    let (row, text) = of(from_ref(&a), from_ref(&b), &options);
-    assert!(row.count.is_change && row.count.p < Some(0.001), "{:?}", row.count);
-    assert_eq!((row.count.absolute, row.verdict), (2.0, Verdict::NoChange));
-    assert!(text.contains("42 *") && text.contains("no change, more often (8 + 8"), "{text}");
-    assert!(text.contains("\n1 of 3 rows changed"), "{text}");
-    let (_, turned) = of(from_ref(&b), from_ref(&a), &options);
-    assert!(turned.contains("no change, less often"), "{turned}");
-    // What varies by itself is no change, and what never varies is no question.
-    let vary = |shift: usize| with_more(12, move |number| (number * 7 + shift) % 5);
-    let (row, _) = of(&[vary(0)], &[vary(2)], &options);
-    assert!(row.count.p > Some(0.1) && !row.count.is_change, "{:?}", row.count);
-    let (row, _) = of(from_ref(&a), from_ref(&a), &options);
-    assert_eq!(row.count.p, None);
-    // A launch in which the region never was counts as well: 40 or 0 a launch, as often.
-    let some = |from: usize| {
-        let mut trace = with_more(12, |_| 0);
-        for number in (0..12).filter(|number| (number + from).is_multiple_of(2)) {
-            (0..4).for_each(|warp| trace.warps[4 * number + warp].regions.clear());
-        }
-        trace
-    };
-    let (row, _) = of(&[some(0)], &[some(1)], &options);
-    assert_eq!(row.count.absolute, 0.0);
-    assert!(row.count.p > Some(0.5), "{:?}", row.count);
-    // SMs and blocks hold parts of a launch, and what was lost cannot be counted.
-    let by_sm = DiffOptions { unit: Some(Unit::Sm), ..options.clone() };
-    assert_eq!(of(from_ref(&a), from_ref(&b), &by_sm).0.count.p, None);
-    let mut lossy = b.clone();
-    lossy.warps[0].lost = 1;
-    assert_eq!(of(from_ref(&a), &[lossy], &options).0.count.p, None);
-    // Six captures a side are held against each other; two only must not contradict, as these do.
-    let captures = |more: usize| vec![with_more(2, move |_| more); 6];
-    assert!(of(&captures(0), &captures(2), &options).0.count.is_change);
-    let turns = |more: usize| with_more(12, move |number| more + number % 2 * 4);
-    let (row, _) = of(&[turns(0), turns(2)], &[turns(2), turns(6)], &options);
-    assert!(row.count.q < Some(0.01) && !row.count.is_change, "{:?}", row.count);
-    let (row, _) = of(&[turns(0), turns(2)], &[turns(3), turns(6)], &options);
-    assert!(row.count.is_change, "{:?}", row.count);
-    // Where it ran in one warp alone there is nothing to test its times by, and how often it ran is known.
-    let once = |count: usize| {
-        let mut trace = with_more(12, |number| if number == 0 { count } else { 0 });
-        trace.warps[1..].iter_mut().for_each(|warp| warp.regions.clear());
-        trace.warps[0].regions.truncate(count);
-        trace
-    };
-    let many = with_more(12, |_| 0);
-    let (row, text) = of(&[once(2)], &[many], &options);
-    assert!(row.count.is_change && row.verdict == Verdict::TooFew, "{row:?}");
-    assert!(text.contains("too few units, more often"), "{text}");
 }

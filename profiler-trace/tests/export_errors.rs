@@ -5,7 +5,7 @@ mod support;
 use std::io::{self, Write};
 use std::path::Path;
 
-use profiler_trace::{ExportOptions, SpeedscopeOptions, StackGroup, Trace};
+use profiler_trace::{ExportOptions, StackGroup, Trace};
 use profiler_wire::SiteKind;
 
 use support::{gpu, launch, region, site, warp};
@@ -41,12 +41,11 @@ fn trace() -> Trace {
 type Export = fn(&Trace, &mut dyn Write) -> io::Result<()>;
 
 /// Every way to write a trace.
-const EXPORTS: [Export; 9] = [
+const EXPORTS: [Export; 8] = [
     |trace, writer| trace.write_perfetto_to(writer, &ExportOptions::default()),
     |trace, writer| trace.write_chrome_to(writer, &ExportOptions::default()),
     |trace, writer| trace.write_hatchet_to(writer),
     |trace, writer| trace.write_folded_to(writer, StackGroup::Warp),
-    |trace, writer| trace.write_speedscope_to(writer, &SpeedscopeOptions::default()),
     |trace, writer| trace.write_events_csv_to(writer),
     |trace, writer| trace.write_events_json_to(writer),
     |trace, writer| trace.stats().write_csv_to(writer),

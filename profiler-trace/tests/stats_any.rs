@@ -49,7 +49,7 @@ fn check(trace: &Trace) {
     let groups = GroupBy::ALL;
     groups.into_iter().for_each(|by| figures::statistics(trace, by));
     figures::launches(trace);
-    let options = DiffOptions { permutations: 1000, ..DiffOptions::default() };
+    let options = DiffOptions::default();
     let side = std::slice::from_ref(trace);
     let same = diff(side, side, &options).expect("usable options");
     let is_same =

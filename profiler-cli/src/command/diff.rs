@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum, ValueHint};
 use profiler_trace::diff::{
-    Diff, DiffOptions, DiffSide, Measure, Outcome, Threshold, ThresholdReport, Unit,
+    Diff, DiffOptions, DiffSide, Measure, Outcome, Threshold, ThresholdReport,
 };
 use profiler_trace::{Diagnostics, GroupBy, StatsQuery, WarpSource};
 use serde_json::Value;
@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::arguments::{File, ReadingArguments};
 use crate::console::Console;
 use crate::exit::{self, Error, Verdict};
-use crate::units::whole;
 use crate::{load, output, terminal};
 
 const EXAMPLES: &str = "\
@@ -71,10 +70,7 @@ struct ComparisonArguments {
     /// What durations are measured in
     #[arg(long, value_name = "WHAT", default_value = "clock")]
     measure: MeasureIn,
-    /// What is held against each other [default: the coarsest of which both sides have enough]
-    #[arg(long, value_name = "WHAT")]
-    unit: Option<UnitOf>,
-    /// The smallest change of a figure that is reported
+    /// The smallest change of a mean that is reported
     #[arg(long, value_name = "PERCENT", default_value = "1%", allow_hyphen_values = true,
           value_parser = percent)]
     min_effect: f64,
@@ -82,15 +78,6 @@ struct ComparisonArguments {
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true,
           value_parser = percent)]
     false_discovery_rate: f64,
-    /// How many permutations are tried for each figure at most, 1000 or more: units dealt anew to the two
-    /// sides
-    #[arg(long, value_name = "COUNT", default_value_t = 10_000, allow_negative_numbers = true,
-          value_parser = whole::<u32>)]
-    permutations: u32,
-    /// The seed of the permutations: the same number gives the same result
-    #[arg(long, value_name = "NUMBER", default_value_t = 0, allow_negative_numbers = true,
-          value_parser = whole::<u64>)]
-    seed: u64,
 }
 
 /// When the comparison is a failure.
@@ -100,9 +87,6 @@ struct ThresholdArguments {
     /// grew by more in the numbers, and that may be noise
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent)]
     fail_above: Option<f64>,
-    /// Hold median, 95th and 99th percentile to --fail-above, too
-    #[arg(long, requires = "fail_above")]
-    quantiles: bool,
     /// Do not exit with 3 because of losses or errors in the captures, or of kernels that failed or
     /// still ran in them
     #[arg(long, requires = "fail_above")]
@@ -128,21 +112,6 @@ enum MeasureIn {
     Clock,
     /// Nanoseconds
     Ns,
-}
-
-/// What is held against each other.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum UnitOf {
-    /// Captures
-    Capture,
-    /// Launches
-    Launch,
-    /// SMs, with all that ran there
-    Sm,
-    /// Blocks of a launch
-    Block,
-    /// Warps of a launch
-    Warp,
 }
 
 /// How to show it.
@@ -186,17 +155,8 @@ impl ComparisonArguments {
                 MeasureIn::Clock => Measure::RecordClock,
                 MeasureIn::Ns => Measure::Nanoseconds,
             },
-            unit: self.unit.map(|unit| match unit {
-                UnitOf::Capture => Unit::Capture,
-                UnitOf::Launch => Unit::Launch,
-                UnitOf::Sm => Unit::Sm,
-                UnitOf::Block => Unit::Block,
-                UnitOf::Warp => Unit::Warp,
-            }),
             false_discovery_rate: self.false_discovery_rate,
             min_effect: self.min_effect,
-            permutations: self.permutations,
-            seed: self.seed,
         }
     }
 }
@@ -205,7 +165,6 @@ impl ThresholdArguments {
     fn threshold(&self) -> Option<Threshold> {
         Some(Threshold {
             slowdown: self.fail_above?,
-            quantiles: self.quantiles,
             allow_damage: self.allow_damage,
             allow_missing: self.allow_missing,
         })

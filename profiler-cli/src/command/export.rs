@@ -101,7 +101,6 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let all = decoder.warp_count();
     let (decoder, unmet) =
         selection::only(decoder, &arguments.launches, &arguments.warps, console)?;
-    options.check(format, decoder.warp_count())?;
     let mut diagnostics = Diagnostics::default();
     let written = output::write(output, content, &[&input.capture], console, |writer| {
         if !is_gzip {
@@ -114,21 +113,14 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     });
     console.diagnostics(&diagnostics);
     unmet.iter().for_each(|unmet| console.note(unmet));
-    let written_warps = options.warps_of(format, decoder.warp_count());
-    if written_warps < all {
-        let counted = counted(all, "warp");
-        let cure = if written_warps < decoder.warp_count() {
-            "; --first-warp and --most-warps say which"
-        } else {
-            ""
-        };
-        console.note(&format!("wrote {written_warps} of {counted}{cure}"));
+    if decoder.warp_count() < all {
+        console.note(&format!("wrote {} of {}", decoder.warp_count(), counted(all, "warp")));
     }
     if !format.shows_host() && !decoder.host().is_empty() {
         let spans = counted(decoder.host().spans().count(), "span");
         console.note(&format!(
             "left out {spans} of the host, which {format} has no room for; perfetto, chrome, \
-             speedscope, events-csv and events-json have them"
+             events-csv and events-json have them"
         ));
     }
     written.map(|()| Verdict::Clean)

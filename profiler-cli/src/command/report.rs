@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     launches: LaunchArguments,
     /// The file to write; `-` for standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    output: File,
+    output: Option<File>,
     /// The page's title [default: the names of the kernels]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -51,8 +51,14 @@ pub(crate) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
     let input = &arguments.input;
-    refuse_other_formats(&arguments.output)?;
-    output::check(&arguments.output, Content::Text, &[&input.capture])?;
+    let Some(output) = &arguments.output else {
+        let page =
+            input.capture.path().map_or("page.html".into(), |path| path.with_extension("html"));
+        return Err(Error::new("no file for the page was given")
+            .with_cure(format!("add -o {}", page.display())));
+    };
+    refuse_other_formats(output)?;
+    output::check(output, Content::Text, &[&input.capture])?;
     let capture = load::capture(&input.capture, input.reading, console)?.capture;
     let decoder = load::decoder(&capture, input.reading);
     let (decoder, unmet) =
@@ -70,7 +76,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         window,
         detail_bytes: arguments.detail as usize * 1_000_000,
     };
-    output::write(&arguments.output, Content::Text, &[&input.capture], console, |writer| {
+    output::write(output, Content::Text, &[&input.capture], console, |writer| {
         Ok(write_html(&trace, writer, &options)?)
     })?;
     Ok(Verdict::Clean)

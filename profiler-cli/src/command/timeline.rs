@@ -1,15 +1,12 @@
 //! `profiler timeline`: what the warps of a launch did when, on a terminal.
 
-mod cells;
 mod draw;
-mod host;
-mod rows;
+mod times;
 
 use std::ops::RangeInclusive;
 
 use clap::Args;
-use profiler_trace::{Launch, Progress, Site, Trace, WarpSource};
-use profiler_wire::SiteKind;
+use profiler_trace::{Launch, Trace, WarpSource};
 
 use crate::arguments::CaptureArguments;
 use crate::console::Console;
@@ -18,41 +15,28 @@ use crate::selection::WarpArguments;
 use crate::units::{whole, whole_in};
 use crate::window::Window;
 use crate::{load, output, terminal};
-use rows::RowKind;
+use times::{Axis, Times};
 
 const EXAMPLES: &str = "\
 Examples:
   profiler timeline gemm.capture
-  profiler timeline gemm.capture --window 20%..40% --rows 24
-  profiler timeline gemm.capture --launch 3 --window 10us..12.5us --block 0-3
-  profiler timeline gemm.capture --by sm --depth 1
-  profiler timeline gemm.capture --window -20us..100%
-  profiler timeline gemm.capture --color always | less -R";
+  profiler timeline gemm.capture --launch 3 --window 20%..40%
+  profiler timeline gemm.capture --block 0 --warp 0 --window 10us..12.5us
+  profiler timeline gemm.capture --window -20us..100%";
 
-/// How wide a timeline is where there is no terminal to ask.
+/// How wide a timeline is if there is no terminal to ask.
 const WIDTH: usize = 100;
 /// What fits any terminal that is in use.
 const WIDTHS: RangeInclusive<u32> = 40..=1000;
-/// How many rows there may be where there is no terminal.
-const ROWS: usize = 32;
-/// How many there may be on any terminal: fewer join so many warps that little is seen.
-const LEAST_ROWS: usize = 8;
-/// Lines that always stand around the rows: two of title, the axis, two of how many warps are active, two
-/// before the legend, its last line, and the shell's prompt.
-const LINES_AROUND: usize = 9;
 
 /// Draw on the terminal what the warps of a launch did, and when
 ///
-/// Columns are equal stretches of time. Each cell shows the innermost region that filled most of it,
-/// by a letter of the legend; `·` where warps were in the kernel and mostly in no region; nothing
-/// where they were mostly not in the kernel. A region without an end reaches to the end of its warp.
+/// A row is a region, a column a stretch of time. A cell is filled, in eighths, by the share of the
+/// warps' time in the kernel that they were in the region. A region without an end reaches to the end
+/// of its warp.
 ///
-/// A row is a warp; where there are more warps than rows, a row is a block or an SM, or several of
-/// them, and shows what all of their warps did together. Where several lanes of a warp record, each
-/// of them counts.
-///
-/// Where the program recorded what its host did, each thread of the host that did something in the
-/// window has a row above. Calls come before what they launch: a window may begin before its launch.
+/// If the program recorded what its host did, each kind of span has a row, too. Calls come before what
+/// they launch: a window may begin before its launch.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -66,24 +50,16 @@ pub(crate) struct Arguments {
     /// was before it is negative: -20us..100%
     #[arg(long, value_name = "START..END", allow_hyphen_values = true)]
     window: Option<Window>,
-    /// What a row is [default: what fits: warps, blocks, or SMs]
-    #[arg(long, value_name = "WHAT")]
-    by: Option<RowKind>,
-    /// How many rows there may be; what does not fit is drawn together [default: what the terminal's
-    /// height has room for, else 32]
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
+    /// How many regions have a row, those with the most time first
+    #[arg(long, value_name = "COUNT", default_value_t = 24, allow_negative_numbers = true,
           value_parser = whole_in(1..=100_000_u32))]
-    rows: Option<u32>,
+    rows: u32,
     /// How wide the drawing is, in characters [default: the terminal's width, else 100]
     #[arg(long, value_name = "CHARACTERS", allow_negative_numbers = true,
           value_parser = whole_in(WIDTHS))]
     width: Option<u32>,
     #[command(flatten)]
     warps: WarpArguments,
-    /// Show regions at most this deep; 1 is the outermost [default: the innermost]
-    #[arg(long, value_name = "DEPTH", allow_negative_numbers = true,
-          value_parser = whole_in(1..=u16::MAX))]
-    depth: Option<u16>,
 }
 
 pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, Error> {
@@ -100,40 +76,32 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         // A launch of no length has a moment to show.
         None => (0.0, length_ns.max(1.0)),
     };
-    let selected = rows::select(trace, launch, |warp| arguments.warps.takes(warp));
-    if selected.is_empty() {
+    let is_taken =
+        |index: &usize| trace.warps.get(*index).is_some_and(|warp| arguments.warps.takes(warp));
+    let warps: Vec<usize> = launch.warps.clone().filter(is_taken).collect();
+    if warps.is_empty() {
         return Err(Error::new(format!("launch {} has no such warp", arguments.launch))
             .with_cure("choose others by --sm, --block and --warp"));
     }
-    let most_rows = most_rows(arguments, trace);
-    let (kind, rows) = rows::arrange(trace, launch, &selected, arguments.by, most_rows);
+    let width = match arguments.width {
+        Some(width) => width as usize,
+        None => terminal::width_of_stdout().unwrap_or(WIDTH),
+    };
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
-    let busy = host::busy(trace, start_ns..end_ns, most_rows);
-    let labels = rows.iter().map(|row| row.label.as_str());
-    let label_width = terminal::widest(labels.chain(busy.labels()), rows::ACTIVE.len());
-    let columns = width(arguments).saturating_sub(label_width + 1).max(1);
-    let depth = arguments.depth.unwrap_or(u16::MAX);
-    let view = cells::View { start_ns, end_ns, columns, depth };
+    let labels = draw::label_width(trace, width);
+    let axis = Axis { start_ns, end_ns, columns: width - labels - draw::SHARE_WIDTH };
+    let times = console.work("drawing", "warps", |_| Times::gather(&source, &warps, &axis));
     let drawing = draw::Drawing {
         trace,
         launch_index: arguments.launch,
         launch,
-        window,
-        kind,
-        columns,
-        label_width,
-        warps_a_row: rows.iter().map(|row| row.warps.len()).max().unwrap_or(0),
-        host: busy.draw(trace, &view, launch.start_ns),
-        rows: {
-            let names = source.outline().sites_by_name();
-            let filled = |row: rows::Row| (row.label, view.fill(&source, &row.warps, &names));
-            console.work("drawing", "rows", |_| {
-                Progress::expect(rows.len());
-                Progress::each(rows).map(filled).collect()
-            })
-        },
+        warps: &warps,
+        axis,
+        label_width: labels,
+        most_rows: arguments.rows as usize,
+        times,
     };
-    output::print(&drawing.text())?;
+    output::print(&terminal::lines(&drawing.text(), Some(width)))?;
     Ok(Verdict::Clean)
 }
 
@@ -146,43 +114,4 @@ fn launch(trace: &Trace, index: usize) -> Result<&Launch, Error> {
         count => Error::new(format!("there is no launch {index}"))
             .with_cure(format!("the launches are 0 to {}; `profiler info` lists them", count - 1)),
     })
-}
-
-fn width(arguments: &Arguments) -> usize {
-    match arguments.width {
-        Some(width) => width as usize,
-        None => terminal_size::terminal_size()
-            .map_or(WIDTH, |(width, _)| usize::from(width.0).max(*WIDTHS.start() as usize)),
-    }
-}
-
-fn most_rows(arguments: &Arguments, trace: &Trace) -> usize {
-    match (arguments.rows, terminal::height_of_stdout()) {
-        (Some(rows), _) => rows as usize,
-        (None, Some(height)) => {
-            let is_region = |site: &&Site| matches!(site.kind, SiteKind::Region | SiteKind::Names);
-            let regions = trace.sites.iter().filter(is_region).count();
-            rows_within(height, regions + trace.host.threads.len())
-        }
-        (None, None) => ROWS,
-    }
-}
-
-/// How many rows a terminal of this height has room for beside the legend, which may take up to a third of
-/// it: of `listed` regions, of which not all need to be in the window.
-fn rows_within(height: usize, listed: usize) -> usize {
-    height.saturating_sub(LINES_AROUND + listed.min(height / 3)).max(LEAST_ROWS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{LEAST_ROWS, rows_within};
-
-    #[test]
-    fn rows_and_legend_fit_the_height() {
-        assert_eq!(rows_within(24, 4), 11);
-        assert_eq!(rows_within(60, 4), 47);
-        assert_eq!(rows_within(60, 1000), 31);
-        assert_eq!(rows_within(3, 0), LEAST_ROWS);
-    }
 }

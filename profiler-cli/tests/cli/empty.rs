@@ -52,8 +52,7 @@ fn every_command_says_that_there_is_nothing() {
 #[test]
 fn every_format_has_a_file_of_it() {
     let folder = folder();
-    let mut endings =
-        vec!["pftrace", "json", "hatchet", "folded", "speedscope.json", "csv", "jsonl"];
+    let mut endings = vec!["pftrace", "json", "hatchet", "folded", "csv", "jsonl"];
     if cfg!(feature = "parquet") {
         endings.extend(["parquet", "arrow"]);
     }

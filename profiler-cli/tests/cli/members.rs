@@ -249,7 +249,7 @@ fn check_prints_what_the_page_says() {
 #[test]
 fn diff_prints_what_the_page_says() {
     let commands = [
-        "diff gemm.capture slower.capture --fail-above 5% --unit block",
+        "diff gemm.capture slower.capture --fail-above 5%",
         "diff gemm.capture waiting.capture --by path",
         "diff odd.capture odd.capture --name none --fail-above 5%",
         "diff lossy.capture cut.capture",

@@ -120,35 +120,3 @@ fn what_is_not_there_beside_what_is_is_said() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no launch 2: they are 0 to 1\n"), "{}", ran.stderr);
 }
-
-#[test]
-fn warps_that_speedscope_leaves_out_are_said() {
-    check(
-        "export gemm.capture --to speedscope --first-warp 14 --most-warps 5 --block 0-3 -o some.json",
-        expect![[r#"
-            --- stderr
-            wrote some.json, 2.767 kB
-            wrote 2 of 16 warps; --first-warp and --most-warps say which
-            --- exit code 0
-        "#]],
-    );
-    check(
-        "export gemm.capture --to speedscope --first-warp 3 --launch 1 --block 1 -o none.json",
-        expect![[r#"
-            --- stderr
-            error: there is no warp 3, where --first-warp begins
-              help: the warps that are meant are 0 to 1
-            --- exit code 2
-        "#]],
-    );
-    check(
-        "export gemm.capture --to speedscope --most-warps 0 -o none.json",
-        expect![[r#"
-            --- stderr
-            error: invalid value '0' for '--most-warps <COUNT>': it must be 1 or more
-
-            For more information, try '--help'.
-            --- exit code 2
-        "#]],
-    );
-}

@@ -8,7 +8,7 @@ use profiler_wire::SiteKind;
 use support::{Folder, check};
 
 #[test]
-fn where_regions_cross_the_one_that_began_last_is_drawn() {
+fn regions_that_cross_have_rows_of_their_own() {
     let mut module = SyntheticModule::new(Keep::First, 16);
     module.lane_capacity = Some(16);
     let kernel = module.site(SiteKind::Kernel, "crossing");
@@ -17,7 +17,6 @@ fn where_regions_cross_the_one_that_began_last_is_drawn() {
     let mut warp = SyntheticWarp::new(kernel, 0, 1_000_000);
     warp.begin(ahead, None, 200_000).begin(behind, None, 400_000);
     warp.end(ahead, None, 600_000).end(behind, None, 800_000);
-    // Another lane at the same time has most of a cell only where lane 0 has nothing.
     warp.lane(3).range(lane, None, 790_000, 1_000_000);
     warp.leave(1_200_000, 1_600_000);
     module.warps.push(warp);
@@ -25,17 +24,14 @@ fn where_regions_cross_the_one_that_began_last_is_drawn() {
     folder.save("crossing.capture", &module.into_capture().expect("the sites are in order"));
     expect![[r#"
         launch 0: crossing, 600 µs, 1 warp
-        warps from top to bottom; a column is 10 µs
-                       |0 ns               |200 µs             |400 µs
-        block 0 warp 0 ··········aaaaaaaaaabbbbbbbbbbbbbbbbbbbbllllllllll··········
-        active         ████████████████████████████████████████████████████████████
+        a column is 10.91 µs; cells show shares of the warps' time
+                            |0 ns             |200 µs           |400 µs
+        ahead        33.3 %          ▇█████████████████▄
+        behind       33.3 %                   ▅█████████████████▅
+        lane         17.5 %                                     ▆████████▇
+        (no region)  33.3 % █████████▁                                   ▁█████████
+        active              ███████████████████████████████████████████████████████
         active: at most 1 warp in the kernel at a time
-
-        regions, and their share of the warps' time in the kernel:
-          b behind          197.5 µs   32.9 %
-          l lane            102.5 µs   17.1 %
-          a ahead             100 µs   16.7 %
-          · in no region      200 µs   33.3 %
         --- exit code 0
     "#]]
     .assert_eq(&folder.run("timeline crossing.capture --width 75 --window 0..600us").transcript());
@@ -68,7 +64,6 @@ fn the_most_warps_at_a_time_are_those_of_a_moment() {
         line.unwrap_or_else(|| panic!("{text}"))
     };
     assert_eq!(most(""), "active: at most 5 warps in the kernel at a time");
-    assert_eq!(most("--rows 1"), "active: at most 5 warps in the kernel at a time");
     assert_eq!(most("--warp 0-1"), "active: at most 2 warps in the kernel at a time");
     assert_eq!(most("--window 0..51.5us"), "active: at most 3 warps in the kernel at a time");
     assert_eq!(most("--window 100us.."), "active: at most 1 warp in the kernel at a time");
@@ -82,31 +77,24 @@ fn labels_and_names_may_be_of_wide_characters() {
     capture.host.spans[5].name = "讀檔案".repeat(8);
     let folder = Folder::new();
     folder.save("wide.capture", &capture);
-    let words = "timeline wide.capture --width 70 --by sm --window -12us..100%";
+    let words = "timeline wide.capture --width 70 --window -12us..100%";
     expect![[r#"
         launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-        SMs from top to bottom, up to 4 warps a row; a column is 378.3 ns
-                       |-10 µs      |-5 µs       |0 ns        |5 µs
-        host main        SSuuuuuuuuuuuuSSSgggggSggggggggSsssssssssssssssssssss
-        host 載入 aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-        SM 0                                     ·lmlmmmmlmeee   ·lmlmlmmlmeee
-        SM 1                                     ·lmlmmmmlmeee   ·mmlmlmmlmeee
-        active                                   ▂████████████▁  ▃███████████▇
+        a column is 597.4 ns; cells show shares of the warps' time
+                                           |-10 µs          |0 ns
+        host main: step          86.8 %      █████████████████████████████████
+        host 載入: 讀檔…讀檔案   79.3 % ██████████████████████████████▁
+        host main: synchronize   35.3 %                         ▃█████████████
+        host main: gemm…launch)  22.0 %                ███▃▆████▂
+        host main: upload        19.8 %      ▁███████▃
+        tile                     72.1 %                     ▇▇█▇▇█▁   ▆▇█▇▇█▁
+        mma                      49.8 %                     ▃▅▆▄▅▇▁   ▃▆▆▄▅▆▁
+        load                     20.5 %                     ▄▂▁▃▂▁    ▄▂▁▃▂▁
+        epilogue                 19.3 %                           ▆▆        ▆▇
+        (no region)               8.6 %                     ▁▁ ▁▁ ▁▂  ▂▁ ▁▁ ▁▁
+        active                                              ▇██████▇  ▇██████▇
         active: at most 4 warps in the kernel at a time
-
-        regions, and their share of the warps' time in the kernel:
-          m mma             18.56 µs   49.8 %
-          l load             7.64 µs   20.5 %
-          e epilogue          7.2 µs   19.3 %
-          t tile              640 ns    1.7 %
-          · in no region      3.2 µs    8.6 %
-
-        what the host did, the time of each span without those within it; times within 20 ns of the device's:
-          a 讀檔案讀檔案讀檔案讀檔案讀檔案讀檔案讀檔…    17.99 µs
-          s synchronize                                   8.01 µs
-          g gemm (launch)                                    5 µs
-          u upload                                         4.5 µs
-          S step                                           2.2 µs
+        for single regions: --block 0 --warp 0
         --- exit code 0
     "#]]
     .assert_eq(&folder.run(words).transcript());
@@ -128,11 +116,11 @@ fn lanes_in_very_many_regions_at_once_are_drawn() {
     let folder = Folder::new();
     folder.save("many.capture", &module.into_capture().expect("the sites are in order"));
     let text = folder.run("timeline many.capture --width 75").text();
-    assert!(text.contains(" 1.1 ms   55.0 %\n"), "{text}");
+    assert!(text.contains("region       55.0 % "), "{text}");
 }
 
 #[test]
-fn every_region_has_a_letter_while_there_are_letters() {
+fn regions_that_found_no_row_are_counted() {
     let mut module = SyntheticModule::new(Keep::First, 128);
     let kernel = module.site(SiteKind::Kernel, "many");
     let sites: Vec<u32> =
@@ -145,14 +133,14 @@ fn every_region_has_a_letter_while_there_are_letters() {
     module.warps.push(warp);
     let folder = Folder::new();
     folder.save("many.capture", &module.into_capture().expect("the sites are in order"));
-    let text = folder.run("timeline many.capture --width 85").text();
-    let row = text.lines().find(|line| line.starts_with("block 0 warp 0")).expect("a row");
-    let cells: Vec<char> = row["block 0 warp 0 ".len()..].chars().collect();
-    assert_eq!(cells.len(), 70, "{text}");
-    let letters: std::collections::BTreeSet<&char> =
-        cells.iter().filter(|&&cell| cell != '?').collect();
-    assert_eq!(letters.len(), 62, "{text}");
-    assert_eq!(cells.iter().filter(|&&cell| cell == '?').count(), 8, "{text}");
+    let rows = |words: &str| {
+        let text = folder.run(&format!("timeline many.capture --width 85 {words}")).text();
+        (text.lines().filter(|line| line.starts_with("part ")).count(), text)
+    };
+    let (shown, text) = rows("");
+    assert!(shown == 24 && text.contains("\n46 rows left out; --rows shows more\n"), "{text}");
+    let (shown, text) = rows("--rows 70");
+    assert!(shown == 70 && !text.contains("left out"), "{text}");
 }
 
 #[test]
@@ -161,25 +149,16 @@ fn the_timeline_of_a_launch() {
         "timeline gemm.capture --width 80",
         expect![[r#"
             launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom; a column is 164.6 ns
-                           |0 ns       |2 µs       |4 µs       |6 µs       |8 µs
-            block 0 warp 0 ·lmmmmlmmmmllmmmmlmmmmeeeee·
-            block 0 warp 1 ·lmmmmllmmmmlmmmmlmmmmeeeeee
-            block 1 warp 0 ·lmmmmllmmmmlmmmmlmmmmeeeeee
-            block 1 warp 1 ·lmmmmllmmmllmmmmllmmmeeeeee·
-            block 2 warp 0                                     ·llmmmmlmmmmlmmmmllmmmmeeeee·
-            block 2 warp 1                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
-            block 3 warp 0                                     ·lmmmmllmmmllmmmmllmmmeeeeee·
-            block 3 warp 1                                     ·llmmmllmmmmlmmmmllmmmmeeeee·
-            active         ████████████████████████████▂       ▄███████████████████████████▆
+            a column is 178.3 ns; cells show shares of the warps' time
+                                |0 ns                       |5 µs
+            tile         72.1 % ▄████▆████▆████▆████▂             ▆███▇▇███▇▇███▇▇███▆▁
+            mma          49.8 %  ▁▇██▂▁▇██▃ ███▂▁███▂              ▃██▇▁▃██▇▁▃██▇ ▃██▆▁
+            load         20.5 % ▄▇▁  ▄▇▁  ▃▇   ▄▇▁                ▆▄  ▁▇▄  ▁▇▄   ▇▄
+            epilogue     19.3 %                     ▄████▅                           ▁▇████▂
+            (no region)   8.6 % ▄    ▂    ▂    ▂    ▂    ▃█      █▂   ▁▁   ▁▁   ▁▁   ▁▁   ▁▆
+            active              ██████████████████████████▁      ▃█████████████████████████▆
             active: at most 4 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma             18.56 µs   49.8 %
-              l load             7.64 µs   20.5 %
-              e epilogue          7.2 µs   19.3 %
-              t tile              640 ns    1.7 %
-              · in no region      3.2 µs    8.6 %
+            for single regions: --block 0 --warp 0
             --- exit code 0
         "#]],
     );
@@ -190,66 +169,17 @@ fn the_timeline_of_a_window_of_another_launch() {
     check(
         "timeline gemm.capture --width 60 --launch 1 --window 10%..30% --block 0-1 --warp 0",
         expect![[r#"
-            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom; a column is 47.56 ns
-                                              |2 µs                |3 µs
-            block 0 warp 0 lllmmmmmmmmmmmm·llllllmmmmmmmmmmmmm·llllmmmmm
-            block 1 warp 0 lllltmmmmmmmmmmmm·llllmmmmmmmmmmmmm·lllllmmmm
-            active         █████████████████████████████████████████████
+            launch 1 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 2 of
+              8 warps
+            a column is 53.5 ns; cells show shares of the warps' time
+                                                 |2 µs
+            tile         95.3 % █████████████▆▆▄██████████████▇▂████████
+            mma          63.6 %   ▂▄█████████▆▄     ██████████▇    ▁▅███
+            load         29.0 % ██▅▃          ▂▄███▅           ▂███▆▁
+            (no region)   4.7 %              ▂▂▄              ▁▆
+            active              ████████████████████████████████████████
             active: at most 2 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma              2.72 µs   63.6 %
-              l load             1.24 µs   29.0 %
-              t tile              120 ns    2.8 %
-              · in no region      200 ns    4.7 %
-            --- exit code 0
-        "#]],
-    );
-}
-
-#[test]
-fn the_timeline_of_outer_regions_on_sms() {
-    check(
-        "timeline gemm.capture --width 60 --by sm --depth 1",
-        expect![[r#"
-            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom, up to 4 warps a row; a column is 201.9 ns
-                   |0 ns                   |5 µs
-            SM 0   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
-            SM 1   tttttttttttttttttteeeee      ·tttttttttttttttttteeee·
-            active ███████████████████████▁     ▂██████████████████████▆
-            active: at most 4 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              t tile            26.84 µs   72.1 %
-              e epilogue          7.2 µs   19.3 %
-              · in no region      3.2 µs    8.6 %
-            --- exit code 0
-        "#]],
-    );
-}
-
-#[test]
-fn a_timeline_with_few_rows_joins_neighbours() {
-    check(
-        "timeline gemm.capture --width 60 --by warp --rows 3",
-        expect![[r#"
-            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            warps from top to bottom, up to 3 warps a row; a column is 324.2 ns
-                                       |0 ns          |5 µs
-            block 0 warp 0 to 1 warp 0 lmmlmmlmlmmeee·
-            block 1 warp 1 to 2 warp 1 lmmlmmlmlmmeee    ·lmlmmlmmlmmeee
-            block 3 warp 0 to 3 warp 1                   ·lmlmmlmmlmmeee
-            active                     ██████████████▃   ▄█████████████▇
-            active: at most 4 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma             18.56 µs   49.8 %
-              l load             7.64 µs   20.5 %
-              e epilogue          7.2 µs   19.3 %
-              t tile              640 ns    1.7 %
-              · in no region      3.2 µs    8.6 %
+            for single regions: --block 0 --warp 0 --window 10%..30%
             --- exit code 0
         "#]],
     );
@@ -258,31 +188,25 @@ fn a_timeline_with_few_rows_joins_neighbours() {
 #[test]
 fn what_the_host_did_stands_above_the_warps() {
     check(
-        "timeline hosted.capture --width 80 --by sm --window -12us..100%",
+        "timeline hosted.capture --width 60 --window -12us..100%",
         expect![[r#"
-            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8 warps
-            SMs from top to bottom, up to 4 warps a row; a column is 333.8 ns
-                             |-10 µs        |-5 µs         |0 ns          |5 µs
-            host main           SSuuuuuuuuuuuuuuSSSggggggSgggggggggSssssssssssssssssssssssss
-            host loader rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr
-            SM 0                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
-            SM 1                                            lmmlmmmmlmmeee    lmmlmlmmlmmeee
-            active                                         ▁█████████████▇▁  ▁█████████████▇
+            launch 0 (of 0 to 1; --launch chooses): gemm, 10.7 µs, 8
+              warps
+            a column is 732.3 ns; cells show shares of the warps' time
+                                           |-10 µs       |0 ns
+            host main: step       86.8 %     ▇██████████████████████████
+            host loader: …d file  79.3 % ████████████████████████▅
+            host main: sy…ronize  35.3 %                     ███████████
+            host main: ge…aunch)  22.0 %             ▆██▃███▆
+            host main: upload     19.8 %     ▂█████▇
+            tile                  72.1 %                 ▆▇▇█▇▃  ▅▇█▇▇▄
+            mma                   49.8 %                 ▂▅▆▆▅▃   ▆▆▅▅▄
+            load                  20.5 %                 ▄▂▁▂▃   ▅▁▂▃▃
+            epilogue              19.3 %                      ▅▇      ▃▇
+            (no region)            8.6 %                 ▂▁▁▁▁▁▁ ▃▁ ▁▁▁▁
+            active                                       ▅█████▆ ▃█████▇
             active: at most 4 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              m mma             18.56 µs   49.8 %
-              l load             7.64 µs   20.5 %
-              e epilogue          7.2 µs   19.3 %
-              t tile              640 ns    1.7 %
-              · in no region      3.2 µs    8.6 %
-
-            what the host did, the time of each span without those within it; times within 20 ns of the device's:
-              r read file        17.99 µs
-              s synchronize       8.01 µs
-              g gemm (launch)        5 µs
-              u upload             4.5 µs
-              S step               2.2 µs
+            for single regions: --block 0 --warp 0 --window 0%..83.91%
             --- exit code 0
         "#]],
     );
@@ -294,18 +218,10 @@ fn a_window_without_the_host_says_where_it_was() {
     capture.host.spans.retain(|span| span.name == "upload" || span.is_launch);
     let folder = Folder::new();
     folder.save("early.capture", &capture);
-    let text = folder.run("timeline early.capture --launch 1").text();
-    let said = "\nthe host did nothing in this window; its 3 spans lie between -28.51 µs and -17.51 µs, \
-                counted as --window is\n";
+    let text = folder.run("timeline early.capture --launch 1 --width 200").text();
+    let said = "\nthe host did nothing in this window; its 3 spans lie between -28.51 µs and \
+                -17.51 µs\n";
     assert!(text.contains(said), "{text}");
-    assert!(!text.contains("what the host did"), "{text}");
-}
-
-#[test]
-fn threads_that_found_no_row_are_counted() {
-    let text = Folder::with_captures().run("timeline hosted.capture --rows 1").text();
-    assert!(text.contains("\nhost main "), "{text}");
-    assert!(text.contains("\n1 more thread of the host did something; --rows"), "{text}");
 }
 
 #[test]
@@ -314,18 +230,14 @@ fn a_timeline_with_losses_says_so() {
         "timeline lossy.capture --width 60",
         expect![[r#"
             launch 0: lossy, 149.5 µs, 3 warps
-            LOST 4 records of this launch: what is blank may be missing
-            warps from top to bottom; a column is 3.322 µs
-                           |0 ns          |50 µs         |100 µs
-            block 0 warp 0 ··s··········································
-            block 0 warp 1 ··sssssssssssssssssssssssssssssssssssssssssss
-            block 0 warp 2 ··s··········································
-            active         █████████████████████████████████████████████
+            LOST 4 records of these warps: what is blank may be missing
+            a column is 3.737 µs; cells show shares of the warps' time
+                                |0 ns        |50 µs       |100 µs
+            step         33.8 %  ▅▅▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃
+            (no region)  66.2 % █▃▃▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅▅
+            active              ████████████████████████████████████████
             active: at most 3 warps in the kernel at a time
-
-            regions, and their share of the warps' time in the kernel:
-              s step            151.7 µs   33.8 %
-              · in no region    296.8 µs   66.2 %
+            for single regions: --block 0 --warp 0
             --- stderr
             warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
             warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
@@ -341,7 +253,10 @@ fn a_timeline_with_losses_says_so() {
 fn timelines_say_where_times_of_several_warps_are_on_no_common_axis() {
     let folder = Folder::with_captures();
     for (words, said) in [
-        ("timeline gemm.capture", "the cost of recording is subtracted from each warp by itself: "),
+        (
+            "timeline gemm.capture --width 200",
+            "the cost of recording is subtracted from each warp by itself: ",
+        ),
         (
             "export gemm.capture --to perfetto",
             "times of several warps are not on one axis any more",

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use profiler_parquet::{ArrowOptions, ParquetOptions, write_arrow, write_parquet};
-use profiler_report::{FlamegraphOptions, ReportOptions, write_flamegraph, write_html};
+use profiler_report::{ReportOptions, write_flamegraph, write_html};
 use profiler_trace::diff::{Diff, DiffOptions, Threshold, diff};
 use profiler_trace::{Capture, Trace, decode};
 
@@ -29,7 +29,7 @@ pub(crate) struct FrontEnds {
 impl FrontEnds {
     /// `whole` is what others are compared with.
     pub(crate) fn new(whole: &Capture) -> Self {
-        let options = DiffOptions { permutations: 1000, ..DiffOptions::default() };
+        let options = DiffOptions::default();
         Self { whole: decode(whole), options }
     }
 
@@ -102,7 +102,7 @@ fn pages(trace: &Trace) {
     let html = html(trace);
     assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
     let mut svg = Vec::new();
-    match write_flamegraph(trace, &mut svg, &FlamegraphOptions::default()) {
+    match write_flamegraph(trace, &mut svg) {
         Ok(()) => assert!(svg.trim_ascii_end().ends_with(b"</svg>")),
         Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}"),
     }

@@ -17,7 +17,7 @@ const MEMORY_KIB: u32 = 2 << 20;
 const SECONDS: u32 = 20;
 
 /// Every command on the file `it.capture`, beside `whole.capture`; all formats, all groupings.
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 32] = [
     "info it.capture",
     "info it.capture --format json",
     "check it.capture",
@@ -32,13 +32,12 @@ const COMMANDS: [&str; 33] = [
     "stats it.capture --subtract-cost",
     "stats it.capture --launch 0 --sm 0-1",
     "timeline it.capture",
-    "timeline it.capture --by sm --window 25%.. --depth 1",
+    "timeline it.capture --sm 0 --window 25%.. --rows 3",
     "export it.capture --to perfetto -o it.pftrace",
     "export it.capture -o it.pftrace.gz --group-by sm --raw-times",
     "export it.capture --to chrome",
     "export it.capture --to hatchet",
     "export it.capture --to folded --group-by warp",
-    "export it.capture --to speedscope",
     "export it.capture --to events-csv",
     "export it.capture --to events-json",
     "export it.capture --to parquet -o it.parquet",
@@ -46,7 +45,7 @@ const COMMANDS: [&str; 33] = [
     "export it.capture --to flamegraph",
     "report it.capture -o it.html",
     "export it.capture --to perfetto -o it.pftrace --launch 0 --sm 0,1",
-    "export it.capture --to speedscope --block 0 --warp 0",
+    "export it.capture --to folded --block 0 --warp 0",
     "report it.capture -o it.html --kernel * --launch 0-9",
     "diff it.capture whole.capture",
     "diff whole.capture it.capture --fail-above 5%",

@@ -332,9 +332,8 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::ClockChanged => write!(
                 f,
-                "the SMs did not run at one steady frequency; each SM was mapped by its own clock \
-                 readings, along {count} {} at most: compare cycles only within an SM, and \
-                 lock the clock (nvidia-smi --lock-gpu-clocks) for steady numbers",
+                "the SM clock changed its frequency (mapped by {count} {}): compare cycles only \
+                 within an SM",
                 p("line", "lines")
             ),
             Kind::ClockUnread => write!(

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Change, Diff, DiffRow, Figures, Measure, SideFacts, Subject, ThresholdReport, TimeUnit, Unit,
-};
+use super::{Diff, DiffRow, Figures, Measure, SideFacts, Subject, ThresholdReport, TimeUnit};
 use crate::stats::GroupBy;
 
 impl Diff {
@@ -30,11 +28,8 @@ impl Diff {
                     Measure::RecordClock => "record clock",
                     Measure::Nanoseconds => "ns",
                 },
-                "unit": self.options.unit.map(Unit::plural),
                 "false_discovery_rate": self.options.false_discovery_rate,
                 "min_effect": self.options.min_effect,
-                "permutations": self.options.permutations,
-                "seed": self.options.seed,
             },
             "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
         })
@@ -86,20 +81,18 @@ fn row(row: &DiffRow) -> Value {
         "a": row.a.as_ref().map(figures),
         "b": row.b.as_ref().map(figures),
         "change": {
-            "count_per_launch": change(&row.count),
-            "mean": change(&row.mean),
-            "p50": change(&row.p50),
-            "p95": change(&row.p95),
-            "p99": change(&row.p99),
+            "absolute": row.mean.absolute,
+            "relative": row.mean.relative,
+            "p": row.mean.p,
+            "q": row.mean.q,
+            "is_change": row.mean.is_change,
         },
-        "interval_95": row.interval.map(|(low, high)| [low, high]),
         "units": row.units.map(|unit| json!({
             "kind": unit.plural(),
             "a": row.unit_counts.0,
             "b": row.unit_counts.1,
-            "neighbours_together": row.batch,
+            "neighbours_together": row.group,
         })),
-        "neighbours_alike": row.is_alike,
         "verdict": row.verdict.name(),
     })
 }
@@ -110,18 +103,5 @@ fn figures(figures: &Figures) -> Value {
         "open": figures.open,
         "count_per_launch": figures.count_per_launch,
         "mean": figures.mean,
-        "p50": figures.p50,
-        "p95": figures.p95,
-        "p99": figures.p99,
-    })
-}
-
-fn change(change: &Change) -> Value {
-    json!({
-        "absolute": change.absolute,
-        "relative": change.relative,
-        "p": change.p,
-        "q": change.q,
-        "is_change": change.is_change,
     })
 }

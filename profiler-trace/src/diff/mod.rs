@@ -1,66 +1,29 @@
 //! What changed between two sides, and whether that is more than noise.
 //!
-//! # The question
-//!
 //! Each side is one capture or several. Regions are matched by the names of their kernel and
-//! themselves (or their path). Durations of one region are many, and far from independent: regions of
-//! a warp follow each other, warps of a block wait for each other, blocks of an SM share its caches
-//! and clock, launches share what the GPU was doing. Nor are they normal: they have several modes and
-//! long tails. A test that takes each duration as a sample of its own therefore finds "significant"
-//! changes between two runs of the same program.
+//! themselves (or their path). Their durations are far from independent: regions of a warp follow
+//! each other, warps of a block wait for each other, blocks of an SM share its caches, launches share
+//! what the GPU was doing. Nor are they normal: they have several modes and long tails. So the mean of
+//! each region is tested as follows.
 //!
-//! # The method
-//!
-//! - **Units.** Not regions are compared but [units](Unit): captures, where each side has
-//!   [`ENOUGH_UNITS`] of them or more, otherwise launches, otherwise SMs, otherwise blocks, otherwise
-//!   warps; or as [`DiffOptions::unit`] says. All that is correlated within a unit then does no harm
-//!   (cluster sampling: W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, chapters 6 and 9A).
-//!   Each unit gives a sum and a count; a side's mean is the ratio of the two over all its units,
-//!   which is the plain mean of its durations.
-//! - **Batches.** Launches, blocks and warps follow each other in time and may be correlated with
-//!   their neighbours. Neighbours are put together two by two until the batches' autocorrelation of
-//!   lag one is no longer significant, and until there are at most [`MOST_UNITS`] (batch means:
-//!   G. S. Fishman, *Grouping Observations in Digital Simulation*, 1978). Where a side has fewer than
-//!   twice [`ENOUGH_UNITS`], half of them would be too few for a test, and they are left as they are,
-//!   alike or not, however many the other side has: units are dealt to both sides, so on both they
-//!   must be of one size. The result says where they look alike ([`DiffRow::is_alike`], and a note): if they
-//!   are, noise is found there more often than [`DiffOptions::false_discovery_rate`] says, and the
-//!   interval is too short. So few units do not tell it well: where they are not alike, up to one row
-//!   in ten looks so, and where they are, many do not.
+//! - **Units.** [Units](Unit) are compared, not regions: captures if each side has [`ENOUGH_UNITS`]
+//!   of them, otherwise launches, SMs, blocks or warps. What is correlated within a unit then does no
+//!   harm (cluster sampling: W. G. Cochran, *Sampling Techniques*, 1977).
+//! - **Groups.** Launches, blocks and warps may resemble their neighbours in time. Neighbours are put
+//!   together until the smaller side has 16 to 31 groups. A side with fewer than 32 units is left as
+//!   it is: if its launches drift, more of them settle it.
 //! - **Test.** A permutation test of the difference of the two means, divided by its standard error:
-//!   units are dealt to the two sides anew, all ways if these are few, else at random. It is exact
-//!   where both sides have one distribution, whatever that is, and remains right for large numbers
-//!   of units where only their means are equal (A. Janssen, *Studentized permutation tests for
-//!   non-i.i.d. hypotheses*, 1997; E. Chung and J. P. Romano, *Exact and asymptotically robust
-//!   permutation tests*, 2013). Dealing at random ends early where there is nothing to find
-//!   (J. Besag and P. Clifford, *Sequential Monte Carlo p-values*, 1991).
-//! - **Quantiles.** The same test of the share of durations above the quantile of both sides together
-//!   (a median test, A. M. Mood, *Introduction to the Theory of Statistics*, 1950, with units for
-//!   samples). Of a tail there is little to go by, so a change of the 99th percentile is found later
-//!   than one of the mean.
-//! - **Counts.** The same test of the count per launch, where there are [`ENOUGH_UNITS`] captures or
-//!   launches a side (within a launch, which block or warp has how many is no sample of anything). It
-//!   is left out where every unit has the same count, which the program alone decides then, and where
-//!   records were lost.
-//! - **Many regions.** The false discovery rate over all tests of a comparison is held at
-//!   [`DiffOptions::false_discovery_rate`] (Y. Benjamini and Y. Hochberg, *Controlling the False
-//!   Discovery Rate*, 1995; right also under the positive dependence that figures of one region
-//!   have: Y. Benjamini and D. Yekutieli, 2001).
-//! - **Size.** What is significant and smaller than [`DiffOptions::min_effect`] is no change.
-//! - **Coarser units.** Where there are several captures (launches) a side, but fewer than
-//!   [`ENOUGH_UNITS`], they are too few for the test, yet no change is reported of which they show
-//!   the contrary: their means must lie apart, all of one side below all of the other.
-//! - **Interval.** [`DiffRow::interval`] is a bootstrap-t interval of the ratio of the means, over the
-//!   same batches, at most [`MOST_UNITS`] a side (P. Hall, *Theoretical comparison of bootstrap
-//!   confidence intervals*, 1988).
-//!
-//! # What it cannot know
+//!   groups are dealt to the two sides anew, at random. It is exact if both sides have one
+//!   distribution, whatever that is, and right for many groups if only their means are equal
+//!   (E. Chung and J. P. Romano, *Exact and asymptotically robust permutation tests*, 2013). It ends
+//!   early if there is nothing to find (J. Besag and P. Clifford, 1991).
+//! - **Many regions.** The false discovery rate over all rows is held at
+//!   [`DiffOptions::false_discovery_rate`] (Y. Benjamini and Y. Hochberg, 1995). What is smaller than
+//!   [`DiffOptions::min_effect`] is no change.
 //!
 //! One launch a side says whether these two *launches* differ, not whether two programs do: what
-//! changes from launch to launch by itself is not in the data. The result says so
-//! ([`Diff::notes`]). Several captures a side, taken in turns, are the best.
-//!
-//! All that is random comes from [`DiffOptions::seed`]: the same input has the same result.
+//! changes from launch to launch by itself is not in the data. The result says so ([`Diff::notes`]).
+//! Several captures a side, taken in turns, are the best. The same input has the same result.
 //!
 //! ```
 //! use profiler_trace::Trace;
@@ -74,18 +37,14 @@
 //! # Ok::<(), profiler_trace::diff::DiffError>(())
 //! ```
 
-mod compare;
-mod discovery;
-mod interval;
 mod json;
 mod notes;
 mod options;
-mod permutation;
-mod random;
+mod row;
 mod side;
 mod table;
+mod test;
 mod threshold;
-mod units;
 
 use std::fmt;
 
@@ -98,9 +57,6 @@ pub use threshold::{Outcome, Threshold, ThresholdReport};
 /// Units a side that are enough for a test to find something: with six on each side the smallest
 /// possible p-value is 2 in 924.
 pub const ENOUGH_UNITS: usize = 6;
-
-/// Batches a side at most, where each side can be put together with enough units left for a test.
-pub const MOST_UNITS: usize = 128;
 
 /// What a row is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -161,7 +117,7 @@ pub enum TimeUnit {
 /// What one side has of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Regions (warps, launches) with a begin and an end; all else is about these.
+    /// Regions (warps, launches) with a begin and an end; the mean is of these.
     pub count: u64,
     /// Those without an end.
     pub open: u64,
@@ -169,46 +125,41 @@ pub struct Figures {
     pub count_per_launch: f64,
     /// Mean duration.
     pub mean: f64,
-    /// Median duration, by nearest rank as all quantiles.
-    pub p50: f64,
-    /// The 95th percentile.
-    pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
 }
 
-/// How one figure changed from side A to side B.
+/// How the mean changed from side A to side B.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Change {
     /// B less A, in the row's unit.
     pub absolute: f64,
-    /// B by A, less 1; `None` where A is 0 and B is not.
+    /// B by A, less 1; `None` if A is 0 and B is not.
     pub relative: Option<f64>,
-    /// How likely a difference as large as this is where there is none: the p-value of this test
-    /// alone. `None` where there is nothing to test by.
+    /// How likely a difference as large as this is if there is none: the p-value of this test alone.
+    /// `None` if there is nothing to test by.
     pub p: Option<f64>,
     /// The smallest false discovery rate at which this is a discovery, among all tests of the
     /// comparison.
     pub q: Option<f64>,
-    /// Whether it is large enough to be reported, should it be a discovery.
-    pub is_large: bool,
-    /// Whether it is reported as a change: a discovery, large enough, and not contradicted by
-    /// coarser units.
+    /// Whether it is reported as a change: a discovery, and large enough.
     pub is_change: bool,
+}
+
+impl Change {
+    /// Whether it is large enough to be reported.
+    fn is_large(&self, min_effect: f64) -> bool {
+        self.absolute != 0.0 && self.relative.is_none_or(|relative| relative.abs() >= min_effect)
+    }
 }
 
 /// What is said of the times of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// No change was found: what difference there is may be noise, or is too small to care. How well
-    /// it could have been found, [`DiffRow::interval`] tells.
+    /// No change was found: what difference there is may be noise, or is too small to care.
     NoChange,
-    /// All figures that changed grew.
+    /// The mean grew.
     Slower,
-    /// All figures that changed fell.
+    /// The mean fell.
     Faster,
-    /// Some figures grew and some fell.
-    Mixed,
     /// Only side A has it.
     OnlyA,
     /// Only side B has it.
@@ -228,7 +179,6 @@ impl Verdict {
             Self::NoChange => "no-change",
             Self::Slower => "slower",
             Self::Faster => "faster",
-            Self::Mixed => "mixed",
             Self::OnlyA => "only-a",
             Self::OnlyB => "only-b",
             Self::TooFew => "too-few",
@@ -248,39 +198,16 @@ pub struct DiffRow {
     pub a: Option<Figures>,
     /// Side B.
     pub b: Option<Figures>,
-    /// Change of the count per launch; it says nothing of times, and [`DiffRow::verdict`] nothing of
-    /// it.
-    pub count: Change,
     /// Change of the mean.
     pub mean: Change,
-    /// Change of the median.
-    pub p50: Change,
-    /// Change of the 95th percentile.
-    pub p95: Change,
-    /// Change of the 99th percentile.
-    pub p99: Change,
-    /// A 95 % confidence interval of the relative change of the mean, for this row alone; `None`
-    /// where there are too few units.
-    pub interval: Option<(f64, f64)>,
-    /// What was taken as a unit, where there was a test.
+    /// What was taken as a unit, if there was a test.
     pub units: Option<Unit>,
-    /// Units of each side, after neighbours were put together.
+    /// Groups of units on each side.
     pub unit_counts: (usize, usize),
-    /// How many neighbours were put together.
-    pub batch: usize,
-    /// Whether neighbours in time may be alike, in times or in the count per launch, and were too few
-    /// to be put together: noise may then look like a change.
-    pub is_alike: bool,
+    /// How many neighbours in time make a group.
+    pub group: usize,
     /// What is said of it.
     pub verdict: Verdict,
-}
-
-impl DiffRow {
-    /// The changes of times, which are tested, by their names.
-    #[must_use]
-    pub fn tested(&self) -> [(&'static str, &Change); 4] {
-        [("mean", &self.mean), ("p50", &self.p50), ("p95", &self.p95), ("p99", &self.p99)]
-    }
 }
 
 /// A comparison. `Display` makes a table of it for a terminal.
@@ -309,15 +236,26 @@ impl Diff {
     ///
     /// [`DiffError`] if the sides were not gathered by the same options.
     pub fn of(a: &DiffSide, b: &DiffSide) -> Result<Self, DiffError> {
-        compare::compare(a, b)
+        if a.options != b.options {
+            return Err(DiffError::OptionsDiffer);
+        }
+        let rows = row::rows(a, b);
+        let devices_differ = a.facts.emulated != b.facts.emulated
+            || (a.facts.captures > 0 && b.facts.captures > 0 && {
+                let mut names = [a.facts.devices.clone(), b.facts.devices.clone()];
+                names.iter_mut().for_each(|names| names.sort_unstable());
+                names[0] != names[1] || names[0].len() > 1
+            });
+        let is_damaged =
+            [a, b].iter().any(|side| side.facts.lost > 0 || !side.facts.errors.is_empty());
+        let notes = notes::notes(a, b, &rows, devices_differ);
+        let (options, a, b) = (a.options.clone(), a.facts.clone(), b.facts.clone());
+        Ok(Self { rows, a, b, notes, devices_differ, is_damaged, options })
     }
 
-    /// The rows whose times or count changed.
+    /// The rows whose mean changed.
     pub fn changed(&self) -> impl Iterator<Item = &DiffRow> {
-        self.rows.iter().filter(|row| {
-            row.count.is_change
-                || matches!(row.verdict, Verdict::Slower | Verdict::Faster | Verdict::Mixed)
-        })
+        self.rows.iter().filter(|row| row.mean.is_change)
     }
 
     /// The row of a region (or kernel) as [`Subject`]'s `Display` calls it.
@@ -327,7 +265,7 @@ impl Diff {
     }
 }
 
-/// Compares traces with traces: A, which was before, with B, which is after. Where the traces do not
+/// Compares traces with traces: A, which was before, with B, which is after. If the traces do not
 /// all fit into memory, [`DiffSide`] takes them one by one.
 ///
 /// # Errors

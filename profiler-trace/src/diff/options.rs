@@ -58,32 +58,21 @@ pub struct DiffOptions {
     pub query: StatsQuery,
     /// What durations are measured in.
     pub measure: Measure,
-    /// What is taken as a unit; `None` for the coarsest of which both sides have
-    /// [`ENOUGH_UNITS`](super::ENOUGH_UNITS), row by row.
-    pub unit: Option<Unit>,
     /// The share of false ones that are tolerated among the changes that are reported; above 0 and
     /// below 1.
     pub false_discovery_rate: f64,
     /// The smallest relative change that is reported; from 0 on.
     pub min_effect: f64,
-    /// How often units are dealt anew for one row at most; at least 1000. More are used where there
-    /// are so many rows that a single change among them could not be found otherwise.
-    pub permutations: u32,
-    /// Where all that is random begins.
-    pub seed: u64,
 }
 
-/// A false discovery rate of 5 %, changes from 1 % on, 10 000 permutations.
+/// A false discovery rate of 5 %, changes from 1 % on.
 impl Default for DiffOptions {
     fn default() -> Self {
         Self {
             query: StatsQuery::new(),
             measure: Measure::default(),
-            unit: None,
             false_discovery_rate: 0.05,
             min_effect: 0.01,
-            permutations: 10_000,
-            seed: 0,
         }
     }
 }
@@ -100,9 +89,6 @@ impl DiffOptions {
         if !(self.min_effect >= 0.0 && self.min_effect.is_finite()) {
             return Err(DiffError::MinEffect(self.min_effect));
         }
-        if self.permutations < 1000 {
-            return Err(DiffError::Permutations(self.permutations));
-        }
         Ok(())
     }
 }
@@ -117,8 +103,6 @@ pub enum DiffError {
     FalseDiscoveryRate(f64),
     /// A smallest effect that is none.
     MinEffect(f64),
-    /// Too few permutations.
-    Permutations(u32),
     /// The two sides were gathered by different options.
     OptionsDiffer,
 }
@@ -141,9 +125,6 @@ impl fmt::Display for DiffError {
                 "a smallest effect of {} % makes no sense: take one from 0 on, such as 1 %",
                 effect * 100.0
             ),
-            Self::Permutations(count) => {
-                write!(f, "{count} permutations tell too little: take 1000 or more")
-            }
             Self::OptionsDiffer => f.write_str(
                 "the two sides were gathered by different options: use the same for both",
             ),

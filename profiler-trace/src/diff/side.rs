@@ -15,8 +15,7 @@ use crate::stats::collect::{self, InTrace, Seen, Walk};
 
 /// One side of a comparison: what is needed of its traces, which need not all be in memory at once.
 ///
-/// Held are 8 bytes for each region that is in, 8 for each name that a warp recorded and 24 for each
-/// warp. A comparison takes 8 bytes more for each region of the row that has the most.
+/// Held are 16 bytes for each name that a warp recorded and 24 for each warp.
 #[derive(Clone, Debug)]
 pub struct DiffSide {
     pub(super) options: DiffOptions,
@@ -24,12 +23,10 @@ pub struct DiffSide {
     /// Subjects in the order in which they were seen first.
     pub(super) subjects: Vec<Subject>,
     pub(super) durations: HashMap<Subject, Durations>,
-    /// Launches of each kernel that are in: their numbers on this side, and their captures.
-    pub(super) launches: HashMap<String, Vec<(u32, u32)>>,
+    /// How many launches of each kernel are in.
+    pub(super) launches: HashMap<String, u64>,
     pub(super) warps: Vec<Place>,
     blocks: u32,
-    /// The finest step of the clocks, in nanoseconds.
-    pub(super) resolution_ns: f64,
 }
 
 /// What a side was made of.
@@ -76,29 +73,35 @@ pub(super) struct Durations {
     pub(super) unit: TimeUnit,
     /// Whether some were in another unit, so that they cannot be put together.
     pub(super) is_mixed: bool,
-    pub(super) values: Vec<f64>,
-    /// Of which warp they are: index into the side's warps (of a launch's first, for a launch), and
-    /// how many.
-    pub(super) runs: Vec<(u32, u32)>,
+    pub(super) runs: Vec<Run>,
     pub(super) open: u64,
+}
+
+/// Durations of one warp: the index in the side's warps (of a launch's first, for a launch).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) warp: u32,
+    pub(super) count: u32,
+    pub(super) sum: f64,
 }
 
 impl Durations {
     fn new(unit: TimeUnit) -> Self {
-        Self { unit, is_mixed: false, values: Vec::new(), runs: Vec::new(), open: 0 }
+        Self { unit, is_mixed: false, runs: Vec::new(), open: 0 }
     }
 
     fn push(&mut self, warp: u32, value: f64) {
-        self.values.push(value);
         match self.runs.last_mut() {
-            Some((of, count)) if *of == warp && *count < u32::MAX => *count += 1,
-            _ => self.runs.push((warp, 1)),
+            Some(run) if run.warp == warp && run.count < u32::MAX => {
+                run.count += 1;
+                run.sum += value;
+            }
+            _ => self.runs.push(Run { warp, count: 1, sum: value }),
         }
     }
 
     fn append(&mut self, mut other: Self) {
         self.is_mixed |= other.is_mixed || other.unit != self.unit;
-        self.values.append(&mut other.values);
         self.runs.append(&mut other.runs);
         self.open += other.open;
     }
@@ -120,7 +123,6 @@ impl DiffSide {
             launches: HashMap::new(),
             warps: Vec::new(),
             blocks: 0,
-            resolution_ns: 0.0,
         })
     }
 
@@ -158,7 +160,6 @@ impl DiffSide {
         facts.errors.extend(errors.map(|error| format!("capture {capture}: {error}")));
         let unmet = self.options.query.unmet(trace);
         facts.unmet.extend(unmet.into_iter().map(|unmet| format!("capture {capture}: {unmet}")));
-        self.resolution_ns = self.resolution_ns.max(trace.resolution_ns);
     }
 
     /// Launches as a whole, and the places of their warps, by their index in the trace.
@@ -170,8 +171,7 @@ impl DiffSide {
             }
             let kernel = trace.sites.get(launch.kernel.0 as usize);
             let kernel = kernel.map_or("unknown site", |site| &site.name).to_owned();
-            let place = (self.facts.launches as u32, self.facts.captures as u32);
-            self.launches.entry(kernel.clone()).or_default().push(place);
+            *self.launches.entry(kernel.clone()).or_default() += 1;
             let first = self.warps.len() as u32;
             let (mut last_block, mut is_open) = (None, false);
             for index in launch.warps.clone() {

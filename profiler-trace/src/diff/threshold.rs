@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Change, Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
+use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
 use crate::printable::printable;
 use crate::units::digits;
 
@@ -11,8 +11,6 @@ use crate::units::digits;
 pub struct Threshold {
     /// The largest relative growth of a mean that is tolerated: 0.05 for 5 %.
     pub slowdown: f64,
-    /// Whether quantiles are held to it as well.
-    pub quantiles: bool,
     /// Whether lost records, diagnostics that say that numbers may be wrong, and captures of kernels
     /// that failed or were still running are tolerated.
     pub allow_damage: bool,
@@ -23,7 +21,7 @@ pub struct Threshold {
 /// Means may grow by up to 5 %; nothing may be lost or missing.
 impl Default for Threshold {
     fn default() -> Self {
-        Self { slowdown: 0.05, quantiles: false, allow_damage: false, allow_missing: false }
+        Self { slowdown: 0.05, allow_damage: false, allow_missing: false }
     }
 }
 
@@ -57,11 +55,20 @@ pub struct ThresholdReport {
     pub outcome: Outcome,
     /// Why, the worst first.
     pub reasons: Vec<(Outcome, String)>,
+    /// What was asked, as a sentence about the mean: `grew by more than 5 %`.
+    asked: String,
 }
 
 impl fmt::Display for ThresholdReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.outcome.name())?;
+        let asked = &self.asked;
+        match self.outcome {
+            Outcome::Pass => write!(f, "pass: no mean {asked}")?,
+            Outcome::Inconclusive => {
+                write!(f, "inconclusive: whether a mean {asked} cannot be told")?;
+            }
+            Outcome::Fail => write!(f, "fail: a mean {asked}")?,
+        }
         for (outcome, reason) in &self.reasons {
             write!(f, "\n  {}: {}", outcome.name(), printable(reason))?;
         }
@@ -108,7 +115,7 @@ impl Diff {
                 _ if let Some(side) = never_ended(row) => {
                     inconclusive(format!("{} did not end on side {side}", row.subject));
                 }
-                Verdict::TooFew if exceeds(&row.mean, threshold) => {
+                Verdict::TooFew if exceeds(row, threshold) => {
                     inconclusive(format!(
                         "{} looks slower by {} but has too few units for a test",
                         row.subject,
@@ -118,32 +125,23 @@ impl Diff {
                 _ => {}
             }
         }
-        for row in &self.rows {
-            for (name, change) in tested(row, threshold.quantiles) {
-                if !exceeds(change, threshold) {
-                    continue;
-                }
-                let grew = format!(
-                    "{}: {name} grew by {}, more than {}",
-                    row.subject,
-                    percent(change.relative),
-                    percent(Some(threshold.slowdown))
+        for row in self.rows.iter().filter(|row| exceeds(row, threshold)) {
+            let grew = format!("{}: the mean grew by {}", row.subject, percent(row.mean.relative));
+            if row.mean.is_change {
+                reasons.push((Outcome::Fail, grew));
+            } else if row.mean.p.is_some() && row.mean.is_large(self.options.min_effect) {
+                let reason = format!(
+                    "{grew}, and that may be noise: give each side more captures ({} or more), \
+                     taken in turns",
+                    cure(row)
                 );
-                if change.is_change {
-                    reasons.push((Outcome::Fail, grew));
-                } else if change.p.is_some() && change.is_large {
-                    let reason = format!(
-                        "{grew}, and that may be noise: give each side more captures ({} or \
-                         more), taken in turns",
-                        cure(row)
-                    );
-                    reasons.push((Outcome::Inconclusive, reason));
-                }
+                reasons.push((Outcome::Inconclusive, reason));
             }
         }
         reasons.sort_by_key(|(outcome, _)| std::cmp::Reverse(*outcome));
         let outcome = reasons.first().map_or(Outcome::Pass, |(outcome, _)| *outcome);
-        ThresholdReport { outcome, reasons }
+        let asked = format!("grew by more than {}", percent(Some(threshold.slowdown)));
+        ThresholdReport { outcome, reasons, asked }
     }
 }
 
@@ -158,12 +156,9 @@ fn never_ended(row: &DiffRow) -> Option<&'static str> {
     if on(b, a) { Some("B") } else { on(a, b).then_some("A") }
 }
 
-/// Whether a figure grew by more than is tolerated.
-fn exceeds(change: &Change, threshold: &Threshold) -> bool {
-    match change.relative {
-        Some(relative) => relative > threshold.slowdown,
-        None => change.absolute > 0.0,
-    }
+/// Whether the mean grew by more than is tolerated.
+fn exceeds(row: &DiffRow, threshold: &Threshold) -> bool {
+    row.mean.relative.map_or(row.mean.absolute > 0.0, |relative| relative > threshold.slowdown)
 }
 
 /// How many captures a side may tell what was tested and not told: more than there were.
@@ -172,10 +167,6 @@ fn cure(row: &DiffRow) -> usize {
         Some(Unit::Capture) => ENOUGH_UNITS.max(2 * row.unit_counts.0.min(row.unit_counts.1)),
         _ => ENOUGH_UNITS,
     }
-}
-
-fn tested(row: &DiffRow, quantiles: bool) -> impl Iterator<Item = (&'static str, &Change)> {
-    row.tested().into_iter().filter(move |(name, _)| quantiles || *name == "mean")
 }
 
 /// A relative change as people read it.

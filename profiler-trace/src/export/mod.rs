@@ -18,7 +18,6 @@ mod perfetto;
 mod proto;
 mod rows;
 mod sink;
-mod speedscope;
 mod stacks;
 pub(crate) mod table;
 pub(crate) mod text;
@@ -35,7 +34,6 @@ use crate::file::FileError;
 use crate::model::Trace;
 pub use folded::StackGroup;
 pub(crate) use folded::push_frame;
-pub use speedscope::SpeedscopeOptions;
 pub(crate) use write::write_folded;
 
 /// The level at which timelines are compressed by gzip: that of [`ExportOptions::gzip`] and of

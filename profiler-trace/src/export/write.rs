@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::{SpeedscopeOptions, StackGroup, events, folded, hatchet, speedscope};
+use super::{StackGroup, events, folded, hatchet};
 use crate::decode::Decoder;
 use crate::diagnostic::Diagnostics;
 use crate::model::Trace;
@@ -70,26 +70,6 @@ impl Trace {
         buffered(writer, |writer| hatchet::write(self, writer))
     }
 
-    /// Writes a file for <https://www.speedscope.app>: for every thread of the host, and for every
-    /// lane that recorded, a profile of frames that open and close, the latter as
-    /// [`Trace::write_folded_to`] describes them. Times are nanoseconds on the trace's axis with
-    /// three decimals. Marks are not shown. The writer need not be buffered.
-    ///
-    /// The viewer reads the file at once and lists all profiles, so that `options` bound how many
-    /// warps are written; the file's name says how many of how many they are.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_speedscope_to(
-        &self,
-        writer: impl Write,
-        options: &SpeedscopeOptions,
-    ) -> io::Result<()> {
-        Progress::expect(options.warps(self.warps.len()).len());
-        buffered(writer, |writer| speedscope::write(self, options, writer))
-    }
-
     /// Writes a row for every kernel of a warp, every region, every mark, and everything that the
     /// host did, as CSV (RFC 4180, lines end as on Unix) with a line of column names first. What a row
     /// does not have is empty. Floating point numbers have as many digits as it takes to read the same
@@ -146,22 +126,6 @@ impl Decoder<'_> {
     pub fn write_hatchet_to(&self, writer: impl Write) -> io::Result<Diagnostics> {
         self.write(self.warp_count(), |trace| {
             buffered(writer, |writer| hatchet::write(trace, writer))
-        })
-    }
-
-    /// Writes what [`Trace::write_speedscope_to`] writes, in the way of [`Decoder::write_folded_to`].
-    /// Of stacks it holds the frames, each once.
-    ///
-    /// # Errors
-    ///
-    /// Those of the writer.
-    pub fn write_speedscope_to(
-        &self,
-        writer: impl Write,
-        options: &SpeedscopeOptions,
-    ) -> io::Result<Diagnostics> {
-        self.write(options.warps(self.warp_count()).len(), |trace| {
-            buffered(writer, |writer| speedscope::write(trace, options, writer))
         })
     }
 

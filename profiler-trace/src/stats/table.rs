@@ -110,7 +110,7 @@ impl Stats {
                 last = Some((mark.kernel, mark.place));
                 rows.push(vec![self.place(mark.kernel, mark.place)]);
             }
-            let mut cells = vec![format!("╰─ {}", one_line(&mark.name)), mark.count.to_string()];
+            let mut cells = vec![format!("  {}", one_line(&mark.name)), mark.count.to_string()];
             let values = mark.values.as_ref();
             cells.extend(
                 figures
@@ -174,12 +174,15 @@ impl Stats {
         }
     }
 
-    /// A row's name behind what encloses it: a tree where all of that has rows of its own, in words
-    /// where names are filtered.
+    /// A row's name. By path it stands behind what encloses it: in a tree if all of that has rows of its
+    /// own, in words if names are filtered.
     fn tree(&self, row: &SiteStats, ambiguous: &Ambiguous) -> String {
         let name = self.shown(row.kernel, row.site, ambiguous);
         if row.site == row.kernel && row.path.is_empty() {
             return name;
+        }
+        if self.by != GroupBy::Path {
+            return format!("  {name}");
         }
         let deeper = if row.is_deeper() { format!("{DEEPER} › ") } else { String::new() };
         if !self.is_filtered_by_name {
@@ -283,7 +286,10 @@ impl<'s> Sheet<'s> {
         writeln!(f, "{}", self.drawn(&fit, TERMINAL))?;
         match fit.left_out.as_slice() {
             [] => Ok(()),
-            names => sentence(f, &format!("no room for: {}", names.join(", "))),
+            names => {
+                let names = names.join(", ");
+                sentence(f, &format!("no room for: {names}; a wider terminal or JSON has them"))
+            }
         }
     }
 
@@ -376,10 +382,18 @@ mod tests {
         let widest = all.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert_eq!(format!("{:widest$}", Shown(true)), all);
         let narrower = format!("{:1$}", Shown(true), widest - 1);
-        assert!(narrower.ends_with("\nno room for: two\n"), "{narrower}");
+        assert!(
+            narrower.ends_with("\nno room for: two; a wider terminal or JSON has them\n"),
+            "{narrower}"
+        );
         assert!(!narrower.contains("22") && narrower.contains("333"), "{narrower}");
         let least = format!("{:1}", Shown(true));
-        assert!(least.ends_with("\nno room for: two, three and four\n"), "{least}");
+        assert!(
+            least.ends_with(
+                "\nno room for: two, three and four; a wider terminal or JSON has them\n"
+            ),
+            "{least}"
+        );
         let lines: Vec<&str> = least.lines().map(str::trim_end).collect();
         assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["name", "verdict"]);
         assert_eq!(lines[4], " größe    words");

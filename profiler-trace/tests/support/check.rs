@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-use profiler_trace::{
-    Capture, Decoder, ExportOptions, GroupBy, Grouping, SpeedscopeOptions, StackGroup, Trace, Warp,
-};
+use profiler_trace::{Capture, Decoder, ExportOptions, GroupBy, Grouping, StackGroup, Trace, Warp};
 use serde_json::Value as Json;
 
 use crate::memory::within;
@@ -139,22 +137,6 @@ fn profiles(trace: &Trace) {
     }
     let hatchet = json(&written(|bytes| trace.write_hatchet_to(bytes)));
     assert_eq!(hatchet.as_array().map(Vec::len), Some(2));
-    let options = SpeedscopeOptions::default();
-    let speedscope = json(&written(|bytes| trace.write_speedscope_to(bytes, &options)));
-    for profile in speedscope["profiles"].as_array().expect("profiles") {
-        let mut last = f64::NEG_INFINITY;
-        let mut open = Vec::new();
-        for event in profile["events"].as_array().expect("events") {
-            let at = event["at"].as_f64().expect("a time");
-            assert!(last <= at);
-            last = at;
-            match event["type"].as_str() {
-                Some("O") => open.push(&event["frame"]),
-                _ => assert_eq!(open.pop(), Some(&event["frame"])),
-            }
-        }
-        assert!(open.is_empty());
-    }
 }
 
 fn events(trace: &Trace) {

@@ -10,9 +10,7 @@ use back_ends::on_both_back_ends;
 use flag::Flag;
 use lane_rooms::with_lane_rooms;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
-use profiler_host::trace::{
-    DiagnosticKind as Kind, ExportOptions, SpeedscopeOptions, StackGroup, Warp,
-};
+use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, StackGroup, Warp};
 use profiler_host::{
     Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,
@@ -243,7 +241,6 @@ fn exports(trace: &Trace) {
     shows("Chrome", &|bytes| trace.write_chrome_to(bytes, &options));
     shows("CSV", &|bytes| trace.write_events_csv_to(bytes));
     shows("JSON", &|bytes| trace.write_events_json_to(bytes));
-    shows("speedscope", &|bytes| trace.write_speedscope_to(bytes, &SpeedscopeOptions::default()));
     shows("Hatchet", &|bytes| trace.write_hatchet_to(bytes));
     shows("folded stacks", &|bytes| trace.write_folded_to(bytes, StackGroup::default()));
 }

@@ -19,10 +19,8 @@ pub(super) enum Format {
     Chrome,
     /// Hatchet's, for proton-viewer (.hatchet)
     Hatchet,
-    /// Folded stacks of nanoseconds, for inferno and other makers of flame graphs (.folded)
+    /// Folded stacks of nanoseconds, for inferno, www.speedscope.app and others (.folded)
     Folded,
-    /// For www.speedscope.app (.speedscope.json)
-    Speedscope,
     /// A row for each kernel of a warp, region, mark and span of the host, as CSV (.csv)
     EventsCsv,
     /// The same as JSON, an object a line (.jsonl)
@@ -45,7 +43,6 @@ impl Format {
             Self::Chrome => &[".json"],
             Self::Hatchet => &[".hatchet"],
             Self::Folded => &[".folded"],
-            Self::Speedscope => &[".speedscope.json"],
             Self::EventsCsv => &[".csv"],
             Self::EventsJson => &[".jsonl"],
             #[cfg(feature = "parquet")]
@@ -62,18 +59,15 @@ impl Format {
         all.flat_map(|format| format.endings().iter().map(move |it| (*it, format)))
     }
 
-    /// The format that a file's name says, and by which ending: the longest that fits, in whatever case.
+    /// The format that a file's name says, and by which ending, in whatever case.
     fn said_by_name(name: &str) -> Option<(&'static str, Self)> {
         let lower = name.to_ascii_lowercase();
-        let found = Self::all_endings().filter(|(ending, _)| lower.ends_with(ending));
-        found.max_by_key(|(ending, _)| ending.len())
+        Self::all_endings().find(|(ending, _)| lower.ends_with(ending))
     }
 
-    /// Another format that a file's name says, and by which ending. Of two endings one may be a part of the
-    /// other, as .json is of .speedscope.json.
+    /// Another format that a file's name says, and by which ending.
     pub(super) fn other_by_name(self, name: &str) -> Option<(&'static str, Self)> {
-        let fits = |ending: &str| self.endings().iter().any(|own| own.ends_with(ending));
-        Self::said_by_name(name).filter(|(ending, _)| !fits(ending))
+        Self::said_by_name(name).filter(|(_, format)| *format != self)
     }
 
     /// The format that a file's name asks for.
@@ -93,11 +87,7 @@ impl Format {
     /// Whether it has room for what the host did.
     pub(super) fn shows_host(self) -> bool {
         match self {
-            Self::Perfetto
-            | Self::Chrome
-            | Self::Speedscope
-            | Self::EventsCsv
-            | Self::EventsJson => true,
+            Self::Perfetto | Self::Chrome | Self::EventsCsv | Self::EventsJson => true,
             Self::Hatchet | Self::Folded | Self::Flamegraph => false,
             #[cfg(feature = "parquet")]
             Self::Parquet | Self::Arrow => false,
@@ -120,7 +110,7 @@ impl Format {
             #[cfg(feature = "parquet")]
             Self::Parquet | Self::Arrow => Content::Binary,
             Self::Folded | Self::EventsCsv | Self::Flamegraph => Content::Text,
-            Self::Chrome | Self::Hatchet | Self::Speedscope | Self::EventsJson => Content::Json,
+            Self::Chrome | Self::Hatchet | Self::EventsJson => Content::Json,
         }
     }
 
@@ -149,7 +139,6 @@ impl Format {
             Self::Chrome => _ = decoder.write_chrome_to(writer, &options.timeline)?,
             Self::Hatchet => _ = decoder.write_hatchet_to(writer)?,
             Self::Folded => _ = decoder.write_folded_to(writer, options.stacks)?,
-            Self::Speedscope => _ = decoder.write_speedscope_to(writer, &options.speedscope)?,
             Self::EventsCsv => _ = decoder.write_events_csv_to(writer)?,
             Self::EventsJson => _ = decoder.write_events_json_to(writer)?,
             #[cfg(feature = "parquet")]
@@ -164,7 +153,7 @@ impl Format {
             }
             Self::Flamegraph => {
                 let trace = streamed(decoder, OUTLINES);
-                profiler_report::write_flamegraph(&trace, writer, &Default::default())?;
+                profiler_report::write_flamegraph(&trace, writer)?;
             }
         }
         Ok(())

@@ -1,13 +1,10 @@
 //! Options of the formats. None is taken where it would do nothing.
 
-use std::num::NonZero;
-
 use clap::{Args, ValueEnum};
-use profiler_trace::{ExportOptions, Grouping, SpeedscopeOptions, StackGroup};
+use profiler_trace::{ExportOptions, Grouping, StackGroup};
 
 use super::format::Format;
 use crate::exit::Error;
-use crate::units::whole;
 
 /// What some formats can be told.
 #[derive(Args, Debug, Default)]
@@ -25,13 +22,6 @@ pub(super) struct FormatArguments {
     /// Timelines: leave out the tracks that count active warps and regions
     #[arg(long)]
     no_counters: bool,
-    /// speedscope: the first warp to show, counted over all launches [default: 0]
-    #[arg(long, value_name = "INDEX", allow_negative_numbers = true, value_parser = whole::<usize>)]
-    first_warp: Option<usize>,
-    /// speedscope: how many warps to show at most [default: 256]
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true,
-          value_parser = whole::<NonZero<usize>>)]
-    most_warps: Option<NonZero<usize>>,
 }
 
 /// What stays together.
@@ -62,21 +52,17 @@ fn track_name(text: &str) -> Result<(u32, String), String> {
 pub(super) struct Options {
     pub(super) timeline: ExportOptions,
     pub(super) stacks: StackGroup,
-    pub(super) speedscope: SpeedscopeOptions,
 }
 
 impl FormatArguments {
     /// The options of a format; an error if one was given that it does not have.
     pub(super) fn of(&self, format: Format) -> Result<Options, Error> {
         let (timeline, folded) = (format.is_timeline(), format == Format::Folded);
-        let speedscope = format == Format::Speedscope;
         let in_place = [
             ("--group-by", self.group_by.is_none() || timeline || folded),
             ("--raw-times", !self.raw_times || timeline),
             ("--track-name", self.track_name.is_empty() || timeline),
             ("--no-counters", !self.no_counters || timeline),
-            ("--first-warp", self.first_warp.is_none() || speedscope),
-            ("--most-warps", self.most_warps.is_none() || speedscope),
         ];
         if let Some((option, _)) = in_place.into_iter().find(|(_, in_place)| !in_place) {
             return Err(Error::new(format!("{option} means nothing to the format {format}"))
@@ -93,7 +79,6 @@ impl FormatArguments {
             }
             Some(_) => Grouping::default(),
         };
-        let speedscope = SpeedscopeOptions::default();
         Ok(Options {
             timeline: ExportOptions {
                 grouping,
@@ -110,34 +95,7 @@ impl FormatArguments {
                 Some(Group::Block) => StackGroup::Block,
                 Some(Group::Warp) => StackGroup::Warp,
             },
-            speedscope: SpeedscopeOptions {
-                first_warp: self.first_warp.unwrap_or(speedscope.first_warp),
-                most_warps: self.most_warps.map_or(speedscope.most_warps, NonZero::get),
-            },
         })
-    }
-}
-
-impl Options {
-    /// How many of so many warps a format writes.
-    pub(super) fn warps_of(&self, format: Format, warps: usize) -> usize {
-        match format {
-            Format::Speedscope => {
-                let rest = warps.saturating_sub(self.speedscope.first_warp);
-                rest.min(self.speedscope.most_warps)
-            }
-            _ => warps,
-        }
-    }
-
-    /// Refuses to write none of so many warps.
-    pub(super) fn check(&self, format: Format, warps: usize) -> Result<(), Error> {
-        if warps > 0 && self.warps_of(format, warps) == 0 {
-            let first = self.speedscope.first_warp;
-            return Err(Error::new(format!("there is no warp {first}, where --first-warp begins"))
-                .with_cure(format!("the warps that are meant are 0 to {}", warps - 1)));
-        }
-        Ok(())
     }
 }
 

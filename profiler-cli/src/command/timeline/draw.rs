@@ -1,37 +1,24 @@
 //! Rows of cells as text.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
-use anstyle::{Ansi256Color, Color, Style};
-use profiler_trace::{Launch, SiteIndex, Trace, shortened};
+use profiler_trace::{Launch, Site, Trace, shortened, shortened_within};
+use profiler_wire::SiteKind;
+use textwrap::core::display_width;
 
-use super::cells::{Cell, Filled};
-use super::host::{self, Host};
-use super::rows::{ACTIVE, RowKind};
-use crate::terminal::{padded, widest};
-use crate::units::{counted, duration};
+use super::times::{Axis, Call, Times};
+use crate::terminal::padded;
+use crate::units::{counted, digits, duration};
 
-/// Regions that have a letter of their own; all others share [`OTHERS`].
-const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-/// The sign of all regions that found no letter.
-const OTHERS: char = '?';
-/// The sign of time in the kernel and in no region.
-const NO_REGION: char = '·';
-/// Signs of a number between none and most.
+/// Signs of a share between none and all.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Colours of the 256 that terminals have, near those of Okabe and Ito (2008), which people who see
-/// colours differently can tell apart. With more regions than colours they repeat; letters do not.
-const COLORS: [u8; 8] = [74, 214, 36, 228, 32, 166, 175, 250];
-/// Black on any of them.
-const INK: u8 = 16;
-/// What the host did, in light letters on dark grey, which is none of [`COLORS`].
-const HOST_STYLE: Style = Style::new()
-    .fg_color(Some(Color::Ansi256(Ansi256Color(255))))
-    .bg_color(Some(Color::Ansi256(Ansi256Color(239))));
+/// What stands between a label and its cells: ` 49.8 % `.
+pub(super) const SHARE_WIDTH: usize = 9;
 /// Columns from one time along the top to the next, at least.
-const LABEL_WIDTH: usize = 12;
-/// A name in the legend is cut where it would push all else away.
+const TICK_WIDTH: usize = 12;
+/// The label of time in the kernel and in no region.
+const NO_REGION: &str = "(no region)";
+/// A name in the title is cut here.
 const LONGEST_NAME: usize = 40;
 
 /// All that is drawn.
@@ -39,145 +26,114 @@ pub(super) struct Drawing<'t> {
     pub(super) trace: &'t Trace,
     pub(super) launch_index: usize,
     pub(super) launch: &'t Launch,
-    /// Begin and end, in nanoseconds from the begin of the launch.
-    pub(super) window: (f64, f64),
-    pub(super) kind: RowKind,
-    pub(super) columns: usize,
+    /// Those that are shown.
+    pub(super) warps: &'t [usize],
+    pub(super) axis: Axis,
     pub(super) label_width: usize,
-    /// How many warps the row with the most of them shows.
-    pub(super) warps_a_row: usize,
-    pub(super) host: Host<'t>,
-    /// Labels, and what filled the cells.
-    pub(super) rows: Vec<(String, Filled)>,
+    pub(super) most_rows: usize,
+    pub(super) times: Times<'t>,
 }
 
-/// The legend's words for [`NO_REGION`].
-const NONE: &str = "in no region";
-
-/// How a region looks.
-#[derive(Clone, Copy)]
-struct Look {
-    letter: char,
-    style: Style,
+/// The width of the labels: at most a third of all.
+pub(super) fn label_width(trace: &Trace, width: usize) -> usize {
+    let is_region = |site: &&Site| matches!(site.kind, SiteKind::Region | SiteKind::Names);
+    let regions = trace.sites.iter().filter(is_region).map(|site| display_width(&site.name));
+    let spans = trace.host.threads.iter().flat_map(|thread| {
+        thread.spans.iter().map(|span| display_width(&call_label(Call::of(thread, span))))
+    });
+    regions.chain(spans).fold(NO_REGION.len(), usize::max).min(width / 3)
 }
 
-/// How a region looks that has no look.
-const UNKNOWN: Look = Look { letter: OTHERS, style: Style::new() };
+fn call_label(call: Call<'_>) -> String {
+    let launch = if call.is_launch { " (launch)" } else { "" };
+    format!("host {}: {}{launch}", call.thread, call.name)
+}
 
 impl Drawing<'_> {
-    /// The drawing: title, axis, rows, how many warps were active, legend.
+    /// The drawing: title, times along the top, rows, how many warps were active, how to see more.
     pub(super) fn text(&self) -> String {
-        let regions = self.regions();
-        let (looks, host_letters) = self.looks(&regions);
+        let Self { times, axis, trace, .. } = self;
         let mut text = String::new();
         self.title(&mut text);
-        self.axis(&mut text);
-        self.host(&mut text, &host_letters);
-        for (label, filled) in &self.rows {
-            text.push_str(&padded(label, self.label_width + 1));
-            self.cells(&mut text, &filled.cells, &looks);
+        self.ticks(&mut text);
+        let window = vec![axis.column_ns(); axis.columns];
+        for (call, ns) in times.host.iter().take(self.most_rows) {
+            self.row(&mut text, &call_label(*call), ns, &window);
         }
-        self.active(&mut text);
-        self.legend(&mut text, &regions, &looks);
-        self.host_legend(&mut text, &host_letters);
+        for (site, ns) in times.regions.iter().take(self.most_rows) {
+            self.row(&mut text, &trace.site(*site).name, ns, &times.kernel);
+        }
+        let peak = peak(times.stays.iter().copied());
+        if peak == 0 {
+            text += "no warp was in the kernel in this window\n";
+        } else {
+            self.row(&mut text, NO_REGION, &times.no_region, &times.kernel);
+            let most = times.kernel.iter().copied().fold(0.0, f64::max);
+            let cells = cells(&times.kernel, &vec![most; axis.columns]);
+            let label = padded("active", self.label_width + SHARE_WIDTH);
+            text += (label + &cells).trim_end();
+            let _ = writeln!(
+                text,
+                "\nactive: at most {} in the kernel at a time",
+                counted(peak, "warp")
+            );
+        }
+        let left_out = |all: usize| all.saturating_sub(self.most_rows);
+        match left_out(times.host.len()) + left_out(times.regions.len()) {
+            0 => {}
+            rows => _ = writeln!(text, "{} left out; --rows shows more", counted(rows, "row")),
+        }
+        self.elsewhere(&mut text);
+        self.zoom(&mut text);
         text
     }
 
-    /// The regions of the window with their times, the longest first.
-    fn regions(&self) -> Vec<(SiteIndex, f64)> {
-        let mut sums: HashMap<SiteIndex, f64> = HashMap::new();
-        for (_, filled) in &self.rows {
-            for (site, ns) in &filled.regions_ns {
-                *sums.entry(*site).or_default() += ns;
-            }
-        }
-        let mut regions: Vec<_> = sums.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
-        regions.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
-        regions
-    }
-
-    /// A look for each region, and a letter for each name of the host's: one of its name if that is
-    /// free.
-    fn looks(&self, regions: &[(SiteIndex, f64)]) -> (HashMap<SiteIndex, Look>, Vec<char>) {
-        let mut free: Vec<char> = LETTERS.chars().collect();
-        let mut take = |name: &str| {
-            let own = name.chars().flat_map(|c| [c, c.to_ascii_uppercase()]);
-            let letter = own
-                .filter(|letter| free.contains(letter))
-                .chain(free.first().copied())
-                .next()
-                .unwrap_or(OTHERS);
-            free.retain(|&other| other != letter);
-            letter
-        };
-        let looks = regions.iter().enumerate().map(|(index, (site, _))| {
-            let letter = take(&self.trace.site(*site).name);
-            let color = Ansi256Color(COLORS[index % COLORS.len()]);
-            (*site, Look { letter, style: Ansi256Color(INK).on(color) })
-        });
-        let looks = looks.collect();
-        (looks, self.host.names.iter().map(|(name, _)| take(name.text)).collect())
-    }
-
     fn title(&self, text: &mut String) {
-        let (start, end) = self.window;
-        let launch = self.launch;
-        let of = match self.trace.launches.len() {
+        let Self { trace, launch, .. } = self;
+        let of = match trace.launches.len() {
             1 => String::new(),
             count => format!(" (of 0 to {}; --launch chooses)", count - 1),
         };
-        let _ = writeln!(
-            text,
-            "launch {}{of}: {}, {}, {}",
-            self.launch_index,
-            shortened(&self.trace.site(launch.kernel).name, LONGEST_NAME),
-            duration(launch.end_ns - launch.start_ns),
-            counted(launch.warps.len(), "warp"),
-        );
-        let warps = self.trace.warps.get(launch.warps.clone()).unwrap_or_default();
-        let lost: u64 = warps.iter().map(|warp| warp.lost).sum();
+        let name = shortened(&trace.site(launch.kernel).name, LONGEST_NAME);
+        let length = duration(launch.end_ns - launch.start_ns);
+        let all = counted(launch.warps.len(), "warp");
+        let warps = match self.warps.len() {
+            shown if shown == launch.warps.len() => all,
+            shown => format!("{shown} of {all}"),
+        };
+        let _ = writeln!(text, "launch {}{of}: {name}, {length}, {warps}", self.launch_index);
+        let lost: u64 = self.warps.iter().map(|&index| trace.warps[index].lost).sum();
         if lost > 0 {
-            let _ =
-                writeln!(text, "LOST {lost} records of this launch: what is blank may be missing");
+            let lost = counted(lost as usize, "record");
+            let _ = writeln!(text, "LOST {lost} of these warps: what is blank may be missing");
         }
-        if self.trace.cost_subtracted {
-            let _ = writeln!(
-                text,
+        if trace.cost_subtracted {
+            text.push_str(
                 "the cost of recording is subtracted from each warp by itself: what warps did at one \
-                 time is apart by what each recorded"
+                 time is apart by what each recorded\n",
             );
         }
-        if self.trace.device.emulated {
-            let _ = writeln!(text, "recorded on the emulator: these are not GPU times");
+        if trace.device.emulated {
+            text.push_str("recorded on the emulator: these are not GPU times\n");
         }
-        let kind = match self.kind {
-            RowKind::Warp => "warps",
-            RowKind::Block => "blocks",
-            RowKind::Sm => "SMs",
-        };
-        let column = (end - start) / self.columns as f64;
-        let together = match self.warps_a_row {
-            0 | 1 => String::new(),
-            warps => format!(", up to {warps} warps a row"),
-        };
-        let column = duration(column);
-        let _ = writeln!(text, "{kind} from top to bottom{together}; a column is {column}");
+        let column = duration(self.axis.column_ns());
+        let _ = writeln!(text, "a column is {column}; cells show shares of the warps' time");
     }
 
     /// Round times along the top, each beginning at the column that it falls into.
-    fn axis(&self, text: &mut String) {
-        let (start, end) = self.window;
-        let column_ns = (end - start) / self.columns as f64;
-        let step = round_step(column_ns * LABEL_WIDTH as f64);
-        let mut line = " ".repeat(self.label_width + 1);
+    fn ticks(&self, text: &mut String) {
+        let start = self.axis.start_ns - self.launch.start_ns;
+        let column_ns = self.axis.column_ns();
+        let step = round_step(column_ns * TICK_WIDTH as f64);
+        let mut line = " ".repeat(self.label_width + SHARE_WIDTH);
         let mut at = 0;
         let mut time = (start / step).ceil() * step;
         // A window far from 0 may be so short that a step is lost in rounding.
-        while time <= end && time + step > time {
+        while time + step > time {
             let column = ((time - start) / column_ns) as usize;
             let label = format!("|{}", duration(time));
             let width = label.chars().count();
-            if column + width > self.columns {
+            if column + width > self.axis.columns {
                 break;
             }
             line += &" ".repeat(column.saturating_sub(at));
@@ -188,128 +144,65 @@ impl Drawing<'_> {
         let _ = writeln!(text, "{}", line.trim_end());
     }
 
-    /// The rows of the host's threads, and what is not in them.
-    fn host(&self, text: &mut String, letters: &[char]) {
-        for (label, cells) in &self.host.rows {
-            text.push_str(&padded(label, self.label_width + 1));
-            for run in cells.chunk_by(|left, right| left == right) {
-                let Some(name) = run[0] else {
-                    text.extend(run.iter().map(|_| ' '));
-                    continue;
-                };
-                let letters: String = run.iter().map(|_| letters[name]).collect();
-                let _ = write!(text, "{HOST_STYLE}{letters}{HOST_STYLE:#}");
-            }
-            end_line(text);
-        }
-        if let Some(missing) = &self.host.missing {
-            let _ = writeln!(text, "{missing}");
-        }
+    /// A row: its label, its share of all, and of each column.
+    fn row(&self, text: &mut String, label: &str, ns: &[f64], all: &[f64]) {
+        let label = padded(&shortened_within(label, self.label_width), self.label_width);
+        let share = ns.iter().sum::<f64>() / all.iter().sum::<f64>() * 100.0;
+        let line = format!("{label} {share:>5.1} % {}", cells(ns, all));
+        let _ = writeln!(text, "{}", line.trim_end());
     }
 
-    fn cells(&self, text: &mut String, cells: &[Cell], looks: &HashMap<SiteIndex, Look>) {
-        for run in cells.chunk_by(|left, right| left == right) {
-            match run[0] {
-                Cell::Outside => text.extend(run.iter().map(|_| ' ')),
-                Cell::NoRegion => text.extend(run.iter().map(|_| NO_REGION)),
-                Cell::Region(site) => {
-                    let Look { letter, style } = looks.get(&site).copied().unwrap_or(UNKNOWN);
-                    let letters: String = run.iter().map(|_| letter).collect();
-                    let _ = write!(text, "{style}{letters}{style:#}");
-                }
-            }
-        }
-        end_line(text);
-    }
-
-    /// How many warps were in the kernel, over time.
-    fn active(&self, text: &mut String) {
-        let (start, end) = self.window;
-        let width = (end - start) / self.columns as f64;
-        let mut sums = vec![0.0; self.columns];
-        for (_, filled) in &self.rows {
-            for (sum, ns) in sums.iter_mut().zip(&filled.kernel_ns) {
-                *sum += ns / width;
-            }
-        }
-        let most = sums.iter().copied().fold(0.0, f64::max);
-        if most <= 0.0 {
-            let _ = writeln!(text, "no warp was in the kernel in this window");
+    /// Where the host's spans are, if none of them is in the window.
+    fn elsewhere(&self, text: &mut String) {
+        if self.trace.host.is_empty() || !self.times.host.is_empty() {
             return;
         }
-        let levels = sums.iter().map(|sum| {
-            // Any warp at all is seen.
-            let level = (sum / most * 8.0).round() as usize;
-            LEVELS[if *sum > 0.0 { level.clamp(1, 8) } else { 0 }]
-        });
-        let levels: String = levels.collect();
+        let spans = self.trace.host.spans();
+        let from = spans.map(|span| span.start_ns).fold(f64::INFINITY, f64::min);
+        let to = self.trace.host.spans().map(|span| span.end_ns).fold(from, f64::max);
         let _ = writeln!(
             text,
-            "{ACTIVE:<width$} {}",
-            levels.trim_end_matches(' '),
-            width = self.label_width
+            "the host did nothing in this window; its {} lie between {} and {}",
+            counted(self.trace.host.spans().count(), "span"),
+            duration(from - self.launch.start_ns),
+            duration(to - self.launch.start_ns),
         );
-        let stays = self.rows.iter().flat_map(|(_, filled)| &filled.stays).copied();
-        let warps = counted(peak(stays), "warp");
-        let _ = writeln!(text, "active: at most {warps} in the kernel at a time");
     }
 
-    fn legend(
-        &self,
-        text: &mut String,
-        regions: &[(SiteIndex, f64)],
-        looks: &HashMap<SiteIndex, Look>,
-    ) {
-        let kernel: f64 = self.rows.iter().flat_map(|(_, filled)| &filled.kernel_ns).sum();
-        let name = |site: &SiteIndex| shortened(&self.trace.site(*site).name, LONGEST_NAME);
-        let names = regions.iter().map(|(site, _)| name(site));
-        let names: Vec<String> = names.collect();
-        let width = widest(names.iter().map(String::as_str), NONE.len());
-        let none: f64 = self.rows.iter().map(|(_, filled)| filled.no_region_ns).sum();
-        if kernel <= 0.0 {
+    /// How to see single regions, if cells hold several.
+    fn zoom(&self, text: &mut String) {
+        let Times { count, lengths_ns, .. } = self.times;
+        let column_ns = self.axis.column_ns();
+        let mean_ns = lengths_ns / count as f64;
+        if count == 0 || self.warps.len() == 1 && mean_ns >= column_ns {
             return;
         }
-        let _ = writeln!(text, "\nregions, and their share of the warps' time in the kernel:");
-        let mut line = |look: Look, name: &str, ns: f64| {
-            let Look { letter, style } = look;
-            let share = ns / kernel * 100.0;
-            let _ = writeln!(
-                text,
-                "  {style}{letter}{style:#} {}  {:>10}  {share:>5.1} %",
-                padded(name, width),
-                duration(ns),
-            );
+        let start = (self.axis.start_ns - self.launch.start_ns).max(0.0);
+        // At least two columns for a region of the mean length.
+        let length = column_ns.min(mean_ns / 2.0) * self.axis.columns as f64;
+        let launch_ns = self.launch.end_ns - self.launch.start_ns;
+        let percent = |ns: f64| digits(ns / launch_ns * 100.0);
+        let window = match start + length {
+            end if start == 0.0 && end >= launch_ns => String::new(),
+            end => format!(" --window {}%..{}%", percent(start), percent(end.min(launch_ns))),
         };
-        for ((site, ns), name) in regions.iter().zip(&names) {
-            line(looks.get(site).copied().unwrap_or(UNKNOWN), name, *ns);
-        }
-        line(Look { letter: NO_REGION, style: Style::new() }, NONE, none);
+        let warp = &self.trace.warps[self.warps[0]];
+        let [x, y, z] = warp.block;
+        let block = match self.launch.grid_dim {
+            [_, 1, 1] => x.to_string(),
+            _ => format!("{x},{y},{z}"),
+        };
+        let _ = writeln!(text, "for single regions: --block {block} --warp {}{window}", warp.warp);
     }
+}
 
-    fn host_legend(&self, text: &mut String, letters: &[char]) {
-        let Host { names, .. } = &self.host;
-        if names.is_empty() {
-            return;
-        }
-        let line = |name: &host::Name<'_>| {
-            let text = shortened(name.text, LONGEST_NAME);
-            if name.is_launch { format!("{text} (launch)") } else { text }
-        };
-        let lines: Vec<String> = names.iter().map(|(name, _)| line(name)).collect();
-        let width = widest(lines.iter().map(String::as_str), NONE.len());
-        let within = match self.trace.host.uncertainty_ns {
-            0.0 => String::new(),
-            ns => format!("; times within {} of the device's", duration(ns)),
-        };
-        let _ = writeln!(
-            text,
-            "\nwhat the host did, the time of each span without those within it{within}:"
-        );
-        for ((name, (_, ns)), letter) in lines.iter().zip(names).zip(letters) {
-            let (name, ns) = (padded(name, width), duration(*ns));
-            let _ = writeln!(text, "  {HOST_STYLE}{letter}{HOST_STYLE:#} {name}  {ns:>10}");
-        }
-    }
+/// A sign for each column. Any time at all is seen.
+fn cells(ns: &[f64], all: &[f64]) -> String {
+    let cell = |(ns, all): (&f64, &f64)| {
+        let level = (ns / all * 8.0).round() as usize;
+        LEVELS[if *ns > 0.0 { level.clamp(1, 8) } else { 0 }]
+    };
+    ns.iter().zip(all).map(cell).collect()
 }
 
 /// How many of these stretches of time there are at once, at most.
@@ -337,15 +230,17 @@ fn round_step(at_least_ns: f64) -> f64 {
         .unwrap_or(at_least_ns)
 }
 
-/// Ends a line of cells, without the blanks at its end.
-fn end_line(text: &mut String) {
-    text.truncate(text.trim_end_matches(' ').len());
-    text.push('\n');
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{peak, round_step};
+    use super::{cells, peak, round_step};
+
+    #[test]
+    fn a_cell_is_a_share_in_eighths() {
+        assert_eq!(
+            cells(&[0.0, 0.1, 25.0, 51.0, 100.0, 0.0], &[100.0, 100.0, 100.0, 100.0, 100.0, 0.0]),
+            " ▁▂▄█ "
+        );
+    }
 
     #[test]
     fn the_peak_is_that_of_a_moment() {
