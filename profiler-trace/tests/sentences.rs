@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use profiler_trace::{
-    CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, DiffError,
-    ExportOptions, FormCosts, GroupBy, HostCost, RecordCost, StampCost, StampWait, StampWaits,
-    Trace,
+    CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
+    FormCosts, GroupBy, HostCost, RecordCost, StampCost, StampWait, StampWaits, Trace,
 };
 
 #[test]
@@ -87,7 +86,7 @@ fn damage_says_where_it_is() {
 
 #[test]
 fn groups_that_a_diff_cannot_match_are_named_as_the_command_does() {
-    let said = DiffError::Grouping(GroupBy::Block).to_string();
+    let said = profiler_trace::diff::DiffError::Grouping(GroupBy::Block).to_string();
     assert!(said.contains("matched by block: group by name or by path"), "{said}");
 }
 
