@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use profiler_trace::{
     CaptureArray, CaptureDamage, CaptureError, Diagnostic, DiagnosticKind, ExportOptions,
-    FormCosts, GroupBy, HostCost, RecordCost, StampCost, StampWait, StampWaits, Trace,
+    FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits, Trace,
 };
 
 #[test]
@@ -82,12 +82,6 @@ fn damage_says_where_it_is() {
     }
     let names = CaptureArray::ALL.map(CaptureArray::name);
     assert_eq!(names, ["headers", "records", "lanes", "lane_counts"]);
-}
-
-#[test]
-fn groups_that_a_diff_cannot_match_are_named_as_the_command_does() {
-    let said = profiler_trace::diff::DiffError::Grouping(GroupBy::Block).to_string();
-    assert!(said.contains("matched by block: group by name or by path"), "{said}");
 }
 
 #[test]
