@@ -252,15 +252,15 @@ pub enum ProcessError {
         /// The id in the entry.
         expected: u32,
     },
-    /// The module calls functions that nothing defines.
+    /// The module uses functions or variables that nothing defines.
     #[error(
-        "{calls}, which the module does not define, and no library is linked to it: take mathematics \
+        "{uses}, which the module does not define, and no library is linked to it: take mathematics \
          from the crate `libm`, compare slices by `a.iter().eq(b)` in place of `a == b`, which calls \
-         `memcmp`, and write any other function in Rust"
+         `memcmp`, and write any other function or variable in Rust"
     )]
     Unresolved {
-        /// Who calls which.
-        calls: String,
+        /// Who calls or uses which.
+        uses: String,
     },
     /// What the two copies of a kernel's body declare cannot be joined.
     #[error(

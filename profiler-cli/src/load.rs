@@ -44,6 +44,10 @@ pub(crate) fn capture(
     let unreadable = |error: io::Error| cannot_read(&name, &error);
     let (reader, total): (Box<dyn Read>, Option<u64>) = match file {
         File::Standard => (Box::new(io::stdin().lock()), None),
+        File::Path(path) if path.as_os_str().is_empty() => {
+            return Err(Error::new("cannot read a capture: the path is empty")
+                .with_cure("give the path of a capture, or `-` for standard input"));
+        }
         File::Path(path) => {
             let opened = fs::File::open(path).map_err(unreadable)?;
             let about = opened.metadata().map_err(unreadable)?;

@@ -156,6 +156,10 @@ struct Target<'p> {
 
 impl<'p> Target<'p> {
     fn of(path: &'p Path, inputs: &[&File]) -> Result<Self, Error> {
+        if path.as_os_str().is_empty() {
+            return Err(Error::new("cannot write a file: the path is empty")
+                .with_cure("name a file, or `-` for standard output"));
+        }
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let about = fs::metadata(&real).ok();
         if about.as_ref().is_some_and(fs::Metadata::is_dir) {

@@ -32,23 +32,23 @@ impl FromStr for Moment {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let number_end = text
-            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
-            .unwrap_or(text.len());
+        let number_end =
+            text.rfind(|c: char| c.is_ascii_digit() || c == '.').map_or(0, |last| last + 1);
         let (number, unit) = text.split_at(number_end);
         let cure = "write a number with its unit, such as 250ns, 12.5us, 3ms, 1s or 40%";
         let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time; {cure}"))?;
         let unit = unit.trim();
-        if unit == "%" {
-            return Ok(Self::Part(number / 100.0));
-        }
-        if unit.is_empty() && number == 0.0 {
-            return Ok(Self::Nanoseconds(0.0));
-        }
         let scale = TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| scale);
-        scale
-            .map(|scale| Self::Nanoseconds(number * scale))
-            .ok_or_else(|| format!("`{text}` has no unit of time; {cure}"))
+        let (moment, value) = match (unit, scale) {
+            ("%", _) => (Self::Part(number / 100.0), number),
+            ("", _) if number == 0.0 => (Self::Nanoseconds(0.0), number),
+            (_, Some(scale)) => (Self::Nanoseconds(number * scale), number * scale),
+            _ => return Err(format!("`{text}` has no unit of time; {cure}")),
+        };
+        if value.is_infinite() {
+            return Err(format!("`{text}` is out of range; {cure}"));
+        }
+        Ok(moment)
     }
 }
 
@@ -176,10 +176,11 @@ mod tests {
             unit in prop::sample::select(TIMES.to_vec()),
             spaces in " {0,2}",
         ) {
-            // As a person writes it; exponents are refused.
-            prop_assume!(number.is_finite());
-            let text = format!("{spaces}{number}{spaces}{}{spaces}", unit.0);
-            prop_assert_eq!(text.parse(), Ok(Moment::Nanoseconds(number * unit.1)));
+            prop_assume!((number * unit.1).is_finite());
+            for number_text in [format!("{number}"), format!("{number:e}")] {
+                let text = format!("{spaces}{number_text}{spaces}{}{spaces}", unit.0);
+                prop_assert_eq!(text.parse(), Ok(Moment::Nanoseconds(number * unit.1)));
+            }
             let part = format!("{number}%");
             prop_assert_eq!(part.parse(), Ok(Moment::Part(number / 100.0)));
             let window = format!("{number}{}..{spaces}", unit.0).parse::<Window>();
@@ -211,6 +212,9 @@ mod tests {
             assert!(of(text).is_err(), "{text}");
         }
         assert!("10".parse::<Moment>().unwrap_err().contains("12.5us"));
+        for text in ["1e400us..", "-1e300s..", "..1e400%"] {
+            assert!(of(text).unwrap_err().contains("is out of range"), "{text}");
+        }
     }
 
     #[test]

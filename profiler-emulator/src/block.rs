@@ -188,9 +188,12 @@ impl Block {
         if barrier.arrived == 0 && barrier.meetings.is_empty() {
             barrier.count = count;
         } else if barrier.count != count {
+            let [first, second] = [barrier.count, count].map(|count| {
+                count.map_or("all threads of the block".to_owned(), |count| count.to_string())
+            });
             return Err(format!(
-                "threads disagree on the thread count of barrier {id}: {:?} and {count:?}",
-                barrier.count
+                "threads disagree on the thread count of barrier {id}: {first} and {second}; let all \
+                 of them give the same count, or use another barrier"
             ));
         }
         if count.is_none() {

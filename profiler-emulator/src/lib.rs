@@ -36,6 +36,14 @@
 //! sentence on standard error says so first. Code that is
 //! not optimised takes much more of it; [`LaunchConfig::stack_bytes`] says how much a thread has.
 //!
+//! # Limits
+//!
+//! * Votes and elections tell places apart by their line in the source, so two inlined copies, or
+//!   generic instances, of one function in both arms of a branch are one place: `by = elected` of the
+//!   profiler records once there, where a GPU records twice.
+//! * Only sites that some lane executed are known: a region that no lane reached is not in the
+//!   profiler's note of sites that never recorded.
+//!
 //! # Virtual time
 //!
 //! Each thread has its own time, in cycles of a nominal 2000 MHz. It is a model that makes order

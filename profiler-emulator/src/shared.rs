@@ -74,9 +74,10 @@ impl SharedMemory {
         if let Some(array) = self.arrays.iter().find(|array| array.key == key) {
             if array.layout != layout {
                 return Err(format!(
-                    "shared array {key:#x} is {:?} and is now asked for as {layout:?}; give each \
-                     array a key of its own",
-                    array.layout
+                    "a shared array of {} bytes, aligned to {}, is now asked for as one of {bytes} \
+                     bytes, aligned to {align}; give each array a key of its own",
+                    array.layout.size(),
+                    array.layout.align()
                 ));
             }
             return Ok(array.memory.as_ptr());

@@ -92,7 +92,12 @@ impl Backend {
             Err(error) if choice == BackendChoice::Auto && is_absence(&error) => {
                 let emulator =
                     Self::emulator(Emulator::default(), LaunchConfig::new([1; 3], [1; 3]));
-                let mut reason = error.to_string();
+                let mut reason = match &error {
+                    // Its advice, to choose the emulator, is followed already.
+                    #[cfg(feature = "cuda")]
+                    Error::Driver(absence) => absence.to_string(),
+                    other => other.to_string(),
+                };
                 if ptx.is_none() && !matches!(error, Error::NoPtx) {
                     // Whoever cures the one would meet the other next.
                     reason += &format!(". Besides, {}", Error::NoPtx);

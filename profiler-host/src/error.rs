@@ -337,7 +337,7 @@ pub enum Error {
     #[error(
         "{} does not say which format: end it in .pftrace (Perfetto), .json (Chrome) or .capture \
          (what was read back, for the command `profiler`)",
-        .0.display()
+        if .0.as_os_str().is_empty() { "an empty path".to_owned() } else { .0.display().to_string() }
     )]
     UnknownFormat(PathBuf),
     /// A capture that was to be made from a trace.

@@ -44,6 +44,9 @@ impl FileError {
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, source } = self;
+        if path.as_os_str().is_empty() {
+            return f.write_str("cannot write: the path is empty; name a file");
+        }
         write!(f, "cannot write {}: ", path.display())?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match (source.kind(), folder) {

@@ -9,7 +9,7 @@ mod marks;
 mod paths;
 mod pattern;
 mod query;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod summary;
 pub(crate) mod table;
 mod waits;

@@ -331,7 +331,7 @@ fn options_that_cannot_be() {
     let wrong = |options: DiffOptions| diff(&[], &[], &options).expect_err("refused").to_string();
     let options = DiffOptions::default;
     let by_sm = DiffOptions { query: StatsQuery::new().by(GroupBy::Sm), ..options() };
-    assert!(wrong(by_sm).contains("group by Name or by Path"));
+    assert!(wrong(by_sm).contains("matched by sm: group by name or by path"));
     for rate in [0.0, 1.0, f64::NAN] {
         assert!(
             wrong(DiffOptions { false_discovery_rate: rate, ..options() }).contains("such as 5 %")

@@ -81,7 +81,11 @@ fn a_file_that_cannot_be_created_is_an_error() {
         ),
     ];
     for (path, why) in parts {
-        let expected = format!("cannot write {}: {why}", path.display());
+        refused(path, &format!("cannot write {}: {why}", path.display()));
+    }
+    refused(Path::new(""), "cannot write: the path is empty; name a file");
+
+    fn refused(path: &Path, expected: &str) {
         let errors = [
             trace().write_perfetto(path),
             trace().write_chrome(path),
@@ -89,13 +93,10 @@ fn a_file_that_cannot_be_created_is_an_error() {
         ];
         for error in errors.map(|written| written.expect_err("no file can be there")) {
             // A `main` that returns it prints the latter.
-            assert_eq!(
-                [format!("{error}"), format!("{error:?}")],
-                [(); 2].map(|()| expected.clone())
-            );
+            assert_eq!([format!("{error}"), format!("{error:?}")], [expected; 2]);
             let kind = error.source.kind();
             let as_io = io::Error::from(error);
-            assert_eq!((as_io.kind(), as_io.to_string()), (kind, expected.clone()));
+            assert_eq!((as_io.kind(), as_io.to_string()), (kind, expected.to_owned()));
         }
     }
 }

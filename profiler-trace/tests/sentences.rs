@@ -91,6 +91,9 @@ fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
         path: "a.capture".into(),
         error: Box::new(CaptureError::NotACapture),
     };
+    let missing = CaptureError::Io(std::io::ErrorKind::NotFound.into());
+    let of_no_path = CaptureError::OfFile { path: "".into(), error: Box::new(missing) };
+    assert_eq!(of_no_path.to_string(), "the path of the capture is empty; name a file");
     let cases: [(CaptureError, &[&str]); 8] = [
         (of_file, &["a.capture: this is no capture"]),
         (CaptureError::Io(std::io::Error::other("no disk")), &["cannot be read: no disk"]),

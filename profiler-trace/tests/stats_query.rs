@@ -228,6 +228,10 @@ fn filters_that_nothing_meets_say_what_there_is() {
     ] {
         assert!(notes.contains(wanted), "{wanted}\n{notes}");
     }
+    // Of a region that the program has, and that no lane came to, nothing is wrong with the name.
+    site(&mut trace, SiteKind::Region, "tail");
+    let text = whole(&trace.stats_of(&StatsQuery::new().name("tail")));
+    assert!(text.ends_with("no region of this name was recorded\n"), "{text}");
 }
 
 /// A list of all that a range holds was once kept, and went through for every warp.

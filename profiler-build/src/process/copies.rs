@@ -323,10 +323,10 @@ fn declares(statement: &Statement<'_>) -> Option<&'static str> {
 }
 
 /// The names that a declaration gives: the first word in front of each comma that is none of its
-/// directives, nor the number behind `.align`.
-fn names<'a>(statement: &Statement<'a>) -> impl Iterator<Item = Token<'a>> {
+/// directives, nor the number behind `.align`. None follows an initialiser.
+pub(super) fn names<'a>(statement: &Statement<'a>) -> impl Iterator<Item = Token<'a>> {
     let (mut is_awaited, mut is_alignment) = (true, false);
-    statement.tokens().filter(move |token| {
+    statement.tokens().take_while(|token| !token.is_sign("=")).filter(move |token| {
         let is_word = token.kind == TokenKind::Word;
         let is_name = is_word && is_awaited && !is_alignment && !token.text.starts_with('.');
         is_awaited = token.is_sign(",") || is_awaited && !is_name;

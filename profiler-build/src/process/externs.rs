@@ -1,13 +1,14 @@
-//! Refuses calls of functions that nothing defines.
+//! Refuses the use of functions and variables that nothing defines.
 //!
-//! No library is linked to a module: the driver defines only its own system calls, and refuses the
-//! module when it is loaded. `memcmp`, which `==` of slices calls, is in `compiler_builtins`, which
-//! takes no part in link-time optimisation.
+//! No library is linked to a module. The driver defines only its own system calls; it refuses the
+//! module when it is loaded, or silently adds a variable of its own. `memcmp`, which `==` of slices
+//! calls, is in `compiler_builtins`, which takes no part in link-time optimisation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use super::copies::names;
 use super::demangled;
-use super::ptx::{Head, Kind, Module, TokenKind};
+use super::ptx::{Head, Kind, Module, Statement, TokenKind, Tokens};
 use crate::error::ProcessError;
 
 /// The driver's own functions (CUDA, "PTX Writer's Guide to Interoperability", "System Calls").
@@ -15,38 +16,86 @@ const SYSTEM_CALLS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 /// What the names of the driver's other ones begin with.
 const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 
-/// Fails if a function of the module calls one that is declared and nowhere defined.
-pub(super) fn check(module: &Module<'_>) -> Result<(), ProcessError> {
-    let declared = module.statements.iter().filter(|it| it.text.starts_with(".extern"));
-    // Each with its first caller.
-    let mut callers: BTreeMap<&str, Option<String>> = declared
-        .filter_map(Head::of)
-        .map(|head| (head.name, None))
-        .filter(|(name, _)| !SYSTEM_CALLS.contains(name) && !name.starts_with(SYSTEM_CALL_PREFIX))
-        .collect();
-    if callers.is_empty() {
-        return Ok(());
+/// Fails if a function or an initialiser uses a name that is declared and nowhere defined, or if a
+/// function calls one that is not even declared.
+pub(super) fn check<'a>(module: &Module<'a>) -> Result<(), ProcessError> {
+    let mut declared: HashSet<&str> = HashSet::new();
+    let mut defined: HashSet<&str> = module.functions.iter().map(|it| it.name).collect();
+    let mut initialised: Vec<&Statement<'_>> = Vec::new();
+    for (index, statement) in module.statements.iter().enumerate() {
+        let is_directive = statement.kind == Kind::Plain && statement.text.starts_with('.');
+        if !is_directive || module.function_of(index).is_some() {
+            continue;
+        }
+        let mut names = names(statement).map(|token| token.text);
+        if let Some(head) = Head::of(statement) {
+            declared.insert(head.name);
+        } else if statement.text.starts_with(".alias") {
+            defined.extend(names.next());
+        } else if !statement.text.starts_with(".extern") {
+            defined.extend(names);
+            initialised.push(statement);
+        } else if statement.tokens().all(|token| token.text != ".shared") {
+            declared.extend(names);
+        }
     }
+    let is_defined = |name: &str| {
+        defined.contains(name)
+            || SYSTEM_CALLS.contains(&name)
+            || name.starts_with(SYSTEM_CALL_PREFIX)
+    };
+    declared.retain(|name| !is_defined(name));
+    // Each with its first user.
+    let mut uses: BTreeMap<&str, String> = BTreeMap::new();
+    let mut add_use = |user: &str, verb: &str, name: &'a str| {
+        uses.entry(name).or_insert_with(|| format!("`{}` {verb} `{name}`", demangled(user)));
+    };
     for function in &module.functions {
-        let body = &module.statements[function.body.clone()];
-        for statement in body.iter().filter(|it| it.kind == Kind::Plain) {
-            if !statement.mnemonic().is_some_and(|(_, mnemonic)| mnemonic.starts_with("call")) {
-                continue;
+        for statement in &module.statements[function.body.clone()] {
+            if let Some(name) = callee(statement).filter(|name| !is_defined(name)) {
+                add_use(function.name, "calls", name);
             }
-            for word in statement.tokens().filter(|token| token.kind == TokenKind::Word) {
-                if let Some(caller) = callers.get_mut(word.text) {
-                    caller.get_or_insert_with(|| demangled(function.name));
-                }
+            for name in used(statement, &declared) {
+                add_use(function.name, "uses", name);
             }
         }
     }
-    let calls: Vec<String> = callers
-        .into_iter()
-        .filter_map(|(name, caller)| Some(format!("`{}` calls `{name}`", caller?)))
-        .collect();
-    if calls.is_empty() {
-        Ok(())
-    } else {
-        Err(ProcessError::Unresolved { calls: calls.join(", ") })
+    for statement in initialised {
+        for name in used(statement, &declared) {
+            add_use(names(statement).next().map_or("", |name| name.text), "uses", name);
+        }
     }
+    if uses.is_empty() {
+        return Ok(());
+    }
+    let uses: Vec<String> = uses.into_values().collect();
+    Err(ProcessError::Unresolved { uses: uses.join(", ") })
+}
+
+/// Those of the names that stand in a statement.
+fn used<'a>(statement: &Statement<'a>, names: &HashSet<&str>) -> Vec<&'a str> {
+    if names.is_empty() || statement.kind != Kind::Plain {
+        return Vec::new();
+    }
+    let words = statement.tokens().filter(|token| token.kind == TokenKind::Word);
+    words.map(|token| token.text).filter(|word| names.contains(word)).collect()
+}
+
+/// The function that a statement calls by its name. A call through a register has one word more, which
+/// names the prototype or the functions that it may go to.
+fn callee<'a>(statement: &Statement<'a>) -> Option<&'a str> {
+    if statement.kind != Kind::Plain || !statement.text.starts_with(['c', '@']) {
+        return None;
+    }
+    let (guard, mnemonic) = statement.mnemonic()?;
+    if mnemonic.split('.').next() != Some("call") {
+        return None;
+    }
+    let mut depth = 0_i32;
+    let mut words = Tokens::of(&statement.text[guard.len()..]).filter(|token| {
+        depth += i32::from(token.is_sign("(")) - i32::from(token.is_sign(")"));
+        depth == 0 && token.kind == TokenKind::Word && !token.text.starts_with('.')
+    });
+    let name = words.nth(1)?.text;
+    words.next().is_none().then_some(name)
 }

@@ -5,6 +5,7 @@
 //! where a statement could begin or behind the head of a function, and is an operand's or an
 //! initialiser's elsewhere. A few directives end with their line instead.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Directives that end with their line.
@@ -150,16 +151,21 @@ impl<'a> Statement<'a> {
             .map(move |token| Token { at: at + token.at, ..token })
     }
 
-    /// An instruction's guard, from the `@` to the mnemonic and empty if it has none, and the mnemonic;
-    /// a directive is its own.
-    pub(super) fn mnemonic(&self) -> Option<(&'a str, &'a str)> {
+    /// An instruction's guard, from the `@` to the mnemonic and empty if it has none, and the mnemonic,
+    /// without the white space and comments that may stand before its dots; a directive is its own.
+    pub(super) fn mnemonic(&self) -> Option<(&'a str, Cow<'a, str>)> {
         let mut tokens = self.tokens();
         let mut first = tokens.next()?;
         if first.is_sign("@") {
             let predicate = tokens.find(|token| !token.is_sign("!"))?;
             first = tokens.next().filter(|_| predicate.kind == TokenKind::Word)?;
         }
-        let word = (first.kind == TokenKind::Word).then_some(first.text)?;
+        let mut word = Cow::Borrowed((first.kind == TokenKind::Word).then_some(first.text)?);
+        if !word.starts_with('.') {
+            for modifier in tokens.take_while(|token| token.text.starts_with('.')) {
+                word.to_mut().push_str(modifier.text);
+            }
+        }
         Some((&self.text[..first.at - self.at], word))
     }
 }

@@ -226,19 +226,39 @@ impl Arguments {
         self.show.iter().any(|show| *show != Show::Regions)
     }
 
-    /// How to show it: as was said, or as the name of the output says.
+    /// How to show it: as was said, or as the name of the output says; the two must agree.
     fn format(&self) -> Result<Format, Error> {
-        let path = self.output.as_ref().and_then(File::path);
-        let (Some(path), None) = (path, self.format) else {
+        let Some(path) = self.output.as_ref().and_then(File::path) else {
             return Ok(self.format.unwrap_or(Format::Table));
         };
-        let ending = path.extension().unwrap_or_default();
-        match ending.to_ascii_lowercase().to_str() {
-            Some("json") => Ok(Format::Json),
-            Some("csv") => Ok(Format::Csv),
-            Some("md") => Ok(Format::Markdown),
-            Some("" | "txt") => Ok(Format::Table),
-            _ => Err(Error::new(format!(
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let named = match ending.to_str() {
+            Some("json") => Some(Format::Json),
+            Some("csv") => Some(Format::Csv),
+            Some("md") => Some(Format::Markdown),
+            Some("txt") => Some(Format::Table),
+            _ => None,
+        };
+        match (self.format, named) {
+            (Some(format), Some(named)) if format != named => {
+                let (holds, ending) = match format {
+                    Format::Table => ("a table", "txt"),
+                    Format::Markdown => ("Markdown", "md"),
+                    Format::Json => ("JSON", "json"),
+                    Format::Csv => ("CSV", "csv"),
+                };
+                Err(Error::new(format!(
+                    "{} would hold {holds} under the name of another format",
+                    path.display()
+                ))
+                .with_cure(format!(
+                    "write -o {}, or leave --format out",
+                    path.with_extension(ending).display()
+                )))
+            }
+            (Some(format), _) | (None, Some(format)) => Ok(format),
+            (None, None) if ending.is_empty() => Ok(Format::Table),
+            (None, None) => Err(Error::new(format!(
                 "the name {} does not say how the statistics are to be shown",
                 path.display()
             ))

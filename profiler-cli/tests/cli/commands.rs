@@ -512,8 +512,15 @@ fn statistics_are_in_the_format_that_the_output_names() {
         let printed = folder.run(&format!("stats gemm.capture --format {format}"));
         assert!(folder.bytes(&format!("stats.{format}")) == printed.stdout, "{format}");
     }
-    folder.run("stats gemm.capture --format table -o table.csv");
-    assert!(folder.bytes("table.csv") == folder.run("stats gemm.capture").stdout);
+    folder.run("stats gemm.capture --format table -o table");
+    assert!(folder.bytes("table") == folder.run("stats gemm.capture").stdout);
+    for show in ["regions", "balance"] {
+        let ran = folder.run(&format!("stats gemm.capture --show {show} -o b.csv --format json"));
+        let said = "error: b.csv would hold JSON under the name of another format\n  \
+                    help: write -o b.json, or leave --format out\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), said));
+        assert!(!folder.path("b.csv").exists());
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn the_examples_print_what_the_page_says() {
         }
     }
     assert!(examples >= 7, "{examples}");
-    expect_file!["../../docs/cli.md"].assert_eq(&written);
+    expect_file!["../../../docs/cli.md"].assert_eq(&written);
 }
 
 #[cfg(feature = "parquet")]

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use support::{Folder, steering};
+use support::{Folder, program, steering};
 
 #[test]
 fn no_name_steers_the_terminal() {
@@ -29,6 +29,19 @@ fn no_name_steers_the_terminal() {
         let steers = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{2066}".contains(c);
         assert!(!plain.contains(steers), "{words}: {said:?}");
         assert!(said.len() > 20, "{words}: {said:?}");
+    }
+}
+
+#[test]
+fn an_empty_path_is_called_empty() {
+    let folder = Folder::with_captures();
+    for (words, said) in [
+        (["stats", "", "--by", "sm"], "cannot read a capture: the path is empty"),
+        (["stats", "gemm.capture", "-o", ""], "cannot write a file: the path is empty"),
+    ] {
+        let output = program(&folder.path("")).args(words).output().expect("the program runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(said), "{words:?}: {stderr}");
     }
 }
 

@@ -217,9 +217,16 @@ fn misuse_of_collectives_is_an_error_and_not_a_hang() {
     for (misuse, text) in [
         ((|| barrier(16, None)) as fn(), "barriers 0 to 15"),
         (|| barrier(1, Some(20)), "multiple of 32"),
-        (|| barrier(1, Some(32 * (1 + lane_id() % 2))), "disagree"),
+        (|| barrier(1, Some(32 * (1 + lane_id() % 2))), "barrier 1: 32 and 64; let all"),
+        (
+            || barrier(1, (lane_id() > 0).then_some(32)),
+            "barrier 1: all threads of the block and 32; let all",
+        ),
         (|| _ = warp_exchange(!(1 << lane_id()), 0), "does not name"),
-        (|| _ = shared_memory(1, 16 + lane_id() as usize, 4), "key of its own"),
+        (
+            || _ = shared_memory(1, 16 + lane_id() as usize, 4),
+            "array of 16 bytes, aligned to 4, is now asked for as one of 17 bytes, aligned to 4; give",
+        ),
         (|| _ = shared_memory(1, 1 << 20, 4), "at most 232448"),
         (|| _ = launch(&config(1, 1), || {}).map_err(|e| panic!("{e}")), "cannot launch another"),
     ] {

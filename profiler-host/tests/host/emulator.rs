@@ -422,6 +422,8 @@ fn a_session_exports_when_it_is_dropped_or_finished() {
         }
     }
     let mut session = backend.session(&profiler).expect("a session");
+    let error = session.export_on_drop("").expect_err("no path");
+    assert!(error.to_string().starts_with("an empty path does not say"), "{error}");
     let error = session.export_on_drop("trace.xml").expect_err("an unknown format");
     assert!(error.to_string().contains(".pftrace"), "{error}");
 }

@@ -176,6 +176,9 @@ pub enum CaptureError {
 impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::OfFile { path, .. } if path.as_os_str().is_empty() => {
+                f.write_str("the path of the capture is empty; name a file")
+            }
             Self::OfFile { path, error } => write!(f, "{}: {error}", path.display()),
             Self::Io(error) => write!(f, "the capture cannot be read: {error}"),
             Self::Empty => f.write_str(

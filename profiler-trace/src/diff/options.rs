@@ -112,7 +112,8 @@ impl fmt::Display for DiffError {
         match self {
             Self::Grouping(by) => write!(
                 f,
-                "regions of two sides cannot be matched by {by:?}: group by Name or by Path"
+                "regions of two sides cannot be matched by {}: group by name or by path",
+                crate::stats::rows::group_name(*by)
             ),
             Self::FalseDiscoveryRate(rate) => write!(
                 f,

@@ -261,7 +261,7 @@ fn cycles(summary: Option<&Summary>) -> [Cell<'static>; 9] {
     })
 }
 
-fn group_name(by: GroupBy) -> &'static str {
+pub(crate) fn group_name(by: GroupBy) -> &'static str {
     match by {
         GroupBy::Name => "name",
         GroupBy::Site => "site",

@@ -43,7 +43,15 @@ impl fmt::Display for Stats {
             sentence(f, diagnostic)?;
         }
         if self.rows.is_empty() {
-            return sentence(f, "no kernel was recorded, or none that was asked for");
+            let is_of_names = self.is_filtered_by_name && !self.grids.is_empty();
+            return sentence(
+                f,
+                if is_of_names {
+                    "no region of this name was recorded"
+                } else {
+                    "no kernel was recorded, or none that was asked for"
+                },
+            );
         }
         let has_throughput = self.rows.iter().any(|row| row.throughput.is_some());
         let mut header = vec![

@@ -176,6 +176,45 @@ fn calls_of_what_nothing_defines_are_refused() {
 }
 
 #[test]
+fn every_use_of_what_nothing_defines_is_refused() {
+    let calls = ".entry k() { call (r), foo, (a); }";
+    let used = ".entry k() { mov.u64 %rd1, foo; }";
+    let table = ".global .u64 tab[2] = {0, foo};";
+    for declared in [
+        ".extern .func foo;",
+        ".visible .func (.param .b32 r) foo ();",
+        ".weak .func foo;",
+        ".func foo;",
+    ] {
+        for (text, words) in
+            [(calls, "`k` calls `foo`"), (used, "`k` uses `foo`"), (table, "`tab` uses `foo`")]
+        {
+            let error = refusal(&format!("{HEAD}{declared}\n{text}"));
+            assert!(error.starts_with(words) && error.contains("in Rust"), "{error}");
+            for definition in [".func foo { ret; }", ".func bar { ret; } .alias foo, bar;"] {
+                let defined = format!("{HEAD}{declared}\n{text}\n{definition}");
+                assert!(process(&defined).is_ok(), "{defined}");
+            }
+        }
+    }
+    assert!(refusal(calls).starts_with("`k` calls `foo`"));
+    for state in [".global", ".const"] {
+        let text = format!("{HEAD}.extern {state} .align 4 .u32 bar, foo;\n{used}");
+        assert!(refusal(&text).starts_with("`k` uses `foo`"));
+        assert!(process(&format!("{text}.visible {state} .u32 foo = 1;")).is_ok());
+    }
+    for allowed in [
+        format!(".extern .shared .align 16 .b8 foo[];\n{used}"),
+        ".extern .func foo;\n.extern .global .u32 bar;\n.entry k(.param .u64 bar) { ret; }"
+            .to_owned(),
+        ".extern .func vprintf;\n.entry k() { mov.u64 %rd1, vprintf; }".to_owned(),
+        ".entry k() { call (r), fp, (a), prototype; call fp, prototype; }".to_owned(),
+    ] {
+        assert!(process(&allowed).is_ok(), "{allowed}");
+    }
+}
+
+#[test]
 fn functions_that_record_and_are_not_inlined_are_named() {
     let entry = encode(&site(SiteKind::Region, "step", 3));
     let marker = marker(&entry, 1);
