@@ -43,8 +43,7 @@ Exit codes:
 pub(crate) const DIFF_HELP: &str = "\
 Exit codes:
   0      done; no mean grew by more than --fail-above, or it was not given
-  1      done; a mean (with --quantiles: or a quantile) grew by more than
-         --fail-above, beyond noise
+  1      done; a mean grew by more than --fail-above, beyond noise
   2      not done: the arguments are wrong, or a capture cannot be read
   3      --fail-above cannot tell: growth that may be noise, too few data,
          losses, other devices, regions that are gone or did not end, kernels

@@ -218,11 +218,7 @@ fn what_did_not_end_is_not_short() {
         let reasons: Vec<String> = report.reasons.into_iter().map(|(_, reason)| reason).collect();
         (report.outcome, reasons)
     };
-    let lenient = Threshold {
-        slowdown: 10.0,
-        allow_damage: true,
-        allow_missing: true,
-    };
+    let lenient = Threshold { slowdown: 10.0, allow_damage: true, allow_missing: true };
     // One warp of each launch hangs, and the others leave soon.
     let mut hung = a.clone();
     for launch in &mut hung.launches {
