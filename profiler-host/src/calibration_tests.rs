@@ -364,7 +364,7 @@ fn a_trace_that_does_not_tell_is_refused() {
     changed.cost_subtracted = true;
     assert_eq!(refused(&changed), CalibrationError::AlreadySubtracted);
     let mut renamed = whole.clone();
-    for name in ["one-lane value nest", "elected value nest"] {
+    for name in ["elected value nest", "one-lane value nest"] {
         let outer = renamed.sites.iter_mut().find(|site| site.name == name);
         outer.expect("the site").name = "other".into();
         assert_eq!(refused(&renamed), missing(name));

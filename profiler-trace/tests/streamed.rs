@@ -236,7 +236,7 @@ fn every_format_of_captures_that_are_kept() {
             count += 1;
         }
     }
-    assert!(count > 1);
+    assert!(count > 0);
 }
 
 #[test]
