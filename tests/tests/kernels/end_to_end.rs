@@ -150,6 +150,7 @@ fn every_thread_records(bench: &Bench) {
             let expected: Vec<Option<Value>> =
                 (0..3 + u64::from(lane)).map(|round| Some(Value::Unsigned(round))).collect();
             assert_eq!(values, expected, "lane {lane}");
+        }
     }
 }
 
@@ -287,7 +288,7 @@ fn all_that_there_is(bench: &Bench) {
     let nested = named(&trace, warp, "nested in a function")[0];
     assert!(nested.depth >= 3, "within crossing, TASK and twice: {}", nested.depth);
     let site = trace.site(nested.site);
-    assert!(site.file.ends_with("lib.rs") && site.line > 0, "{site:?}");
+    assert!(site.file.ends_with("strategies.rs") && site.line > 0, "{site:?}");
     assert_eq!(trace.site(one("load").site).unit.as_deref(), Some("bytes"));
 }
 
@@ -332,191 +333,6 @@ fn a_ring_keeps_the_last(bench: &Bench) {
         // 16 units hold 8 regions with their values.
         let rounds = 50 + u32::from(lane);
         let expected: Vec<f64> = (rounds - 8..rounds).map(f64::from).collect();
-        assert_eq!(values, expected, "lane {lane}");
-    }
-}
-
-fn each_arm_of_a_branch_elects(bench: &Bench) {
-    let trace = bench.record(
-        builder().words_per_lane(512),
-        64,
-        |session, output| launched!(session, kernels::by_elected<<<1, 64>>>(output, 8)),
-        |_| 8,
-    );
-    nothing_lost(&trace);
-    for warp in &trace.warps {
-        // Hardware may split an arm further, but never leaves one unrecorded.
-        let low = named(&trace, warp, "low half");
-        let high = named(&trace, warp, "high half");
-        assert!(low.len() >= 8 && high.len() >= 8, "{} and {}", low.len(), high.len());
-        assert!(low.iter().all(|region| region.lane < 16));
-        assert!(high.iter().all(|region| region.lane >= 16));
-    }
-}
-
-fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
-    const ROUNDS: usize = 5;
-    let trace = bench.record(
-        builder().words_per_warp(256).words_per_lane(256),
-        64,
-        |session, output| {
-            launched!(session, kernels::by_lanes_apart<<<1, 64>>>(output, ROUNDS as u32));
-        },
-        |_| ROUNDS as u32,
-    );
-    nothing_lost(&trace);
-    for warp in &trace.warps {
-        for lane in 0..32 {
-            let of_lane = |name| {
-                let mut regions = named(&trace, warp, name);
-                regions.retain(|region| region.lane == lane);
-                regions
-            };
-            let is_odd = lane % 2 == 1;
-            let (own, other) = if is_odd { ("odd", "even") } else { ("even", "odd") };
-            assert_eq!((of_lane(own).len(), of_lane(other).len()), (ROUNDS, 0), "lane {lane}");
-            let (first, second) = (of_lane("first"), of_lane("second"));
-            assert_eq!((first.len(), second.len()), (ROUNDS, ROUNDS), "lane {lane}");
-            for (first, second) in first.iter().zip(second) {
-                let [first, second] = [first, second].map(|it| it.end.expect("closed").ticks);
-                assert_eq!(first < second, is_odd, "lane {lane}: {first} and {second}");
-            }
-        }
-    }
-}
-
-fn each_lane_has_its_marks(bench: &Bench) {
-    const ROUNDS: usize = 5;
-    let trace = bench.record(
-        builder().words_per_warp(256).words_per_lane(256),
-        // The last warp has six lanes.
-        70,
-        |session, output| {
-            launched!(session, kernels::marks_of_lanes<<<1, 70>>>(output, ROUNDS as u32));
-        },
-        |_| ROUNDS as u32,
-    );
-    nothing_lost(&trace);
-    for warp in &trace.warps {
-        let lanes = if warp.warp == 2 { 6 } else { 32 };
-        for lane in 0..lanes {
-            let of_lane: Vec<_> = warp.marks.iter().filter(|mark| mark.lane == lane).collect();
-            let names = of_lane.iter().map(|mark| trace.site(mark.site).name.as_str());
-            let round: &[&str] = match lane % 2 {
-                1 => &["round", "arm", "odd", "value"],
-                _ => &["round", "even", "value"],
-            };
-            let expected = [&["begin"], round.repeat(ROUNDS).as_slice()].concat();
-            assert_eq!(names.collect::<Vec<_>>(), expected, "lane {lane}");
-        }
-        assert_eq!(warp.recorded, warp.marks.len() as u64);
-    }
-}
-
-fn strategies_of_single_regions(bench: &Bench) {
-    let trace = bench.record(
-        builder(),
-        2 * 160,
-        |session, output| launched!(session, kernels::by_each<<<2, 160>>>(output, 4)),
-        |_| 4,
-    );
-    nothing_lost(&trace);
-    for warp in &trace.warps {
-        let count = |name: &str| named(&trace, warp, name).len();
-        assert_eq!(warp.track, Some(7));
-        assert_eq!(count("block"), if warp.warp == 0 { 4 } else { 0 });
-        assert_eq!(count("warp"), 4);
-        assert_eq!(count("warp 1"), if warp.warp == 1 { 4 } else { 0 });
-        assert_eq!(count("warp group"), if warp.warp % 4 == 0 { 4 } else { 0 });
-        let when = named(&trace, warp, "when");
-        assert_eq!(when.len(), if warp.warp == 0 { 4 } else { 0 });
-        assert!(when.iter().all(|region| (region.lane, region.track) == (5, Some(9))));
-    }
-}
-
-fn all_that_there_is(bench: &Bench) {
-    let trace = bench.record(
-        builder(),
-        32,
-        |session, output| launched!(session, kernels::everything<<<1, 32>>>(output, 4)),
-        |_| 4 + 6,
-    );
-    nothing_lost(&trace);
-    let warp = &trace.warps[0];
-    let one = |name: &str| {
-        let regions = named(&trace, warp, name);
-        assert_eq!(regions.len(), 1, "{name}");
-        regions[0].clone()
-    };
-    let (outer, crossing) = (one("outer"), one("crossing"));
-    assert!(outer.start.ticks <= crossing.start.ticks);
-    assert!(outer.end.expect("closed").ticks <= crossing.end.expect("closed").ticks);
-    assert_eq!(crossing.value, Some(Value::Unsigned(10)));
-    assert_eq!(one("load").value, Some(Value::Unsigned(0)));
-    assert_eq!(one("compute").value, Some(Value::Unsigned(4)), "closed by `continue`");
-    assert_eq!(one("store").value, Some(Value::Unsigned(8)));
-    assert_eq!(one("TASK[out of range]").value, Some(Value::Unsigned(12)));
-    assert_eq!(named(&trace, warp, "twice").len(), 3);
-    assert_eq!(named(&trace, warp, "nested in a function").len(), 2, "round 0 returns early");
-    assert_eq!(one("never ended").end, None);
-    let marks: Vec<Option<Value>> = warp
-        .marks
-        .iter()
-        .filter(|mark| trace.site(mark.site).name == "round done")
-        .map(|mark| mark.value)
-        .collect();
-    assert_eq!(marks, [0, 2, 3].map(|round| Some(Value::Unsigned(round))));
-    assert_eq!(trace.edges.len(), 1);
-    let nested = named(&trace, warp, "nested in a function")[0];
-    assert!(nested.depth >= 3, "within crossing, TASK and twice: {}", nested.depth);
-    let site = trace.site(nested.site);
-    assert!(site.file.ends_with("lib.rs") && site.line > 0, "{site:?}");
-    assert_eq!(trace.site(one("load").site).unit.as_deref(), Some("bytes"));
-}
-
-fn what_does_not_fit_is_counted(bench: &Bench) {
-    for units in [0, 1, 7, 99, 100, 101] {
-        let trace = bench.record(
-            builder().words_per_warp(2 * units),
-            64,
-            |session, output| launched!(session, kernels::by_warp<<<1, 64>>>(output, 100)),
-            |_| 100,
-        );
-        let kept = u64::from(units.min(100));
-        for warp in &trace.warps {
-            assert_eq!((warp.recorded, warp.lost), (kept, 100 - kept), "{units} units");
-        }
-    }
-}
-
-fn a_ring_keeps_the_last(bench: &Bench) {
-    let whole = bench.record(
-        builder(),
-        32,
-        |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
-        |thread| 50 + thread,
-    );
-    assert!(whole.lost() > 0, "the lanes' rooms are small by default");
-    let trace = bench.record(
-        builder().keep(Keep::Last).words_per_warp(32).words_per_lane(32),
-        32,
-        |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
-        |thread| 50 + thread,
-    );
-    let warp = &trace.warps[0];
-    assert_eq!(warp.recorded + warp.lost, (50..82).sum::<u64>());
-    for lane in 0..32_u8 {
-        let values: Vec<f64> = warp
-            .regions
-            .iter()
-            .filter(|region| region.lane == lane)
-            .map(|region| region.value.expect("a value").as_f64())
-            .collect();
-        // 16 units hold 8 regions with their values: the last of the 50 that all lanes record together,
-        // and the last of those that only some do.
-        let own = 50..50 + u32::from(lane);
-        let kept = (42..50).chain(own.start.max(own.end.saturating_sub(8))..own.end);
-        let expected: Vec<f64> = kept.map(f64::from).collect();
         assert_eq!(values, expected, "lane {lane}");
     }
 }

@@ -2,7 +2,6 @@
 //! and, with `--ignored`, on a GPU.
 
 use crate::support::back_ends;
-use crate::support::carried;
 
 use std::collections::BTreeSet;
 
