@@ -1,9 +1,7 @@
 //! What is written while a capture is decoded is what is written of a trace in memory.
 
-#[path = "support/captures.rs"]
-mod captures;
-#[path = "support/part.rs"]
-mod part;
+use crate::captures;
+use crate::part;
 
 use std::io;
 use std::num::NonZeroUsize;

@@ -1,8 +1,7 @@
 //! Folded stacks: what they sum up to, and what the real inferno draws of them.
 
-mod support;
-#[path = "support/zoo.rs"]
-mod zoo;
+use crate::support;
+use crate::zoo;
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,7 @@
 //! A capture file gives back what was written.
 #![allow(clippy::print_stdout, reason = "one of the tests prints what it measured")]
 
-#[path = "support/captures.rs"]
-mod captures;
+use crate::captures;
 
 use std::path::Path;
 use std::time::Instant;

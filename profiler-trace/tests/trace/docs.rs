@@ -2,7 +2,7 @@
 
 use profiler_trace::{DiagnosticKind, Severity};
 
-const PAGE: &str = include_str!("../../docs/diagnostics.md");
+const PAGE: &str = include_str!("../../../docs/diagnostics.md");
 
 /// The names in the first column of the table behind the mark of a severity.
 fn names(severity: Severity) -> Vec<&'static str> {

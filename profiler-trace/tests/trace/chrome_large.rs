@@ -1,7 +1,7 @@
 //! Chrome's JSON where it is large, and where its times are: a reader that takes numbers for doubles
 //! gets every nanosecond.
 
-mod support;
+use crate::support;
 
 use std::collections::HashMap;
 use std::fmt;

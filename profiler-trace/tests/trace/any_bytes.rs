@@ -1,7 +1,6 @@
 //! No bytes make the decoder panic, and whatever it returns is consistent.
 
-#[path = "support/consistent.rs"]
-mod consistent;
+use crate::consistent;
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{Capture, ModuleCapture, Trace, Value, decode};

@@ -1,6 +1,6 @@
 //! Every table fits the terminal, whatever names and figures are in it, and is whole elsewhere.
 
-mod support;
+use crate::support;
 
 use std::fmt::Display;
 use std::slice::from_ref;

@@ -2,9 +2,7 @@
 //! All is seeded, so each run has the same counts. The bounds are where a test at 5 % lies with
 //! 200 pairs: 10 are expected, and more than 20 or fewer than 2 have a chance of 1 in 500 each.
 
-#[path = "support/noise.rs"]
-mod noise;
-mod support;
+use crate::noise;
 
 use noise::{MODEL, Model, Noise};
 use profiler_trace::diff::{DiffOptions, Unit, diff};

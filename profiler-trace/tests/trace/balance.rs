@@ -1,6 +1,6 @@
 //! Balance, waits and critical paths against values computed by hand.
 
-mod support;
+use crate::support;
 
 use profiler_trace::{PathPart, StatsQuery, Trace};
 use profiler_wire::{SiteKind, Strategy};

@@ -1,7 +1,6 @@
 //! Whatever a capture holds, statistics, balance, paths and comparisons are consistent.
 
-#[path = "support/figures.rs"]
-mod figures;
+use crate::figures;
 
 use profiler_trace::diff::{DiffOptions, Verdict, diff};
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};

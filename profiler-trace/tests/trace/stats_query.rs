@@ -1,6 +1,6 @@
 //! Parts of a trace, against values computed by hand.
 
-mod support;
+use crate::support;
 
 use profiler_trace::{GroupBy, SiteIndex, Stats, StatsQuery, Trace};
 use profiler_wire::SiteKind;

@@ -1,7 +1,7 @@
 //! Regions of one lane that all cross each other, each of a name of its own: what goes through all of
 //! them for each takes minutes here, and what does not takes seconds.
 
-mod support;
+use crate::support;
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! Very many of one thing: what goes through all of them for each takes minutes here, and what does not
 //! takes seconds.
 
-mod support;
+use crate::support;
 
 use profiler_trace::diff::{DiffOptions, Verdict, diff};
 use profiler_trace::{GroupBy, SiteIndex, Trace};

@@ -1,7 +1,6 @@
 //! What the host did: on the axis of the device, in a capture and in timelines.
 
-#[path = "support/captures.rs"]
-mod captures;
+use crate::captures;
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{

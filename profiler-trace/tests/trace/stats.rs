@@ -1,6 +1,6 @@
 //! Statistics against values computed by hand.
 
-mod support;
+use crate::support;
 
 use profiler_trace::{Diagnostic, DiagnosticKind, GroupBy, SiteIndex, StatsQuery, Trace, Value};
 use profiler_wire::header::Clock;

@@ -1,6 +1,6 @@
 //! A writer that fails ends an export with its error, wherever it fails.
 
-mod support;
+use crate::support;
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,8 +1,7 @@
 //! What a comparison says of two sides; how often it is wrong is in `diff_rates.rs`.
 
-#[path = "support/noise.rs"]
-mod noise;
-mod support;
+use crate::noise;
+use crate::support;
 
 use std::slice::from_ref;
 

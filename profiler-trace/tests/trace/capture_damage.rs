@@ -1,7 +1,6 @@
 //! Of a damaged capture file what is whole is read, the rest is named, and no number is wrong.
 
-#[path = "support/captures.rs"]
-mod captures;
+use crate::captures;
 
 use std::ops::Range;
 

@@ -1,0 +1,46 @@
+//! Captures, decoding, statistics and exports, by their public interface.
+
+mod any_bytes;
+mod balance;
+mod capture_damage;
+mod capture_file;
+#[path = "../support/captures.rs"]
+mod captures;
+mod chrome_large;
+#[path = "../support/consistent.rs"]
+mod consistent;
+mod critical_path;
+mod crossing;
+mod decode_scale;
+mod diff;
+mod diff_rates;
+mod docs;
+mod export_any;
+mod export_errors;
+#[path = "../support/figures.rs"]
+mod figures;
+mod folded;
+mod golden;
+mod host;
+mod hostile;
+mod long_launches;
+mod narrow;
+#[path = "../support/noise.rs"]
+mod noise;
+mod odd_captures;
+#[path = "../support/part.rs"]
+mod part;
+mod proportion;
+mod resources;
+mod round_trip;
+mod round_trip_kinds;
+mod sentences;
+mod stats;
+mod stats_any;
+mod stats_query;
+mod streamed;
+#[path = "../support/mod.rs"]
+mod support;
+mod versions;
+#[path = "../support/zoo.rs"]
+mod zoo;
