@@ -9,7 +9,7 @@ use xtask::{Error, bundle, cargo, root, target};
 /// try at length what rarely breaks.
 const ONLY_WITH_ALL: [(&str, &str); 6] = [
     ("profiler-cli", "hostile"),
-    ("profiler-cli", "tools"),
+    ("profiler-cli", "readers"),
     ("profiler-parquet", "tables"),
     ("profiler-report", "browser"),
     ("profiler-tests", "abuse"),
