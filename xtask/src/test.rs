@@ -44,7 +44,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         let metadata = cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output()?;
         let programs = programs(&serde_json::from_str(&metadata)?)?;
         let programs = programs.iter().flat_map(|name| ["--test", name]);
-        note(test().args(["--workspace", "--lib", "--bins", "--examples"]).args(programs).run());
+        // Tests run them; with test programs named, `cargo test` does not build them.
+        cargo().args(["build", "--workspace", "--examples"]).run()?;
+        note(test().args(["--workspace", "--lib", "--bins"]).args(programs).run());
         note(test().args(["--quiet", "--workspace", "--doc"]).run());
     }
     for example in bundle::examples()? {

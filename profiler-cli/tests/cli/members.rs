@@ -160,14 +160,14 @@ fn check(name: &str, folder: &Folder, commands: &[&str]) {
     assert!(differences.is_empty(), "{name}:\n{}", differences.join("\n"));
 }
 
-/// A region that ends without a begin, and one that begins before its warp: a unit that is odd, and an
-/// error.
+/// A region of a site that is not there, and one that begins before its warp: a unit that is odd, and
+/// an error.
 fn odd() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 8);
     let kernel = module.site(SiteKind::Kernel, "odd");
     let region = module.site(SiteKind::Region, "step");
     let mut warp = SyntheticWarp::new(kernel, 2000, 64_000);
-    warp.end(region, None, 2010).range(region, None, 1500, 2020);
+    warp.range(99, None, 2005, 2010).range(region, None, 1500, 2020);
     warp.leave(4000, 65_000);
     module.warps.push(warp);
     module.into_capture().expect("the sites are whole")

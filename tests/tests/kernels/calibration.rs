@@ -39,7 +39,7 @@ fn each_kernel_stores_as_those_do_whose_records_it_measures() {
         stores.filter(is_predicated).count()
     };
     let record = |kernel: &[&str]| count(kernel, &["st.global.v4.b32"]);
-    assert!(record(&of_gpu) > 100 && host_record(&of_gpu) == 0);
+    assert!(record(&of_gpu) > 80 && host_record(&of_gpu) == 0);
     assert!(record(&of_host) == 0 && host_record(&of_host) > 100);
 }
 

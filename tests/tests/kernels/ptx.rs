@@ -91,7 +91,7 @@ ptx_test! {
 ptx_test! {
     fn a_record_for_the_host_is_one_predicated_relaxed_store_and_no_fence() {
         const UNIT: &str = "st.relaxed.sys.global.v2.b64";
-        const HEADER_STORES: usize = 6; // four at entry, two at exit, and one where lanes share
+        const HEADER_STORES: usize = 6; // four at entry, two at exit
         let costly = ["atom.", "red.", "fence.", "membar.", "bar.", "barrier."];
         for (name, units) in [
             ("steps", kernels_units::STEPS),
@@ -106,8 +106,7 @@ ptx_test! {
             let stores = kernel.iter().filter(|line| line.contains(UNIT));
             let (records, headers): (Vec<&str>, Vec<&str>) =
                 stores.partition(|line| line.trim_start().starts_with('@'));
-            let shares = usize::from(name == "steps_by_thread");
-            assert_eq!(headers.len(), HEADER_STORES + shares, "{name}");
+            assert_eq!(headers.len(), HEADER_STORES, "{name}");
             assert!(records.len() >= units, "{name}: {}", records.len());
             assert_eq!(count(&kernel, &[RECORD]), 0, "{name} stores as for global memory");
         }
