@@ -72,12 +72,10 @@ pub(crate) struct Kernel {
     lanes: fn(u32, u32) -> u32,
     /// Whether hardware that splits a warp makes more lanes record.
     is_least: bool,
-    /// Units of a record with a short value.
-    short_units: u32,
 }
 
 macro_rules! kernel {
-    ($name:ident, $lanes:expr, $is_least:expr, $short_units:expr) => {
+    ($name:ident, $lanes:expr, $is_least:expr) => {
         Kernel {
             name: stringify!($name),
             launch: |session, Shape { grid, block }, output, rounds, values| {
@@ -87,31 +85,30 @@ macro_rules! kernel {
             },
             lanes: $lanes,
             is_least: $is_least,
-            short_units: $short_units,
         }
     };
 }
 
 macro_rules! kernels_of_both_clocks {
-    ($($cycles:ident $globaltimer:ident $lanes:expr, $is_least:expr, $short_units:expr;)*) => {
+    ($($cycles:ident $globaltimer:ident $lanes:expr, $is_least:expr;)*) => {
         [$(
-            kernel!($cycles, $lanes, $is_least, $short_units),
-            kernel!($globaltimer, $lanes, $is_least, $short_units),
+            kernel!($cycles, $lanes, $is_least),
+            kernel!($globaltimer, $lanes, $is_least),
         )*]
     };
 }
 
 /// Every strategy with both clocks.
 pub(crate) const KERNELS: [Kernel; 14] = kernels_of_both_clocks! {
-    block_cycles block_globaltimer |warp, _| u32::from(warp == 0), false, 1;
-    warp_cycles warp_globaltimer |_, _| 1, false, 1;
-    warp_1_cycles warp_1_globaltimer |warp, _| u32::from(warp == 1), false, 1;
-    warp_group_cycles warp_group_globaltimer |warp, _| u32::from(warp % 4 == 0), false, 1;
-    elected_cycles elected_globaltimer |_, _| 1, true, 1;
-    thread_cycles thread_globaltimer |_, lanes| lanes, false, 2;
+    block_cycles block_globaltimer |warp, _| u32::from(warp == 0), false;
+    warp_cycles warp_globaltimer |_, _| 1, false;
+    warp_1_cycles warp_1_globaltimer |warp, _| u32::from(warp == 1), false;
+    warp_group_cycles warp_group_globaltimer |warp, _| u32::from(warp % 4 == 0), false;
+    elected_cycles elected_globaltimer |_, _| 1, true;
+    thread_cycles thread_globaltimer |_, lanes| lanes, false;
     when_cycles when_globaltimer |warp, lanes| {
         (32 * warp..32 * warp + lanes).filter(|rank| rank % kernels::WHEN_STEP == 0).count() as u32
-    }, false, 1;
+    }, false;
 };
 
 /// The kernel of this name.
@@ -138,10 +135,9 @@ impl Rounds {
     }
 
     /// Regions that a lane keeps; `None` where a room ends in the middle of a record.
-    fn kept(self, kernel: &Kernel) -> Option<u32> {
+    fn kept(self) -> Option<u32> {
         let units = match self.values {
-            Values::None => 1,
-            Values::Short => kernel.short_units,
+            Values::None | Values::Short => 1,
             Values::Long => 2,
         };
         let whole = self.capacity.is_multiple_of(units) || self.capacity >= units * self.rounds;
@@ -175,7 +171,7 @@ impl Kernel {
         let is_least = self.is_least && !trace.device.emulated;
         let right = if is_least { sum >= emitted } else { sum == emitted };
         assert!(right, "{name}: {sum} of {emitted} records in {warp:?} {}", trace.diagnostics);
-        let Some(kept) = rounds.kept(self) else { return };
+        let Some(kept) = rounds.kept() else { return };
         let expected = u64::from(lanes * kept);
         let right = if is_least { warp.recorded >= expected } else { warp.recorded == expected };
         assert!(right, "{name}: {rounds:?}, {expected} of {warp:?} {}", trace.diagnostics);

@@ -43,7 +43,7 @@ struct Kernel {
 }
 
 macro_rules! kernel {
-    ($name:ident, $lanes:expr $(, $($what:ident)+)?) => {
+    ($name:ident, $lanes:expr, $is_least:expr) => {
         Kernel {
             name: stringify!($name),
             in_session: |session, prof, output| {
@@ -59,28 +59,19 @@ macro_rules! kernel {
                 }
             },
             lanes: $lanes,
-            $($($what: true,)+)?
-            ..NONE
+            is_least: $is_least,
         }
     };
 }
 
-const NONE: Kernel = Kernel {
-    name: "",
-    in_session: |_, _, _| Ok(()),
-    alone: |_, _, _| Ok(()),
-    lanes: 0,
-    is_least: false,
-};
-
 const KERNELS: [Kernel; 7] = [
-    kernel!(by_block, 1),
-    kernel!(by_warp, WARPS),
-    kernel!(by_warp_1, 1),
-    kernel!(by_warp_group, WARPS.div_ceil(4)),
-    kernel!(by_elected, WARPS, is_least),
-    kernel!(by_thread, 32 * WARPS),
-    kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP)),
+    kernel!(by_block, 1, false),
+    kernel!(by_warp, WARPS, false),
+    kernel!(by_warp_1, 1, false),
+    kernel!(by_warp_group, WARPS.div_ceil(4), false),
+    kernel!(by_elected, WARPS, true),
+    kernel!(by_thread, 32 * WARPS, false),
+    kernel!(by_when, (32 * WARPS).div_ceil(kernels::WHEN_STEP), false),
 ];
 
 impl Kernel {
