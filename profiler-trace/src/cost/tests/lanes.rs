@@ -42,7 +42,7 @@ fn what_all_lanes_record_at_once_is_cut_once() {
                 let off = length.abs_diff(1_500);
                 assert!(off <= u64::from(clock == Clock::GlobalTimer), "{length}");
             }
-            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 1);
         }
     }
 }
@@ -57,7 +57,7 @@ fn what_each_lane_stores_at_once_is_cut_once_and_the_rest_is_said() {
         for length in lengths(&trace) {
             assert!(length.abs_diff(1_500) <= u64::from(clock == Clock::GlobalTimer), "{length}");
         }
-        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 1);
         assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
     }
 }
@@ -91,7 +91,7 @@ fn said(strategy: Strategy, regions: &[Recorded]) -> bool {
         }
     });
     assert_eq!(trace.warps[0].regions.len(), regions.len());
-    trace.diagnostics.count(DiagnosticKind::CostOfLanes) == 1
+    trace.diagnostics.count(DiagnosticKind::CostIsRough) == 1
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn lanes_of_a_strategy_for_one_lane_share_their_stamps_too() {
         }
     });
     assert_eq!(lengths(&trace), [98, 98]);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 1);
 }
 
 /// As tokens by `thread` do.
@@ -146,7 +146,7 @@ fn what_each_lane_stores_with_a_value_in_its_record_costs_what_it_does_without()
     assert_eq!(lengths(&with), [[1_000 - 2 - 40; 32], [800 - 2; 32]].concat());
     assert_eq!(lengths(&with), lengths(&without));
     assert_eq!(with.diagnostics, without.diagnostics);
-    assert_eq!(with.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    assert_eq!(with.diagnostics.count(DiagnosticKind::CostIsRough), 1);
     let values: Vec<_> = with.warps[0].regions[32..].iter().map(|region| region.value).collect();
     assert_eq!(values, (0..32).map(|lane| Some(Value::Unsigned(lane))).collect::<Vec<_>>());
 }
@@ -171,7 +171,7 @@ fn stamps_of_different_regions_at_one_time_are_not_one() {
         warp.lane(1).range(other, None, 66_000, 66_000);
     });
     assert_eq!(lengths(&trace), [2_000 - 2 - 2 * 8, 0, 0]);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 0);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_a_lane_stamps_once_another_one_shares_once() {
     });
     assert_eq!(lengths(&trace)[0], 2_000 - 2 - 2 * 2 - 3 * 6);
     // They end, and are stored, in turn.
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 0);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn lanes_that_are_elected_stamp_each_by_itself() {
         warp.lane(1).range(region, None, 66_000, 66_000);
     });
     assert_eq!(lengths(&trace), [2_000 - 2 - 2 * 8, 0, 0]);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 0);
 }
 
 #[test]
@@ -264,7 +264,7 @@ proptest::proptest! {
         }
         let warp = &all.warps[0];
         let apart = u64::from(warp.marks.len() + warp.regions.len() + warp.anchors.len() > 0);
-        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostOfLanes), apart);
+        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostIsRough), apart);
         let exit = |trace: &Trace| trace.warps[0].exit.map(|exit| exit.ticks);
         proptest::prop_assert_eq!(exit(&all), exit(&one));
     }
