@@ -43,7 +43,7 @@ impl Trace {
             return;
         }
         let mut changes = Vec::new();
-        for warp in self.warps.iter().filter(|warp| warp.recorded + warp.lost > 0) {
+        for warp in self.warps.iter().filter(|warp| warp.recorded > 0 || warp.lost > 0) {
             let exit_ns = warp.exit.map_or(f64::INFINITY, |exit| exit.ns);
             changes.push((warp.sm, warp.entry.ns, 1, warp.slot));
             changes.push((warp.sm, exit_ns.max(warp.entry.ns), -1, warp.slot));
@@ -183,10 +183,10 @@ fn moments(warp: &Warp, axis_of_each_lane: bool) -> Vec<Moment> {
     let regions = &warp.regions;
     let mut nested: Vec<usize> = (0..regions.len()).collect();
     let place = |index: usize| (regions[index].lane, regions[index].track);
-    nested.sort_by_key(|&index| place(index));
+    nested.sort_unstable_by_key(|&index| (place(index), index));
+    let (mut bounds, mut open) = (Vec::new(), Vec::<usize>::new());
     for nested in nested.chunk_by(|&left, &right| place(left) == place(right)) {
-        let mut bounds = Vec::with_capacity(2 * nested.len());
-        let mut open: Vec<usize> = Vec::new();
+        bounds.reserve(2 * nested.len());
         for &index in nested {
             let is_over = |open: &mut usize| regions[*open].depth >= regions[index].depth;
             while let Some(ended) = open.pop_if(is_over) {
@@ -195,10 +195,10 @@ fn moments(warp: &Warp, axis_of_each_lane: bool) -> Vec<Moment> {
             bounds.push(Bound::Start(index));
             open.push(index);
         }
-        bounds.extend(open.into_iter().rev().map(Bound::End));
+        bounds.extend(open.drain(..).rev().map(Bound::End));
         // When the last region began that lasts.
         let mut begun = None;
-        for bound in bounds {
+        for bound in bounds.drain(..) {
             let (Bound::Start(index) | Bound::End(index)) = bound else { continue };
             let Region { lane, start, end, .. } = regions[index];
             let time = if matches!(bound, Bound::Start(_)) { Some(start) } else { end };
@@ -343,8 +343,8 @@ struct Axis {
     after: f64,
     /// What did not seem to have passed, because of the clock's step, and is still to be cut.
     owed: f64,
-    /// Whether the last stamp was of a begin, or of an end; `None` if it was neither.
-    was_begin: Option<bool>,
+    /// The last stamp.
+    previous: Option<Stamped>,
     /// The last stamp that stored a record, and the last begin since.
     stored: Option<Holder>,
     begun: Option<Holder>,
@@ -379,7 +379,7 @@ impl Axis {
             at: 0.0,
             after: 0.0,
             owed: 0.0,
-            was_begin: None,
+            previous: None,
             stored: None,
             begun: None,
             last: None,
@@ -413,7 +413,11 @@ impl Axis {
     /// both move to one place.
     fn is_held_up(&self, stamp: &Stamp) -> bool {
         // The steps of a timer hide where work was done. In nests it seldom is.
-        let is_nest = self.was_begin.is_some() && self.was_begin == begin_or_end(stamp);
+        let is_nest = matches!(
+            (self.previous, stamp.stamped),
+            (Some(Stamped::Start(_)), Stamped::Start(_))
+                | (Some(Stamped::End(..)), Stamped::End(..))
+        );
         if self.step > 0.0 && !is_nest {
             return false;
         }
@@ -433,7 +437,7 @@ impl Axis {
 
     /// Keeps a stamp as one that may hold up others.
     fn hold(&mut self, stamp: &Stamp, after: f64) {
-        self.was_begin = begin_or_end(stamp);
+        self.previous = Some(stamp.stamped);
         let holder = Some(Holder { passed: 0.0, apart: after, begun: stamp.is_begin() });
         if stamp.is_begin() && self.buffer == Buffer::Global {
             if let Some(stored) = &mut self.stored {
@@ -470,15 +474,6 @@ impl Axis {
         let moved = if is_last { last } else { Time { ticks, ns } };
         self.last = Some(moved);
         moved
-    }
-}
-
-/// Whether a stamp is of a begin, or of an end; `None` if it is neither.
-fn begin_or_end(stamp: &Stamp) -> Option<bool> {
-    match stamp.stamped {
-        Stamped::Start(_) => Some(true),
-        Stamped::End(..) => Some(false),
-        Stamped::Mark(_) | Stamped::Anchor => None,
     }
 }
 

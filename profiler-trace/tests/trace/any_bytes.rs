@@ -39,7 +39,7 @@ fn whole(keep: Keep) -> Capture {
 fn check(mut trace: Trace) {
     consistent::consistent(&trace);
     let sentences = trace.diagnostics.to_string();
-    assert_eq!(sentences.lines().count(), trace.diagnostics.list.len());
+    assert_eq!(sentences.lines().count(), trace.diagnostics.notable().count());
     trace.record_cost = Some(profiler_trace::RecordCost::uniform(5.0, 20.0));
     let merged = Trace::merge([trace.clone(), trace.clone()]);
     assert_eq!(merged.recorded(), 2 * trace.recorded());
