@@ -96,39 +96,3 @@ fn a_begin_is_a_record_that_others_wait_for() {
         assert_eq!(length(&trace.warps[0].regions[0]), seen);
     }
 }
-
-/// Decodes a warp by `thread`, and subtracts the cost. Gives the numbers of two regions to record them by.
-fn by_thread(host: HostCost, record: impl Fn(&mut SyntheticWarp, [u32; 2])) -> Trace {
-    let mut module = SyntheticModule::new(Keep::First, 64);
-    module.lane_capacity = Some(64);
-    let mut kernel = SiteEntry::new(SiteKind::Kernel, "k", "k.rs", "k", 1, 1);
-    kernel.buffer = Buffer::Host;
-    let kernel = module.site_entry(&kernel, &[]);
-    let regions = ["r", "s"].map(|name| module.site(SiteKind::Region, name));
-    let mut warp = SyntheticWarp::new(kernel, 1_000, 64_000);
-    warp.header.strategy = u32::from(Strategy::Thread.code());
-    record(&mut warp, regions);
-    warp.leave(65_000, 128_000);
-    module.warps.push(warp);
-    let mut capture = module.into_capture().expect("the sites are whole");
-    capture.record_cost = Some(RecordCost { host: Some(host), ..RecordCost::default() });
-    let mut trace = crate::decode(&capture);
-    trace.subtract_record_cost();
-    trace
-}
-
-#[test]
-fn what_each_lane_stores_at_once_is_cut_once() {
-    let costs = FormCosts::uniform(10.0, 40.0);
-    let host = HostCost { one_lane: costs, elected: costs };
-    let trace = by_thread(host, |warp, [region, _]| {
-        for lane in 0..32 {
-            warp.lane(lane).begin(region, None, 2_000).watched(region, None, 2_000, 2_100);
-        }
-    });
-    let lengths: Vec<u64> = trace.warps[0].regions.iter().map(length).collect();
-    assert_eq!(lengths, [90; 32]);
-    for kind in [DiagnosticKind::CostIsRough, DiagnosticKind::CostOfIdleBus] {
-        assert_eq!(trace.diagnostics.count(kind), 1, "{kind:?}");
-    }
-}

@@ -159,30 +159,6 @@ fn held(inside: f64, total: f64) -> RecordCost {
 }
 
 #[test]
-fn what_is_off_at_places_passed_once_does_not_add_up() {
-    // Regions of sites of their own, each with one of a common site behind it, all back to back.
-    for (total, count) in [(41, 290), (37, 290), (43, 100), (41, 30)] {
-        for phase in 0..8 {
-            let read = |ns: u64| ns / STEP * STEP;
-            let [_, after] =
-                subtracted(RecordCost::uniform(4.0, total as f64), count + 2, |warp, sites, _| {
-                    let start = 641_000 + phase * 4;
-                    let mut now = start + 4;
-                    for &site in &sites[2..] {
-                        for site in [site, sites[1]] {
-                            warp.range(site, None, read(now), read(now + 4));
-                            now += total;
-                        }
-                    }
-                    warp.range(sites[0], None, read(start), read(now + 1_000));
-                });
-            let around = lengths_of(&after, "r0")[0];
-            assert!(around.abs_diff(1_000) <= STEP, "{total} {count} {phase}: {around}");
-        }
-    }
-}
-
-#[test]
 fn what_was_read_in_no_known_order_does_not_add_up() {
     // Nothing but records, and a pause behind each turn: `(`, `)` and `|` are begins, ends and marks.
     for (body, names) in

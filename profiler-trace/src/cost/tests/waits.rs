@@ -182,46 +182,6 @@ fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
     }
 }
 
-#[test]
-fn steps_of_the_timer_hide_no_more_than_a_step() {
-    const STEP: u64 = 32;
-    // Eight regions, each in the one before; a nanosecond is two cycles. The begins take 1 ns each,
-    // the ends behind each other 3 ns for themselves and 17 ns with what they wait.
-    let (cost, depth, work) = (RecordCost::uniform(2.0, 8.0), 8, 9_000);
-    let mut sum_of_errors = 0.0;
-    for phase in 0..STEP {
-        let mut module = SyntheticModule::new(Keep::First, 64);
-        let kernel = module.site(SiteKind::Kernel, "k");
-        let region = module.site(SiteKind::Region, "r");
-        let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
-        warp.header.record_clock = Clock::GlobalTimer;
-        let read = |ns: u64| (650_000 + phase + ns) / STEP * STEP;
-        for level in (0..depth).rev() {
-            let ends = depth + work + 17 * (depth - 1 - level);
-            warp.range(region, None, read(level), read(ends));
-        }
-        warp.leave(840_000, 740_000);
-        module.warps.push(warp);
-        let mut capture = module.into_capture().expect("the sites are whole");
-        capture.device.clock_mhz = Some(2000.0);
-        capture.record_cost = Some(cost);
-        if let Some(RecordCost { one_lane: costs, .. }) = &mut capture.record_cost {
-            costs.waits = waits();
-        }
-        let mut trace = crate::decode(&capture);
-        trace.timer_step_ns = STEP as f64;
-        trace.subtract_record_cost();
-        for region in &trace.warps[0].regions {
-            let error = length(region) as f64 - work as f64;
-            assert!(error.abs() <= STEP as f64, "{error} at {phase}");
-            sum_of_errors += error;
-        }
-        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
-    }
-    let mean = sum_of_errors / (STEP * depth) as f64;
-    assert!(mean.abs() < 8.0, "{mean}");
-}
-
 proptest::proptest! {
     /// Between two stamps of any program: exact beyond the reach of a record, and within it never
     /// longer than the work, nor shorter by more than the longest wait.
