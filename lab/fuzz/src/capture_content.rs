@@ -4,9 +4,7 @@ mod build;
 mod edit;
 
 use arbitrary::Arbitrary;
-use profiler_trace::{
-    Capture, CaptureArray, CaptureDamage, DiagnosticKind as Kind, Trace, Warp,
-};
+use profiler_trace::{Capture, CaptureArray, CaptureDamage, DiagnosticKind as Kind, Trace, Warp};
 
 use crate::check;
 pub use build::{Content, sample};

@@ -112,6 +112,36 @@ fn nothing_is_subtracted_twice_or_without_a_cost() {
     assert!(!unknown.cost_subtracted);
 }
 
+/// Most nanoseconds are no whole numbers, and differ by rounding from those that they are equal to.
+#[test]
+fn a_region_of_no_ticks_lasts_no_nanoseconds() {
+    let mut trace = trace(0.0, 0.0, |warp, region, _| {
+        for index in 0..20 {
+            warp.range(region, None, 2_003 + 71 * index, 2_003 + 73 * index);
+        }
+    });
+    let warp = &mut trace.warps[0];
+    let ns_of = |time: &mut Time| time.ns = 0.1 + time.ticks as f64 * (1000.0 / 1_755.0);
+    warp.exit.iter_mut().chain([&mut warp.entry]).for_each(ns_of);
+    for region in &mut warp.regions {
+        region.end.iter_mut().chain([&mut region.start]).for_each(ns_of);
+    }
+    (trace.record_cost, trace.cost_subtracted) = (Some(RecordCost::uniform(23.4, 30.3)), false);
+    trace.subtract_record_cost();
+    let ns = |region: &Region| region.end.map_or(0.0, |end| end.ns) - region.start.ns;
+    let regions = &trace.warps[0].regions;
+    let lasting = regions.iter().filter(|region| length(region) > 0);
+    assert!((5..15).contains(&lasting.count()), "{regions:?}");
+    for region in regions {
+        assert_eq!(ns(region) > 0.0, length(region) > 0, "{region:?}");
+    }
+    trace.warps[0].regions.retain(|region| length(region) == 0);
+    let stats = trace.stats();
+    let row = stats.get("r").expect("it has regions");
+    assert_eq!((row.ns.total, row.ns.max, row.share), (0.0, 0.0, 0.0));
+}
+
+mod crowded;
 mod hosted;
 mod lanes;
 mod timer;

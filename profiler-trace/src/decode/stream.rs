@@ -12,7 +12,6 @@ use super::{
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
-use crate::cost::Stored;
 use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 use crate::edges;
 use crate::host::HostTrace;
@@ -22,9 +21,6 @@ use crate::resources::note_lost_blocks;
 use crate::source::StreamedTrace;
 
 use super::silent::{self, Recorded};
-use stored::all_stored;
-
-mod stored;
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;
@@ -39,8 +35,7 @@ const SMALL_BYTES: usize = 1 << 18;
 /// ```
 ///
 /// Besides the capture it holds what it knows of each slot, a few hundred bytes; nothing for a
-/// record, but where it [subtracts](Decoder::subtract_record_cost) their cost: then 8 bytes of each unit that a warp
-/// stored. A warp is decoded where it is asked for, into memory that is used again.
+/// record. A warp is decoded when it is asked for, into memory that is used again.
 #[derive(Debug)]
 pub struct Decoder<'c> {
     capture: &'c Capture,
@@ -70,8 +65,6 @@ pub struct Decoder<'c> {
     subtracts_cost: bool,
     /// What was odd when the first outline was made.
     found: OnceLock<Found>,
-    /// What all warps stored, once it was asked for: no stamp is subtracted from without it.
-    stored: OnceLock<Stored>,
 }
 
 /// What was odd in a capture.
@@ -180,7 +173,6 @@ impl<'c> Decoder<'c> {
             threads,
             subtracts_cost: false,
             found: OnceLock::new(),
-            stored: OnceLock::new(),
         }
     }
 
@@ -313,7 +305,7 @@ impl<'c> Decoder<'c> {
     pub fn trace(&self) -> Trace {
         let (mut trace, _) = self.gather(|records| records.to_warp());
         if self.subtracts_cost {
-            trace.subtract_record_cost_beside(self.stored());
+            trace.subtract_from_each_warp();
         }
         trace
     }
@@ -370,7 +362,7 @@ impl<'c> Decoder<'c> {
         });
         alone.cost_subtracted = false;
         alone.warps.push(warp);
-        alone.subtract_record_cost_beside(self.stored());
+        alone.subtract_from_each_warp();
         (alone.warps.swap_remove(0), std::mem::take(&mut alone.diagnostics))
     }
 
@@ -379,7 +371,7 @@ impl<'c> Decoder<'c> {
     fn subtract_from_outline(&self, outline: &mut Trace) {
         let warps = std::mem::take(&mut outline.warps);
         // Without a warp, it says only whether it can be done.
-        outline.subtract_record_cost();
+        outline.subtract_from_each_warp();
         if !outline.cost_subtracted {
             outline.warps = warps;
             return;
@@ -440,19 +432,14 @@ impl<'c> Decoder<'c> {
             warp: Warp,
             last_ns: Option<f64>,
         }
-        let asks_who_stored = self.asks_who_stored() && self.stored.get().is_none();
         let work = |memory: &mut Memory, slots: std::ops::Range<usize>| {
             let mut diagnostics = Diagnostics::default();
-            let mut stored = Stored::default();
             let mut recorded = Recorded::default();
             let mut open_elsewhere = 0;
             let kept: Vec<Kept> = slots
                 .map(|slot| {
                     let open_before = diagnostics.count(Kind::OpenRegion);
                     let records = self.slot(slot, memory, &mut diagnostics);
-                    if asks_who_stored {
-                        self.add_stored(&records, &mut stored);
-                    }
                     recorded.add(self.slots[slot].kernel, &records, self.head.sites.len());
                     let last_ns = records.warp.exit.is_none().then(|| records.last_ns());
                     if !self.is_shown(slot) {
@@ -464,24 +451,19 @@ impl<'c> Decoder<'c> {
                     Kept { warp, last_ns }
                 })
                 .collect();
-            (kept, diagnostics, open_elsewhere, stored, recorded)
+            (kept, diagnostics, open_elsewhere, recorded)
         };
         Progress::expect(self.shown.len());
         let done = threads::in_ranges(self.threads, self.slots.len(), Memory::new, work);
         let mut open = 0;
         let mut trace = self.head.clone();
         let mut kept: Vec<Option<Kept>> = Vec::with_capacity(self.slots.len());
-        let mut all = Vec::with_capacity(done.len());
         let mut recorded = Recorded::default();
-        for (slots, diagnostics, open_elsewhere, stored, recorded_in_part) in done {
+        for (slots, diagnostics, open_elsewhere, recorded_in_part) in done {
             recorded.append(recorded_in_part);
-            all.push(stored);
             open += diagnostics.count(Kind::OpenRegion) - open_elsewhere;
             kept.extend(slots.into_iter().map(Some));
             trace.diagnostics.extend(&diagnostics);
-        }
-        if asks_who_stored {
-            self.stored.get_or_init(|| all_stored(all));
         }
         trace.never_recorded = recorded.missing(&self.sites_in_kernels, &self.head.sites);
         trace.warps.reserve_exact(kept.len());
@@ -496,6 +478,9 @@ impl<'c> Decoder<'c> {
         let (signals, unmatched) = edges::join(&trace);
         trace.edges = signals;
         trace.diagnostics.add(unmatched);
+        if self.subtracts_cost {
+            trace.note_crowded_warps();
+        }
         if self.shown.len() < self.order.len() {
             self.leave_out(&mut trace);
         }

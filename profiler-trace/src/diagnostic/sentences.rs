@@ -359,24 +359,12 @@ impl fmt::Display for Diagnostic {
                 p("time lay", "times lay"),
                 p("was", "were")
             ),
-            Kind::CostOfLanes => write!(
+            Kind::CostIsRough => write!(
                 f,
-                "in {count} {} several lanes stored a record each at once, and the stores follow \
-                 each other as the memory takes them: how long is not known, so that only what \
-                 the instructions cost was subtracted {}, which may be too long; to have all of it \
-                 subtracted, let all lanes begin and end a region together and give it one value, or make \
-                 a mark without a value together, or record by = warp or by = elected",
-                p("warp", "warps"),
-                p("from its times", "from their times")
-            ),
-            Kind::CostOfHostBuffer => write!(
-                f,
-                "{count} {} into the memory of the host (buffer = host), which takes another time \
-                 than was measured; nothing was subtracted {}: to have it subtracted, measure it with \
-                 kernels that were built with this version of the profiler, or record with \
-                 buffer = global",
-                p("warp recorded", "warps recorded"),
-                p("from its times", "from their times")
+                "the cost of records was subtracted only roughly {count} {}, and some of it may be left: more \
+                 than four warps of an SM recorded at once, or several lanes of a warp; record fewer \
+                 warps of an SM, or by = warp or by = elected",
+                p("time", "times")
             ),
             Kind::CostOfIdleBus => write!(
                 f,
@@ -388,19 +376,13 @@ impl fmt::Display for Diagnostic {
                 p("warp recorded", "warps recorded"),
                 p("from its times", "from their times")
             ),
-            Kind::CostUnknown => {
-                f.write_str(
-                    "the cost of a record is not known in the units of the clock, so nothing was \
-                     subtracted",
-                )?;
-                if count > 1 {
-                    write!(f, " ({count} times asked)")?;
-                }
-                f.write_str(
-                    "; calibrate the session first, and where records are stamped by the timer, \
-                     let it run for longer",
-                )
-            }
+            Kind::CostUnknown => write!(
+                f,
+                "the cost of records is not known, or not for the clock or the buffer that warps used, so \
+                 nothing was subtracted from these ({count} {}); measure it with the session \
+                 (measure_record_cost), and let a session with clock = globaltimer run for longer",
+                p("time", "times")
+            ),
             Kind::OccupancyDrop => write!(
                 f,
                 "fewer blocks of {count} {} fit an SM with annotations, which take registers, than \

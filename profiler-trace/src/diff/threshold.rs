@@ -79,7 +79,7 @@ impl fmt::Display for ThresholdReport {
 impl Diff {
     /// Holds side B to a threshold.
     ///
-    /// It fails where a growth that is a change (see [`Change::is_change`]) exceeds the threshold. It
+    /// It fails where a growth that is a change (see `Change::is_change`) exceeds the threshold. It
     /// is inconclusive where that cannot be told: a row looks slower by more than the threshold and has
     /// too few units for a test, or was tested and is no change, as what looks so may be noise or may
     /// not; what has an end on one side has none on the other, clocks or devices differ, something is

@@ -1,9 +1,7 @@
 //! Single regions that are off by more than may be: which they are.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The length of a region, recorded and true, in ticks.
 #[derive(Clone, Copy, Debug)]
@@ -63,17 +61,5 @@ impl Beyond {
             "lanes": self.lanes,
             "error_ticks": self.error,
         })
-    }
-}
-
-impl fmt::Display for Beyond {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { block, warp, repeat } = self.place;
-        let lanes = if self.lanes == 1 { "lane" } else { "lanes" };
-        write!(
-            f,
-            "{:+.0} ticks off after subtraction in block {block}, warp {warp}, repeat {repeat} ({} {lanes})",
-            self.error, self.lanes
-        )
     }
 }

@@ -7,29 +7,9 @@ use super::recorded::{Grid, launch, lengths};
 use super::{ADDED_UP, CYCLES_MAX, FORMS, KNOWN_WORK, Subject, cases, is_whole, larger, limit};
 use crate::{Failure, Report, Run, Summary};
 
-/// A launch of one block.
-#[derive(Clone, Copy, Debug)]
-struct Crowd {
-    warps: u32,
-    limit: Option<CrowdLimit>,
-}
-
-/// What regions of such a launch may be off by: what was measured, with some room.
-#[derive(Clone, Copy, Debug)]
-struct CrowdLimit {
-    /// Any median, in cycles.
-    median: f64,
-    /// How many in a hundred may be off by more than 1 % and [`CROWDED_CYCLES`].
-    far: f64,
-}
-
-const CROWDS: [Crowd; 3] = [
-    Crowd { warps: 8, limit: Some(CrowdLimit { median: 16.0, far: 2.0 }) },
-    // They keep the SM busy with storing records: no more is said of it than what was found.
-    Crowd { warps: 16, limit: None },
-    Crowd { warps: 32, limit: None },
-];
-/// Who records: one lane, one that is elected, all that share their records.
+/// Warps of a launch of one block. The subtraction promises nothing for so many: what is found is shown.
+const CROWDS: [u32; 3] = [8, 16, 32];
+/// Who records: one lane, one that is elected, all lanes.
 const STRATEGIES: [&str; 3] = ["warp", "elected", "thread"];
 /// What a single region may be off by beside as many others that record, in cycles: more passes then between a region's
 /// stamp and the kernel's own reading next to it.
@@ -67,17 +47,6 @@ impl Shown {
         self.worst = larger(self.worst, of_less.worst());
     }
 
-    /// What of a limit does not hold.
-    fn broken(&self, limit: CrowdLimit) -> Vec<String> {
-        let far = self.part(self.far);
-        let median = (self.median.abs() > limit.median).then(|| {
-            format!("a median is {:+.1} cycles off (limit {})", self.median, limit.median)
-        });
-        let far =
-            (far > limit.far).then(|| format!("{far:.2} % are far off (limit {} %)", limit.far));
-        median.into_iter().chain(far).collect()
-    }
-
     fn part(&self, regions: usize) -> f64 {
         100.0 * regions as f64 / self.regions.max(1) as f64
     }
@@ -89,9 +58,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let kernels = KNOWN_WORK.iter().filter(|kernel| kernel.clock == "cycles");
     let kernels: Vec<_> = kernels.filter(|kernel| is_crowded(kernel.strategy)).collect();
     let mut rows = Vec::new();
-    for &Crowd { warps, limit } in run.pick(&CROWDS[..1], &CROWDS[..]) {
-        // Few repeats say little of medians.
-        let limit = run.pick(None, limit);
+    for &warps in run.pick(&CROWDS[..1], &CROWDS[..]) {
         for &kernel in kernels.iter().filter(|kernel| run.wants_kernel(kernel.name)) {
             for (form, number) in FORMS {
                 let subject = Subject { kernel, grid: Grid::new(1, warps), form };
@@ -125,9 +92,6 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
                         "worst_ticks": shown.worst,
                     }),
                 )?;
-                for broken in limit.map_or_else(Vec::new, |limit| shown.broken(limit)) {
-                    report.broken(format!("{name}: {broken}"));
-                }
                 let percent = |regions| format!("{:.2} %", shown.part(regions));
                 let ticks = |ticks: f64| format!("{ticks:+.0}");
                 rows.push(vec![
@@ -164,19 +128,4 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
         &rows,
     );
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_is_of_medians_and_of_how_many_regions_are_far_off() {
-        let limit = CrowdLimit { median: 16.0, far: 2.0 };
-        let shown = |median, far| Shown { regions: 100, far, median, ..Shown::default() };
-        assert_eq!(shown(-16.0, 2).broken(limit), [""; 0]);
-        assert_eq!(shown(-16.5, 2).broken(limit), ["a median is -16.5 cycles off (limit 16)"]);
-        assert_eq!(shown(16.0, 3).broken(limit), ["3.00 % are far off (limit 2 %)"]);
-        assert_eq!(shown(17.0, 3).broken(limit).len(), 2);
-    }
 }

@@ -118,14 +118,6 @@ fn regions_beyond_the_limit_are_named_by_warp_and_repeat() {
     let lengths = [(8.0, 1), (-9.0, 2), (61.0, 2), (-60.0, 2), (-8.25, 3), (8.0, 3)];
     let lengths = lengths.map(|(error, repeat)| length(error, repeat));
     let beyond = Beyond::of(&lengths, |truth| if truth == 100.0 { 8.0 } else { 0.0 });
-    let texts: Vec<String> = beyond.iter().map(Beyond::to_string).collect();
-    assert_eq!(
-        texts,
-        [
-            "+61 ticks off after subtraction in block 1, warp 2, repeat 2 (3 lanes)",
-            "-8 ticks off after subtraction in block 1, warp 2, repeat 3 (1 lane)",
-        ]
-    );
     assert_eq!(beyond.iter().map(|beyond| beyond.lanes).sum::<usize>(), 4);
     let first = beyond.first().expect("there are two").json();
     assert_eq!(first, json!({"block": 1, "warp": 2, "repeat": 2, "lanes": 3, "error_ticks": 61.0}));

@@ -42,76 +42,9 @@ fn what_all_lanes_record_at_once_is_cut_once() {
                 let off = length.abs_diff(1_500);
                 assert!(off <= u64::from(clock == Clock::GlobalTimer), "{length}");
             }
-            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+            assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 1);
         }
     }
-}
-
-#[test]
-fn what_each_lane_stores_at_once_is_cut_once_and_the_rest_is_said() {
-    let of_cycles = [(Step::Mark(false), Clock::Cycles), (Step::Anchor, Clock::Cycles)];
-    for (step, clock) in of_cycles.into_iter().chain([(Step::Mark(false), Clock::GlobalTimer)]) {
-        let steps =
-            [Step::Open(false), Step::Work(1_000), step, Step::Work(500), Step::Close(false)];
-        let (trace, _) = simulate_holding(&steps, clock, 32, Holds::default());
-        for length in lengths(&trace) {
-            assert!(length.abs_diff(1_500) <= u64::from(clock == Clock::GlobalTimer), "{length}");
-        }
-        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
-        assert_eq!(trace.diagnostics.count(DiagnosticKind::CostExceedsDuration), 0);
-    }
-}
-
-/// A region that a lane recorded for itself.
-#[derive(Clone, Copy)]
-struct Recorded {
-    lane: u8,
-    track: Option<u32>,
-    start: u64,
-    end: u64,
-    value: Option<Value>,
-}
-
-/// The same region of so many lanes.
-fn alike(lanes: u8) -> Vec<Recorded> {
-    let value = Some(Value::Float(f64::NAN));
-    (0..lanes).map(|lane| Recorded { lane, track: None, start: 2_000, end: 2_900, value }).collect()
-}
-
-/// Whether it is said that lanes stored apart, of a warp of 16 lanes by `strategy`.
-fn said(strategy: Strategy, regions: &[Recorded]) -> bool {
-    let trace = trace_of(table(), false, |warp, region, _| {
-        warp.header.strategy = u32::from(strategy.code());
-        warp.header.block_dim = [16, 1, 1];
-        for &Recorded { lane, track, start, end, value } in regions {
-            warp.lane(lane).range(region, track, start, end);
-            if let Some(value) = value {
-                warp.attach(region, end, value);
-            }
-        }
-    });
-    assert_eq!(trace.warps[0].regions.len(), regions.len());
-    trace.diagnostics.count(DiagnosticKind::CostOfLanes) == 1
-}
-
-#[test]
-fn regions_of_several_lanes_are_stored_apart_however_alike() {
-    for strategy in [Strategy::Thread, Strategy::When] {
-        assert!(said(strategy, &alike(16)));
-        assert!(said(strategy, &alike(16)[7..9]));
-        assert!(!said(strategy, &alike(16)[4..5]), "one lane alone");
-    }
-    let changed = |change: fn(&mut Recorded)| {
-        let mut regions = alike(16);
-        regions.iter_mut().for_each(change);
-        said(Strategy::Thread, &regions)
-    };
-    assert!(changed(|region| region.value = None));
-    assert!(changed(|region| region.value = Some(Value::Unsigned(region.lane.into()))));
-    assert!(changed(|region| region.track = Some(4)));
-    assert!(changed(|region| region.start += u64::from(region.lane)), "they end at once");
-    // They end, and are stored, in turn.
-    assert!(!changed(|region| region.end += 200 * u64::from(region.lane)));
 }
 
 #[test]
@@ -122,7 +55,7 @@ fn lanes_of_a_strategy_for_one_lane_share_their_stamps_too() {
         }
     });
     assert_eq!(lengths(&trace), [98, 98]);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 1);
 }
 
 /// As tokens by `thread` do.
@@ -146,7 +79,7 @@ fn what_each_lane_stores_with_a_value_in_its_record_costs_what_it_does_without()
     assert_eq!(lengths(&with), [[1_000 - 2 - 40; 32], [800 - 2; 32]].concat());
     assert_eq!(lengths(&with), lengths(&without));
     assert_eq!(with.diagnostics, without.diagnostics);
-    assert_eq!(with.diagnostics.count(DiagnosticKind::CostOfLanes), 1);
+    assert_eq!(with.diagnostics.count(DiagnosticKind::CostIsRough), 1);
     let values: Vec<_> = with.warps[0].regions[32..].iter().map(|region| region.value).collect();
     assert_eq!(values, (0..32).map(|lane| Some(Value::Unsigned(lane))).collect::<Vec<_>>());
 }
@@ -171,7 +104,7 @@ fn stamps_of_different_regions_at_one_time_are_not_one() {
         warp.lane(1).range(other, None, 66_000, 66_000);
     });
     assert_eq!(lengths(&trace), [2_000 - 2 - 2 * 8, 0, 0]);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 0);
 }
 
 #[test]
@@ -184,7 +117,7 @@ fn what_a_lane_stamps_once_another_one_shares_once() {
     });
     assert_eq!(lengths(&trace)[0], 2_000 - 2 - 2 * 2 - 3 * 6);
     // They end, and are stored, in turn.
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 0);
 }
 
 #[test]
@@ -196,7 +129,7 @@ fn lanes_that_are_elected_stamp_each_by_itself() {
         warp.lane(1).range(region, None, 66_000, 66_000);
     });
     assert_eq!(lengths(&trace), [2_000 - 2 - 2 * 8, 0, 0]);
-    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostOfLanes), 0);
+    assert_eq!(trace.diagnostics.count(DiagnosticKind::CostIsRough), 0);
 }
 
 #[test]
@@ -264,7 +197,7 @@ proptest::proptest! {
         }
         let warp = &all.warps[0];
         let apart = u64::from(warp.marks.len() + warp.regions.len() + warp.anchors.len() > 0);
-        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostOfLanes), apart);
+        proptest::prop_assert_eq!(all.diagnostics.count(DiagnosticKind::CostIsRough), apart);
         let exit = |trace: &Trace| trace.warps[0].exit.map(|exit| exit.ticks);
         proptest::prop_assert_eq!(exit(&all), exit(&one));
     }

@@ -25,8 +25,6 @@ struct Stamp {
     real: f64,
     /// How long it may have waited, where it may have.
     reach: Option<f64>,
-    /// How long it may have waited for once, where it may have.
-    rare: Option<f64>,
 }
 
 impl Holds {
@@ -72,20 +70,17 @@ impl Holds {
             read = read.max(at + behind + before + held(wait));
             reaches.push((at + behind + before, wait));
         }
-        let longest = |of: fn(StampWait) -> Option<f64>| {
-            let within = reaches.iter().filter_map(|(free, wait)| {
-                let wait = if self.hosted { wait.over_the_bus() } else { *wait };
-                of(wait).filter(|most| read <= free + most)
-            });
-            within.reduce(f64::max)
-        };
-        let (reach, rare) = (longest(StampWait::reach_ticks), longest(StampWait::rare_ticks));
+        let buffer = if self.hosted { Buffer::Host } else { Buffer::Global };
+        let within = reaches
+            .iter()
+            .filter_map(|(free, wait)| wait.reach_ticks(buffer).filter(|most| read <= free + most));
+        let reach = within.reduce(f64::max);
         if self.hosted || !is_begin {
             self.stored = Some((read, after, is_begin));
         } else {
             self.begun = Some((read, after));
         }
-        self.stamps.push(Stamp { real, reach, rare });
+        self.stamps.push(Stamp { real, reach });
         read
     }
 }
@@ -131,7 +126,7 @@ fn what_stands_back_to_back_takes_no_time_whatever_was_waited() {
 #[test]
 fn the_reach_of_a_record_is_the_longest_wait() {
     // From the end of one region to the mark behind it: 38 behind the end, 2 ahead of the mark.
-    let limit = waits().record.reach_ticks().expect("there is a wait") as u64;
+    let limit = waits().record.reach_ticks(Buffer::Global).expect("there is a wait") as u64;
     for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
         let steps = [
             Step::Open(false),
@@ -147,52 +142,6 @@ fn the_reach_of_a_record_is_the_longest_wait() {
         assert_eq!(warp.marks[0].time.ticks - end, seen);
         assert_eq!(length(&warp.regions[0]), 500, "nothing was stored ahead of it");
     }
-}
-
-#[test]
-fn the_reach_is_a_third_and_two_ticks_longer_than_the_longest_wait() {
-    let reach = |most: f64| StampWait { mean_ticks: 0.0, most_ticks: most }.reach_ticks();
-    assert_eq!((reach(30.0), reach(0.75)), (Some(42.0), Some(3.0)));
-    assert_eq!((reach(0.5).is_some(), reach(0.4375)), (true, None));
-}
-
-/// How long regions around others last of 1000 cycles, behind which so much more is worked at the turns that
-/// are named, of so many. All else stands back to back, and waits for half as long as it may.
-fn around(turns: usize, longer: &[usize], more: u64) -> Vec<u64> {
-    let turn = |turn| {
-        let more = if longer.contains(&turn) { more } else { 0 };
-        [
-            Step::Open(false),
-            Step::Open(false),
-            Step::Work(1_000),
-            Step::Close(false),
-            Step::Work(more),
-            Step::Close(false),
-            Step::Work(1_000),
-        ]
-    };
-    let steps: Vec<Step> = (0..turns).flat_map(turn).collect();
-    let holds = Holds::new(waits(), &[4]);
-    let (trace, _) = simulate_holding(&steps, Clock::Cycles, 1, holds);
-    let around = trace.warps[0].regions.iter().filter(|region| region.depth == 0);
-    around.map(length).collect()
-}
-
-#[test]
-fn what_mostly_stands_back_to_back_and_once_took_longer_had_to_wait() {
-    let wait = waits().record;
-    let rare = wait.rare_ticks().expect("there is a wait") as u64;
-    assert!(wait.reach_ticks().is_some_and(|reach| reach < 60.0) && rare == 82, "{rare}");
-    for longer in [60, rare] {
-        assert_eq!(around(8, &[3], longer), [1_000; 8]);
-        assert_eq!(around(16, &[0, 1, 7, 15], longer), [1_000; 16]);
-        // Of seven none tells, and five in 16 are too many.
-        assert_eq!(around(7, &[3], longer)[3], 1_000 + longer);
-        let many = around(16, &[0, 1, 7, 9, 15], longer);
-        assert_eq!([many[0], many[2], many[7]], [1_000 + longer, 1_000, 1_000 + longer]);
-    }
-    // No wait is longer than that.
-    assert_eq!(around(8, &[3], rare + 1)[3], 1_000 + rare + 1);
 }
 
 #[test]
@@ -223,7 +172,7 @@ fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
         }
     }
     // Within it the work may be what the end waited.
-    let limit = waits().end.reach_ticks().expect("there is a wait") as u64;
+    let limit = waits().end.reach_ticks(Buffer::Global).expect("there is a wait") as u64;
     for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
         let region = |work| [Step::Open(false), Step::Work(work), Step::Close(false)];
         let steps = [region(1_000), region(work)].concat();
@@ -233,102 +182,9 @@ fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
     }
 }
 
-#[test]
-fn steps_of_the_timer_hide_no_more_than_a_step() {
-    const STEP: u64 = 32;
-    // Eight regions, each in the one before; a nanosecond is two cycles. The begins take 1 ns each,
-    // the ends behind each other 3 ns for themselves and 17 ns with what they wait.
-    let (cost, depth, work) = (RecordCost::uniform(2.0, 8.0), 8, 9_000);
-    let mut sum_of_errors = 0.0;
-    for phase in 0..STEP {
-        let mut module = SyntheticModule::new(Keep::First, 64);
-        let kernel = module.site(SiteKind::Kernel, "k");
-        let region = module.site(SiteKind::Region, "r");
-        let mut warp = SyntheticWarp::new(kernel, 640_000, 640_000);
-        warp.header.record_clock = Clock::GlobalTimer;
-        let read = |ns: u64| (650_000 + phase + ns) / STEP * STEP;
-        for level in (0..depth).rev() {
-            let ends = depth + work + 17 * (depth - 1 - level);
-            warp.range(region, None, read(level), read(ends));
-        }
-        warp.leave(840_000, 740_000);
-        module.warps.push(warp);
-        let mut capture = module.into_capture().expect("the sites are whole");
-        capture.device.clock_mhz = Some(2000.0);
-        capture.record_cost = Some(cost);
-        if let Some(RecordCost { one_lane: costs, .. }) = &mut capture.record_cost {
-            costs.waits = waits();
-        }
-        let mut trace = crate::decode(&capture);
-        trace.timer_step_ns = STEP as f64;
-        trace.subtract_record_cost();
-        for region in &trace.warps[0].regions {
-            let error = length(region) as f64 - work as f64;
-            assert!(error.abs() <= STEP as f64, "{error} at {phase}");
-            sum_of_errors += error;
-        }
-        assert!(trace.diagnostics.is_empty(), "{}", trace.diagnostics);
-    }
-    let mean = sum_of_errors / (STEP * depth) as f64;
-    assert!(mean.abs() < 8.0, "{mean}");
-}
-
-/// Decodes a module where nothing costs but that begins wait for a record, which reaches 42 ns: a nanosecond
-/// is two cycles.
-fn where_begins_wait(module: SyntheticModule) -> Trace {
-    let mut capture = module.into_capture().expect("the sites are whole");
-    capture.device.clock_mhz = Some(2000.0);
-    let mut cost = RecordCost::uniform(0.0, 0.0);
-    cost.one_lane.waits.begin = StampWait { mean_ticks: 15.0, most_ticks: 60.0 };
-    capture.record_cost = Some(cost);
-    crate::decode(&capture)
-}
-
-#[test]
-fn of_all_that_waits_for_a_record_no_more_is_cut_than_its_reach() {
-    // By a timer that tells no better, both regions may have begun within the reach.
-    let mut module = SyntheticModule::new(Keep::First, 64);
-    let kernel = module.site(SiteKind::Kernel, "k");
-    let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
-    let mut warp = SyntheticWarp::new(kernel, 64_000, 64_000);
-    warp.header.record_clock = Clock::GlobalTimer;
-    warp.mark(mark, None, 65_000).range(region, None, 65_064, 68_000);
-    warp.range(region, None, 65_032, 69_000).leave(74_000, 74_000);
-    module.warps.push(warp);
-    let mut trace = where_begins_wait(module);
-    trace.timer_step_ns = 32.0;
-    trace.subtract_record_cost();
-    let starts = trace.warps[0].regions.iter().map(|region| region.start.ticks);
-    assert_eq!(starts.collect::<Vec<u64>>(), [65_000, 65_064 - 42]);
-}
-
-#[test]
-fn how_well_sms_agree_does_not_bear_on_what_one_of_them_waited() {
-    // 75 ns apart, of which the timer's readings may hide 32: beyond the 42 of the reach.
-    let mut module = SyntheticModule::new(Keep::First, 64);
-    let by_timer = module.site(SiteKind::Kernel, "by the timer");
-    let by_cycles = module.site(SiteKind::Kernel, "by cycles");
-    let (region, mark) = (module.site(SiteKind::Region, "r"), module.site(SiteKind::Mark, "m"));
-    let mut warp = SyntheticWarp::new(by_timer, 64_000, 64_000);
-    warp.header.record_clock = Clock::GlobalTimer;
-    warp.mark(mark, None, 65_000).range(region, None, 65_075, 68_000).leave(84_000, 74_016);
-    module.warps.push(warp);
-    // Its SM's clock was read 56 ns late and soon after 16 ns early.
-    let mut wandering = SyntheticWarp::new(by_cycles, 0, 64_000);
-    wandering.header.sm = 1;
-    wandering.anchor(2_000, 65_056).anchor(4_000, 65_984).leave(20_000, 74_016);
-    module.warps.push(wandering);
-    let mut trace = where_begins_wait(module);
-    assert_eq!(trace.timer_step_ns, 32.0);
-    assert!(trace.alignment_ns > 33.0, "{}", trace.alignment_ns);
-    trace.subtract_record_cost();
-    assert_eq!(trace.warps[0].regions[0].start.ticks, 65_075);
-}
-
 proptest::proptest! {
     /// Between two stamps of any program: exact beyond the reach of a record, and within it never
-    /// longer than the work, nor shorter by more than the longest wait. Where two places may have come
-    /// one behind the other eight times, the reach is that of rare waits.
+    /// longer than the work, nor shorter by more than the longest wait.
     #[test]
     fn errors_are_bounded_by_the_longest_wait(
         steps in proptest::collection::vec(step(), 0..60),
@@ -342,8 +198,7 @@ proptest::proptest! {
         for (read, stamps) in seen.windows(2).zip(machine.holds.stamps.windows(2)) {
             let work = stamps[1].real - stamps[0].real;
             let error = (read[1] - read[0]) as f64 - work;
-            let reach = if seen.len() > 8 { stamps[1].rare } else { stamps[1].reach };
-            match reach {
+            match stamps[1].reach {
                 Some(reach) => {
                     proptest::prop_assert!(error <= 0.0 && error >= -reach, "{error}, {stamps:?}");
                 }
