@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         // Above, profiling is on, as other packages need it: here what users write compiles without.
         note(test().args(["--quiet", "--package", "profiler-device"]).run());
         note(cargo().args(["lab", "test"]).run());
+        note(cargo().args(["lab", "check"]).run());
         note(crate::supply_chain::check());
     } else {
         let metadata = cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output()?;
