@@ -88,8 +88,21 @@ impl fmt::Display for Stats {
 }
 
 /// Columns of the marks that may be left out where they do not fit.
-const SPARE_OF_MARKS: &[Spare<'_>] =
-    &[("std dev", &[4]), ("p95", &[7]), ("p99", &[8]), ("unit", &[10]), ("p50", &[6])];
+const SPARE_OF_MARKS: &[Spare<'_>] = &[
+    ("std dev", &[4]),
+    ("p95", &[7]),
+    ("p99", &[8]),
+    ("p50", &[6]),
+    ("min", &[5]),
+    ("max", &[9]),
+    ("mean", &[3]),
+    ("unit", &[10]),
+];
+
+/// A mark's value. Values may be addresses or hashes, whose digits would fill a terminal.
+fn mark_digits(value: f64) -> String {
+    if value.abs() < 1e10 { digits(value) } else { format!("{value:.3e}") }
+}
 
 impl Stats {
     /// How often marks were set, and with which values.
@@ -120,11 +133,9 @@ impl Stats {
             }
             let mut cells = vec![format!("  {}", one_line(&mark.name)), mark.count.to_string()];
             let values = mark.values.as_ref();
-            cells.extend(
-                figures
-                    .iter()
-                    .map(|figure| values.map_or_else(String::new, |values| digits(figure(values)))),
-            );
+            cells.extend(figures.iter().map(|figure| {
+                values.map_or_else(String::new, |values| mark_digits(figure(values)))
+            }));
             cells.push(mark.unit.as_deref().map_or_else(String::new, one_line));
             cells.truncate(header.len());
             rows.push(cells);

@@ -37,6 +37,11 @@ fn trace(name: &str, long: f64) -> Trace {
     let given = mark(&mut trace, producer, signal, long / 2.0, 1);
     let taken = mark(&mut trace, consumer, waited, long / 1.9, 1);
     edge(&mut trace, given, taken);
+    let counted = site(&mut trace, SiteKind::Mark, &format!("{name}_counted"));
+    trace.sites[counted.0 as usize].unit = Some("bytes".to_owned());
+    for value in [1, u64::MAX] {
+        mark(&mut trace, producer, counted, long / 3.0, value);
+    }
     trace
 }
 
