@@ -49,7 +49,7 @@
 //! numbers the sites of a module densely from 1. It also writes the launch bounds that `#[profiled]`
 //! gives, for which rustc has no syntax, and makes clock reads wait for barriers: a `bar.warp.sync`
 //! behind each, without which a clock read behind a barrier may be
-//! served before the warp blocks (docs/measurements/barrier.md). `#[profiled]` compiles a kernel's body
+//! served before the warp blocks (lab/measurements/barrier.md). `#[profiled]` compiles a kernel's body
 //! twice; shared memory that an `asm!` in it declares is one array for both copies.
 //!
 //! Cargo shows a warning for each function that records and is not inlined. A call of a function that

@@ -4,7 +4,7 @@
 //! One GPU thread runs at a time, and the baton orders all they do: a sanitizer that believed it would
 //! see no race at all. So it is told to look away while the emulator itself works, and that barriers
 //! and warp exchanges order those that meet there, as does the launch its begin and its end. Atomics
-//! of the kernel it sees by itself. With `--cfg profiler_races` only, which `cargo xtask sanitize
+//! of the kernel it sees by itself. With `--cfg profiler_races` only, which `cargo lab sanitize
 //! thread` sets; otherwise nothing here does anything.
 
 #[cfg(profiler_races)]

@@ -25,7 +25,7 @@
 //! # A clock that wanders
 //!
 //! The SMs of one GPU differ in frequency, and each one's wanders
-//! (`docs/measurements/clocks.md`). Where no line comes near enough to all anchors of an SM, its map
+//! (`lab/measurements/clocks.md`). Where no line comes near enough to all anchors of an SM, its map
 //! is bent, in two steps:
 //!
 //! * A string is pulled taut through the gates that the anchors are, each widened by half a late

@@ -3,7 +3,7 @@
 //! ptxas compiles `bar.sync` to `BAR.SYNC.DEFER_BLOCKING` and lets a clock read follow it at once;
 //! on an H200 that read is served before the warp blocks. A region around a barrier then lasts two
 //! cycles, however long the warp waits, and the wait falls into the next region (ptxas 13.0 and
-//! nvcc 13.0; `docs/measurements/barrier.md`). Where a `bar.warp.sync` stands between, the read
+//! nvcc 13.0; `lab/measurements/barrier.md`). Where a `bar.warp.sync` stands between, the read
 //! comes behind the barrier, and a warp that need not wait pays no more than the barrier's own
 //! latency of 16 cycles. All threads of a warp execute a `bar.sync` together, so that its mask is
 //! full; `barrier.sync` without `.aligned` may be reached by some of them, whose mask is asked for.

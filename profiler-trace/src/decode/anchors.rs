@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
 
 /// For how long a clock may go on unread without a word: more than most kernels last. An H200 was seen
 /// to lower its frequency by 15 % from one millisecond to the next when a load began
-/// (docs/measurements/truth.md).
+/// (lab/measurements/truth.md).
 const UNREAD_NS_MAX: u64 = 10_000_000;
 
 /// Appends the anchors of a slot, where it is stamped by cycles. A time that is not the warp's is

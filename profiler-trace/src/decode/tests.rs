@@ -487,7 +487,7 @@ fn many_threads_decode_what_one_does() {
     }
 }
 
-/// What the documentation of [`crate::decode`] and `docs/measurements/host-side.md` say.
+/// What the documentation of [`crate::decode`] and `lab/measurements/host-side.md` say.
 #[test]
 fn what_a_region_and_a_mark_take_in_memory() {
     assert_eq!(size_of::<crate::Region>(), 72);

@@ -41,7 +41,7 @@ pub(crate) use write::write_folded;
 ///
 /// The fastest at which slices with values that differ take at most 8 bytes, too. Level 6, which `gzip`
 /// uses unless it is told otherwise, makes files a fifth smaller and takes six times as long
-/// (`docs/measurements/host-side.md`).
+/// (`lab/measurements/host-side.md`).
 pub const GZIP_LEVEL: u32 = 3;
 
 /// How the tracks of a launch are arranged.
