@@ -66,6 +66,14 @@ impl From<Missing> for String {
     }
 }
 
+/// Whether PTX is assembled for a target: for those of Ampere and Hopper always, for newer ones where
+/// `PROFILER_TEST_ALL` is set, as `cargo xtask test --all` does.
+#[must_use]
+pub fn is_target_wanted(target: &str) -> bool {
+    matches!(target, "sm_80" | "sm_90" | "sm_90a")
+        || std::env::var_os("PROFILER_TEST_ALL").is_some()
+}
+
 /// Whether a missing tool is a failure and no reason to ignore a test (`PROFILER_REQUIRE_TOOLS=1`).
 #[must_use]
 pub fn are_required() -> bool {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 use carried::carried;
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_test_tools::{Missing, Tool, announce, are_required};
+use profiler_test_tools::{Missing, Tool, announce, are_required, is_target_wanted};
 
 /// Targets that PTX is assembled for, where [`runs_on`] says that it can be.
 const TARGETS: [&str; 5] = ["sm_80", "sm_90", "sm_100", "sm_120", "sm_90a"];
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
 fn assemble_module(ptxas: &Path, module: &Module) -> Result<Vec<Row>, Failed> {
     let mut by_kernel = BTreeMap::<String, [Option<Both>; TARGETS.len()]>::new();
     for (index, target) in TARGETS.into_iter().enumerate() {
-        if !runs_on(module.on, target) {
+        if !runs_on(module.on, target) || !is_target_wanted(target) {
             continue;
         }
         let off = module.off.map(|ptx| assemble(ptxas, ptx, target)).transpose()?;

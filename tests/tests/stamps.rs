@@ -28,12 +28,15 @@ use std::sync::{Arc, LazyLock};
 
 use cases::{Case, End, MODULES, Module};
 use libtest_mimic::{Arguments, Failed, Trial};
-use profiler_test_tools::{Missing, announce, are_required};
+use profiler_test_tools::{Missing, announce, are_required, is_target_wanted};
 use profiler_wire::symbol;
 use sass::{Instruction, Kernel, Kernels};
 use tools::Tools;
 
 const WATCHED: &str = include_str!(concat!(env!("OUT_DIR"), "/watched.ptx"));
+
+/// What PTX for sm_80 is assembled for.
+const TARGETS: [&str; 4] = ["sm_80", "sm_90", "sm_100", "sm_120"];
 
 /// By which a session reads clocks beside the user's kernels.
 const CLOCK_KEEPER: &str = include_str!("../../profiler-host/src/gpu/clock_keeper.ptx");
@@ -70,26 +73,26 @@ fn main() -> ExitCode {
     let mut trials = vec![Trial::test("the_output_of_nvdisasm_is_understood", || {
         sass::understands().map_err(Failed::from)
     })];
-    for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+    for target in TARGETS.into_iter().filter(|target| is_target_wanted(target)) {
         let tools = tools.clone();
         let name = format!("{target}::a_unit_for_the_host_is_stored_as_one_scalar");
         let trial = Trial::test(name, move || one_scalar(&tools?, target).map_err(Failed::from));
         trials.push(trial.with_ignored_flag(is_ignored));
     }
-    for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+    for target in TARGETS.into_iter().filter(|target| is_target_wanted(target)) {
         let tools = tools.clone();
         let name = format!("{target}::the_record_of_a_begin_lies_ahead_of_its_region");
         let trial = Trial::test(name, move || begins_ahead(&tools?, target).map_err(Failed::from));
         trials.push(trial.with_ignored_flag(is_ignored));
     }
-    for target in ["sm_80", "sm_90", "sm_100", "sm_120"] {
+    for target in TARGETS.into_iter().filter(|target| is_target_wanted(target)) {
         let tools = tools.clone();
         let name = format!("{target}::kept_clocks_are_read_at_one_moment");
         let trial = Trial::test(name, move || one_moment(&tools?, target).map_err(Failed::from));
         trials.push(trial.with_ignored_flag(is_ignored));
     }
     for module in &MODULES {
-        for &target in module.targets {
+        for &target in module.targets.iter().filter(|target| is_target_wanted(target)) {
             let tools = tools.clone();
             // Assembled by the first of the tests that need it.
             let both = Arc::new(LazyLock::new(move || assemble(tools, module, target)));
