@@ -36,7 +36,8 @@ pub fn capture(capture: &Capture, choice: u8) -> Trace {
         5 => ways_of_decoding(capture, &trace, choice / 8),
         6 => costs_and_merges(&trace),
         _ => {
-            assert_eq!(trace.diagnostics.to_string().lines().count(), trace.diagnostics.list.len())
+            let sentences = trace.diagnostics.to_string();
+            assert_eq!(sentences.lines().count(), trace.diagnostics.notable().count());
         }
     });
     trace
