@@ -1,4 +1,4 @@
-//! Keeps the table of `docs/cases.md` true: every test that it names exists, and where it says a
+//! Keeps the list of `docs/cases.md` true: every test that it names exists, and where it says a
 //! test runs, that test can run.
 
 use std::path::Path;
@@ -10,8 +10,8 @@ const PLACES: [&str; 8] =
     ["emulator", "synthetic buffer", "PTX", "SASS", "GPU", "compiler", "host", "fuzzer"];
 /// The cases of abuse, each of which runs on a GPU too.
 const ABUSE: &str = "tests/tests/abuse/cases.rs";
-/// Columns of the table: the case, its tests, where they run, the result.
-const COLUMNS: usize = 4;
+/// How a case is written.
+const FORM: &str = "- **CASE**: RESULT. *WHERE*: TESTS";
 
 /// Every broken rule, as `docs/cases.md:line: rule`.
 pub(crate) fn offences(root: &Path) -> Vec<String> {
@@ -24,28 +24,27 @@ pub(crate) fn offences(root: &Path) -> Vec<String> {
 /// The rules that the page breaks; `read` gives the text of a file of the repository.
 fn check(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let mut offences = Vec::new();
-    let mut rows = 0;
+    let mut cases = 0;
     for (index, line) in page.lines().enumerate() {
         let mut offence = |rule: String| offences.push(format!("{PAGE}:{}: {rule}", index + 1));
-        let Some(cells) = cells(line) else { continue };
-        rows += 1;
-        let [_, tests, places, result] = cells[..] else {
-            offence(format!("a row has {COLUMNS} columns, not {}", cells.len()));
-            continue;
-        };
-        if tests == "tests" || tests.starts_with("--") {
+        if !line.starts_with(['-', '|']) {
             continue;
         }
+        cases += 1;
+        let Some((result, places, tests)) = parts(line) else {
+            offence(format!("a case reads `{FORM}`"));
+            continue;
+        };
         let places: Vec<&str> = places.split(',').map(str::trim).collect();
         for place in places.iter().filter(|place| !PLACES.contains(place)) {
             offence(format!("`{place}` is no place; there are {}", PLACES.join(", ")));
         }
         if result.is_empty() {
-            offence("the row has no result".to_owned());
+            offence("the case has no result".to_owned());
         }
         let links = links(tests);
         if links.is_empty() {
-            offence("the row has no test".to_owned());
+            offence("the case has no test".to_owned());
         }
         let mut runs_on_gpu = false;
         for (name, target) in links {
@@ -62,24 +61,26 @@ fn check(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
             }
         }
         if places.contains(&"GPU") && !runs_on_gpu {
-            offence("no test of the row runs on a GPU".to_owned());
+            offence("no test of the case runs on a GPU".to_owned());
         }
     }
-    if rows == 0 {
-        offences.push(format!("{PAGE}: has no table"));
+    if cases == 0 {
+        offences.push(format!("{PAGE}: has no case"));
     }
     offences
 }
 
-/// The cells of a row of a table.
-fn cells(line: &str) -> Option<Vec<&str>> {
-    let inside = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-    Some(inside.split('|').map(str::trim).collect())
+/// The result, the places and the tests of a case.
+fn parts(line: &str) -> Option<(&str, &str, &str)> {
+    let (_, rest) = line.strip_prefix("- **")?.split_once("**: ")?;
+    let (result, rest) = rest.rsplit_once(" *")?;
+    let (places, tests) = rest.split_once("*: ")?;
+    Some((result.trim_end_matches('.'), places, tests))
 }
 
-/// Texts and targets of the links of a cell.
-fn links(cell: &str) -> Vec<(&str, &str)> {
-    let parts = cell.split("](").collect::<Vec<_>>();
+/// Texts and targets of links.
+fn links(text: &str) -> Vec<(&str, &str)> {
+    let parts = text.split("](").collect::<Vec<_>>();
     parts
         .windows(2)
         .filter_map(|pair| {
@@ -160,51 +161,52 @@ mod tests {
         fn helper() {}\non_both_back_ends! {\n    both\n}\nfn both() {}\n\n#[test]\nfn hosted() {}\n\
         Test { name: \"viewers::drawn\" };\n";
 
-    fn offences_of(row: &str) -> Vec<String> {
-        let page = format!("| case | tests | runs on | result |\n|---|---|---|---|\n{row}\n");
+    fn offences_of(case: &str) -> Vec<String> {
+        let page = format!("# Cases\n\n{case}\n");
         check(&page, |file| (file == "a/tests/b.rs").then(|| SOURCE.to_owned()))
     }
 
     #[test]
-    fn rows_that_hold_pass() {
+    fn cases_that_hold_pass() {
         let tests = ["whole", "both", "drawn"].map(|name| format!("[`{name}`](../a/tests/b.rs)"));
-        let row = format!("| a case | {} | GPU, PTX | holds |", tests.join(", "));
-        assert_eq!(offences_of(&row), [""; 0]);
+        let case = format!("- **a case**: holds. *GPU, PTX*: {}", tests.join(", "));
+        assert_eq!(offences_of(&case), [""; 0]);
     }
 
     #[test]
-    fn rows_that_do_not_hold_are_found() {
-        let found = |row: &str, expected: &str| {
-            let offences = offences_of(row);
+    fn cases_that_do_not_hold_are_found() {
+        let found = |case: &str, expected: &str| {
+            let offences = offences_of(case);
             assert_eq!(offences.len(), 1, "{offences:?}");
             assert!(offences[0].starts_with("docs/cases.md:3: "), "{offences:?}");
             assert!(offences[0].contains(expected), "{offences:?}");
         };
-        found("| a | [helper](../a/tests/b.rs) | PTX | holds |", "no test `helper`");
-        found("| a | [who](../a/tests/b.rs) | PTX | holds |", "no test `who`");
-        found("| a | [whole](../a/tests/c.rs) | PTX | holds |", "no file a/tests/c.rs");
-        found("| a | [whole](a/tests/b.rs) | PTX | holds |", "not a file of the repository");
-        found("| a | by hand | PTX | holds |", "no test");
-        found("| a | [whole](../a/tests/b.rs) | moon | holds |", "`moon` is no place");
-        found("| a | [whole](../a/tests/b.rs) | PTX | |", "no result");
-        found("| a | [whole](../a/tests/b.rs) | PTX |", "4 columns, not 3");
-        assert_eq!(check("no table", |_| None).len(), 1);
+        found("- **a**: holds. *PTX*: [helper](../a/tests/b.rs)", "no test `helper`");
+        found("- **a**: holds. *PTX*: [who](../a/tests/b.rs)", "no test `who`");
+        found("- **a**: holds. *PTX*: [whole](../a/tests/c.rs)", "no file a/tests/c.rs");
+        found("- **a**: holds. *PTX*: [whole](a/tests/b.rs)", "not a file of the repository");
+        found("- **a**: holds. *PTX*: by hand", "no test");
+        found("- **a**: holds. *moon*: [whole](../a/tests/b.rs)", "`moon` is no place");
+        found("- **a**: . *PTX*: [whole](../a/tests/b.rs)", "no result");
+        found("- **a**: holds. [whole](../a/tests/b.rs)", "a case reads");
+        found("| a | [whole](../a/tests/b.rs) | PTX | holds |", "a case reads");
+        assert_eq!(check("no case", |_| None).len(), 1);
     }
 
     #[test]
     fn a_place_must_be_possible() {
-        let page = "| a | [x](../a.rs) | GPU | holds |";
+        let page = "- **a**: holds. *GPU*: [x](../a.rs)";
         let offences = check(page, |_| Some("#[test]\nfn x() {}\n".to_owned()));
-        assert_eq!(offences, ["docs/cases.md:1: no test of the row runs on a GPU"]);
+        assert_eq!(offences, ["docs/cases.md:1: no test of the case runs on a GPU"]);
         // Others of the file do.
         for name in ["hosted", "drawn"] {
-            let row = format!("| a | [`{name}`](../a/tests/b.rs) | GPU | holds |");
-            let offences = offences_of(&row);
-            assert_eq!(offences, ["docs/cases.md:3: no test of the row runs on a GPU"]);
+            let case = format!("- **a**: holds. *GPU*: [`{name}`](../a/tests/b.rs)");
+            let offences = offences_of(&case);
+            assert_eq!(offences, ["docs/cases.md:3: no test of the case runs on a GPU"]);
         }
         for name in ["whole", "both"] {
-            let row = format!("| a | [`{name}`](../a/tests/b.rs) | GPU | holds |");
-            assert_eq!(offences_of(&row), [""; 0]);
+            let case = format!("- **a**: holds. *GPU*: [`{name}`](../a/tests/b.rs)");
+            assert_eq!(offences_of(&case), [""; 0]);
         }
     }
 

@@ -1,9 +1,8 @@
 //! Runs programs, says which, and fails with what they said.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::Error;
 
@@ -59,28 +58,6 @@ impl Run {
         Err(format!("`{}` failed: {status}", self.describe()).into())
     }
 
-    /// Runs it, and shows what it has printed, in the order in which it did, when it ends. The error is text, as
-    /// other threads run such.
-    pub fn run_quietly(self) -> Result<(), String> {
-        let described = self.describe();
-        let (printed, status) =
-            self.printed().map_err(|error| format!("cannot run `{described}`: {error}"))?;
-        println!("+ {described}\n{}", String::from_utf8_lossy(&printed));
-        if status.success() { Ok(()) } else { Err(format!("`{described}` failed: {status}")) }
-    }
-
-    /// What it prints to either output, and how it ends.
-    fn printed(mut self) -> std::io::Result<(Vec<u8>, ExitStatus)> {
-        let (mut reader, writer) = std::io::pipe()?;
-        self.command.current_dir(&self.folder).stdin(Stdio::null());
-        let mut child = self.command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
-        // It holds the writing ends, which would never be closed.
-        drop(self.command);
-        let mut printed = Vec::new();
-        reader.read_to_end(&mut printed)?;
-        Ok((printed, child.wait()?))
-    }
-
     /// Runs it and gives its standard output.
     pub fn output(mut self) -> Result<String, Error> {
         let output = self
@@ -124,23 +101,5 @@ impl Run {
             .stderr(Stdio::null())
             .status()
             .is_ok_and(|status| status.success())
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::Run;
-
-    #[test]
-    fn what_is_printed_to_either_output_is_in_order_and_whole() {
-        // More than a pipe holds.
-        let script = "echo one; echo two >&2; echo three; head -c 200000 /dev/zero; exit 3";
-        let run = Run::new("sh").args(["-c", script]);
-        let (printed, status) = run.printed().expect("there is a shell");
-        assert!(printed.starts_with(b"one\ntwo\nthree\n\0"), "{:?}", &printed[..20]);
-        assert_eq!((printed.len(), status.code()), (14 + 200_000, Some(3)));
-        let failed = Run::new("sh").args(["-c", "exit 3"]).run_quietly();
-        assert!(failed.is_err_and(|error| error.contains("`sh -c exit 3` failed")));
-        assert!(Run::new("no-such-program").run_quietly().is_err());
     }
 }

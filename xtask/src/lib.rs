@@ -13,6 +13,7 @@ pub mod tools;
 mod unannotated;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use command::Run;
 
@@ -32,4 +33,20 @@ pub fn target() -> PathBuf {
 /// Cargo, run in the repository's root.
 pub fn cargo() -> Run {
     Run::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a command by its name and arguments, `help` without any, and says what went wrong.
+pub fn run(command: impl Fn(&str, &[String]) -> Result<(), Error>) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.split_first() {
+        Some((name, rest)) => command(name, rest),
+        None => command("help", &[]),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Runs the tests: those that a change is likely to break, or all.
 
 use serde_json::Value;
+use xtask::bundle::{self, Built};
 use xtask::command::Run;
 use xtask::tools::{self, Extent};
-use xtask::{Error, bundle, cargo, root, target};
+use xtask::{Error, cargo, target};
 
 /// Test programs that only `--all` runs, by package and name: they need tools that are large, or
 /// try at length what rarely breaks.
@@ -32,6 +33,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     if !arguments.is_empty() {
         return test().arg("--workspace").args(arguments).run();
     }
+    // Tests run them; where it is told which test programs to build, `cargo test` does not build them.
+    let messages = cargo()
+        .args(["build", "--workspace", "--examples"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .envs(variables.clone())
+        .output()?;
+    let built = Built::read(&messages)?;
     let mut failed = Vec::new();
     let mut note = |outcome: Result<(), Error>| failed.extend(outcome.err());
     if is_all {
@@ -45,30 +53,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
         let metadata = cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output()?;
         let programs = programs(&serde_json::from_str(&metadata)?)?;
         let programs = programs.iter().flat_map(|name| ["--test", name]);
-        // Tests run them; with test programs named, `cargo test` does not build them.
-        cargo().args(["build", "--workspace", "--examples"]).run()?;
         note(test().args(["--workspace", "--lib", "--bins"]).args(programs).run());
         note(test().args(["--quiet", "--workspace", "--doc"]).run());
     }
+    // Each checks its own result; without arguments it runs where it can: on the emulator if there is
+    // no GPU. Its files must not replace those of the user's own runs.
     for example in bundle::examples()? {
-        note(run_example(&example, &variables));
+        let program = Run::new(built.binary(&example)?).arg("--out");
+        note(program.arg(target().join("example-runs")).envs(variables.clone()).run());
     }
     if failed.is_empty() {
         return Ok(());
     }
     Err(failed.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n").into())
-}
-
-/// Each example checks its own result; without arguments it runs where it can: on the emulator if
-/// there is no GPU. Its files must not replace those of the user's own runs.
-fn run_example(example: &str, variables: &[(String, std::ffi::OsString)]) -> Result<(), Error> {
-    // Built with the tests.
-    Run::new(target().join("debug/examples").join(example))
-        .arg("--out")
-        .arg(target().join("example-runs"))
-        .envs(variables.to_vec())
-        .folder(root())
-        .run()
 }
 
 /// The names of the test programs that run without `--all`.

@@ -75,8 +75,11 @@ impl Tools {
 pub fn install(extent: Extent) -> Result<Tools, Error> {
     let is_all = extent == Extent::All;
     if !python().exists() {
-        let (size, time) = if is_all { ("1.5 GB", "five minutes") } else { ("400 MB", "two") };
-        println!("installing tools, {size}, about {time}: in target/tools, and Debian packages");
+        let (here, packages) = if is_all { ("1.3 GB", "1.1 GB") } else { ("200 MB", "750 MB") };
+        println!(
+            "installing {here} of tools in target/tools, and up to {packages} of Debian packages; \
+             how long that takes is up to the network"
+        );
     }
     install_compiler()?;
     install_node()?;

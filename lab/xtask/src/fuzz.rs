@@ -5,7 +5,7 @@ use xtask::command::Run;
 
 const USAGE: &str = "usage: cargo lab fuzz TARGET SECONDS";
 
-/// Unpacks the corpus, fuzzes, drops inputs that reach nothing new, and packs the corpus again.
+/// Unpacks the corpus, adds the seeds, fuzzes, drops inputs that reach nothing new, and packs the corpus again.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let [target, seconds] = arguments else { return Err(USAGE.into()) };
     let seconds: u32 = seconds.parse().map_err(|_| USAGE)?;
@@ -18,7 +18,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let _ = std::fs::remove_dir_all(&corpus);
     std::fs::create_dir_all(&corpus)?;
     Run::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&corpus).run()?;
-    // What fuzzing does for memory safety, the language does already: no sanitizer.
+    crate::cargo("run")
+        .args(["--quiet", "--package", "profiler-fuzz", "--example", "seeds", target])
+        .arg(&corpus)
+        .run()?;
+    // The readers have no `unsafe`: a sanitizer would find nothing more in them.
     let fuzz = |subcommand: &str| {
         Run::new("cargo")
             .args(["+nightly", "fuzz", subcommand, "--features", "targets", "--sanitizer", "none"])

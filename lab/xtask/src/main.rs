@@ -1,10 +1,6 @@
 //! The lab's commands. `cargo lab help` lists them.
 #![deny(unsafe_code)]
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command-line program talks to its user there"
-)]
+#![allow(clippy::print_stdout, reason = "a command-line program talks to its user there")]
 
 mod cost_table;
 mod fuzz;
@@ -45,18 +41,7 @@ Commands:
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.split_first() {
-        Some((command, rest)) => run(command, rest),
-        None => run("help", &[]),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    xtask::run(run)
 }
 
 fn run(command: &str, rest: &[String]) -> Result<(), Error> {
