@@ -19,7 +19,7 @@ const TESTS: [(&str, Profiling); 13] = [
     ("annotated", Both),
     ("strategies", Both),
     ("collectives", On),
-    ("rooms", On),
+    ("buffers", On),
     ("anchors", On),
     ("thousand", On),
     ("barriers", On),
@@ -92,7 +92,7 @@ fn selected() -> [(&'static str, Kernels); 3] {
 }
 
 /// Whether there is a compiler. (That there is one where tools are required, a test of `ptx.rs` asks: did this
-/// script ask, all kernels would be compiled again by each command that requires tools behind one that does not.)
+/// script ask, all kernels would be compiled again by each command that requires tools after one that does not.)
 fn compile(kernels: &Kernels, name: &str, enabled: bool) -> Result<bool, profiler_build::Error> {
     let kernels = kernels.clone().name(name).profile_enabled(enabled);
     Ok(kernels.build_or_warn()?.is_some())

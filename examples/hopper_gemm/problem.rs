@@ -78,7 +78,7 @@ impl<'b> Problem<'b> {
         ];
         let words: Vec<u64> = maps.iter().flat_map(|map| map.words()).collect();
         let maps = backend.upload(&words)?;
-        // The product's room is zeroed in this back end's stream, and another may launch in its own.
+        // The product's buffer is zeroed in this back end's stream, and another may launch in its own.
         backend.synchronize()?;
         Ok(Self { extents, a, b, a_buffer, b_buffer, c_buffer, maps })
     }

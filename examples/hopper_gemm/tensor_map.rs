@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_map_is_refused_with_the_cure() {
+    fn what_has_no_map_is_refused_with_help() {
         let at = |address: usize, columns: u32| Matrix {
             address: ptr::without_provenance(address),
             rows: 5,

@@ -30,7 +30,7 @@ fn example(run: &Run) -> Result<Report, Failure> {
     // region with a value takes two, and one for the fetch that finds the queue empty.
     let grid = run.sm_count();
     let profiler = Profiler::builder()
-        .words_per_warp(2 * (3 * task_count + 1))
+        .records_per_warp(3 * task_count + 1)
         .for_grid(grid, BLOCK, 1)?
         .measure_record_cost()
         .build()?;

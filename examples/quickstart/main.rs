@@ -30,10 +30,10 @@ fn quickstart(run: &Run) -> Result<Report, Failure> {
     let (sum_out, block_sums_out) = (sum.as_mut_ptr(), block_sums.as_mut_ptr());
 
     // In each turn a warp writes three records (a region with a value of 32 bits takes two), and about twenty
-    // at the end; a record takes two words.
+    // at the end.
     let turns = n.div_ceil(grid * CHUNK);
     let profiler = Profiler::builder()
-        .words_per_warp(2 * (3 * turns + 20))
+        .records_per_warp(3 * turns + 20)
         .for_grid(grid, BLOCK, 1)?
         .measure_record_cost()
         .build()?;

@@ -20,7 +20,7 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     pub size: Option<Size>,
 
-    /// Gives warps one N-th of the room that their records need, to see what a loss looks like
+    /// Gives warps one N-th of the buffer that their records need, to see what a loss looks like
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     pub squeeze: Option<u32>,
 

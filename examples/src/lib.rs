@@ -17,7 +17,7 @@
 //!     let count = run.pick(1 << 10, 1 << 26);
 //!     let mut values = run.backend().upload(&vec![1.0_f32; count])?;
 //!     let address = values.as_mut_ptr();
-//!     let profiler = Profiler::builder().words_per_warp(64).build()?;
+//!     let profiler = Profiler::builder().records_per_warp(32).build()?;
 //!     let measured = run.measure(&profiler, |launcher| {
 //!         // SAFETY: one thread for each of `count` values.
 //!         unsafe { launch!(launcher, kernels::double<<<4, 256>>>(address, count as u32)) }

@@ -191,7 +191,7 @@ impl Run {
         Ok((Measured { trace, capture, timing, annotations }, read))
     }
 
-    /// The profiler with `1 / times` of the room that a first launch needs.
+    /// The profiler with `1 / times` of the buffer that a first launch needs.
     fn squeeze(
         &self,
         profiler: &Profiler,
@@ -203,10 +203,10 @@ impl Run {
         prepare()?;
         launch(&mut Launcher(On::Profiled(&mut session)))?;
         let needed = Capacity::needed(&session.capture()?)?;
-        let fewer = |words: u32| words / times / 2 * 2;
+        let fewer = |records: u32| records / times;
         Ok(profiler.with_capacity(&Capacity {
-            words_per_warp: fewer(needed.words_per_warp),
-            words_per_lane: fewer(needed.words_per_lane),
+            records_per_warp: fewer(needed.records_per_warp),
+            records_per_lane: fewer(needed.records_per_lane),
             ..needed
         }))
     }

@@ -69,11 +69,10 @@ fn example(run: &Run) -> Result<Report, Failure> {
     Ok(Report { measured, checks: vec![check] })
 }
 
-/// A profiler with room for the records of one round: of each system two begins, two ends and a value,
-/// of two words each.
+/// A profiler with room for the records of one round: of each system two begins, two ends and a value.
 fn profiler(extents: Extents) -> Result<ProfilerBuilder, Error> {
-    let room = Profiler::builder().words_per_warp(2 * 5 * extents.systems);
-    Ok(room.for_grid(extents.blocks, BLOCK, 1)?)
+    let buffer = Profiler::builder().records_per_warp(5 * extents.systems);
+    Ok(buffer.for_grid(extents.blocks, BLOCK, 1)?)
 }
 
 /// Launches a kernel and prints where its warps are until it has ended. One that fails is shown as far
@@ -158,7 +157,7 @@ fn where_warps_are(trace: &Trace, now: f64) -> String {
     let mut inside = BTreeMap::<&str, (usize, f64, String)>::new();
     let (mut left, mut between) = (0, 0);
     for warp in &trace.warps {
-        // Of regions in regions, the inner one stands behind the outer one.
+        // Of regions in regions, the inner one stands after the outer one.
         let open = warp.regions.iter().rfind(|region| region.end.is_none());
         match open {
             None if warp.exit.is_some() => left += 1,

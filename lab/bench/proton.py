@@ -219,7 +219,7 @@ def check_code(sass, body, recorded):
             steps += "f"
         elif "SR_CLOCKLO" in text:
             steps += "c"
-    # The readings around the whole loop stand before the first FMA and behind the last.
+    # The readings around the whole loop stand before the first FMA and after the last.
     found = [len(fmas) for fmas in steps[steps.index("f") : steps.rindex("f") + 1].split("c")]
     inside = [body, 1] * recorded
     rest = (REGIONS - recorded) * (body + 1) + 8

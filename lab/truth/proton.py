@@ -312,7 +312,7 @@ def check_code(sass, body, recorded):
             steps += "l"
         elif "STG.E.128" in text:
             steps += "s"
-    # The readings around the whole loop stand before the first FMA and behind the last.
+    # The readings around the whole loop stand before the first FMA and after the last.
     loop = steps[steps.index("f") : steps.rindex("f") + 1]
     inside = "ls" * COPIES if body == COPY else "f" * body if body <= STRAIGHT else f"[{'f' * STRAIGHT}]"
     if loop != (f"ffffffff|{inside}|ffffffff" if recorded else f"ffffffff{inside}ffffffff"):

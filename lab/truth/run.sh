@@ -4,7 +4,7 @@
 #   run.sh OUT_DIR [TEST..]
 #
 # Findings go to OUT_DIR/truth.jsonl, what each test prints to OUT_DIR/TEST.txt, drawings to OUT_DIR.
-# Behind the test cross-check the same kernels run under Proton, and OUT_DIR/cross-check.md has both
+# After the test cross-check the same kernels run under Proton, and OUT_DIR/cross-check.md has both
 # side by side; where python3 has no torch and triton, that is left out with a word.
 # LIMIT is the time that one test may take (default 120s). The exit status is 1 if a limit of a test
 # did not hold, or a test did not come to its end.

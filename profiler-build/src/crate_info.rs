@@ -91,7 +91,7 @@ fn is_library(kind: &str) -> bool {
     kind.ends_with("lib") || kind == "proc-macro"
 }
 
-/// The packages without a registry or repository behind them: those can change between builds.
+/// The packages without a registry or repository after them: those can change between builds.
 fn taken_by_path<'m>(used: &[&'m Value]) -> impl Iterator<Item = &'m Value> {
     used.iter().copied().filter(|package| package["source"].is_null())
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, each with its cure.
+//! What can go wrong, each with its remedy.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -99,7 +99,7 @@ pub enum Error {
     NothingToSelect {
         /// The folder of the device crate.
         folder: PathBuf,
-        /// Why, and the cure.
+        /// Why, and the remedy.
         reason: &'static str,
     },
     /// A program could not be started.
@@ -123,7 +123,7 @@ pub enum Error {
 }
 
 /// What rustc says where a device crate lacks something that programs for a CPU take for granted, and
-/// the cure.
+/// the remedy.
 const HELP: [(&str, &str); 4] = [
     (
         "`#[panic_handler]` function required",
@@ -146,7 +146,7 @@ const HELP: [(&str, &str); 4] = [
     ),
 ];
 
-/// The cure of what the compiler said, where it is known.
+/// The remedy of what the compiler said, where it is known.
 fn help(output: &str) -> String {
     let found = HELP.into_iter().filter(|(said, _)| output.contains(said));
     found.map(|(_, help)| format!("; {help}")).collect()
@@ -161,7 +161,7 @@ fn of_feature(output: &str) -> &'static str {
      well:\n    #![cfg_attr(target_arch = \"nvptx64\", no_std, feature(abi_ptx, asm_experimental_arch))]"
 }
 
-/// Why a name selects nothing, and the cure.
+/// Why a name selects nothing, and the remedy.
 fn why_unknown(module: &str, list: Option<&str>, names: &[String]) -> String {
     if let Some(list) = list {
         return format!("which is one of the list `{list}`, compiled in as a whole: give `{list}`");
@@ -215,7 +215,7 @@ pub enum ProcessError {
         /// How many ids the sites need.
         ids: u64,
     },
-    /// A marker comment does not stand behind an instruction with an immediate.
+    /// A marker comment does not stand after an instruction with an immediate.
     #[error(
         "line {line} has a site marker that does not follow an instruction whose last operand is a \
          decimal number: `{text}`; build the device crate with this version of the profiler"
@@ -278,7 +278,7 @@ pub enum ProcessError {
     LaunchBounds {
         /// The kernel.
         kernel: String,
-        /// What is wrong, and the cure.
+        /// What is wrong, and the remedy.
         reason: String,
     },
 }

@@ -48,7 +48,7 @@
 //! instructions hold its id. The compiler writes hashed ids, which may clash; [`Ptx::process`]
 //! numbers the sites of a module densely from 1. It also writes the launch bounds that `#[profiled]`
 //! gives, for which rustc has no syntax, and makes clock reads wait for barriers: a `bar.warp.sync`
-//! behind each, without which a clock read behind a barrier may be
+//! after each, without which a clock read after a barrier may be
 //! served before the warp blocks (lab/measurements/barrier.md). `#[profiled]` compiles a kernel's body
 //! twice; shared memory that an `asm!` in it declares is one array for both copies.
 //!
@@ -57,10 +57,10 @@
 //! `free` and `__assertfail`. `==` of slices calls `memcmp`, which is none of them.
 #![forbid(unsafe_code)]
 
+mod build_cache;
 mod crate_info;
 mod environment;
 mod error;
-mod kept;
 mod nested;
 mod process;
 mod selection;
@@ -417,7 +417,7 @@ impl Ptx {
     /// * each site's id, dense from 1 in the order of the source (a name list takes as many
     ///   consecutive ids as its entry asks for), in the bytes of its static and in each instruction
     ///   that a site marker follows;
-    /// * `.maxntid`, `.minnctapersm` and `.maxnreg` behind the parameter lists of the kernels whose
+    /// * `.maxntid`, `.minnctapersm` and `.maxnreg` after the parameter lists of the kernels whose
     ///   site entries give these bounds;
     /// * a `bar.warp.sync` of the active lanes after each barrier, so that a clock read that follows is
     ///   not served before the warp blocks;

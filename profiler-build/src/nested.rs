@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use profiler_wire::selection;
 use profiler_wire::site::fnv1a;
 
+use crate::build_cache::BuildCache;
 use crate::crate_info::CrateInfo;
 use crate::environment::{self, PROFILE};
 use crate::error::Error;
-use crate::kept::Kept;
 use crate::target::{architecture, require_known};
 use crate::toolchain::{self, TRIPLE, Toolchain};
 
@@ -53,10 +53,10 @@ pub(crate) struct Outcome {
 }
 
 impl Job<'_> {
-    /// Compiles, unless what would come of it is [kept](Kept).
+    /// Compiles, unless what would come of it is [kept](BuildCache).
     pub(crate) fn run(&self) -> Result<Outcome, Error> {
         let target_dir = self.target_dir();
-        let kept = Kept::new(&target_dir.join("kept"), self.key(), &self.info.sources);
+        let kept = BuildCache::new(&target_dir.join("kept"), self.key(), &self.info.sources);
         if let Some(outcome) = kept.read() {
             std::fs::write(self.assembly, &outcome.text)
                 .map_err(|source| file_error("write", self.assembly, source))?;
@@ -196,7 +196,7 @@ pub(crate) fn file_error(action: &'static str, path: &Path, source: std::io::Err
     Error::File { action, path: path.to_owned(), source }
 }
 
-/// The files in cargo's dep-info: `target: file file`, with spaces in names behind backslashes.
+/// The files in cargo's dep-info: `target: file file`, with spaces in names after backslashes.
 fn dependencies(dep_info: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in dep_info.lines() {

@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         ("what_one_build_script_compiled_serves_another", what_one_build_script_compiled),
         ("a_target_that_is_none_is_refused_at_once", needs::a_target_that_is_none),
         ("alloc_is_there_where_it_is_asked_for", needs::alloc_where_it_is_asked_for),
-        ("what_a_device_crate_lacks_is_named_with_its_cure", needs::what_a_device_crate_lacks),
+        ("what_a_device_crate_lacks_is_named_with_help", needs::what_a_device_crate_lacks),
         ("unstable_flags_of_the_device_crates_own_serve", needs::unstable_flags_of_its_own),
         ("calls_of_what_nothing_defines_are_refused", calls_of_what_nothing_defines),
         ("a_function_that_records_and_is_not_inlined_is_told_of", a_function_that_records),

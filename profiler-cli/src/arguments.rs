@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-/// Where help shows options that many commands have: behind those of the command itself, and before
+/// Where help shows options that many commands have: after those of the command itself, and before
 /// clap's own.
 mod order {
     pub(super) const READING: usize = 800;

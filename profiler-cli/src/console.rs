@@ -48,7 +48,7 @@ fn severity(severity: Severity) -> (&'static str, Style) {
 }
 
 /// What stands before a diagnostic's sentence: how grave it is and its name, by which
-/// `docs/diagnostics.md` and `check` know it, and `more` behind that.
+/// `docs/diagnostics.md` and `check` know it, and `more` after that.
 pub(crate) fn heading(diagnostic: &Diagnostic, more: &str) -> String {
     let (name, style) = severity(diagnostic.severity());
     format!("{style}{name}[{}{more}]{style:#}", diagnostic.kind.name())
@@ -75,9 +75,9 @@ impl Console {
     pub(crate) fn error(&self, error: &Error) {
         let (name, style) = severity(Severity::Error);
         say(&format!("{style}{name}{style:#}: {}", clean(&error.to_string())));
-        if let Some(cure) = error.cure() {
+        if let Some(help) = error.help() {
             let style = AnsiColor::Green.on_default().bold();
-            say(&format!("  {style}help{style:#}: {}", clean(cure)));
+            say(&format!("  {style}help{style:#}: {}", clean(help)));
         }
     }
 
@@ -90,12 +90,12 @@ impl Console {
 
     /// Shows what was lost or odd in a trace.
     pub(crate) fn diagnostics(&self, diagnostics: &Diagnostics) {
-        self.diagnostics_behind("", diagnostics);
+        self.diagnostics_after("", diagnostics);
     }
 
     /// The same where there are several traces, of which this one is called so.
     pub(crate) fn diagnostics_of(&self, trace: &str, diagnostics: &Diagnostics) {
-        self.diagnostics_behind(&format!("{}: ", printable(trace)), diagnostics);
+        self.diagnostics_after(&format!("{}: ", printable(trace)), diagnostics);
     }
 
     /// Whether such a diagnostic is shown to people: a quiet console leaves errors only, also of those
@@ -104,7 +104,7 @@ impl Console {
         !self.quiet || diagnostic.severity() == Severity::Error
     }
 
-    fn diagnostics_behind(&self, begin: &str, diagnostics: &Diagnostics) {
+    fn diagnostics_after(&self, begin: &str, diagnostics: &Diagnostics) {
         for diagnostic in diagnostics.notable() {
             if self.shows(diagnostic) {
                 say(&format!("{}: {begin}{diagnostic}", heading(diagnostic, "")));

@@ -1,4 +1,4 @@
-//! How the program ends: its exit codes, and errors with their cure.
+//! How the program ends: its exit codes, and errors with their remedy.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -82,23 +82,23 @@ impl Verdict {
 #[derive(Debug)]
 pub(crate) struct Error {
     what: String,
-    cure: Option<String>,
+    help: Option<String>,
 }
 
 impl Error {
     /// An error whose text says what to do.
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), cure: None }
+        Self { what: what.into(), help: None }
     }
 
     /// Adds what to do.
-    pub(crate) fn with_cure(self, cure: impl Into<String>) -> Self {
-        Self { cure: Some(cure.into()), ..self }
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
     }
 
     /// What to do, where the text itself does not say it.
-    pub(crate) fn cure(&self) -> Option<&str> {
-        self.cure.as_deref()
+    pub(crate) fn help(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn chain(error: &dyn StdError) -> String {
     text
 }
 
-/// What the system says, behind whatever else is said of it.
+/// What the system says, after whatever else is said of it.
 fn of_system<'e>(error: &'e (dyn StdError + 'static)) -> Option<&'e io::Error> {
     let mut at = Some(error);
     while let Some(error) = at {
@@ -147,11 +147,11 @@ pub(crate) fn is_broken_pipe(error: &(dyn StdError + 'static)) -> bool {
     of_system(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// The error that a capture cannot be read, with its cure.
+/// The error that a capture cannot be read, with its remedy.
 pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
     let said = Error::new(format!("cannot read {name}: {}", chain(error)));
     let Some(error) = of_system(error) else { return said };
-    said.with_cure(match error.kind() {
+    said.with_help(match error.kind() {
         io::ErrorKind::NotFound => {
             "give the path of a capture; a program that records writes it beside its trace"
         }
@@ -167,12 +167,12 @@ pub(crate) fn cannot_read(name: &str, error: &io::Error) -> Error {
     })
 }
 
-/// The error that a result cannot be written, with its cure where it is the system's. What else
+/// The error that a result cannot be written, with its remedy where it is the system's. What else
 /// makes writing fail says in its text what to do.
 pub(crate) fn cannot_write(name: &str, error: &(dyn StdError + 'static)) -> Error {
     let said = Error::new(format!("cannot write {name}: {}", chain(error)));
     let Some(error) = of_system(error) else { return said };
-    said.with_cure(match error.kind() {
+    said.with_help(match error.kind() {
         io::ErrorKind::NotFound => "no file can be made there; name one in another folder",
         io::ErrorKind::PermissionDenied => {
             "name a file in a folder of your own, or ask whoever owns this one for the right to \
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_seen_behind_other_errors() {
+    fn a_closed_pipe_is_seen_after_other_errors() {
         let closed = io::Error::from(io::ErrorKind::BrokenPipe);
         let wrapped = io::Error::other(io::Error::other(closed));
         assert!(is_broken_pipe(&wrapped));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_has_a_cure() {
+    fn what_the_system_refuses_has_help() {
         let cases = [
             (io::ErrorKind::PermissionDenied, "right to read", "right to write"),
             (io::ErrorKind::NotFound, "path of a capture", "another folder"),
@@ -232,11 +232,11 @@ mod tests {
         ];
         for (kind, to_read, to_write) in cases {
             let error = cannot_read("a", &io::Error::from(kind));
-            assert!(error.cure().is_some_and(|cure| cure.contains(to_read)), "{error:?}");
+            assert!(error.help().is_some_and(|help| help.contains(to_read)), "{error:?}");
             // Also where a writer of a format has put it into an error of its own.
             let wrapped = io::Error::other(io::Error::other(io::Error::from(kind)));
             let error = cannot_write("a", &wrapped);
-            assert!(error.cure().is_some_and(|cure| cure.contains(to_write)), "{error:?}");
+            assert!(error.help().is_some_and(|help| help.contains(to_write)), "{error:?}");
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
     fn what_is_not_the_systems_says_itself_what_to_do() {
         let error = cannot_write("a", &io::Error::other("nothing to draw; record a launch"));
         assert_eq!(error.to_string(), "cannot write a: nothing to draw; record a launch");
-        assert_eq!(error.cure(), None);
+        assert_eq!(error.help(), None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn check<'f>(files: impl IntoIterator<Item = &'f File>) -> Result<(),
         return Err(Error::new(format!(
             "standard input is named {piped} times, and can be read once"
         ))
-        .with_cure("name files; `-` may stand for one of the captures"));
+        .with_help("name files; `-` may stand for one of the captures"));
     }
     Ok(())
 }
@@ -46,14 +46,14 @@ pub(crate) fn capture(
         File::Standard => (Box::new(io::stdin().lock()), None),
         File::Path(path) if path.as_os_str().is_empty() => {
             return Err(Error::new("cannot read a capture: the path is empty")
-                .with_cure("give the path of a capture, or `-` for standard input"));
+                .with_help("give the path of a capture, or `-` for standard input"));
         }
         File::Path(path) => {
             let opened = fs::File::open(path).map_err(unreadable)?;
             let about = opened.metadata().map_err(unreadable)?;
             if about.is_dir() {
                 return Err(Error::new(format!("cannot read {name}: it is a folder"))
-                    .with_cure("name one of the captures in it"));
+                    .with_help("name one of the captures in it"));
             }
             (Box::new(opened), about.is_file().then_some(about.len()))
         }
@@ -68,7 +68,7 @@ pub(crate) fn capture(
             "{name} holds more than the {} that --memory-limit allows",
             bytes(limit)
         ))
-        .with_cure("if you trust where it comes from, raise --memory-limit, or leave it out"),
+        .with_help("if you trust where it comes from, raise --memory-limit, or leave it out"),
         error => Error::new(format!("{name}: {}", chain(&error))),
     })?;
     let file_bytes = progress.bar.position();

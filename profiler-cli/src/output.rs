@@ -20,7 +20,7 @@ pub(crate) type WriteError = Box<dyn StdError + Send + Sync>;
 pub(crate) fn check_stdout() -> Result<(), Error> {
     if closed::is_stdout_closed() {
         return Err(Error::new("cannot write standard output: it is closed")
-            .with_cure("leave it open; `> /dev/null` is for who wants the exit code alone"));
+            .with_help("leave it open; `> /dev/null` is for who wants the exit code alone"));
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ pub(crate) fn check(output: &File, content: Content, inputs: &[&File]) -> Result
     match output {
         File::Standard if content == Content::Binary && io::stdout().is_terminal() => {
             Err(Error::new("this format is not for a terminal")
-                .with_cure("write it to a file with -o FILE, or into a pipe"))
+                .with_help("write it to a file with -o FILE, or into a pipe"))
         }
         File::Standard => check_stdout(),
         File::Path(path) => Target::of(path, inputs).map(drop),
@@ -158,13 +158,13 @@ impl<'p> Target<'p> {
     fn of(path: &'p Path, inputs: &[&File]) -> Result<Self, Error> {
         if path.as_os_str().is_empty() {
             return Err(Error::new("cannot write a file: the path is empty")
-                .with_cure("name a file, or `-` for standard output"));
+                .with_help("name a file, or `-` for standard output"));
         }
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let about = fs::metadata(&real).ok();
         if about.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Error::new(format!("cannot write {}: it is a folder", path.display()))
-                .with_cure("add the name of a file to it"));
+                .with_help("add the name of a file to it"));
         }
         let is_plain = about.is_none_or(|about| about.is_file());
         let is_input = |input: &&File| {
@@ -175,7 +175,7 @@ impl<'p> Target<'p> {
                 "{} would overwrite the capture that it is made from",
                 path.display()
             ))
-            .with_cure("give -o another name"));
+            .with_help("give -o another name"));
         }
         if is_plain && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("capture"))
         {
@@ -183,7 +183,7 @@ impl<'p> Target<'p> {
                 "{} would hold something else under the name of a capture",
                 path.display()
             ))
-            .with_cure("give -o a name that does not end in .capture"));
+            .with_help("give -o a name that does not end in .capture"));
         }
         let folder = match real.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
@@ -195,7 +195,7 @@ impl<'p> Target<'p> {
                 path.display(),
                 folder.display()
             ))
-            .with_cure("make the folder first, or name another one"));
+            .with_help("make the folder first, or name another one"));
         }
         Ok(Self { path, real, is_plain, folder })
     }

@@ -31,10 +31,10 @@ impl<W: Write> Write for Screen<W> {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             _ => self.begun.len(),
         };
-        let behind = self.begun.split_off(whole);
+        let after = self.begun.split_off(whole);
         let text = String::from_utf8_lossy(&self.begun);
         self.writer.write_all(fit(&text, self.content).as_bytes())?;
-        self.begun = behind;
+        self.begun = after;
         Ok(bytes.len())
     }
 

@@ -89,7 +89,7 @@ impl LaunchArguments {
         let launches: Vec<usize> =
             (0..count).filter(|&launch| selection.contains(launch as u64)).collect();
         if launches.is_empty() {
-            return Err(Error::new("there is no such launch").with_cure(match count {
+            return Err(Error::new("there is no such launch").with_help(match count {
                 0 => "nothing was launched while the session was attached".to_owned(),
                 _ => format!("the launches are 0 to {}; `profiler info` lists them", count - 1),
             }));
@@ -129,7 +129,7 @@ impl LaunchArguments {
                 "no kernel {among} called {}",
                 self.kernel.join(" or ")
             ))
-            .with_cure("choose others by --kernel and --launch; `profiler info` lists them"));
+            .with_help("choose others by --kernel and --launch; `profiler info` lists them"));
         }
         Ok(numbers)
     }
@@ -162,7 +162,7 @@ pub(crate) fn only<'c>(
     unmet.extend(warps.unmet(&places.into_inner()));
     if decoder.warp_count() == 0 && !warps.takes_all() {
         console.diagnostics(&decoder.diagnostics());
-        return Err(Error::new("nothing was recorded there").with_cure(
+        return Err(Error::new("nothing was recorded there").with_help(
             "choose others by --sm, --block and --warp; `profiler timeline` shows which",
         ));
     }

@@ -25,7 +25,7 @@ fn columns((width, _): (Width, Height)) -> usize {
     usize::from(width.0).max(NARROWEST)
 }
 
-/// Text with as many blanks behind it as fill so many columns: of a wide character, as of Chinese and emoji,
+/// Text with as many blanks after it as fill so many columns: of a wide character, as of Chinese and emoji,
 /// a terminal makes two.
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     text.to_owned() + &" ".repeat(columns.saturating_sub(display_width(text)))

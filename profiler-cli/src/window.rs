@@ -35,18 +35,18 @@ impl FromStr for Moment {
         let number_end =
             text.rfind(|c: char| c.is_ascii_digit() || c == '.').map_or(0, |last| last + 1);
         let (number, unit) = text.split_at(number_end);
-        let cure = "write a number with its unit, such as 250ns, 12.5us, 3ms, 1s or 40%";
-        let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time; {cure}"))?;
+        let help = "write a number with its unit, such as 250ns, 12.5us, 3ms, 1s or 40%";
+        let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time; {help}"))?;
         let unit = unit.trim();
         let scale = TIMES.iter().find(|(name, _)| *name == unit).map(|(_, scale)| scale);
         let (moment, value) = match (unit, scale) {
             ("%", _) => (Self::Part(number / 100.0), number),
             ("", _) if number == 0.0 => (Self::Nanoseconds(0.0), number),
             (_, Some(scale)) => (Self::Nanoseconds(number * scale), number * scale),
-            _ => return Err(format!("`{text}` has no unit of time; {cure}")),
+            _ => return Err(format!("`{text}` has no unit of time; {help}")),
         };
         if value.is_infinite() {
-            return Err(format!("`{text}` is out of range; {cure}"));
+            return Err(format!("`{text}` is out of range; {help}"));
         }
         Ok(moment)
     }
@@ -75,14 +75,14 @@ impl Window {
             return Err(Error::new(format!(
                 "the window begins at {start}, when {whole} of {length} was over"
             ))
-            .with_cure(counted));
+            .with_help(counted));
         }
         if start < end && end <= 0.0 {
             return Err(Error::new(format!(
                 "the window ends at {}, before {whole} began",
                 duration(end)
             ))
-            .with_cure(counted));
+            .with_help(counted));
         }
         if start < end {
             return Ok((start, end));
@@ -91,7 +91,7 @@ impl Window {
         Err(Error::new(format!(
             "the window begins at {start} and ends at {end}, which is not later"
         ))
-        .with_cure(counted))
+        .with_help(counted))
     }
 }
 
@@ -132,7 +132,7 @@ impl Window {
     }
 
     /// As [`Self::on_launches`], to filter by: where its begin or end is left out, so is nothing that lies
-    /// before the launches began or behind their end, as what other lanes recorded after the last exit may.
+    /// before the launches began or after their end, as what other lanes recorded after the last exit may.
     pub(crate) fn filter_on_launches(
         self,
         trace: &Trace,
@@ -243,8 +243,8 @@ mod tests {
             let window: Window = text.parse().expect("a window");
             window.filter_on_launches(&trace, [0]).expect("within the launch").expect("a launch")
         };
-        let (before, behind) = (f64::NEG_INFINITY, f64::INFINITY);
-        assert_eq!((of("..50%"), of("50%..")), (before..2000.0, 2000.0..behind));
-        assert_eq!((of(".."), of("0..2us")), (before..behind, 1000.0..3000.0));
+        let (before, after) = (f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!((of("..50%"), of("50%..")), (before..2000.0, 2000.0..after));
+        assert_eq!((of(".."), of("0..2us")), (before..after, 1000.0..3000.0));
     }
 }

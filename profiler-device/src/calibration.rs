@@ -126,8 +126,8 @@ macro_rules! patterns {
     };
 }
 
-/// Nothing recorded, for longer than a record holds up what is recorded behind it, with work at its end
-/// behind which a record may begin. As ptxas takes away what nobody sees the result of, regions with a value
+/// Nothing recorded, for longer than a record holds up what is recorded after it, with work at its end
+/// after which a record may begin. As ptxas takes away what nobody sees the result of, regions with a value
 /// carry what is worked out.
 #[inline(always)]
 fn pause(value: &Cell<u32>) {

@@ -16,7 +16,7 @@
 //!
 //! # What is recorded, and by whom
 //!
-//! Every lane that records appends 16-byte records to a room of its own, at a cursor that it keeps
+//! Every lane that records appends 16-byte records to a buffer of its own, at a cursor that it keeps
 //! in registers: no atomic, no fence, no barrier per event. What does not fit is counted, never
 //! written. Which lanes record is the *strategy* (`by = ..`); the default, `warp`, is lane 0 of every
 //! warp. See [`Recorder`] for all of them.
@@ -48,7 +48,7 @@
 //! # Low-level calls
 //!
 //! [`hardware`] reads the clocks and special registers. A [`Recorder`] says whether the executing
-//! thread records, and the [`Leader`] that it gives records regions and marks: this is what the
+//! thread records, and the [`LaneRecorder`] that it gives records regions and marks: this is what the
 //! macros call. [`site!`] names them.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
 #![cfg_attr(all(target_arch = "nvptx64", feature = "calibration"), feature(abi_ptx))]
@@ -73,9 +73,9 @@ mod recorder;
 mod recorder;
 
 #[cfg(feature = "enabled")]
-mod header;
+mod buffer;
 #[cfg(feature = "enabled")]
-mod room;
+mod header;
 #[cfg(feature = "enabled")]
 mod slot;
 #[cfg(feature = "enabled")]
@@ -89,7 +89,7 @@ pub use profiler_macros::{
     profile_anchor, profile_mark, profile_names, profile_region, profile_signal, profile_wait,
     profiled, recorder, region_end, region_start,
 };
-pub use recorder::{Leader, Recorder, Region, RegionToken};
+pub use recorder::{LaneRecorder, Recorder, Region, RegionToken};
 pub use site::SiteId;
 pub use value::{Attachment, Payload, Pin, Value, Wait};
 
@@ -106,7 +106,7 @@ pub mod __private {
     ))]
     pub use crate::calibration::*;
     pub use crate::config::{BufferChoice, Config};
-    pub use crate::recorder::{Leader, Recorder, Region, RegionToken, State};
+    pub use crate::recorder::{LaneRecorder, Recorder, Region, RegionToken, State};
     pub use crate::selection::is_selected;
     pub use crate::site::{SiteId, entry, site_id};
     #[cfg(feature = "enabled")]

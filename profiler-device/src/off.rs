@@ -94,52 +94,52 @@ impl<'a> Recorder<'a> {
     }
 
     #[inline(always)]
-    pub fn leader(self) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader(self) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_block(self) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_block(self) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_warp(self) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_warp(self) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_warp_index(self, _index: u32) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_warp_index(self, _index: u32) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_warp_group(self) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_warp_group(self) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_elected(self) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_elected(self) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_thread(self) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_thread(self) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 
     #[inline(always)]
-    pub fn leader_when(self, _condition: bool) -> Leader<'a> {
-        Leader(PhantomData)
+    pub fn leader_when(self, _condition: bool) -> LaneRecorder<'a> {
+        LaneRecorder(PhantomData)
     }
 }
 
 /// The executing thread, as one that records or does not; with profiling off it never does.
 #[derive(Clone, Copy)]
 #[must_use = "it records nothing by itself"]
-pub struct Leader<'a>(PhantomData<&'a State>);
+pub struct LaneRecorder<'a>(PhantomData<&'a State>);
 
-impl<'a> Leader<'a> {
+impl<'a> LaneRecorder<'a> {
     #[inline(always)]
     #[must_use]
     pub fn is_recording(self) -> bool {

@@ -7,8 +7,8 @@ use profiler_wire::site::Buffer;
 
 pub use crate::state::State;
 
+use crate::buffer::WriteBudget;
 use crate::hardware;
-use crate::room::Share;
 use crate::selection::Selected;
 use crate::site::SiteId;
 use crate::value::{Attachment, Payload, Value, Wait};
@@ -25,7 +25,7 @@ macro_rules! at {
 }
 
 /// A thread's handle to its records: what `#[profiled]` puts into a kernel, and what a device
-/// function takes to record into its caller's rooms.
+/// function takes to record into its caller's buffers.
 ///
 /// # Who records
 ///
@@ -39,7 +39,7 @@ macro_rules! at {
 /// | `thread` | every thread | [`Recorder::leader_thread`] |
 /// | `when(e)` | the threads for which e holds | [`Recorder::leader_when`] |
 ///
-/// Each lane appends to a room of its own, so strategies can be mixed freely.
+/// Each lane appends to a buffer of its own, so strategies can be mixed freely.
 ///
 /// # In device functions
 ///
@@ -89,40 +89,40 @@ impl<'a> Recorder<'a> {
     /// This thread, if it records by the kernel's strategy.
     #[inline(always)]
     #[track_caller]
-    pub fn leader(self) -> Leader<'a> {
+    pub fn leader(self) -> LaneRecorder<'a> {
         if matches!(self.state.config.strategy, Strategy::Elected) {
             return self.leader_elected();
         }
-        Leader {
+        LaneRecorder {
             state: self.state,
             leads: self.is_enabled(),
-            share: self.state.leader(),
+            budget: self.state.leader(),
             selected: self.selected,
         }
     }
 
     /// This thread, if it is lane 0 of warp 0 of its block and the warp records.
     #[inline(always)]
-    pub fn leader_block(self) -> Leader<'a> {
+    pub fn leader_block(self) -> LaneRecorder<'a> {
         self.leader_warp_index(0)
     }
 
     /// This thread, if it is lane 0 and its warp records.
     #[inline(always)]
-    pub fn leader_warp(self) -> Leader<'a> {
+    pub fn leader_warp(self) -> LaneRecorder<'a> {
         self.leads_if(self.is_enabled() && hardware::lane_id() == 0)
     }
 
     /// This thread, if it is lane 0 of warp `index` of its block and the warp records.
     #[inline(always)]
-    pub fn leader_warp_index(self, index: u32) -> Leader<'a> {
+    pub fn leader_warp_index(self, index: u32) -> LaneRecorder<'a> {
         let leader = self.leader_warp();
         self.leads_if(leader.leads && hardware::warp_index() == index)
     }
 
     /// This thread, if it is lane 0 of the first of four warps and the warp records.
     #[inline(always)]
-    pub fn leader_warp_group(self) -> Leader<'a> {
+    pub fn leader_warp_group(self) -> LaneRecorder<'a> {
         let leader = self.leader_warp();
         self.leads_if(leader.leads && hardware::warp_index().is_multiple_of(4))
     }
@@ -130,27 +130,32 @@ impl<'a> Recorder<'a> {
     /// This thread, if it is the one that its warp elects here and the warp records.
     #[inline(always)]
     #[track_caller]
-    pub fn leader_elected(self) -> Leader<'a> {
+    pub fn leader_elected(self) -> LaneRecorder<'a> {
         // A warp that does not record votes too: a branch around the vote costs more than the vote.
         self.leads_if(self.is_enabled() && hardware::elect())
     }
 
     /// This thread, if its warp records.
     #[inline(always)]
-    pub fn leader_thread(self) -> Leader<'a> {
+    pub fn leader_thread(self) -> LaneRecorder<'a> {
         self.leads_if(self.is_enabled())
     }
 
     /// This thread, if `condition` holds and its warp records.
     #[inline(always)]
-    pub fn leader_when(self, condition: bool) -> Leader<'a> {
+    pub fn leader_when(self, condition: bool) -> LaneRecorder<'a> {
         self.leads_if(self.is_enabled() && condition)
     }
 
     /// This thread, if `leads` and its warp records.
     #[inline(always)]
-    fn leads_if(self, leads: bool) -> Leader<'a> {
-        Leader { state: self.state, leads, share: self.state.anyone(), selected: self.selected }
+    fn leads_if(self, leads: bool) -> LaneRecorder<'a> {
+        LaneRecorder {
+            state: self.state,
+            leads,
+            budget: self.state.anyone(),
+            selected: self.selected,
+        }
     }
 
     #[inline(always)]
@@ -163,18 +168,18 @@ impl<'a> Recorder<'a> {
 /// [`Recorder`] answer.
 ///
 /// It holds the recorder that it came from, and what it is given goes there: it cannot be used with
-/// another one, so no store goes to a room that is not there. Once the calls are inlined the
+/// another one, so no store goes to a buffer that is not there. Once the calls are inlined the
 /// recorder's part is gone and the answer is in a register: it costs nothing. Like the recorder, it
 /// stays in its thread.
 ///
 /// Ask for it where the region or the mark is: who is elected depends on which lanes are active.
 #[derive(Clone, Copy)]
 #[must_use = "it records nothing by itself"]
-pub struct Leader<'a> {
+pub struct LaneRecorder<'a> {
     state: &'a State,
     leads: bool,
     /// Of the state.
-    share: Share,
+    budget: WriteBudget,
     selected: Selected,
 }
 
@@ -182,12 +187,12 @@ pub struct Leader<'a> {
     not(feature = "only"),
     allow(unused_mut, reason = "of a leader nothing changes where all sites are compiled in")
 )]
-impl<'a> Leader<'a> {
+impl<'a> LaneRecorder<'a> {
     /// Whether the thread records.
     #[inline(always)]
     #[must_use]
     pub fn is_recording(self) -> bool {
-        self.leads && self.share.is_any()
+        self.leads && self.budget.is_any()
     }
 
     #[inline(always)]
@@ -197,14 +202,14 @@ impl<'a> Leader<'a> {
 
     /// Whether it leads, and what it may do then.
     #[inline(always)]
-    fn part(self) -> (bool, Share) {
-        (self.leads, self.share)
+    fn part(self) -> (bool, WriteBudget) {
+        (self.leads, self.budget)
     }
 
     /// Whether its next unit is stored.
     #[inline(always)]
     fn stores(self) -> bool {
-        self.state.stores(self.leads, self.share)
+        self.state.stores(self.leads, self.budget)
     }
 
     /// Appends a unit of this very moment.
@@ -213,7 +218,7 @@ impl<'a> Leader<'a> {
         let stores = self.stores();
         let address = self.state.address();
         let ticks = self.state.stamp();
-        // SAFETY: share, answer and address are this very state's, and of this unit.
+        // SAFETY: budget, answer and address are this very state's, and of this unit.
         unsafe { self.state.append(self.part(), stores, address, data, tag, ticks) }
     }
 
@@ -289,7 +294,7 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// [`Leader::anchor`], where `cycles` or more have passed since this thread last came to where one was
+    /// [`LaneRecorder::anchor`], where `cycles` or more have passed since this thread last came to where one was
     /// due, whether it recorded it or not: all lanes of a warp that are here decide alike, and ptxas sees it.
     #[inline(always)]
     pub fn anchor_every(self, cycles: u32) {
@@ -301,7 +306,7 @@ impl<'a> Leader<'a> {
 
 /// A region that is being recorded; it ends when it is dropped.
 pub struct Region<'a, P: Attachment = ()> {
-    leader: Leader<'a>,
+    leader: LaneRecorder<'a>,
     site: SiteId,
     track: u32,
     payload: P,
@@ -358,7 +363,7 @@ impl<P: Attachment> Region<'_, P> {
         };
         let kind = tag(kind, self.site.number);
         let address = state.address();
-        // SAFETY: share, answer and address are this very state's, and of this unit.
+        // SAFETY: budget, answer and address are this very state's, and of this unit.
         unsafe { state.append(self.leader.part(), stores, address, data, kind, end) }
         if let Some(kind) = P::KIND {
             let tag = tag(kind, self.site.number);
@@ -384,7 +389,7 @@ impl<P: Attachment> Drop for Region<'_, P> {
 /// `core::mem::forget`, is not recorded at all.
 #[must_use = "a region that is never ended stays open in the trace; end it with region_end!"]
 pub struct RegionToken<'a> {
-    leader: Leader<'a>,
+    leader: LaneRecorder<'a>,
     site: SiteId,
     track: u32,
     start: u64,

@@ -14,7 +14,7 @@ pub struct SiteId {
 }
 
 impl SiteId {
-    /// The `index`-th id of a name list of `len` names; an index out of range gives the id behind
+    /// The `index`-th id of a name list of `len` names; an index out of range gives the id after
     /// the last, whose name says so.
     #[inline(always)]
     #[must_use]
@@ -61,13 +61,13 @@ pub const fn entry(
 }
 
 /// Leaves a site in the compiled module and gives its [`SiteId`], for the methods of a
-/// [`Leader`](crate::Leader).
+/// [`LaneRecorder`](crate::LaneRecorder).
 ///
 /// The kind is `Region`, `Mark`, `Signal` or `Wait`; the name is a constant `&str`. `by` says which
 /// `leader_` method the site is used with, as in [`profile_region!`](crate::profile_region!):
 /// `block`, `warp`, `warp(n)`, `warp_group`, `elected`, `thread` or `when`. It may be left out for
 /// [`Recorder::leader`](crate::Recorder::leader) and wherever only lane 0 records; without it the
-/// host gives the other lanes no room, and what they record is counted as lost. `unit` names the
+/// host gives the other lanes no buffer, and what they record is counted as lost. `unit` names the
 /// unit of the value that goes with it.
 ///
 /// One use is one site. With profiling off nothing is left behind.

@@ -1,11 +1,11 @@
 //! Which block, warp and lanes a thread is of, as a session counts them, and which slot its warp takes.
 
 use profiler_wire::WIRE_VERSION;
-use profiler_wire::descriptor::{CLAIM_STRIDE, SHARES_PER_SM, offset};
+use profiler_wire::descriptor::{CLAIM_STRIDE, SHARDS_PER_SM, offset};
 
+use crate::buffer::NO_SLOT;
 use crate::config::Config;
 use crate::hardware::{self, Constant, Descriptor};
-use crate::room::NO_SLOT;
 
 /// The number of this block among those that a session records, if there is a session and it does.
 #[inline(always)]
@@ -64,7 +64,7 @@ pub(crate) fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) 
     if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }
 
-/// A slot of a share of this SM, or of the common pool where the share is used up.
+/// A slot of a shard of this SM, or of the common pool where the shard is used up.
 ///
 /// # Safety
 ///
@@ -73,22 +73,22 @@ pub(crate) fn linear_slot(descriptor: impl Descriptor, ordinal: u64, warp: u32) 
 pub(crate) unsafe fn claim_slot(descriptor: impl Descriptor) -> u32 {
     let claims = descriptor.u64::<{ offset::CLAIMS }>();
     let sm_count = descriptor.u32::<{ offset::SM_COUNT }>();
-    let slots = descriptor.u32::<{ offset::SLOTS_PER_SHARE }>();
+    let slots = descriptor.u32::<{ offset::SLOTS_PER_SHARD }>();
     let counter = |index: u32| claims + u64::from(index) * u64::from(CLAIM_STRIDE);
     if slots != 0 {
         // `%smid` may exceed the number of SMs ("Special Registers: %smid"); such SMs share
         // counters. `%warpid` may change while a warp runs ("%warpid"), which only deals it to
         // another counter.
         let sm = hardware::sm_id().min(sm_count - 1);
-        let share = sm * SHARES_PER_SM + hardware::warp_id() % SHARES_PER_SM;
-        // SAFETY: SHARES_PER_SM * sm_count + 1 counters of 8 bytes; 64 bits do not wrap.
-        let claimed = unsafe { hardware::atomic_add_u64(counter(share), 1) };
+        let shard = sm * SHARDS_PER_SM + hardware::warp_id() % SHARDS_PER_SM;
+        // SAFETY: SHARDS_PER_SM * sm_count + 1 counters of 8 bytes; 64 bits do not wrap.
+        let claimed = unsafe { hardware::atomic_add_u64(counter(shard), 1) };
         if claimed < u64::from(slots) {
-            return share * slots + claimed as u32;
+            return shard * slots + claimed as u32;
         }
     }
     // SAFETY: as above; the last counter is the pool's.
-    let claimed = unsafe { hardware::atomic_add_u64(counter(SHARES_PER_SM * sm_count), 1) };
+    let claimed = unsafe { hardware::atomic_add_u64(counter(SHARDS_PER_SM * sm_count), 1) };
     let slot = u64::from(descriptor.u32::<{ offset::POOL_START }>()) + claimed;
     if slot < u64::from(descriptor.u32::<{ offset::SLOT_COUNT }>()) { slot as u32 } else { NO_SLOT }
 }

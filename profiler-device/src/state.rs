@@ -1,4 +1,4 @@
-//! Entry and exit: how a thread finds its room, and what the slot's header says of it.
+//! Entry and exit: how a thread finds its buffer, and what the slot's header says of it.
 
 use core::cell::Cell;
 
@@ -8,10 +8,10 @@ use profiler_wire::header::{self, Clock, ExitHeader};
 use profiler_wire::record::{RecordKind, tag};
 use profiler_wire::site::Buffer;
 
+use crate::buffer::{LaneBuffer, NO_SLOT, WriteBudget, step_of};
 use crate::config::Config;
 use crate::hardware::{self, Constant, Descriptor, DescriptorPtr};
 use crate::header::{anchor, header_address, write_entry, write_units};
-use crate::room::{NO_SLOT, Room, Share, step_of};
 use crate::site::SiteId;
 use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
 
@@ -28,9 +28,9 @@ const SILENT: u32 = u32::MAX - 1;
 pub struct State {
     pub(crate) config: Config,
     slot: u32,
-    room: Room,
+    buffer: LaneBuffer,
     /// What this thread does as the kernel's strategy has it.
-    leader: Share,
+    leader: WriteBudget,
     /// Bytes of the units emitted so far, kept or not.
     cursor: Cell<u32>,
     /// The upper halves of the stamps of the last three units, the last one first: see
@@ -70,7 +70,7 @@ impl State {
     ///
     /// Nothing of the kernel may have run but [`State::recorded_block`], of which `block` is: all
     /// threads of a warp come here together (a collective may name them all), and each only once, so
-    /// that its room is its own.
+    /// that its buffer is its own.
     #[inline(always)]
     #[must_use]
     pub unsafe fn enter_block(kernel: SiteId, config: Config, block: u64) -> Self {
@@ -107,8 +107,8 @@ impl State {
         Self {
             config,
             slot: SILENT,
-            room: Room::SILENT,
-            leader: Share::NONE,
+            buffer: LaneBuffer::SILENT,
+            leader: WriteBudget::NONE,
             cursor: Cell::new(0),
             last: Cell::new([0; 3]),
             attachments: Cell::new(0),
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// Lane 0 does more than others here, and some warps do nothing. Behind it they are together again.
+    /// Lane 0 does more than others here, and some warps do nothing. After it they are together again.
     #[inline(always)]
     fn enter_together(
         kernel: SiteId,
@@ -157,15 +157,15 @@ impl State {
             // SAFETY: the slot is this warp's alone, and lane 0 writes its header.
             unsafe { write_entry(header_address(descriptor, slot), kernel, config, warp) };
         }
-        // Where other lanes have rooms they wait here for lane 0, also where they know the slot: a
+        // Where other lanes have buffers they wait here for lane 0, also where they know the slot: a
         // record from before the entry would have no time.
         if flags & FLAG_LANES != 0 {
             slot = hardware::broadcast(lanes_of(warp), slot);
         }
-        let room = if lane == 0 {
-            Room::of_leader(descriptor, slot)
+        let buffer = if lane == 0 {
+            LaneBuffer::of_leader(descriptor, slot)
         } else {
-            Room::of_lane(descriptor, flags, slot, lane)
+            LaneBuffer::of_lane(descriptor, flags, slot, lane)
         };
         let leads = match config.strategy {
             Strategy::Block => lane == 0 && warp == 0,
@@ -182,13 +182,13 @@ impl State {
             // predicates, of which a warp has seven: a kernel that needed those lost more by it than
             // by recording. To the compilers the values have nothing to do with each other.
             slot: hardware::hold(slot),
-            room,
-            leader: if leads { room.share } else { Share::NONE }.held(),
+            buffer,
+            leader: if leads { buffer.budget } else { WriteBudget::NONE }.held(),
             cursor: Cell::new(0),
             // Nothing was stored yet, and any words will do. Where they differ between lanes, ptxas does
             // not take stamps for alike in all lanes, nor moves them through uniform registers; and
             // the registers that it takes leave no unit waiting (docs/how-it-costs.md).
-            last: Cell::new([room.share.limit, room.mask, slot]),
+            last: Cell::new([buffer.budget.limit, buffer.mask, slot]),
             attachments: Cell::new(0),
             anchored: Cell::new(0),
             explicit,
@@ -204,14 +204,14 @@ impl State {
     /// What this thread may do where it records by the kernel's strategy, other than
     /// [`Strategy::Elected`].
     #[inline(always)]
-    pub(crate) fn leader(&self) -> Share {
+    pub(crate) fn leader(&self) -> WriteBudget {
         self.leader
     }
 
     /// What this thread may do where it records by another strategy.
     #[inline(always)]
-    pub(crate) fn anyone(&self) -> Share {
-        self.room.share
+    pub(crate) fn anyone(&self) -> WriteBudget {
+        self.buffer.budget
     }
 
     /// Reads the record clock.
@@ -235,15 +235,15 @@ impl State {
     /// Whether the next unit is stored, if this thread `leads`. Asked for *before* the stamp that the
     /// unit holds, since the store waits for the answer.
     #[inline(always)]
-    pub(crate) fn stores(&self, leads: bool, share: Share) -> bool {
+    pub(crate) fn stores(&self, leads: bool, budget: WriteBudget) -> bool {
         // Not `&&`: see `append`.
-        leads & (self.cursor.get() < share.limit)
+        leads & (self.cursor.get() < budget.limit)
     }
 
     /// The low half of the next unit's address.
     #[inline(always)]
     fn low(&self) -> u32 {
-        hardware::unit_low(self.room.low(), self.cursor.get(), self.room.mask)
+        hardware::unit_low(self.buffer.low(), self.cursor.get(), self.buffer.mask)
     }
 
     /// The address of the next unit. Asked for *after* the stamp: there it costs no time, as the store
@@ -257,36 +257,36 @@ impl State {
     #[inline(always)]
     pub(crate) fn address(&self) -> u64 {
         let [_, _, kept] = self.last.get();
-        hardware::unit_address(self.room.address, self.low(), kept)
+        hardware::unit_address(self.buffer.address, self.low(), kept)
     }
 
     /// Appends a unit, and stores it where `stores` holds.
     ///
     /// # Safety
     ///
-    /// `share`, `stores` and `address` must be of this state, the last two of this very unit.
+    /// `budget`, `stores` and `address` must be of this state, the last two of this very unit.
     // Neither condition is a branch, also not to LLVM: it would make one of the store's predicate
     // too, and a branch around a record costs more than twice the record.
     #[inline(always)]
     pub(crate) unsafe fn append(
         &self,
-        (leads, share): (bool, Share),
+        (leads, budget): (bool, WriteBudget),
         stores: bool,
         address: u64,
         data: u64,
         tag: u32,
         ticks: u64,
     ) {
-        // SAFETY: the room is this lane's own, or the share's limit is 0 and nothing is stored. Below
-        // the limit the cursor, of which the address was made, lies in the room by the descriptor's
-        // contract ("Slots"), and no other thread writes a room.
+        // SAFETY: the buffer is this lane's own, or the budget's limit is 0 and nothing is stored. Below
+        // the limit the cursor, of which the address was made, lies in the buffer by the descriptor's
+        // contract ("Slots"), and no other thread writes a buffer.
         let stamp = unsafe {
             match self.config.buffer() {
                 Buffer::Global => hardware::store_unit_if(stores, address, data, tag, ticks),
                 Buffer::Host => hardware::publish_unit_if(stores, address, data, tag, ticks),
             }
         };
-        self.count(stamp, share.step_if(leads));
+        self.count(stamp, budget.step_if(leads));
     }
 
     /// Appends the record of a region that began at a time and has a value of no more bits than
@@ -298,7 +298,7 @@ impl State {
     #[inline(always)]
     pub(crate) unsafe fn append_with_value(
         &self,
-        (leads, share): (bool, Share),
+        (leads, budget): (bool, WriteBudget),
         stores: bool,
         address: u64,
         (start, value): (u64, u32),
@@ -308,10 +308,10 @@ impl State {
         // SAFETY: as in `append`.
         let stamp =
             unsafe { hardware::store_with_value_if(stores, address, start, value, tag, ticks) };
-        self.count(stamp, share.step_if(leads));
+        self.count(stamp, budget.step_if(leads));
     }
 
-    /// Goes on behind a unit with this upper half of its stamp.
+    /// Goes on after a unit with this upper half of its stamp.
     #[inline(always)]
     fn count(&self, stamp: u32, step: u32) {
         let [a, b, _] = self.last.get();
@@ -323,21 +323,21 @@ impl State {
     ///
     /// # Safety
     ///
-    /// `share` must be of this state.
+    /// `budget` must be of this state.
     #[inline(always)]
     pub(crate) unsafe fn append_attachment(
         &self,
-        (leads, share): (bool, Share),
+        (leads, budget): (bool, WriteBudget),
         data: u64,
         tag: u32,
         ticks: u64,
     ) {
-        let stores = self.stores(leads, share);
-        let address = self.room.address & !u64::from(u32::MAX) | u64::from(self.low());
+        let stores = self.stores(leads, budget);
+        let address = self.buffer.address & !u64::from(u32::MAX) | u64::from(self.low());
         // SAFETY: the caller's.
-        unsafe { self.append((leads, share), stores, address, data, tag, ticks) };
+        unsafe { self.append((leads, budget), stores, address, data, tag, ticks) };
         let attachments = self.attachments.get();
-        self.attachments.set(descriptor::next_cursor(attachments, share.step_if(leads)));
+        self.attachments.set(descriptor::next_cursor(attachments, budget.step_if(leads)));
     }
 
     /// Appends a reading of both clocks, where they are not one and the same.
@@ -346,7 +346,7 @@ impl State {
     ///
     /// As for [`State::append_attachment`].
     #[inline(always)]
-    pub(crate) unsafe fn append_anchor(&self, leader: (bool, Share)) {
+    pub(crate) unsafe fn append_anchor(&self, leader: (bool, WriteBudget)) {
         if self.config.clock == Clock::GlobalTimer {
             return;
         }

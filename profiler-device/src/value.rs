@@ -51,7 +51,7 @@ values! {
 
 /// What a region carries: nothing, `()`, or a [`Payload`].
 pub trait Attachment: Copy {
-    /// The kind of the record behind the region's, if there is one.
+    /// The kind of the record after the region's, if there is one.
     const KIND: Option<RecordKind>;
     /// That record's value.
     fn bits(self) -> u64;
@@ -230,14 +230,14 @@ pins! {
 impl<T> Pin for *const T {
     #[inline(always)]
     fn pin(&mut self) {
-        *self = self.wrapping_byte_add(hardware::zero_behind(self.addr()));
+        *self = self.wrapping_byte_add(hardware::zero_after(self.addr()));
     }
 }
 
 impl<T> Pin for *mut T {
     #[inline(always)]
     fn pin(&mut self) {
-        *self = self.wrapping_byte_add(hardware::zero_behind(self.addr()));
+        *self = self.wrapping_byte_add(hardware::zero_after(self.addr()));
     }
 }
 

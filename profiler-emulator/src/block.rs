@@ -3,9 +3,9 @@
 use std::mem::take;
 use std::sync::Arc;
 
+use crate::call_site::CallSite;
 use crate::config::WARP_SIZE;
 use crate::error::{Wait, WaitFor};
-use crate::place::Place;
 use crate::shared::SharedMemory;
 
 /// Named barriers of a block (PTX ISA, `bar.sync`: barriers 0 to 15).
@@ -18,7 +18,7 @@ pub(crate) struct Thread {
     /// Of the warp's events, the one at which the thread last yielded or asked for the mask.
     pub(crate) stamp: u64,
     /// Where it asks for the active mask; of no meaning while it does not.
-    pub(crate) place: Place,
+    pub(crate) place: CallSite,
     /// The answer: the lanes that asked there.
     pub(crate) mask: u32,
     /// The time at which it yielded, and the one given to it to look again, if it did nothing since.
@@ -42,7 +42,7 @@ pub(crate) struct Exchange {
 pub(crate) struct Warp {
     pub(crate) ready: u32,
     pub(crate) yielded: u32,
-    /// Lanes that let warps run that are behind them in time.
+    /// Lanes that let warps run that are after them in time.
     pub(crate) paused: u32,
     pub(crate) asking_mask: u32,
     /// Lanes that have left the kernel, as far as others wait for them.
@@ -135,7 +135,7 @@ impl Block {
         let thread = || Thread {
             time: start,
             stamp: 0,
-            place: Place::Numbered(0),
+            place: CallSite::Numbered(0),
             mask: 0,
             looking: None,
             words: None,
@@ -343,7 +343,7 @@ impl Block {
     }
 
     /// A thread asks for the mask.
-    pub(crate) fn ask_mask(&mut self, thread: usize, place: Place) {
+    pub(crate) fn ask_mask(&mut self, thread: usize, place: CallSite) {
         self.threads[thread].place = place;
         let (warp, lane) = warp_and_lane(thread);
         let entry = &mut self.warps[warp];
@@ -353,9 +353,9 @@ impl Block {
     }
 
     /// The lanes of a warp that ask for the mask, by the places where they do.
-    fn asking(&self, warp: usize) -> Vec<(Place, u32)> {
+    fn asking(&self, warp: usize) -> Vec<(CallSite, u32)> {
         let first = warp * WARP_SIZE as usize;
-        let mut places: Vec<(Place, u32)> = Vec::new();
+        let mut places: Vec<(CallSite, u32)> = Vec::new();
         for lane in lanes(self.warps[warp].asking_mask) {
             let place = self.threads[first + lane as usize].place;
             match places.iter_mut().find(|(other, _)| *other == place) {

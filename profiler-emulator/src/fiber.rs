@@ -189,7 +189,7 @@ impl<'launch> Fiber<'launch> {
                 let range = stack.limit().get()..stack.base().get();
                 let run = move |yielder: &Yielder<(), ()>, ()| {
                     // SAFETY: the context outlives the coroutine (fields of one `Fiber`; `Drop`
-                    // unwinds the coroutine first) and does not move, being behind an `Rc`.
+                    // unwinds the coroutine first) and does not move, being after an `Rc`.
                     let context = unsafe { &*address };
                     if let Suspender::Coroutine(cell) = &context.suspender {
                         cell.set(yielder);

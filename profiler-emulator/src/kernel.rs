@@ -9,9 +9,9 @@ use std::panic::Location;
 use std::thread::panicking;
 
 use crate::block::warp_and_lane;
+use crate::call_site::{CallSite, Source};
 use crate::config::{CLOCK_READ_TICKS, ClockMode, Emulator, WARP_SIZE, globaltimer_at, real_ticks};
 use crate::context::{self, with};
-use crate::place::{Place, Source};
 use crate::race::{self, Order};
 
 /// Whether the caller is a thread of a kernel.
@@ -227,17 +227,17 @@ pub fn active_mask() -> u32 {
 /// [`active_mask`] as if it were called at a place.
 pub(crate) fn active_mask_in(place: &'static Location<'static>) -> u32 {
     let source = Source { file: place.file(), line: place.line(), column: place.column() };
-    ask_mask("active_mask", Place::Source(source))
+    ask_mask("active_mask", CallSite::Source(source))
 }
 
 /// [`active_mask`], with a number in place of the place in the source; smaller numbers are answered
 /// first, and all of them before places in the source.
 #[must_use]
 pub fn active_mask_at(place: u64) -> u32 {
-    ask_mask("active_mask_at", Place::Numbered(place))
+    ask_mask("active_mask_at", CallSite::Numbered(place))
 }
 
-fn ask_mask(what: &str, place: Place) -> u32 {
+fn ask_mask(what: &str, place: CallSite) -> u32 {
     with(what, |context, launch| {
         if panicking() {
             return 1 << warp_and_lane(context.thread).1;

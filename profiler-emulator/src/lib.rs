@@ -57,7 +57,7 @@
 //!   the time of that once it [observes](observe) it, however often it looked before; the atomic operations
 //!   and mbarriers of `profiler-kernel` say so. One that waits for a plain store continues no earlier than
 //!   the threads that ran in the meantime, and so somewhat later than on a GPU. The warp that is furthest
-//!   behind always runs next, and [`advance`] lets the others catch up before it returns;
+//!   after always runs next, and [`advance`] lets the others catch up before it returns;
 //! * a block begins when the block before it in its place on the SM ended, a launch after the one
 //!   before it on the same [`Emulator`].
 //!
@@ -65,6 +65,7 @@
 //! hardware; [`globaltimer`] shows it in nanoseconds, in steps of 32, the same on all SMs.
 
 mod block;
+mod call_site;
 mod config;
 mod context;
 mod error;
@@ -72,7 +73,6 @@ mod fiber;
 mod kernel;
 pub mod module;
 mod overflow;
-mod place;
 pub mod ptx;
 mod race;
 mod scheduler;

@@ -30,7 +30,7 @@ mod on_linux {
     use std::sync::{Once, OnceLock};
 
     thread_local! {
-        /// Lowest address, and the one behind the highest, of the stack of the running thread of a kernel.
+        /// Lowest address, and the one after the highest, of the stack of the running thread of a kernel.
         static STACK: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     }
 
@@ -108,7 +108,7 @@ mod on_linux {
             let (mut ours, mut before): (libc::sigaction, libc::sigaction) =
                 unsafe { (zeroed(), zeroed()) };
             ours.sa_sigaction = explain as Handler as usize;
-            // On the thread's signal stack: the stack that overflowed has no room.
+            // On the thread's signal stack: the stack that overflowed has no buffer.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             // SAFETY: both are valid, and the handler calls nothing that a handler may not.
             unsafe {

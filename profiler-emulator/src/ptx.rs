@@ -130,7 +130,7 @@ impl Thread {
 /// What an instruction does with its operands, which come in the order of its text.
 type Does = fn(&mut Thread, &[Operand]);
 
-/// The instructions, with `$` for each operand, and what they do. An instruction behind a predicate is left
+/// The instructions, with `$` for each operand, and what they do. An instruction after a predicate is left
 /// out if that does not hold.
 const INSTRUCTIONS: [(&str, Does); 27] = [
     ("abs.f32 $, $", |t, o| t.put(o[0], t.float(o[1]).abs().to_bits())),
@@ -303,7 +303,7 @@ impl Statement {
         }
         let find = |pattern| INSTRUCTIONS.iter().find(|(known, _)| *known == pattern);
         let (predicate, known) = match (find(pattern), pattern.strip_prefix("@$ ")) {
-            (None, Some(behind)) => (Some(self.operands.remove(0)), find(behind)),
+            (None, Some(after)) => (Some(self.operands.remove(0)), find(after)),
             (known, _) => (None, known),
         };
         let (_, does) = known.unwrap_or_else(|| panic!("the emulator has no `{pattern}`"));
@@ -314,13 +314,13 @@ impl Statement {
 /// Reads statements, and numbers the registers by the order in which they come.
 struct Reader<'t> {
     registers: Vec<&'t str>,
-    /// The instructions that labels stand before. A branch comes behind its label: there is no other loop.
+    /// The instructions that labels stand before. A branch comes after its label: there is no other loop.
     labels: HashMap<&'t str, usize>,
     rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    /// The next statement, with what stands behind its last one as one; `at` is the number of the
+    /// The next statement, with what stands after its last one as one; `at` is the number of the
     /// instruction that it will be.
     fn statement(&mut self, at: usize) -> Option<Statement> {
         if self.rest.trim().is_empty() {
@@ -370,14 +370,14 @@ impl<'t> Reader<'t> {
         Some(statement)
     }
 
-    /// Goes on behind a text that is next.
+    /// Goes on after a text that is next.
     fn takes(&mut self, text: &str) -> bool {
-        let behind = self.rest.strip_prefix(text);
-        self.rest = behind.unwrap_or(self.rest);
-        behind.is_some()
+        let after = self.rest.strip_prefix(text);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
     }
 
-    /// Goes on behind a label, if one is next, which stands before the instruction of a number.
+    /// Goes on after a label, if one is next, which stands before the instruction of a number.
     fn label(&mut self, at: usize) -> bool {
         let from = self.rest;
         let label = self.word();
@@ -390,7 +390,7 @@ impl<'t> Reader<'t> {
         is_label
     }
 
-    /// Goes on behind a name or a number.
+    /// Goes on after a name or a number.
     fn word(&mut self) -> &'t str {
         let is_inside = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let end = self.rest.find(|c| !is_inside(c)).unwrap_or(self.rest.len());

@@ -72,7 +72,7 @@ pub(crate) fn release(order: Order) {
     let _ = order;
 }
 
-/// What follows comes behind all that was [`release`]d by the same.
+/// What follows comes after all that was [`release`]d by the same.
 pub(crate) fn acquire(order: Order) {
     #[cfg(profiler_races)]
     // SAFETY: as in `release`.

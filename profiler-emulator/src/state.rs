@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::block::{Block, Released, lanes, warp_and_lane};
+use crate::call_site::CallSite;
 use crate::config::{CLOCK_READ_TICKS, WARP_SIZE};
 use crate::error::Wait;
-use crate::place::Place;
 
 /// Virtual cost of one look of a spinning wait.
 const YIELD_TICKS: u64 = 16;
@@ -13,7 +13,7 @@ const YIELD_TICKS: u64 = 16;
 /// The resident blocks of a launch and the queue of their runnable warps.
 pub(crate) struct State {
     pub(crate) blocks: Vec<Option<Block>>,
-    /// (time, sequence, slot, warp): the warp that is furthest behind runs next.
+    /// (time, sequence, slot, warp): the warp that is furthest after runs next.
     runnable: BTreeSet<(u64, u64, usize, usize)>,
     /// Makes keys distinct, and warps of the same time take turns.
     sequence: u64,
@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// Begins the turn of the warp that is furthest behind; `None` if none can run.
+    /// Begins the turn of the warp that is furthest after; `None` if none can run.
     pub(crate) fn begin_turn(&mut self) -> Option<(usize, usize)> {
         let (_, _, slot, warp) = self.runnable.pop_first()?;
         self.spinning.remove(&(slot, warp));
@@ -190,7 +190,7 @@ impl State {
                 Some(_) => entry.told = entry.told.max(told),
                 None => entry.observed = entry.observed.max(turn_time),
             }
-            // Before the thread that told it, and after all that are behind it.
+            // Before the thread that told it, and after all that are after it.
             if let Some(time) = told {
                 self.enqueue(slot, warp, time);
             }
@@ -215,7 +215,7 @@ impl State {
 
     /// The running thread has written what others may wait for; `time_of` makes of when that was written
     /// last, and of the thread's time, when it is there. True if the thread has to suspend, to let those that
-    /// spin, or are behind it, look at it as it is now.
+    /// spin, or are after it, look at it as it is now.
     pub(crate) fn publish(
         &mut self,
         slot: usize,
@@ -228,7 +228,7 @@ impl State {
         let written = self.written.entry(address).or_insert(0);
         *written = time_of(*written, time);
         let has_others = !self.spinning.is_empty();
-        let is_ahead = self.runnable.first().is_some_and(|&(behind, ..)| behind < time);
+        let is_ahead = self.runnable.first().is_some_and(|&(after, ..)| after < time);
         let is_watched = has_others || self.block(slot).warps[warp].yielded != 0;
         if is_watched {
             self.told = self.told.max(Some(time));
@@ -247,7 +247,7 @@ impl State {
     }
 
     /// The running thread works for a while. True if it has to suspend: where the launch is
-    /// `stopped`, or to let warps that are now behind it run first, so that they do not see what it
+    /// `stopped`, or to let warps that are now after it run first, so that they do not see what it
     /// does after that.
     pub(crate) fn advance(
         &mut self,
@@ -258,11 +258,11 @@ impl State {
     ) -> bool {
         self.idle_yields = 0;
         let (warp, lane) = warp_and_lane(thread);
-        let behind = self.runnable.first().map(|&(time, ..)| time);
+        let after = self.runnable.first().map(|&(time, ..)| time);
         let block = self.block(slot);
         let time = &mut block.threads[thread].time;
         *time += ticks;
-        let pause = stopped || behind.is_some_and(|behind| behind < *time);
+        let pause = stopped || after.is_some_and(|after| after < *time);
         if pause {
             block.warps[warp].paused |= 1 << lane;
         }
@@ -287,7 +287,7 @@ impl State {
     }
 
     /// The running thread asks which lanes are with it.
-    pub(crate) fn ask_mask(&mut self, slot: usize, thread: usize, place: Place) {
+    pub(crate) fn ask_mask(&mut self, slot: usize, thread: usize, place: CallSite) {
         self.idle_yields = 0;
         self.block(slot).ask_mask(thread, place);
     }

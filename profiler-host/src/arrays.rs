@@ -7,10 +7,10 @@ use profiler_wire::descriptor::{CLAIM_STRIDE, Descriptor, Lost};
 use profiler_wire::header::{self, ExitHeader};
 use profiler_wire::record::UNIT_BYTES;
 
-use crate::announced::Announced;
 use crate::error::Error;
 use crate::guards::Guards;
 use crate::layout::Layout;
+use crate::linear_slots::LinearSlots;
 use crate::options::Options;
 
 /// Memory of a session: the GPU's, or the emulator's.
@@ -45,7 +45,7 @@ pub(crate) struct Arrays {
     pub(crate) layout: Layout,
     pub(crate) descriptor: Descriptor,
     /// Linear slots: what the session was told of since the last reset.
-    announced: Announced,
+    announced: LinearSlots,
     /// `None` unless they were asked for.
     guards: Option<Guards>,
 }
@@ -55,7 +55,7 @@ impl Arrays {
     pub(crate) fn new(options: Options, layout: Layout, base: u64) -> Self {
         let descriptor = layout.descriptor(&options, base);
         let guards = options.guards.then(|| Guards::new(&layout, base));
-        Self { options, layout, descriptor, announced: Announced::default(), guards }
+        Self { options, layout, descriptor, announced: LinearSlots::default(), guards }
     }
 
     /// Whether there are guards, for which [`prepare`](Self::prepare) writes all of the memory.
@@ -120,13 +120,13 @@ impl Arrays {
         self.check_guards(memory)?;
         let in_use = self.in_use(memory)?;
         let slots = in_use.last().map_or(0, |range| range.end as usize);
-        let room = self.layout.room;
+        let buffer = self.layout.buffer;
         let needed = u32::try_from(self.announced.needed_slots()).unwrap_or(u32::MAX);
         let mut capture = ModuleCapture {
             sites,
             descriptor: Descriptor { slot_base: needed, ..self.descriptor },
             headers: self.layout.zeros(slots * header::BYTES)?,
-            records: self.layout.zeros(slots << room.shift)?,
+            records: self.layout.zeros(slots << buffer.shift)?,
             ..ModuleCapture::default()
         };
         for range in &in_use {
@@ -145,11 +145,11 @@ impl Arrays {
             self.check_announced(memory, &capture)?;
         }
         for range in &in_use {
-            let units = units_to_read(&capture.headers, range, room.capacity());
-            let pitch = 1 << room.shift;
+            let units = units_to_read(&capture.headers, range, buffer.capacity());
+            let pitch = 1 << buffer.shift;
             let rows = Rows {
                 count: range.len(),
-                width: (u64::from(units) * u64::from(UNIT_BYTES)).min(room.stride()) as usize,
+                width: (u64::from(units) * u64::from(UNIT_BYTES)).min(buffer.stride()) as usize,
                 pitch,
             };
             let bytes = range.start as usize * pitch..range.end as usize * pitch;
@@ -158,8 +158,8 @@ impl Arrays {
                 memory.read(address, rows, &mut capture.records[bytes])?;
             }
         }
-        if let Some(room) = self.layout.lane_room {
-            let bytes_of_slot = room.stride() as usize;
+        if let Some(buffer) = self.layout.lane_buffer {
+            let bytes_of_slot = buffer.stride() as usize;
             capture.lanes = self.layout.zeros(slots * bytes_of_slot)?;
             capture.lane_counts = self.layout.zeros(slots * 32 * 8)?;
             for range in &in_use {
@@ -174,10 +174,10 @@ impl Arrays {
     /// Checks the headers, of linear slots, against the launches that were announced.
     fn check_announced(&self, memory: &impl Memory, capture: &ModuleCapture) -> Result<(), Error> {
         let slot_count = self.layout.slot_count;
-        let behind = self.announced.slots_in_use(slot_count);
+        let after = self.announced.slots_in_use(slot_count);
         let mut bytes = [0; header::BYTES];
-        if behind < slot_count {
-            let address = self.descriptor.headers + u64::from(behind) * header::BYTES as u64;
+        if after < slot_count {
+            let address = self.descriptor.headers + u64::from(after) * header::BYTES as u64;
             memory.read(address, Rows::all(header::BYTES), &mut bytes)?;
         }
         self.announced.check(
@@ -231,7 +231,7 @@ pub(crate) fn header_words(bytes: &[u8]) -> [u64; header::WORDS] {
     words
 }
 
-/// Units from the begin of each room of the range that may hold records: as many as the busiest
+/// Units from the begin of each buffer of the range that may hold records: as many as the busiest
 /// warp emitted, and all where a warp did not say how many.
 fn units_to_read(headers: &[u8], range: &Range<u32>, all: u32) -> u32 {
     let bytes = range.start as usize * header::BYTES..range.end as usize * header::BYTES;

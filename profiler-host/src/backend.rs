@@ -82,7 +82,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// With [`BackendChoice::Gpu`]: no driver, no device, no PTX, each with the cure. What CUDA says.
+    /// With [`BackendChoice::Gpu`]: no driver, no device, no PTX, each with the remedy. What CUDA says.
     pub fn choose(choice: BackendChoice, ptx: Option<&'static str>) -> Result<Self, Error> {
         if choice == BackendChoice::Emulator {
             return Ok(Self::emulator(Emulator::default(), LaunchConfig::new([1; 3], [1; 3])));
@@ -99,7 +99,7 @@ impl Backend {
                     other => other.to_string(),
                 };
                 if ptx.is_none() && !matches!(error, Error::NoPtx) {
-                    // Whoever cures the one would meet the other next.
+                    // Whoever remedy the one would meet the other next.
                     reason += &format!(". Besides, {}", Error::NoPtx);
                 }
                 Ok(Self { reason: Some(reason), ..emulator })

@@ -50,12 +50,12 @@ const fn units_of_round(units_of_form: [u32; CALIBRATION_FORMS.len()]) -> u32 {
     }
     units
 }
-/// Words that a warp records in a calibration run, by either kernel at most.
-pub(crate) const WORDS: u32 = {
+/// Records that a warp makes in a calibration run, by either kernel at most.
+pub(crate) const RECORDS: u32 = {
     let [of_gpu, of_host] = UNITS_OF_FORMS;
     let [of_gpu, of_host] = [units_of_round(of_gpu), units_of_round(of_host)];
     let units = if of_host > of_gpu { of_host } else { of_gpu };
-    ROUNDS * units * 2
+    ROUNDS * units
 };
 /// Warps of a calibration run: of a launch of each kernel.
 pub(crate) const WARPS: u32 = 2 * CALIBRATION_WARPS;
@@ -70,7 +70,7 @@ pub enum CalibrationError {
     /// Regions of the calibration kernel are missing.
     #[error(
         "the trace has no complete region \"{0}\" with its records, so it is not that of the \
-         calibration kernel, or its room was too small"
+         calibration kernel, or its buffer was too small"
     )]
     NoRegion(String),
     /// The trace was changed before.
@@ -163,7 +163,7 @@ impl Kind {
     }
 }
 
-/// The stamps of a region around records of a form: one behind the other, or each in the one before.
+/// The stamps of a region around records of a form: one after the other, or each in the one before.
 fn pattern(form: &str, count: u32, nested: bool) -> Vec<Kind> {
     let record = Kind::of_form(form);
     let inner = record.repeat(count as usize);
@@ -223,13 +223,13 @@ impl<'t> Run<'t> {
         // A region around all pauses lasts that much longer than one around a single pause.
         let pauses_ticks = pauses.between(0, 1);
         let pause = (pauses_ticks - of_regions.between(1, 2)) / f64::from(CALIBRATION_PAUSES - 1);
-        let behind_begin = (of_regions.between(1, 2) - pause).max(0.0);
+        let after_begin = (of_regions.between(1, 2) - pause).max(0.0);
         let total = |places: &Places| {
             let more = places.between(0, places.kinds.len() - 1) - pauses_ticks;
             let total = more / f64::from(CALIBRATION_APART);
             if total >= 0.0 { Ok(total) } else { Err(CalibrationError::Implausible(total)) }
         };
-        let ahead = |places: &Places| (places.between(0, 1) - pause - behind_begin).max(0.0);
+        let ahead = |places: &Places| (places.between(0, 1) - pause - after_begin).max(0.0);
         let pair = |places: &Places| {
             let begin = StampCost {
                 before_ticks: ahead(places),
@@ -260,7 +260,7 @@ impl<'t> Run<'t> {
         Ok(costs)
     }
 
-    /// How long records hold up what is right behind them.
+    /// How long records hold up what is right after them.
     fn waits(&self, election: Election, costs: &FormCosts) -> Result<StampWaits, CalibrationError> {
         let rows = CALIBRATION_ROW_FORMS.iter();
         let nests = CALIBRATION_NESTED_FORMS.iter();

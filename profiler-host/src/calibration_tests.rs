@@ -23,8 +23,8 @@ fn site(kind: SiteKind, name: String) -> Site {
     }
 }
 
-/// What the stamps of a form take in a made-up run, in ticks: ahead of a record, behind its begin,
-/// and behind its end.
+/// What the stamps of a form take in a made-up run, in ticks: ahead of a record, after its begin,
+/// and after its end.
 #[derive(Clone, Copy)]
 struct Ticks {
     before: u64,
@@ -54,7 +54,7 @@ struct Machine<T> {
     /// When the last record was stored, what all stamps since cost apart, and whether one was a
     /// begin.
     stored: (u64, u64, bool),
-    /// Where the last stamp was a begin: when, and what it costs behind it.
+    /// Where the last stamp was a begin: when, and what it costs after it.
     begun: Option<(u64, u64)>,
     election: usize,
     /// Where records go: in memory of the host, begins are some.
@@ -83,7 +83,7 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         index_of(&mut self.trace, kind, name)
     }
 
-    fn stamp(&mut self, before: u64, behind: u64, is_begin: bool) -> Time {
+    fn stamp(&mut self, before: u64, after: u64, is_begin: bool) -> Time {
         let (at, apart, begun) = self.stored;
         let held = match (is_begin, begun) {
             (true, _) => self.held.begin,
@@ -93,14 +93,13 @@ impl<T: Fn(usize, usize) -> Ticks> Machine<T> {
         let stores = !is_begin || self.buffer == Buffer::Host;
         let apart = apart + before;
         self.now = (self.now + before).max(at + apart + held);
-        if let Some((at, behind)) = self.begun {
-            self.now = self.now.max(at + behind + before + self.held.nested);
+        if let Some((at, after)) = self.begun {
+            self.now = self.now.max(at + after + before + self.held.nested);
         }
-        self.begun = (!stores).then_some((self.now, behind));
+        self.begun = (!stores).then_some((self.now, after));
         let time = Time { ticks: self.now, ns: self.now as f64 };
-        self.stored =
-            if stores { (self.now, behind, is_begin) } else { (at, apart + behind, true) };
-        self.now += behind;
+        self.stored = if stores { (self.now, after, is_begin) } else { (at, apart + after, true) };
+        self.now += after;
         time
     }
 
@@ -254,7 +253,7 @@ fn index_of(trace: &mut Trace, kind: SiteKind, name: String) -> SiteIndex {
 }
 
 /// Distinct figures for every election and form; a region with a value differs from one without by
-/// what passes behind its end.
+/// what passes after its end.
 fn distinct(e: usize, f: usize) -> Ticks {
     let of_begin = if f == VALUE { 0 } else { f as u64 };
     let (e, mark) = (e as u64, u64::from(f == MARK));
@@ -327,7 +326,7 @@ fn records_to_the_host_are_told_apart_from_others() {
 fn a_slow_round_in_twenty_changes_nothing() {
     let mut slow = trace(40, HELD, distinct);
     let round = slow.warps[0].regions.len() / 40;
-    // The ends of the outer regions of the first round: nothing lies behind them within a region.
+    // The ends of the outer regions of the first round: nothing lies after them within a region.
     for region in slow.warps[0].regions[..round].iter_mut().filter(|region| region.depth == 0) {
         region.end = region.end.map(|end| Time { ticks: end.ticks + 90, ..end });
     }
@@ -390,7 +389,7 @@ fn open_regions_are_left_out() {
 }
 
 #[test]
-fn a_round_of_either_kernel_fits_its_room() {
+fn a_round_of_either_kernel_fits_its_buffer() {
     // By what symbol.rs says of the kernel: regions take 1 + 2, 1 + 3 and 1 + 4 units apart, in a row
     // and in a nest, with values 1 + 4, 1 + 6 and 1 + 8; marks 1 + 2 and 1 + 3; anchors 1 + 2.
     let (regions, marks, anchors) = (12 + 21, 7, 3);
@@ -402,5 +401,5 @@ fn a_round_of_either_kernel_fits_its_room() {
     let (regions, marks, anchors) = (24 + 33, 9, 4);
     let units_of_host = 2 * (2 + regions + marks + anchors);
     assert_eq!(units_of_round(of_host), units_of_host);
-    assert_eq!(WORDS, ROUNDS * units.max(units_of_host) * 2);
+    assert_eq!(RECORDS, ROUNDS * units.max(units_of_host));
 }

@@ -1,22 +1,21 @@
-//! How much room a kernel needs, told from a run that only counted.
+//! How much buffer a kernel needs, told from a run that only counted.
 
 use profiler_trace::{Capture, ModuleCapture};
 use profiler_wire::header::{
     self, COUNT_MAX, ExitHeader, LANE_COUNT_MAX, SlotHeader, unpack_counts,
 };
-use profiler_wire::record::UNIT_WORDS;
 
 use crate::arrays::header_words;
 use crate::error::debug_as_display;
-use crate::options::{LANE_WORDS_MAX, WARPS_MAX, WORDS_MAX};
+use crate::options::{RECORDS_PER_LANE_MAX, RECORDS_PER_WARP_MAX, WARPS_MAX};
 
 /// What a session needs to lose nothing of the launches that were counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Words of the room of the busiest warp's lane 0.
-    pub words_per_warp: u32,
-    /// Words of the room of the busiest other lane; 0 if none recorded.
-    pub words_per_lane: u32,
+    /// Records of the buffer of the busiest warp's lane 0.
+    pub records_per_warp: u32,
+    /// Records of the buffer of the busiest other lane; 0 if none recorded.
+    pub records_per_lane: u32,
     /// Slots that the launches of the busiest module took: one for each warp that entered a kernel that
     /// records; where slots are linear, also one for each selected warp of the other launches.
     pub max_warps: u32,
@@ -28,7 +27,7 @@ pub struct Capacity {
 pub enum CapacityError {
     /// No warp recorded.
     #[error(
-        "no warp recorded in the run, so nothing says how much room is needed; launch the kernels \
+        "no warp recorded in the run, so nothing says how much buffer is needed; launch the kernels \
          within it, and check the selection of blocks and warps"
     )]
     NothingRecorded,
@@ -41,10 +40,10 @@ pub enum CapacityError {
     /// Warps that never left their kernel.
     #[error("{0} warps never left their kernel, so what they need is not known; let it finish")]
     Unfinished(u64),
-    /// More than any room takes.
+    /// More than any buffer takes.
     #[error(
-        "a warp or lane emitted {0} records, more than any room takes; keep the last ones \
-         (Keep::Last) in a room of your choice, or select fewer regions"
+        "a warp or lane emitted {0} records, more than any buffer takes; keep the last ones \
+         (Keep::Last) in a buffer of your choice, or select fewer regions"
     )]
     TooMuch(u32),
     /// More warps than any session has slots for.
@@ -55,7 +54,7 @@ pub enum CapacityError {
 debug_as_display!(CapacityError);
 
 impl Capacity {
-    /// What the launches in `capture` would have needed. Rooms may have been too small, or empty:
+    /// What the launches in `capture` would have needed. Buffers may have been too small, or empty:
     /// warps and lanes count what they emit, kept or not.
     ///
     /// # Errors
@@ -89,14 +88,17 @@ impl Capacity {
         if warps == 0 {
             return Err(CapacityError::NothingRecorded);
         }
-        let words = |units: u32, stop: u32, limit: u32| match units.checked_mul(UNIT_WORDS as u32) {
-            Some(words) if units < stop && words <= limit => Ok(words),
-            _ => Err(CapacityError::TooMuch(units)),
+        let records = |units: u32, stop: u32, limit: u32| {
+            if units < stop && units <= limit {
+                Ok(units)
+            } else {
+                Err(CapacityError::TooMuch(units))
+            }
         };
         match u32::try_from(slots) {
             Ok(max_warps) if max_warps <= WARPS_MAX => Ok(Self {
-                words_per_warp: words(units, COUNT_MAX, WORDS_MAX)?,
-                words_per_lane: words(lane_units, LANE_COUNT_MAX, LANE_WORDS_MAX)?,
+                records_per_warp: records(units, COUNT_MAX, RECORDS_PER_WARP_MAX)?,
+                records_per_lane: records(lane_units, LANE_COUNT_MAX, RECORDS_PER_LANE_MAX)?,
                 max_warps,
             }),
             _ => Err(CapacityError::TooManyWarps(slots)),
@@ -166,18 +168,18 @@ mod tests {
     fn the_busiest_warp_and_lane_count() {
         assert_eq!(
             Capacity::needed(&capture(&[Some(3), Some(70), Some(0)], &[0, 5, 2], 0)),
-            Ok(Capacity { words_per_warp: 140, words_per_lane: 10, max_warps: 3 })
+            Ok(Capacity { records_per_warp: 70, records_per_lane: 5, max_warps: 3 })
         );
         let of_two_slots: Vec<u32> = (1..=40).collect();
         let needed = Capacity::needed(&capture(&[Some(3)], &of_two_slots, 0));
-        assert_eq!(needed.map(|needed| needed.words_per_lane), Ok(80));
+        assert_eq!(needed.map(|needed| needed.records_per_lane), Ok(40));
     }
 
     #[test]
     fn the_busiest_module_counts() {
         let mut both = capture(&[Some(3), Some(70)], &[], 0);
         both.modules.extend(capture(&[Some(4), Some(0), Some(1)], &[], 0).modules);
-        let needed = Capacity { words_per_warp: 140, words_per_lane: 0, max_warps: 3 };
+        let needed = Capacity { records_per_warp: 70, records_per_lane: 0, max_warps: 3 };
         assert_eq!(Capacity::needed(&both), Ok(needed));
     }
 

@@ -19,7 +19,7 @@ use crate::host_spans::HostLog;
 use crate::launch::{Kernel, Shape};
 use crate::layout::Layout;
 use crate::live::{LiveArrays, Watch, WatchedHost, WatchedModule};
-use crate::options::{Cost, Keep, LaneRooms, Options, Slots};
+use crate::options::{Cost, Keep, LaneBuffers, Options, Slots};
 
 /// Runs kernels and records what they emit.
 #[derive(Debug)]
@@ -151,10 +151,10 @@ pub(crate) fn executed_sites() -> Result<SiteTable, Error> {
 /// The options of a calibration run.
 pub(crate) fn calibration_options() -> Options {
     Options {
-        words_per_warp: calibration::WORDS,
+        records_per_warp: calibration::RECORDS,
         keep: Keep::First,
         slots: Slots::Linear,
-        lane_rooms: LaneRooms::Never,
+        lane_buffers: LaneBuffers::Never,
         max_warps: Some(calibration::WARPS),
         ..Options::default()
     }
@@ -174,20 +174,20 @@ pub(crate) fn no_session() -> Arc<[u8]> {
 
 impl<'b> EmulatorSession<'b> {
     pub(crate) fn new(device: &'b EmulatedDevice, options: &Options) -> Result<Self, Error> {
-        let lanes = options.lane_rooms != LaneRooms::Never;
+        let lanes = options.lane_buffers != LaneBuffers::Never;
         let claimed = options.slots == Slots::Claimed;
         let layout = Layout::new(options, lanes, claimed, device.emulator.sm_count())?;
         let mut output = Output::new(options);
         if options.record_cost == Cost::Measure {
             output.cost = Some(device.record_cost()?);
         }
-        let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?);
+        let memory = Arc::new(HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help())?);
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         arrays.prepare(&*memory)?;
         let own_descriptor = options
             .apart
-            .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.cure()))
+            .then(|| HostMemory::zeroed(descriptor::BYTES as u64, || arrays.layout.help()))
             .transpose()?;
         let host = options.host.clone().map(HostLog::new);
         let mut session =
@@ -285,8 +285,8 @@ impl<'b> EmulatorSession<'b> {
     pub(crate) fn reset(&mut self) -> Result<(), Error> {
         let layout = &self.arrays.layout;
         if Arc::get_mut(&mut self.memory).is_some() {
-            // Fresh memory is zero without being filled: most of the rooms were never touched.
-            let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure())?;
+            // Fresh memory is zero without being filled: most of the buffers were never touched.
+            let memory = HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help())?;
             self.memory = Arc::new(memory);
         } else {
             // Whoever watches looks there.
@@ -320,5 +320,5 @@ impl Drop for EmulatorSession<'_> {
 }
 
 #[cfg(test)]
-#[path = "announced_tests.rs"]
+#[path = "linear_slots_tests.rs"]
 mod tests;

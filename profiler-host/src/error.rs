@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use profiler_trace::{Capture, FileError, SiteTableError};
 use profiler_wire::WIRE_VERSION;
-use profiler_wire::record::UNIT_WORDS;
 use profiler_wire::symbol::DESCRIPTOR;
 
 use crate::options::WARPS_MAX;
@@ -30,26 +29,15 @@ debug_as_display!(CudaFailure);
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// A room above the limit.
-    #[error("{what}({words}) is above {limit}; Keep::Last keeps the last records in less room")]
-    TooManyWords {
+    /// A buffer above the limit.
+    #[error("{what}({records}) is above {limit}; Keep::Last keeps the last records in less memory")]
+    TooManyRecords {
         /// The builder's method.
         what: &'static str,
         /// What it was given.
-        words: u32,
+        records: u32,
         /// The most it takes.
         limit: u32,
-    },
-    /// A room that does not consist of whole records.
-    #[error(
-        "{what}({words}): a record takes {UNIT_WORDS} words, so give an even number, such as {}",
-        words + 1
-    )]
-    OddWords {
-        /// The builder's method.
-        what: &'static str,
-        /// What it was given.
-        words: u32,
     },
     /// A selection of warps that is empty.
     #[error("no warp is selected: a block has warps 0 to 31, so give .warps(..) a part of 0..32")]
@@ -79,12 +67,12 @@ pub enum OptionsError {
         /// How many the selection takes from all launches.
         warps: u64,
     },
-    /// The room of lanes that have none.
+    /// The buffer of lanes that have none.
     #[error(
-        "words_per_lane(..) does nothing where lane_rooms(LaneRooms::Never) leaves the rooms of all \
+        "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of all \
          lanes but lane 0 out; leave one of the two options out"
     )]
-    WordsOfNoRoom,
+    RecordsOfNoBuffer,
     /// An option in whose place another one follows.
     #[error("{idle}(..) does nothing where {used}(..) follows; leave one of the two out")]
     Replaced {
@@ -96,7 +84,7 @@ pub enum OptionsError {
     /// Blocks or warps that were selected, by this method of the builder, when the selected ones had
     /// been counted.
     #[error(
-        "for_grid(..) has counted the warps of another selection than {0}(..) behind it makes; give \
+        "for_grid(..) has counted the warps of another selection than {0}(..) after it makes; give \
          {0}(..) before for_grid(..)"
     )]
     SelectedLate(&'static str),
@@ -252,7 +240,7 @@ pub enum Error {
     )]
     UnannouncedLaunch,
     /// Words that must stay as they are were overwritten, where the profiler was told to put
-    /// [guards](crate::ProfilerBuilder::guards) between the rooms.
+    /// [guards](crate::ProfilerBuilder::guards) between the buffers.
     #[error(
         "{words} guard word(s) of the session's memory were overwritten, the first {first}: a kernel \
          wrote to memory that is not its own; run the program under compute-sanitizer's memcheck, \
@@ -271,14 +259,14 @@ pub enum Error {
     )]
     LaunchPastSession,
     /// The arrays of a session, or a buffer, do not fit.
-    #[error("{bytes} bytes of memory are not to be had{}; {cure}", free_bytes(*free))]
+    #[error("{bytes} bytes of memory are not to be had{}; {help}", free_bytes(*free))]
     OutOfMemory {
         /// What they take.
         bytes: u64,
         /// What is there, where that is known.
         free: Option<u64>,
         /// What to lower.
-        cure: String,
+        help: String,
     },
     /// The module has no kernel of this name.
     #[error(

@@ -1,11 +1,11 @@
 //! Which options a builder was given, so that none of them does nothing beside another.
 //!
 //! An option given twice is none of this: the later one holds, so that a program may go on from a
-//! builder of its own. Nor is a number at its limit: of a room of no words it does not matter which
+//! builder of its own. Nor is a number at its limit: of a buffer of no records it does not matter which
 //! records it keeps, and from a single block on no stride is taken.
 
 use crate::error::OptionsError;
-use crate::options::LaneRooms;
+use crate::options::LaneBuffers;
 
 /// Options of which the later one takes the place of the earlier one.
 const EXCLUSIVE: [[&str; 2]; 3] =
@@ -16,17 +16,17 @@ const SELECTION: [&str; 4] = ["blocks", "block_stride", "warps", "warp_mask"];
 
 /// The methods of a builder that were called, in their order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given(Vec<&'static str>);
+pub(crate) struct GivenOptions(Vec<&'static str>);
 
-impl Given {
+impl GivenOptions {
     pub(crate) fn add(&mut self, method: &'static str) {
         self.0.push(method);
     }
 
     /// Refuses options that do nothing beside the others.
-    pub(crate) fn check(&self, lane_rooms: LaneRooms) -> Result<(), OptionsError> {
-        if lane_rooms == LaneRooms::Never && self.last("words_per_lane").is_some() {
-            return Err(OptionsError::WordsOfNoRoom);
+    pub(crate) fn check(&self, lane_buffers: LaneBuffers) -> Result<(), OptionsError> {
+        if lane_buffers == LaneBuffers::Never && self.last("records_per_lane").is_some() {
+            return Err(OptionsError::RecordsOfNoBuffer);
         }
         for pair in EXCLUSIVE {
             if let [Some(one), Some(other)] = pair.map(|method| self.last(method)) {
@@ -63,20 +63,23 @@ mod tests {
     }
 
     #[test]
-    fn words_of_rooms_that_are_not_there_are_refused() {
+    fn records_of_buffers_that_are_not_there_are_refused() {
         let builder = Profiler::builder;
-        let text = refused(builder().words_per_lane(20).lane_rooms(LaneRooms::Never));
+        let text = refused(builder().records_per_lane(10).lane_buffers(LaneBuffers::Never));
         assert_eq!(
             text,
-            "words_per_lane(..) does nothing where lane_rooms(LaneRooms::Never) leaves the rooms of \
+            "records_per_lane(..) does nothing where lane_buffers(LaneBuffers::Never) leaves the buffers of \
              all lanes but lane 0 out; leave one of the two options out"
         );
-        assert_eq!(refused(builder().lane_rooms(LaneRooms::Never).words_per_lane(0)), text);
-        for rooms in [LaneRooms::Always, LaneRooms::WhereNeeded] {
-            let kept = builder().lane_rooms(LaneRooms::Never).words_per_lane(20).lane_rooms(rooms);
+        assert_eq!(refused(builder().lane_buffers(LaneBuffers::Never).records_per_lane(0)), text);
+        for buffers in [LaneBuffers::Always, LaneBuffers::WhereNeeded] {
+            let kept = builder()
+                .lane_buffers(LaneBuffers::Never)
+                .records_per_lane(10)
+                .lane_buffers(buffers);
             assert!(kept.build().is_ok(), "the later of two holds");
         }
-        assert!(builder().lane_rooms(LaneRooms::Never).build().is_ok());
+        assert!(builder().lane_buffers(LaneBuffers::Never).build().is_ok());
     }
 
     #[test]
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_selected_behind_the_count_of_its_warps_is_refused() {
+    fn what_is_selected_after_the_count_of_its_warps_is_refused() {
         let builder = Profiler::builder;
         for (late, method) in [
             (for_grid(builder()).blocks(1..), "blocks"),
@@ -116,13 +119,13 @@ mod tests {
             (for_grid(builder().warp_mask(3)).warp_mask(1), "warp_mask"),
         ] {
             let text = format!(
-                "for_grid(..) has counted the warps of another selection than {method}(..) behind \
+                "for_grid(..) has counted the warps of another selection than {method}(..) after \
                  it makes; give {method}(..) before for_grid(..)"
             );
             assert_eq!(refused(late), text);
         }
         let before = builder().blocks(1..).block_stride(2).warps(..1);
-        assert!(for_grid(for_grid(before).words_per_warp(4)).build().is_ok());
+        assert!(for_grid(for_grid(before).records_per_warp(2)).build().is_ok());
     }
 
     #[test]
@@ -131,9 +134,9 @@ mod tests {
         assert!(twice.build().is_ok(), "the later of two holds");
         let known = Profiler::builder().record_cost(RecordCost::default());
         assert!(known.subtract_record_cost(true).build().is_ok());
-        let counting = Profiler::builder().words_per_warp(0).keep(crate::Keep::Last);
-        let profiler = counting.words_per_lane(0).build().expect("a session that only counts");
+        let counting = Profiler::builder().records_per_warp(0).keep(crate::Keep::Last);
+        let profiler = counting.records_per_lane(0).build().expect("a session that only counts");
         // What a run tells takes the place of what was given.
-        assert_eq!(profiler.counting().options.words_per_lane, 0);
+        assert_eq!(profiler.counting().options.records_per_lane, 0);
     }
 }

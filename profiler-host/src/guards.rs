@@ -1,4 +1,4 @@
-//! Guard words: what lies between the rooms of a session and must stay as it is.
+//! Guard words: what lies between the buffers of a session and must stay as it is.
 
 use std::ops::Range;
 
@@ -57,23 +57,23 @@ impl Guards {
         let slots = u64::from(layout.slot_count);
         let array = |start: u64, count: u64, stride: u64| start..start + count * stride;
         let mut areas = Vec::new();
-        let room = layout.room;
+        let buffer = layout.buffer;
         areas.push(Area::new(
-            "the rooms of lane 0",
-            array(layout.records, slots, room.stride()),
-            room.stride(),
-            u64::from(room.capacity()) * u64::from(UNIT_BYTES),
+            "the buffers of lane 0",
+            array(layout.records, slots, buffer.stride()),
+            buffer.stride(),
+            u64::from(buffer.capacity()) * u64::from(UNIT_BYTES),
         ));
-        if let Some(room) = layout.lane_room {
+        if let Some(buffer) = layout.lane_buffer {
             areas.push(Area {
-                // The column of lane 0, which has a room of its own.
+                // The column of lane 0, which has a buffer of its own.
                 row: u64::from(LANE_STEP),
                 skip: u64::from(UNIT_BYTES),
                 ..Area::new(
-                    "the rooms of the other lanes",
-                    array(layout.lanes, slots, room.stride()),
-                    room.stride(),
-                    u64::from(room.capacity()) * u64::from(LANE_STEP),
+                    "the buffers of the other lanes",
+                    array(layout.lanes, slots, buffer.stride()),
+                    buffer.stride(),
+                    u64::from(buffer.capacity()) * u64::from(LANE_STEP),
                 )
             });
         }
@@ -81,7 +81,7 @@ impl Guards {
         let written = WORD * (header::EXIT_START + header::EXIT_WORDS) as u64;
         let headers = array(layout.headers, slots, header_bytes);
         areas.push(Area::new("the headers", headers, header_bytes, written));
-        if layout.lane_room.is_some() {
+        if layout.lane_buffer.is_some() {
             areas.push(Area {
                 // That of lane 0, which stands in the header.
                 row: LANE_COUNT_BYTES,
@@ -109,7 +109,7 @@ impl Guards {
         Self { areas, base, bytes: layout.bytes }
     }
 
-    /// The area that the word at this offset is in or behind, and whether kernels may write it.
+    /// The area that the word at this offset is in or after, and whether kernels may write it.
     fn place(&self, offset: u64) -> (Option<&Area>, bool) {
         let area = self.areas.iter().rev().find(|area| area.bytes.start <= offset);
         let inside = area.filter(|area| area.bytes.contains(&offset));
@@ -164,7 +164,7 @@ fn describe(area: Option<&Area>, offset: u64) -> String {
     let Some(area) = area else { return format!("at byte {offset}, before all arrays") };
     let offset = offset - area.bytes.start;
     if area.bytes.end - area.bytes.start <= offset {
-        return format!("behind {}", area.what);
+        return format!("after {}", area.what);
     }
     format!(
         "in {}, at byte {} of element {}",

@@ -27,15 +27,15 @@ impl Memory for Words {
     }
 }
 
-/// Layouts of both forms of slots, with and without rooms for other lanes, with and without unused
-/// space in the rooms, and of rooms of nothing.
+/// Layouts of both forms of slots, with and without buffers for other lanes, with and without unused
+/// space in the buffers, and of buffers of nothing.
 fn layouts() -> impl Iterator<Item = Layout> {
-    [(0, 0), (2, 4), (6, 10), (16, 2)].into_iter().flat_map(|(words, lane_words)| {
+    [(0, 0), (1, 2), (3, 5), (8, 1)].into_iter().flat_map(|(records, lane_records)| {
         [(Keep::First, true, false), (Keep::Last, true, true), (Keep::First, false, true)].map(
             |(keep, lanes, claimed)| {
                 let options = Options {
-                    words_per_warp: words,
-                    words_per_lane: lane_words,
+                    records_per_warp: records,
+                    records_per_lane: lane_records,
                     keep,
                     max_warps: Some(5),
                     guards: true,
@@ -80,11 +80,11 @@ fn what_kernels_may_write_is_what_the_wire_contract_gives_them() {
         let (_, memory) = filled(&layout);
         let slots = u64::from(layout.slot_count);
         let unit_words = u64::from(UNIT_BYTES) / WORD;
-        let mut expected = slots * u64::from(layout.room.capacity()) * unit_words
+        let mut expected = slots * u64::from(layout.buffer.capacity()) * unit_words
             + slots * (header::EXIT_START + header::EXIT_WORDS) as u64
             + Lost::BYTES as u64 / WORD;
-        if let Some(room) = layout.lane_room {
-            expected += slots * 31 * (u64::from(room.capacity()) * unit_words + 1);
+        if let Some(buffer) = layout.lane_buffer {
+            expected += slots * 31 * (u64::from(buffer.capacity()) * unit_words + 1);
         }
         if let Some(claims) = layout.claims {
             expected += claims.counters() as u64;
@@ -95,20 +95,20 @@ fn what_kernels_may_write_is_what_the_wire_contract_gives_them() {
 }
 
 #[test]
-fn guards_lie_before_behind_and_between() {
+fn guards_lie_before_after_and_between() {
     for layout in layouts() {
         let (_, memory) = filled(&layout);
         let words = &memory.0;
         let at = |byte: u64| words[(byte / WORD) as usize].get();
         assert_eq!((words[0].get(), words[words.len() - 1].get()), (PATTERN, PATTERN));
         let arrays = [layout.records, layout.headers, layout.lost].into_iter();
-        for start in arrays.chain(layout.lane_room.map(|_| layout.lanes)) {
+        for start in arrays.chain(layout.lane_buffer.map(|_| layout.lanes)) {
             assert_eq!(at(start - WORD), PATTERN);
         }
         for slot in 0..u64::from(layout.slot_count) {
-            let end = layout.records + (slot + 1) * layout.room.stride();
-            assert_eq!(at(end - WORD), PATTERN, "behind the room of slot {slot}");
-            if layout.lane_room.is_some() {
+            let end = layout.records + (slot + 1) * layout.buffer.stride();
+            assert_eq!(at(end - WORD), PATTERN, "after the buffer of slot {slot}");
+            if layout.lane_buffer.is_some() {
                 let counts = layout.lane_counts + slot * LANE_COUNT_BYTES;
                 assert_eq!(at(counts), PATTERN, "before the counts of slot {slot}");
             }
@@ -120,9 +120,9 @@ fn guards_lie_before_behind_and_between() {
 fn an_error_says_where() {
     let layout = layouts().nth(3).expect("a layout");
     let (guards, memory) = filled(&layout);
-    let index = (layout.records + layout.room.stride() + 24) / WORD;
+    let index = (layout.records + layout.buffer.stride() + 24) / WORD;
     memory.0[index as usize].set(0);
     let text = guards.check(&memory).expect_err("overwritten").to_string();
-    assert!(text.contains("in the rooms of lane 0, at byte 24 of element 1"), "{text}");
+    assert!(text.contains("in the buffers of lane 0, at byte 24 of element 1"), "{text}");
     assert!(text.starts_with("1 guard word(s)"), "{text}");
 }

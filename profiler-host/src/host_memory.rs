@@ -35,18 +35,18 @@ unsafe impl Send for HostMemory {}
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
-    /// Memory of this size; `cure` says what to lower where it does not fit.
-    pub(crate) fn zeroed(bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
-        Self::aligned(bytes, ALIGNMENT, cure)
+    /// Memory of this size; `remedy` says what to lower where it does not fit.
+    pub(crate) fn zeroed(bytes: u64, help: impl Fn() -> String) -> Result<Self, Error> {
+        Self::aligned(bytes, ALIGNMENT, help)
     }
 
     /// Memory of this size that begins at a multiple of `alignment`, a power of two.
     pub(crate) fn aligned(
         bytes: u64,
         alignment: usize,
-        cure: impl Fn() -> String,
+        help: impl Fn() -> String,
     ) -> Result<Self, Error> {
-        let out_of_memory = || Error::OutOfMemory { bytes, free: None, cure: cure() };
+        let out_of_memory = || Error::OutOfMemory { bytes, free: None, help: help() };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let layout = size
             .checked_add(alignment)
@@ -66,10 +66,10 @@ impl HostMemory {
         unsafe { self.start.as_ptr().add(self.skip) }
     }
 
-    /// Replaces the first bytes; those that would lie behind the end are left out.
+    /// Replaces the first bytes; those that would lie after the end are left out.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         let count = bytes.len().min(self.bytes);
-        // SAFETY: `count` bytes lie within the allocation, behind the first aligned byte, and are
+        // SAFETY: `count` bytes lie within the allocation, after the first aligned byte, and are
         // borrowed mutably; kernels that may write to them have returned.
         unsafe { self.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), count) }
     }
@@ -87,7 +87,7 @@ impl HostMemory {
     }
 
     /// Reads words while kernels may write to them, each of them whole, from the byte `from` on. What
-    /// was written before a word that is read here is seen by what is read behind it.
+    /// was written before a word that is read here is seen by what is read after it.
     pub(crate) fn read_words(&self, from: usize, into: &mut [u64]) {
         let words = self.words(from, into.len());
         for (into, word) in into.iter_mut().zip(words) {

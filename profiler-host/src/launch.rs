@@ -97,7 +97,7 @@ pub trait Kernel: Copy {
 const fn check_argument<T>() {
     assert!(
         size_of::<T>() > 0,
-        "a kernel takes no argument without a size: none is a parameter in PTX, and it would shift those behind it"
+        "a kernel takes no argument without a size: none is a parameter in PTX, and it would shift those after it"
     );
     assert!(
         !std::mem::needs_drop::<T>(),

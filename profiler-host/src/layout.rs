@@ -5,9 +5,9 @@ use std::ops::Range;
 use bytemuck::Zeroable;
 use bytemuck::allocation::try_zeroed_vec;
 use profiler_wire::descriptor::{
-    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, Lost, SHARES_PER_SM,
+    CLAIM_STRIDE, Descriptor, FLAG_CLAIMED, FLAG_LANES, LANE_STEP, Lost, SHARDS_PER_SM,
 };
-use profiler_wire::record::{UNIT_BYTES, UNIT_WORDS};
+use profiler_wire::record::UNIT_BYTES;
 use profiler_wire::{WIRE_VERSION, header};
 
 use crate::error::{Error, OptionsError};
@@ -22,22 +22,21 @@ const ALIGNMENT: u64 = 256;
 /// Bytes of the counts of a slot's lanes.
 pub(crate) const LANE_COUNT_BYTES: u64 = 32 * 8;
 
-/// A room: how many units it keeps and how far apart two rooms are.
+/// A buffer: how many units it keeps and how far apart two buffers are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct LaneBuffer {
     pub(crate) mask: u32,
     pub(crate) limit: u32,
-    /// Binary logarithm of the bytes between two rooms.
+    /// Binary logarithm of the bytes between two buffers.
     pub(crate) shift: u32,
     /// Bytes from one unit of a lane to its next.
     pub(crate) step: u32,
 }
 
-impl Room {
-    /// A room in which a lane has `words` words, `step` bytes from one unit to the next; see "Slots"
+impl LaneBuffer {
+    /// A buffer in which a lane has `units` units, `step` bytes from one unit to the next; see "Slots"
     /// in [`profiler_wire::descriptor`].
-    pub(crate) fn new(words: u32, step: u32, keep: Keep) -> Self {
-        let units = words / UNIT_WORDS as u32;
+    pub(crate) fn new(units: u32, step: u32, keep: Keep) -> Self {
         let (mask, limit, stride) = match keep {
             Keep::Last if units > 0 => {
                 let ring = units.next_power_of_two();
@@ -55,12 +54,12 @@ impl Room {
         bytes / self.step
     }
 
-    /// The same room with as many bytes as it has between it and the next.
+    /// The same buffer with as many bytes as it has between it and the next.
     fn guarded(self) -> Self {
         Self { shift: self.shift + 1, ..self }
     }
 
-    /// Bytes between two rooms.
+    /// Bytes between two buffers.
     pub(crate) fn stride(self) -> u64 {
         1 << self.shift
     }
@@ -70,36 +69,36 @@ impl Room {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claims {
     pub(crate) sm_count: u32,
-    pub(crate) slots_per_share: u32,
+    pub(crate) slots_per_shard: u32,
 }
 
 impl Claims {
-    /// How many shares there are.
-    fn shares(self) -> u32 {
-        SHARES_PER_SM * self.sm_count
+    /// How many shards there are.
+    fn shards(self) -> u32 {
+        SHARDS_PER_SM * self.sm_count
     }
 
-    /// The counters: one for each share, and the pool's.
+    /// The counters: one for each shard, and the pool's.
     pub(crate) fn counters(self) -> usize {
-        self.shares() as usize + 1
+        self.shards() as usize + 1
     }
 
     /// The first slot of the common pool.
     pub(crate) fn pool_start(self) -> u32 {
-        self.shares() * self.slots_per_share
+        self.shards() * self.slots_per_shard
     }
 
     /// The slots that were claimed, by the values of the counters (the pool's last).
     pub(crate) fn in_use(self, counters: &[u64], slot_count: u32) -> Vec<Range<u32>> {
         let mut ranges: Vec<Range<u32>> = Vec::new();
         for (index, &claimed) in counters.iter().enumerate() {
-            let is_pool = index as u32 == self.shares();
-            let (start, room) = if is_pool {
+            let is_pool = index as u32 == self.shards();
+            let (start, buffer) = if is_pool {
                 (self.pool_start(), slot_count - self.pool_start())
             } else {
-                (index as u32 * self.slots_per_share, self.slots_per_share)
+                (index as u32 * self.slots_per_shard, self.slots_per_shard)
             };
-            let end = start + u32::try_from(claimed).unwrap_or(u32::MAX).min(room);
+            let end = start + u32::try_from(claimed).unwrap_or(u32::MAX).min(buffer);
             match ranges.last_mut() {
                 _ if start == end => {}
                 Some(last) if last.end == start => last.end = end,
@@ -113,9 +112,9 @@ impl Claims {
 /// Where the arrays of a session lie in one stretch of memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
-    pub(crate) room: Room,
-    /// The room that the other lanes share, if they have one.
-    pub(crate) lane_room: Option<Room>,
+    pub(crate) buffer: LaneBuffer,
+    /// The buffer that the other lanes share, if they have one.
+    pub(crate) lane_buffer: Option<LaneBuffer>,
     pub(crate) slot_count: u32,
     /// `None` for linear slots.
     pub(crate) claims: Option<Claims>,
@@ -133,7 +132,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Lays a session out. `lanes` says whether lanes other than lane 0 get rooms; `claimed` how
+    /// Lays a session out. `lanes` says whether lanes other than lane 0 get buffers; `claimed` how
     /// slots are found; `sm_count` is the device's.
     pub(crate) fn new(
         options: &Options,
@@ -142,52 +141,53 @@ impl Layout {
         sm_count: u32,
     ) -> Result<Self, OptionsError> {
         options.check()?;
-        let room = |words, step| {
-            let room = Room::new(words, step, options.keep);
-            if options.guards { room.guarded() } else { room }
+        let buffer = |units, step| {
+            let buffer = LaneBuffer::new(units, step, options.keep);
+            if options.guards { buffer.guarded() } else { buffer }
         };
-        // Before the first array and behind each.
+        // Before the first array and after each.
         let guard = if options.guards { ALIGNMENT } else { 0 };
-        let lane_room = lanes.then(|| room(options.words_per_lane, LANE_STEP));
-        let room = room(options.words_per_warp, UNIT_BYTES);
-        let slot_bytes = room.stride()
+        let lane_buffer = lanes.then(|| buffer(options.records_per_lane, LANE_STEP));
+        let buffer = buffer(options.records_per_warp, UNIT_BYTES);
+        let slot_bytes = buffer.stride()
             + header::BYTES as u64
-            + lane_room.map_or(0, |room| room.stride() + LANE_COUNT_BYTES);
+            + lane_buffer.map_or(0, |buffer| buffer.stride() + LANE_COUNT_BYTES);
         let warps = options.max_warps.unwrap_or_else(|| {
             let fitting = (DEFAULT_BYTES / slot_bytes).clamp(1, DEFAULT_WARPS);
             u32::try_from(fitting).unwrap_or(WARPS_MAX)
         });
         let (slot_count, claims) = if claimed {
-            // Whatever SMs they run on, `warps` warps find a slot: each has a share and the pool,
+            // Whatever SMs they run on, `warps` warps find a slot: each has a shard and the pool,
             // which together are `warps`. As many are shared out, so that warps that are spread
             // evenly never meet at the pool's counter.
             let sm_count = sm_count.max(1);
-            let slots_per_share = warps / (SHARES_PER_SM * sm_count);
-            let claims = Claims { sm_count, slots_per_share };
-            let slots = u64::from(claims.pool_start()) + u64::from(warps - slots_per_share);
+            let slots_per_shard = warps / (SHARDS_PER_SM * sm_count);
+            let claims = Claims { sm_count, slots_per_shard };
+            let slots = u64::from(claims.pool_start()) + u64::from(warps - slots_per_shard);
             let slots = u32::try_from(slots).map_err(|_| OptionsError::MaxWarps(warps))?;
             (slots, Some(claims))
         } else {
             (warps, None)
         };
         let slots = u64::from(slot_count);
-        let lane_stride = lane_room.map_or(0, Room::stride);
+        let lane_stride = lane_buffer.map_or(0, LaneBuffer::stride);
         let mut end = guard;
         let mut place = |bytes: u64, alignment: u64| {
             let start = u64::next_multiple_of(end, alignment.max(ALIGNMENT));
             end = start + bytes + guard;
             start
         };
-        let records = place(slots << room.shift, room.stride());
+        let records = place(slots << buffer.shift, buffer.stride());
         let lanes = place(slots * lane_stride, lane_stride);
         let headers = place(slots * header::BYTES as u64, 1);
-        let lane_counts = place(if lane_room.is_some() { slots * LANE_COUNT_BYTES } else { 0 }, 1);
+        let lane_counts =
+            place(if lane_buffer.is_some() { slots * LANE_COUNT_BYTES } else { 0 }, 1);
         let counter_count = claims.map_or(0, |claims| claims.counters() as u64);
         let counters = place(counter_count * u64::from(CLAIM_STRIDE), 1);
         let lost = place(Lost::BYTES as u64, 1);
         Ok(Self {
-            room,
-            lane_room,
+            buffer,
+            lane_buffer,
             slot_count,
             claims,
             records,
@@ -197,7 +197,7 @@ impl Layout {
             counters,
             lost,
             bytes: end,
-            alignment: room.stride().max(lane_stride).max(ALIGNMENT),
+            alignment: buffer.stride().max(lane_stride).max(ALIGNMENT),
         })
     }
 
@@ -218,9 +218,9 @@ impl Layout {
             flags: 0,
             headers: base + self.headers,
             records: base + self.records,
-            record_mask: self.room.mask,
-            record_limit: self.room.limit,
-            record_shift: self.room.shift,
+            record_mask: self.buffer.mask,
+            record_limit: self.buffer.limit,
+            record_shift: self.buffer.shift,
             slot_count: self.slot_count,
             warp_mask: options.warp_mask,
             block_first: options.block_first,
@@ -232,17 +232,17 @@ impl Layout {
         if let Some(claims) = self.claims {
             descriptor.flags |= FLAG_CLAIMED;
             descriptor.sm_count = claims.sm_count;
-            descriptor.slots_per_share = claims.slots_per_share;
+            descriptor.slots_per_shard = claims.slots_per_shard;
             descriptor.claims = base + self.counters;
             descriptor.pool_start = claims.pool_start();
         }
-        if let Some(room) = self.lane_room {
+        if let Some(buffer) = self.lane_buffer {
             descriptor.flags |= FLAG_LANES;
             descriptor.lanes = base + self.lanes;
             descriptor.lane_counts = base + self.lane_counts;
-            descriptor.lane_mask = room.mask;
-            descriptor.lane_limit = room.limit;
-            descriptor.lane_shift = room.shift;
+            descriptor.lane_mask = buffer.mask;
+            descriptor.lane_limit = buffer.limit;
+            descriptor.lane_shift = buffer.shift;
         }
         descriptor
     }
@@ -252,24 +252,24 @@ impl Layout {
         try_zeroed_vec(count).map_err(|()| Error::OutOfMemory {
             bytes: (count as u64).saturating_mul(size_of::<T>() as u64),
             free: None,
-            cure: self.cure(),
+            help: self.help(),
         })
     }
 
     /// Says, after "n bytes of memory are not to be had", what to lower when there is not enough memory.
-    pub(crate) fn cure(&self) -> String {
-        let lanes = self.lane_room.map_or(0, Room::stride);
-        let mut cure = format!(
-            "lower max_warps ({} slots here) or words_per_warp ({} bytes a slot)",
+    pub(crate) fn help(&self) -> String {
+        let lanes = self.lane_buffer.map_or(0, LaneBuffer::stride);
+        let mut help = format!(
+            "lower max_warps ({} slots here) or records_per_warp ({} bytes a slot)",
             self.slot_count,
-            self.room.stride()
+            self.buffer.stride()
         );
         if lanes > 0 {
-            cure += &format!(
-                ", or words_per_lane ({lanes} bytes a slot; LaneRooms::Never leaves them out)"
+            help += &format!(
+                ", or records_per_lane ({lanes} bytes a slot; LaneBuffers::Never leaves them out)"
             );
         }
-        cure
+        help
     }
 }
 

@@ -18,7 +18,7 @@
 //! let module = Module::from_ptx(PTX, &[])?;
 //! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 //!
-//! let profiler = Profiler::builder().words_per_warp(4096).keep(Keep::Last).warps(0..4).build()?;
+//! let profiler = Profiler::builder().records_per_warp(2048).keep(Keep::Last).warps(0..4).build()?;
 //! let session = profiler.attach(&module, PTX)?;
 //! // SAFETY: the kernel takes no arguments.
 //! unsafe { launch!(module.gemm<<<132, 256, 0, stream>>>()) }?; // cust's own, unchanged
@@ -64,7 +64,7 @@
 //! # What is lost
 //!
 //! A session's buffers are of a fixed size. What does not fit is counted, to the record, and the
-//! trace's diagnostics say how much room would have done. [`Profiler::infer_capacity`] finds that
+//! trace's diagnostics say how much buffer would have done. [`Profiler::infer_capacity`] finds that
 //! out by a run that only counts.
 //!
 //! # While a kernel runs, and after it failed
@@ -98,7 +98,6 @@
 //! functions (`profiler-cuda-driver`), which find the driver when the program runs. A program that
 //! uses `cust` and names nothing of this crate must still link it: `use profiler_host as _;`.
 
-mod announced;
 mod arrays;
 mod backend;
 mod calibration;
@@ -114,6 +113,7 @@ mod host_memory;
 mod host_spans;
 mod launch;
 mod layout;
+mod linear_slots;
 mod live;
 mod options;
 mod profiler;
@@ -132,8 +132,8 @@ pub use host_spans::{HostRecorder, HostSpan};
 pub use launch::{Extent, Kernel, Shape, non_empty, plain_name};
 pub use live::Watch;
 pub use options::{
-    DEFAULT_WORDS_PER_LANE, DEFAULT_WORDS_PER_WARP, Keep, LANE_WORDS_MAX, LaneRooms, Slots,
-    WARPS_MAX, WORDS_MAX,
+    DEFAULT_RECORDS_PER_LANE, DEFAULT_RECORDS_PER_WARP, Keep, LaneBuffers, RECORDS_PER_LANE_MAX,
+    RECORDS_PER_WARP_MAX, Slots, WARPS_MAX,
 };
 pub use profiler::{Profiler, ProfilerBuilder};
 pub use profiler_trace as trace;

@@ -3,14 +3,14 @@
 //! Nothing is synchronised with the device. What makes the reading sound:
 //!
 //! * Every word is read whole, and a unit, two words, is stored by one instruction of 16 bytes. PTX lets
-//!   the words of a vector arrive apart, so that is not relied on alone: a room is read twice, and a unit
-//!   counts only if it was the same both times. What is kept so is what the room held at one moment,
+//!   the words of a vector arrive apart, so that is not relied on alone: a buffer is read twice, and a unit
+//!   counts only if it was the same both times. What is kept so is what the buffer held at one moment,
 //!   between the two readings, but for units that were being written; in a ring, also for those that were
 //!   being overwritten.
 //! * A header is taken when all its parts have arrived ([`SlotHeader::is_whole`]). A warp publishes its
-//!   counts behind a fence, and headers and counts are read before rooms: whoever sees the counts sees the
+//!   counts after a fence, and headers and counts are read before buffers: whoever sees the counts sees the
 //!   records. Without counts the decoder goes by what is there.
-//! * Rooms are zero before a session, and no written unit is.
+//! * Buffers are zero before a session, and no written unit is.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ const COUNT_WORDS: usize = 32;
 ///
 /// It has all modules of the session, those without a kernel with `buffer = host` with their sites and
 /// no records, and what the host did, where the session records that. The clocks are not read for it:
-/// behind the session's last reading of them, they are taken to run alike.
+/// after the session's last reading of them, they are taken to run alike.
 ///
 /// ```
 /// use profiler_device::{profile_region, profiled};
@@ -220,10 +220,10 @@ impl LiveArrays {
         headers.truncate(slots);
         let in_use = || (0..slots).filter(|slot| headers[*slot][2] != 0);
 
-        let room = self.layout.room;
-        let room_words = room.stride() as usize / WORD;
+        let buffer = self.layout.buffer;
+        let buffer_words = buffer.stride() as usize / WORD;
         let mut lane_counts = Vec::new();
-        if self.layout.lane_room.is_some() {
+        if self.layout.lane_buffer.is_some() {
             lane_counts = self.layout.zeros(slots * COUNT_WORDS)?;
             for slot in in_use() {
                 let counts = &mut lane_counts[slot * COUNT_WORDS..][..COUNT_WORDS];
@@ -233,22 +233,22 @@ impl LiveArrays {
                 );
             }
         }
-        let mut records = self.layout.zeros(slots * room_words)?;
+        let mut records = self.layout.zeros(slots * buffer_words)?;
         for slot in in_use() {
             let exit = ExitHeader::unpack(&headers[slot]);
-            let units = exit.map_or(room.capacity(), |exit| exit.units.min(room.capacity()));
-            let words = (units as usize * UNIT_WORDS).min(room_words);
-            let at = slot * room_words;
+            let units = exit.map_or(buffer.capacity(), |exit| exit.units.min(buffer.capacity()));
+            let words = (units as usize * UNIT_WORDS).min(buffer_words);
+            let at = slot * buffer_words;
             self.units(self.descriptor.records + (at * WORD) as u64, &mut records[at..at + words]);
         }
         let mut lanes = Vec::new();
-        if let Some(room) = self.layout.lane_room {
-            let room_words = room.stride() as usize / WORD;
-            lanes = self.layout.zeros(slots * room_words)?;
+        if let Some(buffer) = self.layout.lane_buffer {
+            let buffer_words = buffer.stride() as usize / WORD;
+            lanes = self.layout.zeros(slots * buffer_words)?;
             for slot in in_use() {
-                let at = slot * room_words;
-                let room = &mut lanes[at..at + room_words];
-                self.units(self.descriptor.lanes + (at * WORD) as u64, room);
+                let at = slot * buffer_words;
+                let buffer = &mut lanes[at..at + buffer_words];
+                self.units(self.descriptor.lanes + (at * WORD) as u64, buffer);
             }
         }
         let mut lost = [0; Lost::BYTES / WORD];

@@ -56,7 +56,7 @@ mod failed {
         let options = Options { max_warps: Some(1), ..Options::default() };
         let layout = Layout::new(&options, false, false, 1).expect("a layout");
         let memory =
-            HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure()).expect("memory");
+            HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help()).expect("memory");
         let (address, memory) = (memory.address(), Arc::new(memory));
         let descriptor = layout.descriptor(&options, layout.base(address));
         let [gone, kept] = [("gone", Buffer::Global), ("kept", Buffer::Host)]
@@ -109,8 +109,8 @@ mod failed {
         let guards = Box::new(Error::GuardsOverwritten { words: 2, first });
         let error = failed(None, Some(guards));
         assert!(error.starts_with("a kernel failed (a trap), "), "{error}");
-        let (_, behind) = error.split_once(". Besides, ").expect("both");
-        assert!(behind.starts_with("2 guard word(s) of the session's memory "), "{behind}");
+        let (_, after) = error.split_once(". Besides, ").expect("both");
+        assert!(after.starts_with("2 guard word(s) of the session's memory "), "{after}");
     }
 
     /// What records in device memory cannot be watched, and it is said what can.
@@ -132,7 +132,7 @@ mod failed {
         let options = Options { max_warps: Some(1), ..Options::default() };
         let layout = Layout::new(&options, false, false, 1).expect("a layout");
         let memory =
-            HostMemory::zeroed(layout.bytes_to_allocate(), || layout.cure()).expect("memory");
+            HostMemory::zeroed(layout.bytes_to_allocate(), || layout.help()).expect("memory");
         let address = memory.address();
         let descriptor = layout.descriptor(&options, layout.base(address));
         LiveArrays::new(Arc::new(memory), address, &layout, descriptor, None)

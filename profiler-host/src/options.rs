@@ -3,33 +3,32 @@
 use std::ops::{Bound, RangeBounds};
 
 use profiler_wire::header::{Dim3, SlotHeader};
-use profiler_wire::record::UNIT_WORDS;
 
 use crate::error::OptionsError;
 use crate::host_spans::HostRecorder;
 
-/// The most words of a room: 1 GiB, so that byte offsets within a room fit 32 bits.
-pub const WORDS_MAX: u32 = (1 << 27) - UNIT_WORDS as u32;
-/// The most words of the room of each lane but lane 0: the 32 of a warp together have 1 GiB, too.
-pub const LANE_WORDS_MAX: u32 = (1 << 22) - UNIT_WORDS as u32;
+/// The most records of a buffer: 1 GiB, so that byte offsets within a buffer fit 32 bits.
+pub const RECORDS_PER_WARP_MAX: u32 = (1 << 26) - 1;
+/// The most records of the buffer of each lane but lane 0: the 32 of a warp together have 1 GiB, too.
+pub const RECORDS_PER_LANE_MAX: u32 = (1 << 21) - 1;
 /// The most slots of a session.
 pub const WARPS_MAX: u32 = 1 << 24;
-/// Words of a warp's room unless the builder is told otherwise: 512 units, 8 KiB.
-pub const DEFAULT_WORDS_PER_WARP: u32 = 1024;
-/// Words of the room of each lane but lane 0, likewise: 32 units, 512 bytes.
-pub const DEFAULT_WORDS_PER_LANE: u32 = 64;
+/// Records of a warp's buffer by default: 8 KiB.
+pub const DEFAULT_RECORDS_PER_WARP: u32 = 512;
+/// Records of the buffer of each lane but lane 0 by default: 512 bytes.
+pub const DEFAULT_RECORDS_PER_LANE: u32 = 32;
 
 /// Blocks, from the first selected one on, of which a stride above 1 takes any: kernels divide by
 /// the stride in 32 bits.
 const STRIDED_BLOCKS: u64 = 1 << 32;
 
-/// What to keep of more records than a room takes. What is not kept is counted.
+/// What to keep of more records than a buffer takes. What is not kept is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// The first ones. The room takes exactly what was asked for.
+    /// The first ones. The buffer takes exactly what was asked for.
     #[default]
     First,
-    /// The last ones: the room is a ring. Its size is rounded up to a power of two units. It turns
+    /// The last ones: the buffer is a ring. Its size is rounded up to a power of two units. It turns
     /// until the lane's count stops, at 268 million records for lane 0 and 8.4 million for each of
     /// the others; the trace says where that happened.
     Last,
@@ -50,15 +49,15 @@ pub enum Slots {
     /// all in one stream; between two launches the stream writes a word, which on an H200 takes
     /// 1.4 to 1.5 µs.
     Linear,
-    /// By an atomic at entry, and another where an SM's share is used up: up to 0.6 µs on an H200 where
+    /// By an atomic at entry, and another where an SM's shard is used up: up to 0.6 µs on an H200 where
     /// all warps of a launch enter at once, more where blocks follow each other. Any launch in any
     /// stream, also one that the session does not see. Takes up to twice the memory.
     Claimed,
 }
 
-/// Which lanes besides lane 0 of each warp get rooms of their own.
+/// Which lanes besides lane 0 of each warp get buffers of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LaneRooms {
+pub enum LaneBuffers {
     /// All lanes, where the module has a site at which lanes other than lane 0 may record.
     #[default]
     WhereNeeded,
@@ -83,11 +82,11 @@ pub(crate) enum Cost {
 /// Everything that a session is asked for; made and checked by [`crate::ProfilerBuilder`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
-    pub(crate) words_per_warp: u32,
-    pub(crate) words_per_lane: u32,
+    pub(crate) records_per_warp: u32,
+    pub(crate) records_per_lane: u32,
     pub(crate) keep: Keep,
     pub(crate) slots: Slots,
-    pub(crate) lane_rooms: LaneRooms,
+    pub(crate) lane_buffers: LaneBuffers,
     pub(crate) warp_mask: u32,
     pub(crate) block_first: u32,
     /// `u32::MAX` for all.
@@ -99,7 +98,7 @@ pub(crate) struct Options {
     pub(crate) warps_of_each: Option<u64>,
     /// Whether the descriptor is the session's own, for kernels that take it as a parameter.
     pub(crate) apart: bool,
-    /// Whether guard words lie between the rooms.
+    /// Whether guard words lie between the buffers.
     pub(crate) guards: bool,
     pub(crate) export: bool,
     pub(crate) record_cost: Cost,
@@ -111,11 +110,11 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            words_per_warp: DEFAULT_WORDS_PER_WARP,
-            words_per_lane: DEFAULT_WORDS_PER_LANE,
+            records_per_warp: DEFAULT_RECORDS_PER_WARP,
+            records_per_lane: DEFAULT_RECORDS_PER_LANE,
             keep: Keep::default(),
             slots: Slots::default(),
-            lane_rooms: LaneRooms::default(),
+            lane_buffers: LaneBuffers::default(),
             warp_mask: u32::MAX,
             block_first: 0,
             block_count: u32::MAX,
@@ -153,15 +152,12 @@ impl Options {
     }
 
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
-        for (what, words, limit) in [
-            ("words_per_warp", self.words_per_warp, WORDS_MAX),
-            ("words_per_lane", self.words_per_lane, LANE_WORDS_MAX),
+        for (what, records, limit) in [
+            ("records_per_warp", self.records_per_warp, RECORDS_PER_WARP_MAX),
+            ("records_per_lane", self.records_per_lane, RECORDS_PER_LANE_MAX),
         ] {
-            if words > limit {
-                return Err(OptionsError::TooManyWords { what, words, limit });
-            }
-            if !words.is_multiple_of(UNIT_WORDS as u32) {
-                return Err(OptionsError::OddWords { what, words });
+            if records > limit {
+                return Err(OptionsError::TooManyRecords { what, records, limit });
             }
         }
         if self.warp_mask == 0 {
@@ -184,11 +180,11 @@ impl Options {
 
     /// How many warps of a launch the selection takes; what linear slots of that launch need.
     pub(crate) fn selected_warps(&self, grid: Dim3, block: Dim3) -> u64 {
-        let mut behind_first = product(grid).saturating_sub(u64::from(self.block_first));
+        let mut after_first = product(grid).saturating_sub(u64::from(self.block_first));
         if self.block_stride > 1 {
-            behind_first = behind_first.min(STRIDED_BLOCKS);
+            after_first = after_first.min(STRIDED_BLOCKS);
         }
-        let mut blocks = behind_first.div_ceil(u64::from(self.block_stride));
+        let mut blocks = after_first.div_ceil(u64::from(self.block_stride));
         if self.block_count != u32::MAX {
             blocks = blocks.min(u64::from(self.block_count));
         }
@@ -200,15 +196,15 @@ impl Options {
     pub(crate) fn index_of_warp(&self, header: &SlotHeader) -> Option<u64> {
         let [x, y, z] = header.block.map(u64::from);
         let [width, height, _] = header.grid_dim.map(u64::from);
-        let behind_first =
+        let after_first =
             ((z * height + y) * width + x).checked_sub(u64::from(self.block_first))?;
         let stride = u64::from(self.block_stride);
-        let ordinal = behind_first / stride;
+        let ordinal = after_first / stride;
         let counted = self.block_count == u32::MAX || ordinal < u64::from(self.block_count);
-        let in_reach = stride == 1 || behind_first < STRIDED_BLOCKS;
+        let in_reach = stride == 1 || after_first < STRIDED_BLOCKS;
         let warps = self.warps_of_block(header.block_dim);
         let warp = 1_u32.checked_shl(header.warp)?;
-        if !counted || !in_reach || !behind_first.is_multiple_of(stride) || warps & warp == 0 {
+        if !counted || !in_reach || !after_first.is_multiple_of(stride) || warps & warp == 0 {
             return None;
         }
         let rank = (warps & (warp - 1)).count_ones();
@@ -248,7 +244,7 @@ fn first_of(range: &impl RangeBounds<u32>) -> u32 {
     }
 }
 
-/// One behind the last; `None` for an open end.
+/// One after the last; `None` for an open end.
 fn end_of(range: &impl RangeBounds<u32>) -> Option<u64> {
     match range.end_bound() {
         Bound::Included(&last) => Some(u64::from(last) + 1),
@@ -389,8 +385,10 @@ mod tests {
             change(&mut options);
             options.check().expect_err("must be refused")
         };
-        assert!(matches!(with(|o| o.words_per_warp = 3), OptionsError::OddWords { words: 3, .. }));
-        assert!(matches!(with(|o| o.words_per_lane = 1 << 30), OptionsError::TooManyWords { .. }));
+        assert!(matches!(
+            with(|o| o.records_per_lane = 1 << 30),
+            OptionsError::TooManyRecords { .. }
+        ));
         assert_eq!(with(|o| o.block_stride = 0), OptionsError::ZeroStride);
         assert_eq!(with(|o| o.max_warps = Some(0)), OptionsError::MaxWarps(0));
         let for_grid = |builder: crate::ProfilerBuilder, launches| {
@@ -409,7 +407,7 @@ mod tests {
         // What is wrong with the selection itself says more.
         assert_eq!(for_grid(builder().warps(2..2), 1), OptionsError::NoWarps.to_string());
         let mut zero = Options::default();
-        (zero.words_per_warp, zero.words_per_lane) = (0, 0);
+        (zero.records_per_warp, zero.records_per_lane) = (0, 0);
         assert_eq!(zero.check(), Ok(()), "a session that only counts is legal");
     }
 }

@@ -6,9 +6,9 @@ use profiler_trace::{Capture, RecordCost};
 
 use crate::capacity::Capacity;
 use crate::error::{Error, OptionsError};
-use crate::given::Given;
+use crate::given::GivenOptions;
 use crate::host_spans::HostRecorder;
-use crate::options::{Cost, Keep, LaneRooms, Options, Slots, WARPS_MAX};
+use crate::options::{Cost, Keep, LaneBuffers, Options, Slots, WARPS_MAX};
 
 /// Slots of a counting session whose profiler does not say how many warps to expect. A slot that
 /// keeps nothing takes 144 bytes, so that this is little memory.
@@ -25,7 +25,7 @@ pub struct Profiler {
 #[derive(Clone, Debug, Default)]
 pub struct ProfilerBuilder {
     options: Options,
-    given: Given,
+    given: GivenOptions,
 }
 
 impl Profiler {
@@ -36,11 +36,11 @@ impl Profiler {
         ProfilerBuilder::default()
     }
 
-    /// The same profiler with rooms of size zero: its sessions keep nothing and count everything.
+    /// The same profiler with buffers of size zero: its sessions keep nothing and count everything.
     #[must_use]
     pub fn counting(&self) -> Self {
         let mut options = self.options.clone();
-        (options.words_per_warp, options.words_per_lane) = (0, 0);
+        (options.records_per_warp, options.records_per_lane) = (0, 0);
         options.max_warps = options.max_warps.or(Some(COUNTING_WARPS));
         options.record_cost = Cost::Unknown;
         options.subtract_record_cost = false;
@@ -52,8 +52,8 @@ impl Profiler {
     #[must_use]
     pub fn with_capacity(&self, capacity: &Capacity) -> Self {
         let mut options = self.options.clone();
-        options.words_per_warp = capacity.words_per_warp;
-        options.words_per_lane = capacity.words_per_lane;
+        options.records_per_warp = capacity.records_per_warp;
+        options.records_per_lane = capacity.records_per_lane;
         options.max_warps = Some(capacity.max_warps);
         Self { options }
     }
@@ -65,10 +65,10 @@ impl Profiler {
     }
 
     /// Infers the capacity from a first run: calls `run` with a [counting](Self::counting)
-    /// profiler, and gives this profiler with exactly the room that the launches in it needed.
+    /// profiler, and gives this profiler with exactly the buffer that the launches in it needed.
     ///
     /// What depends on time a second run may record more often: marks of a loop that polls, and
-    /// `profile_anchor!(every = ..)`. Add to [`Capacity::words_per_warp`] what they may take, and give it
+    /// `profile_anchor!(every = ..)`. Add to [`Capacity::records_per_warp`] what they may take, and give it
     /// to [`with_capacity`](Self::with_capacity).
     ///
     /// ```no_run
@@ -97,32 +97,32 @@ impl Profiler {
 }
 
 impl ProfilerBuilder {
-    /// The room of each warp (of its lane 0) in 8-byte words; a record takes 2. 0 is legal:
-    /// everything is counted and nothing kept. Default: [`crate::DEFAULT_WORDS_PER_WARP`].
+    /// The buffer of each warp (of its lane 0) in records of 16 bytes; one with a value of more than 16
+    /// bits takes two. 0 is legal: everything is counted and nothing kept. Default: [`crate::DEFAULT_RECORDS_PER_WARP`].
     #[must_use]
-    pub fn words_per_warp(mut self, words: u32) -> Self {
-        self.options.words_per_warp = words;
+    pub fn records_per_warp(mut self, records: u32) -> Self {
+        self.options.records_per_warp = records;
         self
     }
 
-    /// The room of each of the other 31 lanes in 8-byte words, where they have rooms; not beside
-    /// [`LaneRooms::Never`]. Default: [`crate::DEFAULT_WORDS_PER_LANE`].
+    /// The buffer of each of the other 31 lanes in records of 16 bytes, if they have buffers; not beside
+    /// [`LaneBuffers::Never`]. Default: [`crate::DEFAULT_RECORDS_PER_LANE`].
     #[must_use]
-    pub fn words_per_lane(mut self, words: u32) -> Self {
-        self.given.add("words_per_lane");
-        self.options.words_per_lane = words;
+    pub fn records_per_lane(mut self, records: u32) -> Self {
+        self.given.add("records_per_lane");
+        self.options.records_per_lane = records;
         self
     }
 
-    /// Whether all lanes get rooms. Default: where a site of the module needs them. (The emulator
-    /// learns of sites only when they run, so there the default gives rooms to all.)
+    /// Whether all lanes get buffers. Default: where a site of the module needs them. (The emulator
+    /// learns of sites only when they run, so there the default gives buffers to all.)
     #[must_use]
-    pub fn lane_rooms(mut self, lane_rooms: LaneRooms) -> Self {
-        self.options.lane_rooms = lane_rooms;
+    pub fn lane_buffers(mut self, lane_buffers: LaneBuffers) -> Self {
+        self.options.lane_buffers = lane_buffers;
         self
     }
 
-    /// Which records to keep of more than a room takes; of a room of 0 words, none. Default: the
+    /// Which records to keep of more than a buffer takes; of a buffer of 0 records, none. Default: the
     /// first.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
@@ -257,11 +257,11 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Whether guard words lie before, between and behind the rooms and the other arrays of a
+    /// Whether guard words lie before, between and after the buffers and the other arrays of a
     /// session. Whenever records are read back they are checked, and one that was overwritten is
     /// [`Error::GuardsOverwritten`]: a kernel wrote to memory that is not its own. Where a kernel
     /// failed, those in memory of the host are checked, and its error says it too; device memory is
-    /// gone then. A [`Watch`](crate::Watch) does not check them. For debugging: rooms take twice the
+    /// gone then. A [`Watch`](crate::Watch) does not check them. For debugging: buffers take twice the
     /// memory, all of it is copied at each reading, and a reset waits for the device. Default: no.
     #[must_use]
     pub fn guards(mut self, guards: bool) -> Self {
@@ -284,7 +284,7 @@ impl ProfilerBuilder {
     /// nothing.
     pub fn build(mut self) -> Result<Profiler, OptionsError> {
         self.options.check()?;
-        self.given.check(self.options.lane_rooms)?;
+        self.given.check(self.options.lane_buffers)?;
         if self.options.subtract_record_cost && self.options.record_cost == Cost::Unknown {
             self.options.record_cost = Cost::Measure;
         }

@@ -197,7 +197,7 @@ impl<'b> Session<'b> {
         }
     }
 
-    /// Ends what [`keep_clocks`](Self::keep_clocks) began, behind the launches so far. Waits for nothing.
+    /// Ends what [`keep_clocks`](Self::keep_clocks) began, after the launches so far. Waits for nothing.
     ///
     /// # Errors
     ///

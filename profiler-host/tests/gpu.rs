@@ -133,7 +133,7 @@ fn the_sites_of_the_test_module_are_read() {
 #[ignore = "needs an NVIDIA GPU"]
 fn launches_that_the_session_does_not_see_are_recorded() {
     let gpu = Gpu::new();
-    let session = gpu.attach(Profiler::builder().words_per_warp(64));
+    let session = gpu.attach(Profiler::builder().records_per_warp(32));
     let other = new_stream();
     for _ in 0..4 {
         gpu.launch(7);
@@ -153,7 +153,7 @@ fn a_thousand_announced_launches_without_a_synchronisation() {
     const LAUNCHES: u32 = 1000;
     let gpu = Gpu::new();
     let warps = LAUNCHES * 8;
-    let builder = Profiler::builder().words_per_warp(8).slots(Slots::Linear).max_warps(warps);
+    let builder = Profiler::builder().records_per_warp(4).slots(Slots::Linear).max_warps(warps);
     let mut session = gpu.attach(builder);
     let begin = Instant::now();
     for _ in 0..LAUNCHES {
@@ -179,7 +179,7 @@ fn a_thousand_announced_launches_without_a_synchronisation() {
 fn what_does_not_fit_is_counted() {
     let gpu = Gpu::new();
     for (keep, kept) in [(Keep::First, 5), (Keep::Last, 8)] {
-        let session = gpu.attach(Profiler::builder().words_per_warp(10).keep(keep).max_warps(100));
+        let session = gpu.attach(Profiler::builder().records_per_warp(5).keep(keep).max_warps(100));
         gpu.launch(21);
         let trace = session.finish(&gpu.stream).expect("a trace");
         // More than were asked for may find a slot where slots are claimed.
@@ -248,10 +248,11 @@ fn what_cannot_work_is_said() {
     assert!(matches!(second, Err(Error::SeveralStreams)));
     drop(session);
 
-    let huge = Profiler::builder().words_per_warp(1 << 26).max_warps(1 << 20);
-    let error = huge.build().expect("options").attach(&gpu.module, &gpu.ptx).expect_err("no room");
+    let huge = Profiler::builder().records_per_warp(1 << 25).max_warps(1 << 20);
+    let error =
+        huge.build().expect("options").attach(&gpu.module, &gpu.ptx).expect_err("no buffer");
     let text = error.to_string();
-    assert!(text.contains("words_per_warp") && text.contains("bytes"), "{text}");
+    assert!(text.contains("records_per_warp") && text.contains("bytes"), "{text}");
 
     let error = profiler.attach(&gpu.module, ".version 7.0\n").expect_err("no sites");
     assert!(matches!(error, Error::Sites(_)), "{error}");
@@ -370,7 +371,7 @@ fn the_host_lies_on_the_axis_of_the_gpu_within_what_is_stated() {
     assert_eq!((spans.len(), trace.launches.len()), (20, 20));
     let mut least = f64::INFINITY;
     for (span, launch) in spans.iter().zip(&trace.launches) {
-        // The kernel runs between what the host did before and behind it.
+        // The kernel runs between what the host did before and after it.
         assert!(span.start_ns - uncertainty <= launch.start_ns, "{span:?} {launch:?}");
         assert!(launch.end_ns <= span.end_ns + uncertainty, "{span:?} {launch:?}");
         least = least.min(launch.start_ns - span.start_ns).min(span.end_ns - launch.end_ns);

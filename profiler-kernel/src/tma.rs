@@ -39,7 +39,7 @@ impl TensorMap {
 }
 
 /// Makes a map in global memory, which the host wrote before the launch, visible to the copies that
-/// the block starts behind a barrier after it (`fence.proxy.tensormap::generic.acquire.sys`).
+/// the block starts after a barrier after it (`fence.proxy.tensormap::generic.acquire.sys`).
 ///
 /// # Safety
 ///

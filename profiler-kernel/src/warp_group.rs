@@ -12,7 +12,7 @@ use crate::{hopper, warp};
 /// The number of this thread's warp group in its block.
 ///
 /// The warp's first lane tells the others, though they know it. So ptxas sees that a branch on it
-/// parts no warp, and keeps addresses behind that branch in uniform registers; of a branch on the
+/// parts no warp, and keeps addresses after that branch in uniform registers; of a branch on the
 /// thread's index it sees no such thing.
 ///
 /// # Safety

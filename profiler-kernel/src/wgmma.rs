@@ -35,7 +35,7 @@ impl Factor {
     /// The bits of the address, without its lowest four.
     const ADDRESS_MASK: u64 = 0x3fff;
 
-    /// A factor whose rows lie along K: 64 elements of 16 bits a row, rows behind each other with
+    /// A factor whose rows lie along K: 64 elements of 16 bits a row, rows after each other with
     /// the 128-byte swizzle of [`tma`](crate::tma). `tile` points to its first row, whose address in
     /// shared memory is a multiple of 1024; a later row that is a multiple of 8 begins a factor too.
     #[must_use]

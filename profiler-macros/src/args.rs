@@ -149,7 +149,7 @@ impl Arguments {
                 block.get_or_insert(tokens);
                 let is_last = input.is_empty() || only_a_comma(input);
                 if !is_last {
-                    errors.at(input.span(), "the block comes last, behind all other arguments");
+                    errors.at(input.span(), "the block comes last, after all other arguments");
                     if !input.peek(Token![,]) {
                         skip_to_comma(input);
                     }
@@ -448,7 +448,7 @@ pub(crate) enum Name {
     },
 }
 
-/// Parses the name of `subject` and the comma behind it; a mistake gives a name that stands in, so
+/// Parses the name of `subject` and the comma after it; a mistake gives a name that stands in, so
 /// that the rest of the macro can still be checked.
 pub(crate) fn parse_name(
     input: ParseStream,
@@ -510,7 +510,7 @@ pub(crate) fn is_option(input: ParseStream) -> bool {
     input.peek(syn::Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==])
 }
 
-/// The comma behind an argument, or the end.
+/// The comma after an argument, or the end.
 pub(crate) fn end_argument(input: ParseStream, errors: &mut Errors) {
     if input.is_empty() || input.parse::<Token![,]>().is_ok() {
         return;

@@ -206,7 +206,7 @@ mod tests;
 /// pub extern "ptx-kernel" fn sometimes() {}
 /// ```
 ///
-/// `single_body` compiles the kernel's body once. By default it is compiled twice, behind one branch
+/// `single_body` compiles the kernel's body once. By default it is compiled twice, after one branch
 /// that is the same for the whole launch: with recording, and without anything of profiling for
 /// launches that no session looks at. The second copy makes the kernel's code about twice as long.
 /// Shared memory and registers that an `asm!` in it declares are the same in both; a label that is
@@ -504,8 +504,8 @@ pub fn profile_wait(tokens: TokenStream) -> TokenStream {
 /// reading of the cycles with the last one. `every = 200_000` is every tenth of a millisecond; where load
 /// changes the GPU's clock meanwhile, 50 000 is better. Without `every` it reads them each time, which costs about as much as two regions.
 ///
-/// Each reading is a record of two words in the warp's room, of which the session has to have enough
-/// (`words_per_warp`): at `every = 200_000` the default room is full of them after 50 ms. The first one
+/// Each reading is a record of two words in the warp's buffer, of which the session has to have enough
+/// (`records_per_warp`): at `every = 200_000` the default buffer is full of them after 50 ms. The first one
 /// comes when the thread first passes, or up to `every` cycles later. Each thread counts the cycles since its
 /// last one over all `profile_anchor!` with `every` that it passes, whether it is the one that records there
 /// or not: give them one `by`. A loop that is away for 2^32 cycles (two seconds) may be that much late.

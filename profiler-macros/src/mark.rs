@@ -87,8 +87,8 @@ pub(crate) fn expand_anchor(tokens: TokenStream) -> TokenStream {
     let declared = by.and_then(|by| by.declared(Site::new("Mark", "profile_anchor!"), &runtime));
     let leader = By::leader(by, &runtime, &local);
     let call = match given(arguments.every.as_ref()) {
-        None => emit!(#private::Leader::anchor(#leader)),
-        Some(cycles) => emit!(#private::Leader::anchor_every(#leader, #cycles)),
+        None => emit!(#private::LaneRecorder::anchor(#leader)),
+        Some(cycles) => emit!(#private::LaneRecorder::anchor_every(#leader, #cycles)),
     };
     with_mistakes(
         errors,
@@ -137,9 +137,9 @@ impl Instant {
         let leader = By::leader(by, &runtime, &local);
         let at_site = runtime.at_site(&local);
         let call = match value {
-            None => emit!(#private::Leader::mark(#leader, __profiler_site)),
+            None => emit!(#private::LaneRecorder::mark(#leader, __profiler_site)),
             Some(value) => {
-                emit!(#private::Leader::mark_value(#leader, __profiler_site, #value))
+                emit!(#private::LaneRecorder::mark_value(#leader, __profiler_site, #value))
             }
         };
         with_mistakes(
@@ -154,7 +154,7 @@ impl Instant {
     }
 }
 
-/// The value behind the name, if what stands there is none of the arguments with a key.
+/// The value after the name, if what stands there is none of the arguments with a key.
 fn parse_value(input: ParseStream, errors: &mut Errors) -> Option<Expr> {
     if input.is_empty() || is_option(input) {
         return None;

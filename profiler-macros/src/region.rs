@@ -144,12 +144,12 @@ fn begin_region(arguments: &Arguments, name: &Name, runtime: &Runtime) -> TokenS
             quote_spanned!(here=> #private::Payload(#value))
         }
     };
-    let call = |leader, site: &TokenStream, track| emit!(#private::Leader::region(#leader, #site, #track, #payload));
+    let call = |leader, site: &TokenStream, track| emit!(#private::LaneRecorder::region(#leader, #site, #track, #payload));
     begin(arguments, name, runtime, call)
 }
 
 /// A value as it was given; of a number that is written out without a type the narrow one for which the
-/// record of its region has room.
+/// record of its region has buffer.
 fn narrowed(value: &Expr) -> TokenStream {
     let number = |expression: &Expr| match expression {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) if number.suffix().is_empty() => {
@@ -237,7 +237,7 @@ fn region_block(
         emit!(#private::Region::end(__profiler_region);)
     };
     // Pinned three times: before the begin stamp, so that what the variables hold on entry is worked
-    // out outside; behind it, so that the block's work on them stays behind it; and before the end
+    // out outside; after it, so that the block's work on them stays after it; and before the end
     // stamp. A block that never ends leaves nothing to do there; rustc would say so to the user.
     emit! {
         #pin
@@ -269,7 +269,7 @@ pub(crate) fn expand_start(tokens: TokenStream) -> TokenStream {
         &arguments,
         &name,
         &runtime,
-        |leader, site, track| emit!(#private::Leader::start(#leader, #site, #track)),
+        |leader, site, track| emit!(#private::LaneRecorder::start(#leader, #site, #track)),
     );
     with_mistakes(errors, start)
 }
@@ -311,7 +311,7 @@ pub(crate) fn expand_recorder(tokens: TokenStream) -> TokenStream {
     with_mistakes(errors, runtime.hidden_recorder())
 }
 
-/// An expression, or the expression behind the mistakes that were made in it.
+/// An expression, or the expression after the mistakes that were made in it.
 pub(crate) fn with_mistakes(errors: Errors, expression: TokenStream) -> TokenStream {
     if errors.any() {
         let mistakes = errors.into_tokens();

@@ -32,7 +32,7 @@ impl Runtime {
         Self(path.map(ToTokens::to_token_stream))
     }
 
-    /// A copy of the recorder that an expression gives, by value or behind references.
+    /// A copy of the recorder that an expression gives, by value or after references.
     pub(crate) fn copied(&self, recorder: &Expr) -> TokenStream {
         let private = self.private();
         let here = at(recorder);

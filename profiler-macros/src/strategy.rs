@@ -8,7 +8,7 @@ use syn::{Expr, ExprLit, Lit, token};
 use crate::report::{Errors, listed};
 use crate::runtime::{Runtime, Site, assert_constant, emit};
 
-/// What may stand behind `by =`, as messages list it.
+/// What may stand after `by =`, as messages list it.
 const ALLOWED: [&str; 7] =
     ["block", "warp", "warp(n)", "warp_group", "elected", "thread", "when(condition)"];
 
@@ -28,7 +28,7 @@ pub(crate) enum By {
 }
 
 impl By {
-    /// Parses what stands behind `by =`. Mistakes in the meaning go to `errors` and give `None`.
+    /// Parses what stands after `by =`. Mistakes in the meaning go to `errors` and give `None`.
     pub(crate) fn parse(input: ParseStream, errors: &mut Errors) -> syn::Result<Option<Self>> {
         let expected = listed(ALLOWED);
         let word = Ident::parse_any(input)
@@ -78,7 +78,7 @@ impl By {
     }
 
     /// What must be said of this strategy where the records that it is for refer to no site that knows it.
-    /// The host must know that lanes need room, so `site`, to which no record refers, says it.
+    /// The host must know that lanes need buffer, so `site`, to which no record refers, says it.
     pub(crate) fn declared(&self, site: Site<'_>, runtime: &Runtime) -> Option<TokenStream> {
         if self.needs_lanes() {
             let site = site.with_strategy(Some(self)).always().tokens(runtime);

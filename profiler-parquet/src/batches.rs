@@ -88,7 +88,7 @@ fn region_row(first: u64, region: usize) -> u64 {
     first + 1 + region as u64
 }
 
-/// The row of a warp's mark; `next` is the row of the warp behind it. The warp may lack its regions.
+/// The row of a warp's mark; `next` is the row of the warp after it. The warp may lack its regions.
 fn mark_row(next: u64, warp: &Warp, mark: usize) -> u64 {
     next - (warp.marks.len() - mark) as u64
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-/// Why a table was not written. `Display` names the cure, and `Debug` is the same text.
+/// Why a table was not written. `Display` names the remedy, and `Debug` is the same text.
 #[non_exhaustive]
 pub enum WriteError {
     /// The writer failed.

@@ -149,8 +149,9 @@ fn errors_of_the_writer_are_returned() {
     let to_arrow = ArrowOptions { rows_per_batch: group, ..ArrowOptions::default() };
     let (whole, _) = parquet(&trace, &to_parquet);
     let too_little = (0..whole.len()).step_by(whole.len() / 50).chain([whole.len() - 1]);
-    for room in too_little {
-        let error = write_parquet(&trace, Limited(room), &to_parquet).expect_err("too little room");
+    for buffer in too_little {
+        let error =
+            write_parquet(&trace, Limited(buffer), &to_parquet).expect_err("too little room");
         let WriteError::Io(error) = error else { panic!("{error}") };
         assert_eq!(error.to_string(), "no more room");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -158,17 +159,17 @@ fn errors_of_the_writer_are_returned() {
     write_parquet(&trace, Limited(whole.len()), &to_parquet).expect("room for all");
     let (whole, _) = arrow(&trace, &to_arrow);
     let too_little = (0..whole.len()).step_by(whole.len() / 50).chain([whole.len() - 1]);
-    for room in too_little {
-        let error = write_arrow(&trace, Limited(room), &to_arrow).expect_err("too little room");
+    for buffer in too_little {
+        let error = write_arrow(&trace, Limited(buffer), &to_arrow).expect_err("too little room");
         assert_eq!(io::Error::from(error).kind(), io::ErrorKind::StorageFull);
     }
     write_arrow(&trace, Limited(whole.len()), &to_arrow).expect("room for all");
     let capture = zoo::capture();
     let decoder = Decoder::new(&capture);
-    for room in [0, 1_000] {
-        let error = decode_to_parquet(&decoder, Limited(room), &to_parquet);
+    for buffer in [0, 1_000] {
+        let error = decode_to_parquet(&decoder, Limited(buffer), &to_parquet);
         assert!(matches!(error, Err(WriteError::Io(_))));
-        let error = decode_to_arrow(&decoder, Limited(room), &to_arrow);
+        let error = decode_to_arrow(&decoder, Limited(buffer), &to_arrow);
         assert!(matches!(error, Err(WriteError::Io(_))));
     }
 }

@@ -25,10 +25,10 @@ report.hostRows = (() => {
       const fill = css(span.launch === undefined ? "--host" : "--host-launch");
       context.fillStyle = fill;
       context.fillRect(x, top, Math.max(1, end - x - (end - x > 4 ? 1 : 0)), bar - 1);
-      const room = Math.floor((end - x - 8) / 6.2);
-      if (room < 3) continue;
+      const buffer = Math.floor((end - x - 8) / 6.2);
+      if (buffer < 3) continue;
       context.fillStyle = inkOn(fill);
-      context.fillText(span.name.length > room ? `${span.name.slice(0, room - 1)}…` : span.name, x + 4, top + bar / 2);
+      context.fillText(span.name.length > buffer ? `${span.name.slice(0, buffer - 1)}…` : span.name, x + 4, top + bar / 2);
     }
   }
 

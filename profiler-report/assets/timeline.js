@@ -228,12 +228,12 @@ report.startTimeline = (overviewBytes, detail) => {
         context.fillStyle = css("--error");
         context.fillRect(Math.max(from, to - 3), y, 3, BAR - 1);
       }
-      const room = Math.floor((to - from - 8) / 6.2);
+      const buffer = Math.floor((to - from - 8) / 6.2);
       // Nobody could read a name on a faint bar.
-      if (room >= 3 && !isFaint) {
+      if (buffer >= 3 && !isFaint) {
         const { name } = data.labels[label];
         context.fillStyle = inkOn(fill);
-        context.fillText(name.length > room ? `${name.slice(0, room - 1)}…` : name, from + 4, y + BAR / 2);
+        context.fillText(name.length > buffer ? `${name.slice(0, buffer - 1)}…` : name, from + 4, y + BAR / 2);
       }
       context.globalAlpha = 1;
     }
@@ -266,8 +266,8 @@ report.startTimeline = (overviewBytes, detail) => {
       if (warps.flags[warp] & CUT) notes.push("rest left out of this page");
       context.fillStyle = css("--ink");
       context.globalAlpha = 1;
-      const room = Math.floor((to - x - 8) / 6.2);
-      context.fillText(notes.join(", ").slice(0, room), x + 4, y + BAR / 2);
+      const buffer = Math.floor((to - x - 8) / 6.2);
+      context.fillText(notes.join(", ").slice(0, buffer), x + 4, y + BAR / 2);
     }
     context.globalAlpha = 1;
     let top = y + BAR;
@@ -330,8 +330,8 @@ report.startTimeline = (overviewBytes, detail) => {
       const sign = row.warps || here === 0 ? "" : opened.has(row.sm) ? "▾ " : "▸ ";
       context.fillStyle = css(row.host || row.warps || here > 0 ? "--ink" : "--muted");
       // Names of threads may be of any length.
-      const room = Math.floor((left - 12) / 6.2);
-      const name = row.host && row.name.length > room ? `${row.name.slice(0, room - 1)}…` : row.name;
+      const buffer = Math.floor((left - 12) / 6.2);
+      const name = row.host && row.name.length > buffer ? `${row.name.slice(0, buffer - 1)}…` : row.name;
       context.fillText(`${sign}${name}`, 8, y + Math.min(row.high, SM_HIGH) / 2, left - 12);
       if (!row.warps && here < all) {
         context.fillStyle = css("--muted");

@@ -46,14 +46,14 @@ impl<'t> Host<'t> {
         lengths.sort_by(|left, right| right.total_cmp(left));
         // Of spans as long as the shortest that is kept, as many as there is room for.
         let shortest = lengths.get(MAX_SPANS).copied().unwrap_or(f64::NEG_INFINITY);
-        let mut room =
+        let mut buffer =
             MAX_SPANS - lengths.iter().take(MAX_SPANS).filter(|ns| **ns > shortest).count();
         let mut is_kept = |span: &&HostSpan| {
             if !is_in(span) || length(span) < shortest {
                 return false;
             }
-            let fits = length(span) > shortest || room > 0;
-            room -= usize::from(fits && length(span) == shortest);
+            let fits = length(span) > shortest || buffer > 0;
+            buffer -= usize::from(fits && length(span) == shortest);
             fits
         };
         let mut threads = Vec::new();

@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 use profiler_report::{ReportOptions, write_html};
 use profiler_test_tools::{announce, are_required};
-use profiler_trace::{Diagnostic, DiagnosticKind, Place, Trace};
+use profiler_trace::{Diagnostic, DiagnosticKind, Location, Trace};
 use profiler_wire::SiteKind;
 use serde_json::Value;
 use tool::{Browser, Scheme, Seen, contrast};
@@ -58,7 +58,7 @@ const TESTS: &[(&str, Test)] = &[
     ("columns_sort_by_their_figures_both_ways", sorting::columns_sort),
     ("a_distribution_counts_every_duration_in_its_bin", distribution::bins_count),
     ("a_window_shows_the_regions_in_it_and_no_others", window::window_shows_its_regions),
-    ("a_window_makes_room_for_what_the_whole_has_none_for", window::window_makes_room),
+    ("a_window_makes_buffer_for_what_the_whole_has_none_for", window::window_makes_buffer),
 ];
 
 fn main() -> ExitCode {
@@ -318,12 +318,12 @@ fn losses_come_first(browser: &Browser) -> Result<(), Failed> {
     let mut trace = support::large(1000);
     trace.warps[0].lost = 250;
     trace.lost_unplaced = 50;
-    let place = Some(Place { module: 0, slot: Some(3), lane: None, unit: None });
+    let place = Some(Location { module: 0, slot: Some(3), lane: None, unit: None });
     for (kind, count) in [(DiagnosticKind::ClockPooled, 2), (DiagnosticKind::DamagedUnit, 5)] {
         trace.diagnostics.add(Diagnostic { kind, count, number: 0, place });
     }
     trace.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::RoomTooSmall,
+        kind: DiagnosticKind::BufferTooSmall,
         count: 300,
         number: 64,
         place,
@@ -347,7 +347,7 @@ fn losses_come_first(browser: &Browser) -> Result<(), Failed> {
     // The gravest first, each in the words of the diagnostic.
     let lines = answer["lines"].as_array().ok_or("lines")?;
     let kinds: Vec<&str> = lines.iter().filter_map(|line| line[0].as_str()).collect();
-    assert_eq!(kinds, ["damaged-unit", "room-too-small", "clock-pooled"]);
+    assert_eq!(kinds, ["damaged-unit", "buffer-too-small", "clock-pooled"]);
     for line in lines {
         let known = trace.diagnostics.list.iter().find(|known| line[0] == known.kind.name());
         let words = known.ok_or("a diagnostic of the trace")?.to_string();

@@ -170,9 +170,9 @@ struct Full(usize);
 
 impl Write for Full {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = bytes.len().min(self.0);
-        self.0 -= room;
-        if room == 0 { Err(io::Error::other("full")) } else { Ok(room) }
+        let buffer = bytes.len().min(self.0);
+        self.0 -= buffer;
+        if buffer == 0 { Err(io::Error::other("full")) } else { Ok(buffer) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -184,8 +184,8 @@ impl Write for Full {
 fn an_error_of_the_writer_is_returned_wherever_it_comes() {
     let trace = support::large(2000);
     let length = page(&trace, &ReportOptions::default()).len();
-    for room in (0..length).step_by(length / 50) {
-        let error = write_html(&trace, Full(room), &ReportOptions::default()).expect_err("full");
+    for buffer in (0..length).step_by(length / 50) {
+        let error = write_html(&trace, Full(buffer), &ReportOptions::default()).expect_err("full");
         assert_eq!(error.to_string(), "full");
     }
     write_html(&trace, Full(length), &ReportOptions::default()).expect("all of it fits");
@@ -321,7 +321,7 @@ fn a_page_without_the_cost_of_recording_has_no_balance() {
 }
 
 #[test]
-fn a_flame_graph_of_nothing_is_an_error_with_its_cure() {
+fn a_flame_graph_of_nothing_is_an_error_with_help() {
     let result = write_flamegraph(&Trace::default(), io::sink());
     let error = result.expect_err("nothing to draw");
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);

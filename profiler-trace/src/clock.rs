@@ -222,7 +222,7 @@ struct SegmentLine {
 }
 
 impl SegmentLine {
-    /// So many cycles behind its begin.
+    /// So many cycles after its begin.
     fn at(&self, cycles: f64) -> f64 {
         let part = cycles / self.length;
         // Rounding must not carry a time beyond the next knot.
@@ -391,7 +391,7 @@ impl Line {
         while let Some(begin) = rest.first() {
             let length =
                 rest.iter().take_while(|point| point.ns - begin.ns <= WINDOW_NS).count().max(1);
-            let (window, behind) = rest.split_at(length);
+            let (window, after) = rest.split_at(length);
             let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
             for point in window {
                 let (cycles, residual) = self.residual(point);
@@ -402,7 +402,7 @@ impl Line {
             let centre = f64::midpoint(difference(begin.clock, self.first), end);
             centres.push((centre, f64::midpoint(high, low + self.step)));
             worst = worst.max(high - low);
-            rest = behind;
+            rest = after;
         }
         (centres, worst)
     }
@@ -458,8 +458,8 @@ impl SmMap {
 
     /// The line between the knots around a reading.
     fn line(&self, clock: u64) -> Option<SegmentLine> {
-        let behind = self.knots.partition_point(|knot| knot.clock <= clock);
-        let (from, to) = (self.knots.get(behind.checked_sub(1)?)?, self.knots.get(behind)?);
+        let after = self.knots.partition_point(|knot| knot.clock <= clock);
+        let (from, to) = (self.knots.get(after.checked_sub(1)?)?, self.knots.get(after)?);
         // No clock runs for so long, but a damaged header may say so.
         let cycles = (to.clock - from.clock).min(i64::MAX as u64);
         Some(SegmentLine {

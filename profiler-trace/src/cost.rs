@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use profiler_wire::header::Clock;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Location};
 use crate::model::{Buffer, Launch, Region, Site, SiteIndex, Time, Trace, Warp};
 use crate::record_cost::{Election, FormCosts, RecordCost, StampCost};
 
@@ -57,7 +57,7 @@ impl Trace {
             for &(_, _, change, slot) in changes {
                 recording += change;
                 if change > 0 && recording > WARPS_MAX {
-                    let place = Place { slot: Some(slot), ..Place::default() };
+                    let place = Location { slot: Some(slot), ..Location::default() };
                     self.diagnostics.note(DiagnosticKind::CostIsRough, Some(place));
                 }
             }
@@ -78,12 +78,13 @@ impl Trace {
         let ns_per_cycle = ns_per_cycle.filter(|ns| ns.is_finite() && *ns > 0.0);
         let mut crossed = 0;
         for warp in &mut self.warps {
-            let place = Some(Place { slot: Some(warp.slot), ..Place::default() });
+            let place = Some(Location { slot: Some(warp.slot), ..Location::default() });
             let buffer = buffer_of(warp, &self.launches, &self.sites);
             // The emulator's stores all take the same time.
             let known = cost.of_buffer(buffer).or(emulated.then_some(cost));
-            let axis = known
-                .and_then(|known| Axis::of(warp, known, buffer, ns_per_cycle, self.timer_step_ns));
+            let axis = known.and_then(|known| {
+                TimeCompressor::of(warp, known, buffer, ns_per_cycle, self.timer_step_ns)
+            });
             let Some(axis) = axis else {
                 self.diagnostics.note(DiagnosticKind::CostUnknown, place);
                 continue;
@@ -119,7 +120,7 @@ struct Compressed {
 }
 
 /// Moves the times of a warp along copies of `axis`.
-fn compress(warp: &mut Warp, sites: &[Site], axis: &Axis, emulated: bool) -> Compressed {
+fn compress(warp: &mut Warp, sites: &[Site], axis: &TimeCompressor, emulated: bool) -> Compressed {
     let mut compressed = Compressed::default();
     let original = warp.exit;
     let moments = moments(warp, emulated);
@@ -156,7 +157,7 @@ struct Moment {
     /// The lane, if each has an axis of its own.
     axis: u8,
     ticks: u64,
-    /// 0 ahead of marks, 1 for marks, 2 behind them.
+    /// 0 ahead of marks, 1 for marks, 2 after them.
     rank: u8,
     number: usize,
     bound: Bound,
@@ -315,12 +316,12 @@ fn stamps(
     (stamps, of_moments)
 }
 
-/// A stamp that may hold up those behind it.
+/// A stamp that may hold up those after it.
 #[derive(Clone, Copy)]
 struct Holder {
     /// What has passed since.
     passed: f64,
-    /// What it cost behind it and all stamps since cost, each for itself.
+    /// What it cost after it and all stamps since cost, each for itself.
     apart: f64,
     /// Whether a region began by it or since.
     begun: bool,
@@ -329,7 +330,7 @@ struct Holder {
 /// The time axis of a warp, out of which the cost of recording is cut. Times are in ticks since the
 /// warp's entry.
 #[derive(Clone)]
-struct Axis {
+struct TimeCompressor {
     cost: RecordCost,
     buffer: Buffer,
     entry: Time,
@@ -339,7 +340,7 @@ struct Axis {
     /// When the last stamp was read, and where it moved to.
     read: f64,
     at: f64,
-    /// What the last stamp cost behind it.
+    /// What the last stamp cost after it.
     after: f64,
     /// What did not seem to have passed, because of the clock's step, and is still to be cut.
     owed: f64,
@@ -352,7 +353,7 @@ struct Axis {
     crossed: u64,
 }
 
-impl Axis {
+impl TimeCompressor {
     /// `None` if the cost, which is known in cycles, is not known in the units of the warp's clock.
     fn of(
         warp: &Warp,
@@ -409,7 +410,7 @@ impl Axis {
         self.move_to(self.at, stamp.time)
     }
 
-    /// Whether a stamp may have come right behind the last one, and have waited for a record: then
+    /// Whether a stamp may have come right after the last one, and have waited for a record: then
     /// both move to one place.
     fn is_held_up(&self, stamp: &Stamp) -> bool {
         // The steps of a timer hide where work was done. In nests it seldom is.

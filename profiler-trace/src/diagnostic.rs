@@ -1,4 +1,4 @@
-//! What was lost or odd in a capture: counted, placed, and said with its cure.
+//! What was lost or odd in a capture: counted, placed, and said with its remedy.
 
 mod sentences;
 
@@ -31,18 +31,18 @@ impl Severity {
 
 /// Where something was seen first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Index of the module in the capture.
     pub module: usize,
     /// The slot, where it is about one.
     pub slot: Option<u32>,
     /// The lane of the slot.
     pub lane: Option<u8>,
-    /// The unit of the lane's room, from 0.
+    /// The unit of the lane's buffer, from 0.
     pub unit: Option<u32>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "module {}", self.module)?;
         if let Some(slot) = self.slot {
@@ -104,19 +104,19 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Records that did not fit the room of lane 0. Number: units a room would need.
-    RoomTooSmall "room-too-small" Warning loss,
-    /// Records that did not fit the rooms of other lanes. Number: units a room would need.
-    LaneRoomTooSmall "lane-room-too-small" Warning loss,
+    /// Records that did not fit the buffer of lane 0. Number: units a buffer would need.
+    BufferTooSmall "buffer-too-small" Warning loss,
+    /// Records that did not fit the buffers of other lanes. Number: units a buffer would need.
+    LaneBufferTooSmall "lane-buffer-too-small" Warning loss,
     /// Lanes that filled a room for the first records and left no count, so that what did not fit is
-    /// not known. Number: units of a room of twice the size.
-    RoomFull "room-full" Warning loss,
+    /// not known. Number: units of a buffer of twice the size.
+    BufferFull "buffer-full" Warning loss,
     /// Warps that found no slot. Number: slots that would do.
     NoSlot "no-slot" Warning loss,
-    /// Records of warps without a slot and of lanes without a room.
-    RecordsWithoutRoom "records-without-room" Warning loss,
-    /// Records of lanes without a room, where every warp had a slot.
-    LanesWithoutRoom "lanes-without-room" Warning loss,
+    /// Records of warps without a slot and of lanes without a buffer.
+    RecordsWithoutBuffer "records-without-buffer" Warning loss,
+    /// Records of lanes without a buffer, where every warp had a slot.
+    LanesWithoutBuffer "lanes-without-buffer" Warning loss,
     /// Values and readings of both clocks that did not fit, though the record before them may have.
     ValuesLost "values-lost" Warning loss,
     /// Modules in which nothing was recorded, of whose blocks and warps the session took only some.
@@ -185,7 +185,7 @@ kinds! {
     DamagedCapture "damaged-capture" Warning,
     /// Slots, used or not, whose headers lay in parts of that file that are missing.
     UnreadableSlot "unreadable-slot" Error loss,
-    /// Lanes, used or not, whose rooms or counts lay in such parts.
+    /// Lanes, used or not, whose buffers or counts lay in such parts.
     UnreadableRecords "unreadable-records" Error loss,
     /// SMs whose clock readings contradict each other.
     ClockContradiction "clock-contradiction" Error,
@@ -222,7 +222,7 @@ kinds! {
     CostSubtractedInPart "cost-subtracted-in-part" Error,
 }
 
-/// Something lost or odd: how often, and where first. `Display` says it in a sentence, with the cure.
+/// Something lost or odd: how often, and where first. `Display` says it in a sentence, with the remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What it is about.
@@ -232,7 +232,7 @@ pub struct Diagnostic {
     /// A number that goes with the kind, such as the capacity that would do.
     pub number: u64,
     /// Where it was seen first.
-    pub place: Option<Place>,
+    pub place: Option<Location>,
 }
 
 impl Diagnostic {
@@ -270,13 +270,18 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// Counts something once.
-    pub(crate) fn note(&mut self, kind: DiagnosticKind, place: Option<Place>) {
+    pub(crate) fn note(&mut self, kind: DiagnosticKind, place: Option<Location>) {
         self.add(Diagnostic { kind, count: 1, number: 0, place });
     }
 
     /// Counts something once, with a number. For sizes that would do, the largest is kept,
     /// otherwise the first.
-    pub(crate) fn note_number(&mut self, kind: DiagnosticKind, number: u64, place: Option<Place>) {
+    pub(crate) fn note_number(
+        &mut self,
+        kind: DiagnosticKind,
+        number: u64,
+        place: Option<Location>,
+    ) {
         self.add(Diagnostic { kind, count: 1, number, place });
     }
 
@@ -291,9 +296,9 @@ impl Diagnostics {
                 known.count = known.count.saturating_add(new.count);
                 if matches!(
                     new.kind,
-                    DiagnosticKind::RoomTooSmall
-                        | DiagnosticKind::LaneRoomTooSmall
-                        | DiagnosticKind::RoomFull
+                    DiagnosticKind::BufferTooSmall
+                        | DiagnosticKind::LaneBufferTooSmall
+                        | DiagnosticKind::BufferFull
                         | DiagnosticKind::NoSlot
                 ) {
                     known.number = known.number.max(new.number);
@@ -358,7 +363,7 @@ mod tests {
     #[test]
     fn numbers_of_a_kind_are_kept_as_they_are_meant() {
         for (kind, expected) in
-            [(DiagnosticKind::RoomTooSmall, 5), (DiagnosticKind::HeaderVersion, 4)]
+            [(DiagnosticKind::BufferTooSmall, 5), (DiagnosticKind::HeaderVersion, 4)]
         {
             let mut all = Diagnostics::default();
             for number in [4, 5] {

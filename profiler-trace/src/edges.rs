@@ -6,7 +6,7 @@ use std::ops::Range;
 use profiler_wire::SiteKind;
 use profiler_wire::header::{Clock, Dim3};
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Location};
 use crate::model::{Edge, Mark, MarkIndex, Trace, Value, Warp};
 
 /// What a signal and its wait have in common: the name, by its number in [`names`], and the key.
@@ -84,10 +84,10 @@ pub(crate) fn join(trace: &Trace) -> (Vec<Edge>, Diagnostic) {
                 Some(from) => edges.push(Edge { from, to: wait }),
                 None => {
                     unmatched.count += 1;
-                    unmatched.place.get_or_insert(Place {
+                    unmatched.place.get_or_insert(Location {
                         slot: Some(of.slot),
                         lane: Some(at.lane),
-                        ..Place::default()
+                        ..Location::default()
                     });
                 }
             }
@@ -127,7 +127,7 @@ fn get(trace: &Trace, MarkIndex { warp, mark }: MarkIndex) -> (&Warp, &Mark) {
     (warp, &warp.marks[mark])
 }
 
-/// Puts signals list behind list: a table of lists would take memory for each key, and there may be as
+/// Puts signals list after list: a table of lists would take memory for each key, and there may be as
 /// many keys as signals. In a list they are in order of time, and at one time as they were recorded.
 fn arrange(signals: &mut [Signal]) {
     let recorded = |signal: &Signal| (signal.mark.warp, signal.mark.mark);

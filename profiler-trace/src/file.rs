@@ -18,7 +18,7 @@ macro_rules! debug_as_display {
 
 pub(crate) use debug_as_display;
 
-/// Why a file could not be written. `Display` names the file and the cure; `Debug` is the same text, as a
+/// Why a file could not be written. `Display` names the file and the remedy; `Debug` is the same text, as a
 /// `main` that returns an error prints that.
 ///
 /// It becomes an [`io::Error`] where a function returns one.

@@ -246,7 +246,7 @@ fn launched_by(calls: &[&HostRecord], launches: &[Launch], sites: &[Site]) -> Ve
     launched
 }
 
-/// A time of the host on the axis that begins at `origin`. Before the first pair and behind the last
+/// A time of the host on the axis that begins at `origin`. Before the first pair and after the last
 /// both clocks run alike; between two, as fast as the pairs say.
 fn to_axis(clock: &[ClockPair], host_ns: u64, origin: u64) -> f64 {
     let apart = |from: u64, to: u64| (i128::from(to) - i128::from(from)) as f64;
@@ -267,7 +267,7 @@ fn to_axis(clock: &[ClockPair], host_ns: u64, origin: u64) -> f64 {
 mod tests {
     use super::{ClockPair, to_axis};
 
-    /// A timer of today, which has no room in a double for single nanoseconds.
+    /// A timer of today, which has no buffer in a double for single nanoseconds.
     const NOW: u64 = 1_763_700_000_000_000_000;
 
     #[test]

@@ -39,7 +39,7 @@ pub use capture::{
     KeptClock, ModuleCapture,
 };
 pub use decode::{Decoder, WarpRecords, decode};
-pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Place, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};
 pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};

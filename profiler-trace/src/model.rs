@@ -302,7 +302,7 @@ pub struct Trace {
     /// Frequency of the SM clock over the whole session; where records hold its cycles, as well as it
     /// can be told, elsewhere only if it is known well.
     pub clock_mhz: Option<f64>,
-    /// Records that belong to no warp here: of warps without a slot, of lanes without a room, of
+    /// Records that belong to no warp here: of warps without a slot, of lanes without a buffer, of
     /// slots that could not be read.
     pub lost_unplaced: u64,
     /// Warps that recorded and are not here, as [`Decoder::only`](crate::Decoder::only) was told so.
@@ -312,7 +312,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The site behind an index.
+    /// The site after an index.
     ///
     /// # Panics
     ///

@@ -59,7 +59,7 @@ impl<What: Copy> Nesting<What> {
 
     /// Begins another warp.
     pub fn clear(&mut self) {
-        // One warp may record on very many tracks, and all warps behind it on none.
+        // One warp may record on very many tracks, and all warps after it on none.
         if self.running.len() > MOST_KEPT {
             *self = Self::default();
         } else {

@@ -18,7 +18,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(steers) { text.replace(steers, " ").into() } else { text.into() }
 }
 
-/// Text from a capture as it may be [printed](printable), cut behind so many columns of a terminal.
+/// Text from a capture as it may be [printed](printable), cut after so many columns of a terminal.
 ///
 /// Of what follows, `…` is left. A character takes two columns where terminals draw it so, as those of
 /// Chinese and emoji; one that takes none, such as an accent of its own, counts as one, so that no text is

@@ -8,12 +8,12 @@ use profiler_wire::site::Buffer;
 pub struct StampCost {
     /// Ticks that pass ahead of the stamp and would not without it, such as those of an election.
     pub before_ticks: f64,
-    /// Ticks that pass behind it, such as those of the store.
+    /// Ticks that pass after it, such as those of the store.
     pub after_ticks: f64,
 }
 
 impl StampCost {
-    /// Nothing ahead of the stamp, `ticks` behind it.
+    /// Nothing ahead of the stamp, `ticks` after it.
     #[must_use]
     pub const fn after(ticks: f64) -> Self {
         Self { before_ticks: 0.0, after_ticks: ticks }
@@ -54,19 +54,19 @@ impl StampWait {
     }
 }
 
-/// How long a stored record, or a stamp, holds up what is recorded behind it; see [`RecordCost`].
+/// How long a stored record, or a stamp, holds up what is recorded after it; see [`RecordCost`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StampWaits {
-    /// Whatever stamp right behind the begin of a region, with no record near before it. None of
+    /// Whatever stamp right after the begin of a region, with no record near before it. None of
     /// [`HostCost`]: there the begin is a record.
     pub nested: StampWait,
-    /// The begin of a region behind a record.
+    /// The begin of a region after a record.
     pub begin: StampWait,
-    /// The end of a region that began behind the record: from the record to the end, so that it
-    /// includes what the begin waited. Of [`HostCost`], any stamp but a begin right behind a begin,
+    /// The end of a region that began after the record: from the record to the end, so that it
+    /// includes what the begin waited. Of [`HostCost`], any stamp but a begin right after a begin,
     /// which is the record.
     pub end: StampWait,
-    /// Any other stamp behind a record, which stores one of its own.
+    /// Any other stamp after a record, which stores one of its own.
     pub record: StampWait,
 }
 
@@ -82,12 +82,12 @@ pub struct FormCosts {
     pub region_end: StampCost,
     /// A mark, with or without a value.
     pub mark: StampCost,
-    /// What a region's value in a record of its own adds behind its end: its stamp is that of the end. (One in
+    /// What a region's value in a record of its own adds after its end: its stamp is that of the end. (One in
     /// the region's record adds nothing, as far as [`RecordCost`] knows.)
     pub value: StampCost,
     /// A reading of both clocks.
     pub anchor: StampCost,
-    /// What a record behind another one costs on top.
+    /// What a record after another one costs on top.
     pub waits: StampWaits,
 }
 
@@ -127,14 +127,14 @@ impl FormCosts {
         self.region_begin.total_ticks() + self.region_end.total_ticks()
     }
 
-    /// Ticks that an empty region lasts right behind another record, on average.
+    /// Ticks that an empty region lasts right after another record, on average.
     #[must_use]
     pub fn adjacent_inside_ticks(&self) -> f64 {
         let StampWaits { begin, end, .. } = self.waits;
         self.inside_ticks() + (end.mean_ticks - begin.mean_ticks).max(0.0)
     }
 
-    /// Ticks by which each of many empty regions, one right behind the other, lengthens one around
+    /// Ticks by which each of many empty regions, one right after the other, lengthens one around
     /// them, on average.
     #[must_use]
     pub fn adjacent_total_ticks(&self) -> f64 {
@@ -180,11 +180,11 @@ impl Election {
 /// # The model
 ///
 /// Each stamp, a reading of the clock that a record holds, costs a constant: some ticks ahead of it
-/// and some behind it ([`StampCost`]). These are cut out of the warp's time.
+/// and some after it ([`StampCost`]). These are cut out of the warp's time.
 ///
 /// On top of that a stamp may wait. A record's store reads its registers some time after it is
 /// issued, and what is to write one of them meanwhile waits. How long depends on the registers that the
-/// compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right behind a begin waits a few
+/// compiler took: from nothing to [`StampWait::most_ticks`]. A stamp right after a begin waits a few
 /// ticks as well ([`StampWaits::nested`]). So a stamp is compared with the warp's nearest record before
 /// it: with the last that was stored, and with a begin right before it. If it came within the reach of
 /// the wait (the longest of the calibration and a third more; two thirds over the bus to the host), it
@@ -194,8 +194,8 @@ impl Election {
 /// So work of a few dozen cycles between two records cannot be told from none, and is cut. Lengths are
 /// then too short, never too long.
 ///
-/// The steps of `%globaltimer` are longer than most waits. There only a begin right behind a begin,
-/// and an end right behind an end, are judged so, with a step more of reach: that tells nests. A step
+/// The steps of `%globaltimer` are longer than most waits. There only a begin right after a begin,
+/// and an end right after an end, are judged so, with a step more of reach: that tells nests. A step
 /// also hides constants, which are cut from what passes next. Single lengths are right to a step, and
 /// means of many as by cycles; elsewhere than in nests, waits stay in the times.
 ///
@@ -221,12 +221,12 @@ impl Election {
 /// [`CALIBRATION`](profiler_wire::symbol::CALIBRATION)) and in regions around several such:
 ///
 /// * `region_begin.after_ticks`: what a region around one pause lasts less `a`, all of it taken to
-///   pass behind its begin, so that `region_end.before_ticks` is 0;
+///   pass after its begin, so that `region_end.before_ticks` is 0;
 /// * `before_ticks` of a begin, a mark or an anchor: from the begin of the region around it to it,
-///   less the pause and what passes behind that begin;
+///   less the pause and what passes after that begin;
 /// * `after_ticks` of an end, a mark or an anchor: what remains of what the record adds to the region
 ///   around it;
-/// * the waits: what passes from a stamp to one right behind it, less `apart`; of many places the mean
+/// * the waits: what passes from a stamp to one right after it, less `apart`; of many places the mean
 ///   and the longest.
 ///
 /// No figure may be negative: a difference below zero is noise, and 0.

@@ -1,4 +1,4 @@
-//! A sequence that takes an element anywhere without moving all behind it.
+//! A sequence that takes an element anywhere without moving all after it.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ const PART_MOST: usize = 1024;
 /// of its part alone. At its end it is as quick as a `Vec`: it is searched from there.
 #[derive(Debug)]
 pub(crate) struct Sequence<T> {
-    /// None is empty but the last, which is always there. Parts that were emptied at the end lie behind
+    /// None is empty but the last, which is always there. Parts that were emptied at the end lie after
     /// `used` and are used again.
     parts: Vec<VecDeque<T>>,
     /// How many parts are in use.
@@ -52,16 +52,16 @@ impl<T> Sequence<T> {
         self.parts[..self.used].get(part)?.get(at)
     }
 
-    /// Inserts an element, behind which those from `index` on then stand; at the end where there are none.
+    /// Inserts an element, after which those from `index` on then stand; at the end where there are none.
     pub(crate) fn insert(&mut self, index: usize, element: T) {
         let (mut part, mut at) = self.place(index);
         if part == self.used {
-            // Behind all of them: in the last part, where there is one.
+            // After all of them: in the last part, where there is one.
             part = self.used.saturating_sub(1);
             at = self.parts.get(part).map_or(0, VecDeque::len);
         }
         if self.used == 0 || self.parts[part].len() == PART_MOST {
-            // Of a full part the half of it; behind the last element a new one.
+            // Of a full part the half of it; after the last element a new one.
             let cut = if at == PART_MOST { PART_MOST } else { PART_MOST / 2 };
             let rest = if self.used == 0 { None } else { Some(self.parts[part].split_off(cut)) };
             let new = if self.used == 0 { 0 } else { part + 1 };
@@ -75,7 +75,7 @@ impl<T> Sequence<T> {
         self.length += 1;
     }
 
-    /// How many elements from the first on are such that this holds of them; of none behind them it does.
+    /// How many elements from the first on are such that this holds of them; of none after them it does.
     pub(crate) fn partition_point(&self, mut holds: impl FnMut(&T) -> bool) -> usize {
         let parts = &self.parts[..self.used];
         let part = parts.partition_point(|part| part.back().is_some_and(&mut holds));
@@ -92,7 +92,7 @@ impl<T> Sequence<T> {
         self.used += 1;
     }
 
-    /// The part in which an element stands and where in it; of the first behind the last, that no part has.
+    /// The part in which an element stands and where in it; of the first after the last, that no part has.
     fn place(&self, index: usize) -> (usize, usize) {
         let mut begin = self.length;
         if index >= begin {

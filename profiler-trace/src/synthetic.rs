@@ -4,7 +4,7 @@ mod sized;
 
 use std::collections::BTreeMap;
 
-use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, next_cursor, room_byte};
+use profiler_wire::descriptor::{FLAG_LANES, LANE_STEP, Lost, buffer_byte, next_cursor};
 use profiler_wire::header::{self, Clock, pack_counts};
 use profiler_wire::record::{
     FIELD_MASK, UNIT_BYTES, range_data, range_kind, stamp, tag, track_field,
@@ -22,7 +22,7 @@ use crate::site_table::{SiteTable, SiteTableError};
 
 pub use sized::{Content, sized};
 
-/// What a full room does.
+/// What a full buffer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// Keeps the first units; any capacity.
@@ -34,11 +34,11 @@ pub enum Keep {
 /// A module's sites and warps, to be laid out as a [`ModuleCapture`].
 #[derive(Clone, Debug)]
 pub struct SyntheticModule {
-    /// What a full room does.
+    /// What a full buffer does.
     pub keep: Keep,
-    /// Units of lane 0's room.
+    /// Units of lane 0's buffer.
     pub capacity: u32,
-    /// Units of the other lanes' rooms, if they have any.
+    /// Units of the other lanes' buffers, if they have any.
     pub lane_capacity: Option<u32>,
     /// How many slots there are; further warps find none.
     pub slots: u32,
@@ -49,7 +49,7 @@ pub struct SyntheticModule {
 }
 
 impl SyntheticModule {
-    /// A module with rooms for this many units, without sites and warps.
+    /// A module with buffers for this many units, without sites and warps.
     #[must_use]
     pub fn new(keep: Keep, capacity: u32) -> Self {
         Self {
@@ -117,8 +117,8 @@ impl SyntheticModule {
     /// Those of [`SiteTable::from_entries`].
     pub fn capture(&self) -> Result<ModuleCapture, SiteTableError> {
         let layout = |capacity: u32, step: u32| match self.keep {
-            Keep::First => (u32::MAX, capacity * step, room_shift(capacity * step)),
-            Keep::Last => (capacity * step - 1, u32::MAX, room_shift(capacity * step)),
+            Keep::First => (u32::MAX, capacity * step, buffer_shift(capacity * step)),
+            Keep::Last => (capacity * step - 1, u32::MAX, buffer_shift(capacity * step)),
         };
         let slots = (self.warps.len() as u32).min(self.slots);
         let (record_mask, record_limit, record_shift) = layout(self.capacity, UNIT_BYTES);
@@ -158,7 +158,7 @@ impl SyntheticModule {
             words[..header::ENTRY_WORDS].copy_from_slice(&warp.header.pack());
             for (&lane, recorded) in &warp.lanes {
                 let units = recorded.units.as_slice();
-                let (mask, limit, step, room) = if lane == 0 {
+                let (mask, limit, step, buffer) = if lane == 0 {
                     let from = slot << record_shift;
                     (record_mask, record_limit, UNIT_BYTES, &mut module.records[from..])
                 } else if self.lane_capacity.is_some() {
@@ -167,8 +167,8 @@ impl SyntheticModule {
                     let counts = (slot * 32 + usize::from(lane)) * 8;
                     let count = pack_counts(units.len() as u32, recorded.attachments);
                     module.lane_counts[counts..counts + 8].copy_from_slice(&count.to_le_bytes());
-                    let room = &mut module.lanes[from..];
-                    (descriptor.lane_mask, descriptor.lane_limit, LANE_STEP, room)
+                    let buffer = &mut module.lanes[from..];
+                    (descriptor.lane_mask, descriptor.lane_limit, LANE_STEP, buffer)
                 } else {
                     lose(&mut module.lost, recorded);
                     continue;
@@ -176,9 +176,9 @@ impl SyntheticModule {
                 let mut cursor = 0;
                 for unit in units {
                     if cursor < limit {
-                        let at = room_byte(cursor, mask) as usize;
-                        room[at..at + 8].copy_from_slice(&unit[0].to_le_bytes());
-                        room[at + 8..at + 16].copy_from_slice(&unit[1].to_le_bytes());
+                        let at = buffer_byte(cursor, mask) as usize;
+                        buffer[at..at + 8].copy_from_slice(&unit[0].to_le_bytes());
+                        buffer[at + 8..at + 16].copy_from_slice(&unit[1].to_le_bytes());
                     }
                     cursor = next_cursor(cursor, step);
                 }
@@ -220,8 +220,8 @@ fn lose(lost: &mut Lost, lane: &SyntheticLane) {
     lost.attachments += u64::from(lane.attachments);
 }
 
-/// The binary logarithm of the bytes between rooms of so many bytes.
-fn room_shift(bytes: u32) -> u32 {
+/// The binary logarithm of the bytes between buffers of so many bytes.
+fn buffer_shift(bytes: u32) -> u32 {
     bytes.next_power_of_two().trailing_zeros()
 }
 
@@ -343,7 +343,7 @@ impl SyntheticWarp {
         self.plain(RecordKind::Begin, site, track, ticks)
     }
 
-    /// That region's end, which says when it began, behind the record of that.
+    /// That region's end, which says when it began, after the record of that.
     pub fn watched(&mut self, site: u32, track: Option<u32>, start: u64, end: u64) -> &mut Self {
         let track = track.map_or(0, track_field);
         self.unit([stamp(track, start), stamp(tag(RecordKind::RangeWatched, site), end)])

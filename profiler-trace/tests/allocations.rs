@@ -30,7 +30,7 @@ const PARTS: u64 = 160;
 const TIMES: u64 = 10;
 
 /// How often a buffer doubles at most so that it holds [`TIMES`] as much. It has less than twice the
-/// room for what it holds, both before (n to 2n) and after (10n to 20n), so that it is more than 5 and
+/// buffer for what it holds, both before (n to 2n) and after (10n to 20n), so that it is more than 5 and
 /// less than 20 times as large then, which as a power of two is 8 or 16. Each time is an allocation,
 /// also where it grows in its place.
 const DOUBLINGS: u64 = 4;
@@ -67,7 +67,7 @@ enum Content {
     Tracks,
     /// Regions by four lanes.
     Lanes,
-    /// Regions of one record and of two, behind one that begins before its warp: the careful way.
+    /// Regions of one record and of two, after one that begins before its warp: the careful way.
     Odd,
     /// Signals by one warp, and waits for them by the next.
     Signals,
@@ -88,7 +88,7 @@ const CONTENTS: [Content; 10] = [
 
 /// A capture of so many warps with so many parts each.
 fn capture(content: Content, warps: u32, parts: u64) -> Capture {
-    // Rooms of one size, as a decoder asks how many processors there are where a capture is large.
+    // Buffers of one size, as a decoder asks how many processors there are where a capture is large.
     let mut module = SyntheticModule::new(Keep::First, 1 << 12);
     module.lane_capacity = (content == Content::Lanes).then_some(1 << 9);
     let kernel = module.site(SiteKind::Kernel, "kernel");
@@ -255,7 +255,7 @@ const VISITS: [(&str, Step); 3] = [
 fn regions_are_paired_and_visited_without_an_allocation_for_any() {
     for (name, step) in VISITS {
         check(name, &CONTENTS, step, (1, 0), 5);
-        // Nor for a warp, where regions are one record and lane 0 alone has a room.
+        // Nor for a warp, where regions are one record and lane 0 alone has a buffer.
         for content in [Content::Regions, Content::Values, Content::HeldValues] {
             let [few, _, more_warps] = measured(content, step);
             assert_eq!(few, more_warps, "{name} of {content:?}");

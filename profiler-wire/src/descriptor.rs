@@ -6,33 +6,33 @@
 //!
 //! # Slots
 //!
-//! A slot is a [header](crate::header), lane 0's room for records, and, where `lanes` is set, one
-//! room of the other lanes and a count for each of the 32 (index 0 is unused: lane 0's count is in
-//! the header). Rooms of one kind are `1 << *_shift` bytes apart.
+//! A slot is a [header](crate::header), lane 0's buffer for records, and, where `lanes` is set, one
+//! buffer of the other lanes and a count for each of the 32 (index 0 is unused: lane 0's count is in
+//! the header). Buffers of one kind are `1 << *_shift` bytes apart.
 //!
 //! Lane 0's units follow each other; its *step* from one to the next is [`UNIT_BYTES`]. The other
-//! lanes share a room whose rows are [`LANE_STEP`] bytes: lane i has the 16 bytes at `16 i` of every
+//! lanes share a buffer whose rows are [`LANE_STEP`] bytes: lane i has the 16 bytes at `16 i` of every
 //! row (those of lane 0 are unused), so that lanes that record together store together.
 //!
 //! A lane counts its units in bytes: its unit number `n` (from 0) has the *cursor* `step * n`, which
 //! stops at [`CURSOR_MAX`] and never wraps. A unit is stored if its cursor is below `limit`, at the
-//! byte `cursor & mask` of the room:
+//! byte `cursor & mask` of the buffer:
 //!
-//! * keep first, room for N units: `mask = u32::MAX`, `limit = step * N`;
-//! * keep last, room for N = 2^k units: `mask = step * N - 1`, `limit = u32::MAX`.
+//! * keep first, buffer for N units: `mask = u32::MAX`, `limit = step * N`;
+//! * keep last, buffer for N = 2^k units: `mask = step * N - 1`, `limit = u32::MAX`.
 //!
-//! A room is aligned to the bytes between two of them, so that byte and base combine by a bitwise
+//! A buffer is aligned to the bytes between two of them, so that byte and base combine by a bitwise
 //! or, and only the low half of an address changes. A warp that finds no slot stores nothing (its
 //! limit is 0), and adds its counts to [`Lost`] when it leaves.
 //!
 //! # How a warp finds its slot
 //!
 //! *Linear*: the index of the warp among the selected ones of the launch, plus `slot_base`.
-//! *Claimed* ([`FLAG_CLAIMED`]): one atomic add on one of the [`SHARES_PER_SM`] counters of the
+//! *Claimed* ([`FLAG_CLAIMED`]): one atomic add on one of the [`SHARDS_PER_SM`] counters of the
 //! warp's SM (`claims`, 128 bytes apart; SMs beyond the last one share its counters). Counter i
-//! gives out slots `i * slots_per_share .. (i + 1) * slots_per_share`; when they are used up, one
-//! more atomic add on the counter behind the last SM's takes a slot of the common pool, which begins
-//! at `pool_start`. Where a share is empty, warps ask the pool at once.
+//! gives out slots `i * slots_per_shard .. (i + 1) * slots_per_shard`; when they are used up, one
+//! more atomic add on the counter after the last SM's takes a slot of the common pool, which begins
+//! at `pool_start`. Where a shard is empty, warps ask the pool at once.
 
 use crate::record::UNIT_BYTES;
 
@@ -40,16 +40,16 @@ use crate::record::UNIT_BYTES;
 pub const BYTES: usize = 128;
 /// Flag: slots are claimed with an atomic, not computed from the grid.
 pub const FLAG_CLAIMED: u32 = 1;
-/// Flag: lanes other than 0 have rooms (`lanes` and `lane_counts` are set).
+/// Flag: lanes other than 0 have buffers (`lanes` and `lane_counts` are set).
 pub const FLAG_LANES: u32 = 2;
 /// Claim counters of an SM: one for each of its four partitions, which warps are dealt to by turns
 /// (`%warpid` modulo 4). Atomic adds on one address wait for each other, those on several do not.
-pub const SHARES_PER_SM: u32 = 4;
+pub const SHARDS_PER_SM: u32 = 4;
 /// Bytes between two claim counters, so that no two share a cache line.
 pub const CLAIM_STRIDE: u32 = 128;
 /// Where a cursor stops: a multiple of both steps, from which one more does not wrap.
 pub const CURSOR_MAX: u32 = u32::MAX - (2 * LANE_STEP - 1);
-/// Bytes of a row in the room of the other lanes.
+/// Bytes of a row in the buffer of the other lanes.
 pub const LANE_STEP: u32 = 32 * UNIT_BYTES;
 
 /// Byte offsets of the fields, for the device's loads from constant memory.
@@ -74,7 +74,7 @@ pub mod offset {
     pub const BLOCK_FIRST: u32 = 80;
     pub const BLOCK_COUNT: u32 = 84;
     pub const BLOCK_STRIDE: u32 = 88;
-    pub const SLOTS_PER_SHARE: u32 = 92;
+    pub const SLOTS_PER_SHARD: u32 = 92;
     pub const CLAIMS: u32 = 96;
     pub const POOL_START: u32 = 104;
     pub const LOST: u32 = 112;
@@ -89,21 +89,21 @@ pub struct Descriptor {
     pub flags: u32,
     /// Array of `slot_count` headers.
     pub headers: u64,
-    /// Lane 0's rooms, aligned to `1 << record_shift`.
+    /// Lane 0's buffers, aligned to `1 << record_shift`.
     pub records: u64,
     /// See "Slots".
     pub record_mask: u32,
     /// See "Slots".
     pub record_limit: u32,
-    /// Binary logarithm of the bytes between two rooms of lane 0.
+    /// Binary logarithm of the bytes between two buffers of lane 0.
     pub record_shift: u32,
     /// How many slots there are.
     pub slot_count: u32,
-    /// Linear slots: the first slot of the next launch; in a capture it may lie behind the last one.
+    /// Linear slots: the first slot of the next launch; in a capture it may lie after the last one.
     pub slot_base: u32,
     /// Claimed slots: how many SMs have counters.
     pub sm_count: u32,
-    /// The other lanes' rooms, one to a slot, aligned to `1 << lane_shift`.
+    /// The other lanes' buffers, one to a slot, aligned to `1 << lane_shift`.
     pub lanes: u64,
     /// 32 counts of 8 bytes ([`crate::header::pack_counts`]) to a slot.
     pub lane_counts: u64,
@@ -111,7 +111,7 @@ pub struct Descriptor {
     pub lane_mask: u32,
     /// See "Slots".
     pub lane_limit: u32,
-    /// Binary logarithm of the bytes between two slots' rooms of the other lanes.
+    /// Binary logarithm of the bytes between two slots' buffers of the other lanes.
     pub lane_shift: u32,
     /// Which warps of a block record; bit i for warp i.
     pub warp_mask: u32,
@@ -122,8 +122,8 @@ pub struct Descriptor {
     /// Every how many-th block records; at least 1.
     pub block_stride: u32,
     /// Claimed slots: how many slots each counter of an SM gives out.
-    pub slots_per_share: u32,
-    /// Claimed slots: `SHARES_PER_SM * sm_count + 1` counters of 8 bytes, [`CLAIM_STRIDE`] bytes apart.
+    pub slots_per_shard: u32,
+    /// Claimed slots: `SHARDS_PER_SM * sm_count + 1` counters of 8 bytes, [`CLAIM_STRIDE`] bytes apart.
     pub claims: u64,
     /// Claimed slots: the first slot of the common pool.
     pub pool_start: u32,
@@ -131,12 +131,12 @@ pub struct Descriptor {
     pub lost: u64,
 }
 
-/// What warps without a slot, and lanes without a room, emitted in vain: three counters of 8 bytes.
+/// What warps without a slot, and lanes without a buffer, emitted in vain: three counters of 8 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Warps that found no slot.
     pub warps: u64,
-    /// Units that warps without a slot and lanes without a room emitted.
+    /// Units that warps without a slot and lanes without a buffer emitted.
     pub units: u64,
     /// How many of the units were attachments.
     pub attachments: u64,
@@ -228,20 +228,20 @@ fields! {
     block_first at BLOCK_FIRST,
     block_count at BLOCK_COUNT,
     block_stride at BLOCK_STRIDE,
-    slots_per_share at SLOTS_PER_SHARE,
+    slots_per_shard at SLOTS_PER_SHARD,
     claims at CLAIMS,
     pool_start at POOL_START,
     lost at LOST,
 }
 
-/// The byte of a lane's room at which the unit with this cursor lies, if it is kept.
+/// The byte of a lane's buffer at which the unit with this cursor lies, if it is kept.
 #[must_use]
 #[inline(always)]
-pub const fn room_byte(cursor: u32, mask: u32) -> u32 {
+pub const fn buffer_byte(cursor: u32, mask: u32) -> u32 {
     cursor & mask
 }
 
-/// The cursor behind that of a unit; `step` is 0 where none was emitted.
+/// The cursor after that of a unit; `step` is 0 where none was emitted.
 #[must_use]
 #[inline(always)]
 pub const fn next_cursor(cursor: u32, step: u32) -> u32 {

@@ -32,11 +32,11 @@
 //! `RangeWatched` is the latest one on its track, of its site, that was written before its begin. The
 //! stamp of a unit that has arrived is never 0. Units may arrive in another order than they were stored in.
 //!
-//! Ticks are the low 40 bits of a 64-bit clock. Within one lane's room the times at which units
+//! Ticks are the low 40 bits of a 64-bit clock. Within one lane's buffer the times at which units
 //! were written never decrease, so the differences modulo 2^40 of successive stamps are exact as
 //! long as none exceeds 2^40 ticks (555 s at 1.98 GHz). A `Range` says both its times whole, as long
 //! as the region lasted less than that; where a track or a value takes its place, the begin has 40 bits,
-//! which are exact as long as it came less than 2^40 ticks behind the kernel's entry.
+//! which are exact as long as it came less than 2^40 ticks after the kernel's entry.
 
 /// Bytes of one unit.
 pub const UNIT_BYTES: u32 = 16;

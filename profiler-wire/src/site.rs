@@ -74,7 +74,7 @@ impl SiteKind {
         })
     }
 
-    /// Whether a value behind this site's record belongs to that record (an attachment).
+    /// Whether a value after this site's record belongs to that record (an attachment).
     #[must_use]
     pub const fn is_region(self) -> bool {
         matches!(self, Self::Kernel | Self::Region | Self::Names)
@@ -174,7 +174,7 @@ impl Strategy {
         })
     }
 
-    /// Whether lanes other than lane 0 can record, so that the session must give them rooms.
+    /// Whether lanes other than lane 0 can record, so that the session must give them buffers.
     #[must_use]
     pub const fn needs_lanes(self) -> bool {
         matches!(self, Self::Elected | Self::Thread | Self::When)
@@ -259,8 +259,8 @@ impl<'a> Names<'a> {
             Self::Encoded { bytes, .. } => (&[], bytes),
         };
         given.iter().copied().chain(core::iter::from_fn(move || {
-            let (name, behind) = split_string(rest)?;
-            rest = behind;
+            let (name, after) = split_string(rest)?;
+            rest = after;
             Some(name)
         }))
     }
@@ -400,15 +400,15 @@ impl<'a> SiteEntry<'a> {
         };
         let mut rest = &bytes[FIXED_BYTES..];
         let mut next = || {
-            let (string, behind) = split_string(rest).ok_or(SiteError::Truncated)?;
-            rest = behind;
+            let (string, after) = split_string(rest).ok_or(SiteError::Truncated)?;
+            rest = after;
             Ok(string)
         };
         let (name, file, module, unit, symbol) = (next()?, next()?, next()?, next()?, next()?);
         let list = rest;
-        let mut behind = rest;
+        let mut after = rest;
         for _ in 0..names {
-            behind = split_string(behind).ok_or(SiteError::Truncated)?.1;
+            after = split_string(after).ok_or(SiteError::Truncated)?.1;
         }
         Ok(Self {
             version,
@@ -428,7 +428,7 @@ impl<'a> SiteEntry<'a> {
             module,
             unit,
             symbol,
-            names: Names::Encoded { count: names, bytes: &list[..list.len() - behind.len()] },
+            names: Names::Encoded { count: names, bytes: &list[..list.len() - after.len()] },
         })
     }
 }
@@ -519,9 +519,9 @@ pub const fn key_of(entry: &[u8]) -> u64 {
 #[must_use]
 pub const fn hashed_id(key: u64, ids: u32) -> u32 {
     // More ids than a record holds are refused where sites are numbered; here they have one place.
-    let room = SITE_MAX.saturating_sub(ids.saturating_sub(1));
-    let room = if room == 0 { 1 } else { room };
-    ((key ^ (key >> 32)) % room as u64) as u32 + 1
+    let first_ids = SITE_MAX.saturating_sub(ids.saturating_sub(1));
+    let first_ids = if first_ids == 0 { 1 } else { first_ids };
+    ((key ^ (key >> 32)) % first_ids as u64) as u32 + 1
 }
 
 /// The 64-bit FNV-1a hash.

@@ -26,7 +26,7 @@ pub const DESCRIPTOR_PREFIX: &str = "__profiler_descriptor_v";
 /// A fragment of the mangled name of every static that holds a site entry.
 pub const SITE_STATIC: &str = "__PROFILER_SITE";
 
-/// The comment behind an instruction whose immediate operand is a site id: the marker, a space and
+/// The comment after an instruction whose immediate operand is a site id: the marker, a space and
 /// the site's key in decimal. The build step numbers sites by replacing that immediate.
 pub const SITE_MARKER: &str = crate::site_marker!();
 
@@ -38,7 +38,7 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 /// (`u32`); one block of [`CALIBRATION_WARPS`]. It is a module of its own, which sessions load.
 ///
 /// Each round records, for each of [`CALIBRATION_ELECTIONS`], regions around others, each after a
-/// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up anything behind it. The regions around
+/// pause in which nothing is recorded. All pauses take the same time, longer than a record holds up anything after it. The regions around
 /// are:
 ///
 /// * for each of [`CALIBRATION_ROW_FORMS`], "election form row": [`CALIBRATION_ROW`] records of
@@ -47,8 +47,8 @@ pub const BUILD_STAMP: &str = "// profiler-build:";
 ///   each directly in the one before;
 /// * "election apart": [`CALIBRATION_PAUSES`] pauses and no record;
 /// * for each of [`CALIBRATION_FORMS`], "election form apart": as many pauses, and
-///   [`CALIBRATION_APART`] records of that form: a pause ahead of each, one in it (or behind it,
-///   where nothing can be in it), and one behind the last.
+///   [`CALIBRATION_APART`] records of that form: a pause ahead of each, one in it (or after it,
+///   where nothing can be in it), and one after the last.
 ///
 /// The records in them are named "election form", as in "elected value"; an anchor has no name.
 pub const CALIBRATION: &str = "__profiler_calibrate_v1";

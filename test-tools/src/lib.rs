@@ -162,7 +162,7 @@ impl Tool {
     /// `wrong` is what is wrong with what the variable names.
     fn missing(self, wrong: &str) -> Missing {
         let packages = NODE_PACKAGES.join(", ");
-        let (what, cure) = match self {
+        let (what, help) = match self {
             Self::Ptxas => ("ptxas".to_owned(), "run `cargo xtask tools`"),
             Self::Nvdisasm => ("nvdisasm".to_owned(), "run `cargo xtask tools`"),
             Self::Python([]) => ("Python".to_owned(), "install Python 3"),
@@ -178,7 +178,7 @@ impl Tool {
             }
             Self::Chromium => ("Chromium".to_owned(), "install the package chromium"),
         };
-        Missing(format!("{what} is missing: {cure}, or let {} name it{wrong}", self.variable()))
+        Missing(format!("{what} is missing: {help}, or let {} name it{wrong}", self.variable()))
     }
 }
 

@@ -50,7 +50,7 @@ macro_rules! modules {
 const MODULES: [Module; 28] = modules! {
     both: "annotated" "strategies" "quickstart" "softmax" "gemm" "pipeline" "persistent"
         "watch" "hopper_gemm" "renamed" "declared" "stamps" "stamps_sm_90" "stamps_sm_90a";
-    one: "collectives" "rooms" "thousand" "watched" "abuse" "barriers" "intrinsics"
+    one: "collectives" "buffers" "thousand" "watched" "abuse" "barriers" "intrinsics"
         "intrinsics_sm_90" "selected_all" "selected" "selected_alone" "stamps_twice"
         "stamps_sm_90_twice" "stamps_sm_90a_twice";
 };
@@ -81,8 +81,8 @@ fn main() -> ExitCode {
     let found = Tool::Ptxas.find();
     let has_ptx = MODULES.iter().all(|module| !module.on.is_empty());
     let missing = found.as_ref().err().cloned().or_else(|| {
-        let cure = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
-        (!has_ptx).then(|| Missing::new(cure))
+        let help = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
+        (!has_ptx).then(|| Missing::new(help))
     });
     if let Some(missing) = &missing {
         announce("tests with ptxas", missing);

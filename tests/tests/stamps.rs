@@ -6,7 +6,7 @@
 //! one copy records and the other does what the kernel does without annotations.
 //!
 //! A clock is read when the instruction is issued, and a warp's instructions are issued in order.
-//! So the end stamp is behind the completion of a load if an instruction in front of it waits for
+//! So the end stamp is after the completion of a load if an instruction in front of it waits for
 //! the load's scoreboard; which ones do is in their encoding.
 //!
 //! Where ptxas or nvdisasm is missing, every test is listed as ignored; with
@@ -62,8 +62,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let has_ptx = MODULES.iter().all(|module| !module.on.is_empty() && !module.off.is_empty());
     let tools = Tools::find().and_then(|tools| {
-        let cure = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
-        if has_ptx { Ok(tools) } else { Err(Missing::new(cure)) }
+        let help = "needs a compiler for nvptx64; `cargo xtask tools` installs one";
+        if has_ptx { Ok(tools) } else { Err(Missing::new(help)) }
     });
     if let Err(missing) = &tools {
         announce("tests with nvdisasm", missing);
@@ -186,7 +186,7 @@ fn one_scalar(tools: &Tools, target: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that with `buffer = host` the clock is read again behind the store that says that a region begins:
+/// Checks that with `buffer = host` the clock is read again after the store that says that a region begins:
 /// no region holds what that takes. In kernel `waits` a region has a mark in it, and two follow it.
 fn begins_ahead(tools: &Tools, target: &str) -> Result<(), String> {
     const ENTRY: &str = "r";
@@ -357,7 +357,7 @@ fn follows(
     kernel.code[last..region.end].iter().any(is_one)
 }
 
-/// Whether an instruction stands in a part behind the kernel's exit that goes back into the region:
+/// Whether an instruction stands in a part after the kernel's exit that goes back into the region:
 /// ptxas puts there what it expects to be rarely executed.
 fn returns_into(kernel: &Kernel, at: usize, region: Region) -> bool {
     let back = (at..kernel.code.len())
@@ -390,7 +390,7 @@ fn is_complete(kernel: &Kernel, region: Region, work: &[usize]) -> Result<(), St
     for &at in work {
         let own = &kernel.code[at];
         if !needed.contains(&at) {
-            return Err(format!("the end stamp is not behind a use of what {} gives", own.opcode));
+            return Err(format!("the end stamp is not after a use of what {} gives", own.opcode));
         }
         let mut rest = kernel.code[at + 1..=region.end].iter();
         if own.releases.is_some_and(|scoreboard| !rest.any(|later| later.waits_for(scoreboard))) {

@@ -102,7 +102,7 @@ if [ $sanitize = yes ]; then
             run "test.cases.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
                 "$kernels" cases::gpu::two_launches --ignored --test-threads=1
         done
-        for name in end_to_end intrinsics rooms stress watched; do
+        for name in end_to_end intrinsics buffers stress watched; do
             for tool in memcheck racecheck; do
                 run "test.$name.$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
                     "$kernels" "$name::" --ignored --test-threads=1 \

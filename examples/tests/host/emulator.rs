@@ -58,7 +58,7 @@ fn quickstart() {
 #[test]
 fn watch() {
     let printed = check("watch");
-    // The last look is behind the kernel's end.
+    // The last look is after the kernel's end.
     let looks: Vec<&str> = printed.lines().filter(|line| line.contains(" ms: ")).collect();
     assert!(looks.last().is_some_and(|last| last.ends_with("4 left")), "{printed}");
 }

@@ -1,5 +1,5 @@
 //! The timelines that the examples write, read by the real Perfetto trace processor: whole, and
-//! with rooms too small for their records.
+//! with buffers too small for their records.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! A program with the launch and the session that it is run in.
 
-use profiler_host::{Backend, Capture, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Slots};
+use profiler_host::{Backend, Capture, Error, Keep, LaneBuffers, Profiler, ProfilerBuilder, Slots};
 use profiler_wire::header::Dim3;
 use proptest::prelude::*;
 
@@ -37,12 +37,12 @@ pub struct Options {
     pub units_per_warp: u32,
     /// Of each of the other lanes.
     pub units_per_lane: u32,
-    /// What a room that is too small keeps.
+    /// What a buffer that is too small keeps.
     pub keep: Keep,
     /// How warps find their slots.
     pub slots: Slots,
-    /// Whether the other lanes have rooms.
-    pub lane_rooms: bool,
+    /// Whether the other lanes have buffers.
+    pub lane_buffers: bool,
     /// The first block that records.
     pub block_first: u32,
     /// How many do, at most.
@@ -106,9 +106,9 @@ impl Case {
     #[must_use]
     pub fn is_block_selected(&self, block: u32) -> bool {
         let Options { block_first, block_count, block_stride, .. } = self.session;
-        let Some(behind) = block.checked_sub(block_first) else { return false };
-        let in_count = block_count.is_none_or(|count| behind / block_stride < count);
-        behind.is_multiple_of(block_stride) && in_count
+        let Some(after) = block.checked_sub(block_first) else { return false };
+        let in_count = block_count.is_none_or(|count| after / block_stride < count);
+        after.is_multiple_of(block_stride) && in_count
     }
 
     /// Blocks and warps that the session records, in the order of their slots.
@@ -126,13 +126,13 @@ impl Case {
         (wanted * self.session.slot_eighths).div_ceil(8).max(1)
     }
 
-    /// Units that are kept in the room of a lane; `None` if it has no room.
+    /// Units that are kept in the buffer of a lane; `None` if it has no buffer.
     #[must_use]
     pub fn capacity(&self, lane: u32) -> Option<u32> {
-        let Options { units_per_warp, units_per_lane, keep, lane_rooms, .. } = self.session;
+        let Options { units_per_warp, units_per_lane, keep, lane_buffers, .. } = self.session;
         let units = if lane == 0 { units_per_warp } else { units_per_lane };
         let kept = if keep == Keep::Last && units > 0 { units.next_power_of_two() } else { units };
-        (lane == 0 || lane_rooms).then_some(kept)
+        (lane == 0 || lane_buffers).then_some(kept)
     }
 
     fn builder(&self) -> ProfilerBuilder {
@@ -141,17 +141,17 @@ impl Case {
             Some(count) => Profiler::builder().blocks(block_first..block_first + count),
             None => Profiler::builder().blocks(block_first..),
         };
-        // Words of rooms that are not there are refused.
-        let builder = if self.session.lane_rooms {
-            builder.lane_rooms(LaneRooms::Always).words_per_lane(2 * self.session.units_per_lane)
+        // Words of buffers that are not there are refused.
+        let builder = if self.session.lane_buffers {
+            builder.lane_buffers(LaneBuffers::Always).records_per_lane(1 * self.session.units_per_lane)
         } else {
-            builder.lane_rooms(LaneRooms::Never)
+            builder.lane_buffers(LaneBuffers::Never)
         };
         builder
             .block_stride(self.session.block_stride)
             .warp_mask(self.session.warp_mask)
             .max_warps(self.max_warps())
-            .words_per_warp(2 * self.session.units_per_warp)
+            .records_per_warp(1 * self.session.units_per_warp)
             .keep(self.session.keep)
             .slots(self.session.slots)
     }
@@ -221,14 +221,14 @@ fn options() -> impl Strategy<Value = Options> {
         ),
     )
         .prop_map(
-            |((units_per_warp, units_per_lane, last, claimed, lane_rooms), selection)| {
+            |((units_per_warp, units_per_lane, last, claimed, lane_buffers), selection)| {
                 let (block_first, block_count, block_stride, warp_mask, slot_eighths) = selection;
                 Options {
                     units_per_warp,
                     units_per_lane,
                     keep: if last { Keep::Last } else { Keep::First },
                     slots: if claimed { Slots::Claimed } else { Slots::Linear },
-                    lane_rooms,
+                    lane_buffers,
                     block_first,
                     block_count,
                     block_stride,

@@ -1,4 +1,4 @@
-//! Holds what a case left behind against the reference.
+//! Holds what a case left after against the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use profiler_wire::site::Buffer;
 
 use crate::case::{Case, Outcome};
 use crate::edges;
-use crate::expected::{Kept, Room};
+use crate::expected::{Kept, LaneBuffer};
 use crate::reference::{self, WarpRun};
 
 macro_rules! ensure {
@@ -42,7 +42,7 @@ pub enum Times {
     ///   most as many as all lanes come there together;
     /// * who wins one: a lane's records are those that it would emit if it won them all, in that order,
     ///   less some of those that are left to an election;
-    /// * which of these a room that is too small keeps: some of them, in that order;
+    /// * which of these a buffer that is too small keeps: some of them, in that order;
     /// * the depth of regions in such a program.
     Hardware,
 }
@@ -214,8 +214,8 @@ impl WarpCheck<'_> {
         let (mut recorded, mut lost) = (0, 0);
         for (number, lane) in (0_u32..).zip(&self.run.lanes) {
             let capacity = case.capacity(number);
-            let room = Room { capacity: capacity.unwrap_or(0) as usize, keep };
-            let kept = lane.kept(room, ticks);
+            let buffer = LaneBuffer { capacity: capacity.unwrap_or(0) as usize, keep };
+            let kept = lane.kept(buffer, ticks);
             let missing = kept.emitted.records() - kept.survived.records();
             recorded += kept.survived.records();
             if capacity.is_some() {
@@ -242,7 +242,7 @@ impl WarpCheck<'_> {
         let mut counted = 0;
         for (number, lane) in (0_u32..).zip(&self.run.lanes) {
             let whole = lane.with_all_elected();
-            let all = whole.kept(Room::ENDLESS, |time| time);
+            let all = whole.kept(LaneBuffer::ENDLESS, |time| time);
             let Some(capacity) = self.case.capacity(number) else {
                 self.totals.lose_unplaced_values(lane, self.open);
                 self.lane(trace, seen, number, &Kept::default(), Extent::Part)?;
@@ -314,7 +314,7 @@ fn check_plausible(case: &Case, seen: &Warp) -> Result<(), String> {
 fn check_axis(case: &Case, trace: &Trace, seen: &Warp) -> Result<(), String> {
     let true_ns = |ticks: u64| match case.kernel.clock {
         Clock::GlobalTimer => ticks.wrapping_sub(trace.origin_ns).cast_signed() as f64,
-        Clock::Cycles => reference::ns_behind(trace.origin_ns, seen.sm, ticks),
+        Clock::Cycles => reference::ns_after(trace.origin_ns, seen.sm, ticks),
     };
     let most = match case.kernel.clock {
         Clock::GlobalTimer => 0.0,

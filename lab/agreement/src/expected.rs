@@ -96,20 +96,20 @@ pub(crate) struct Kept {
     pub begins: u64,
 }
 
-/// A lane's room.
+/// A lane's buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct LaneBuffer {
     /// Units that are kept.
     pub capacity: usize,
     pub keep: Keep,
 }
 
-impl Room {
+impl LaneBuffer {
     /// One that keeps all of what a lane emits.
     pub(crate) const ENDLESS: Self = Self { capacity: usize::MAX, keep: Keep::First };
 }
 
-/// Which of so many units a room of this capacity keeps.
+/// Which of so many units a buffer of this capacity keeps.
 fn survivors(count: usize, capacity: usize, keep: Keep) -> Range<usize> {
     match keep {
         Keep::First => 0..count.min(capacity),
@@ -133,13 +133,13 @@ impl Region {
 }
 
 impl LaneRun {
-    /// What a room keeps of it; `ticks` turns a time into what records say.
-    pub(crate) fn kept(&self, room: Room, ticks: impl Fn(u64) -> u64) -> Kept {
+    /// What a buffer keeps of it; `ticks` turns a time into what records say.
+    pub(crate) fn kept(&self, buffer: LaneBuffer, ticks: impl Fn(u64) -> u64) -> Kept {
         let mut kept = Kept::default();
         let mut regions: Vec<Region> = Vec::new();
         // Where the region of an instance stands.
         let mut places: HashMap<usize, usize> = HashMap::new();
-        let left = survivors(self.units.len(), room.capacity, room.keep);
+        let left = survivors(self.units.len(), buffer.capacity, buffer.keep);
         for (number, unit) in self.units.iter().enumerate() {
             kept.emitted.add(unit);
             if !left.contains(&number) {

@@ -1,7 +1,7 @@
 //! Random programs of regions, marks, tokens and branches, run by the kernels of
 //! `kernels`, and what the profiler then says held against a reference.
 //!
-//! The reference knows nothing of rooms, units in memory or pairing: it follows each lane through the
+//! The reference knows nothing of buffers, units in memory or pairing: it follows each lane through the
 //! program (`script`), finds out when it does what (`reference`), and which of the records
 //! that it emitted are left (`expected`). [`check()`] compares, and `edges` has the rule of the
 //! arrows.

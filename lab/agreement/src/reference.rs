@@ -30,7 +30,7 @@ pub(crate) enum What {
     Open(u64),
     /// The begin of a region, as a record of its own.
     Begin,
-    /// That region, which began at that time, behind that record.
+    /// That region, which began at that time, after that record.
     Watched(u64),
     /// The value of the region whose record is the unit before.
     Attached(Value),
@@ -203,7 +203,7 @@ struct Entry {
     start: u64,
     records: bool,
     has_slot: bool,
-    /// Whether the lanes wait for lane 0's entry, as those with rooms do.
+    /// Whether the lanes wait for lane 0's entry, as those with buffers do.
     together: bool,
 }
 
@@ -287,7 +287,7 @@ pub(crate) fn run(case: &Case, has_slot: impl Fn(u32, u32, u32) -> bool) -> Vec<
                     }
                     let selected = case.is_selected(block, warp);
                     let has_slot = selected && has_slot(launch, block, warp);
-                    let together = selected && case.session.lane_rooms;
+                    let together = selected && case.session.lane_buffers;
                     let entry = Entry { start: begin, records: selected, has_slot, together };
                     run_warp(scripts(case, warp), entry)
                 })
@@ -340,8 +340,8 @@ fn epoch() -> u64 {
     Emulator::new(1).globaltimer(ClockMode::Virtual)
 }
 
-/// When an SM's cycle counter stood so, in nanoseconds behind a reading of the global timer.
-pub(crate) fn ns_behind(timer: u64, sm: u32, ticks: u64) -> f64 {
+/// When an SM's cycle counter stood so, in nanoseconds after a reading of the global timer.
+pub(crate) fn ns_after(timer: u64, sm: u32, ticks: u64) -> f64 {
     let cycles = ticks - Emulator::clock_offset(sm);
     cycles as f64 / TICKS_PER_NS as f64 - (timer - epoch()) as f64
 }

@@ -193,7 +193,7 @@ impl Machine {
                 let (name, track) = TOKEN_SITES[token];
                 let opened = self.instance((operation, argument), name, track, None, None);
                 self.script.instances[opened].holds_value =
-                    self.has_room_for_value(track) && kernels::ends_with_short_value(token);
+                    self.has_buffer_for_value(track) && kernels::ends_with_short_value(token);
                 self.begin(opened);
                 let held = self.tokens[token].replace(opened);
                 self.drop_tokens(held);
@@ -315,7 +315,7 @@ impl Machine {
             node.operation,
             Operation::RegionLanes | Operation::StatementValue | Operation::NamedLanes
         );
-        self.script.instances[region].holds_value = is_short && self.has_room_for_value(track);
+        self.script.instances[region].holds_value = is_short && self.has_buffer_for_value(track);
         self.begin(region);
         let flow = self.run(&node.body);
         self.end(region, value);
@@ -324,7 +324,7 @@ impl Machine {
 
     /// Whether a region's record has room for a value: no track takes its place, and a begin is no record of
     /// its own.
-    fn has_room_for_value(&self, track: Option<u32>) -> bool {
+    fn has_buffer_for_value(&self, track: Option<u32>) -> bool {
         self.lane.buffer == Buffer::Global && track.is_none()
     }
 

@@ -123,7 +123,7 @@ fn small() -> Case {
             units_per_lane: 8,
             keep: Keep::First,
             slots: Slots::Linear,
-            lane_rooms: false,
+            lane_buffers: false,
             block_first: 0,
             block_count: None,
             block_stride: 1,
@@ -179,7 +179,7 @@ fn most_units(outcome: &Outcome, others: bool) -> u32 {
     exits.map(|exit| exit.units).max().unwrap_or(0)
 }
 
-/// One program of all kinds of records by every kernel, in rooms of each size from none to one more than is
+/// One program of all kinds of records by every kernel, in buffers of each size from none to one more than is
 /// needed, that keep what came first or last.
 #[test]
 fn every_capacity_is_as_the_reference_says() {
@@ -190,7 +190,7 @@ fn every_capacity_is_as_the_reference_says() {
     let mut compared = 0;
     for &kernel in KERNELS.iter().chain(HOSTED) {
         let program = [small().program, lanes.clone()].concat();
-        let enough = Options { units_per_lane: 64, lane_rooms: true, ..small().session };
+        let enough = Options { units_per_lane: 64, lane_buffers: true, ..small().session };
         let session = Options { warp_mask: u32::MAX, ..enough };
         let case = Case { program, kernel, when: 0b1101, block: [35, 1, 1], session, ..small() };
         let outcome = case.run(&emulator(&case)).expect("the launch");

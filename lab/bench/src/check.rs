@@ -39,27 +39,27 @@ struct Found {
     end: u64,
 }
 
-/// Checks what a launch left in its rooms: `rooms` are those of all warps, `room_bytes` each; where
+/// Checks what a launch left in its buffers: `buffers` are those of all warps, `buffer_bytes` each; where
 /// the format has a counter for the grid, one more.
 ///
 /// # Errors
 ///
 /// What is wrong, and where.
-pub fn rooms(
-    rooms: &[u8],
-    room_bytes: usize,
+pub fn buffers(
+    buffers: &[u8],
+    buffer_bytes: usize,
     format: Format,
     expected: &Expected,
 ) -> Result<(), String> {
     if format == Format::GridCounter {
-        return grid(rooms, room_bytes, expected);
+        return grid(buffers, buffer_bytes, expected);
     }
     let warps = expected.warps as usize * expected.blocks as usize;
-    if rooms.len() < warps * room_bytes {
-        return Err(format!("{} bytes are not {warps} rooms of {room_bytes}", rooms.len()));
+    if buffers.len() < warps * buffer_bytes {
+        return Err(format!("{} bytes are not {warps} buffers of {buffer_bytes}", buffers.len()));
     }
-    for (warp, room) in rooms.chunks_exact(room_bytes).take(warps).enumerate() {
-        let (regions, first) = regions_of_room(room, format, expected, warp as u32)
+    for (warp, buffer) in buffers.chunks_exact(buffer_bytes).take(warps).enumerate() {
+        let (regions, first) = regions_of_buffer(buffer, format, expected, warp as u32)
             .map_err(|wrong| format!("warp {warp} of the grid: {wrong}"))?;
         in_order(&regions, first, expected.recorded, clock_bits(format))
             .map_err(|wrong| format!("warp {warp} of the grid: {wrong}"))?;
@@ -67,14 +67,14 @@ pub fn rooms(
     Ok(())
 }
 
-/// Bytes that a region takes in rooms that were found to be right, on the mean.
+/// Bytes that a region takes in buffers that were found to be right, on the mean.
 ///
 /// # Errors
 ///
-/// Rooms that are not right.
+/// Buffers that are not right.
 pub fn bytes_per_region(
-    rooms: &[u8],
-    room_bytes: usize,
+    buffers: &[u8],
+    buffer_bytes: usize,
     format: Format,
     expected: &Expected,
 ) -> Result<f64, String> {
@@ -82,8 +82,8 @@ pub fn bytes_per_region(
     let warps = expected.warps as usize * expected.blocks as usize;
     let count = expected.regions_of_lane();
     let mut bytes = 0;
-    for room in rooms.chunks_exact(room_bytes).take(warps) {
-        bytes += escaping(room, escape, count)?.1;
+    for buffer in buffers.chunks_exact(buffer_bytes).take(warps) {
+        bytes += escaping(buffer, escape, count)?.1;
     }
     Ok(bytes as f64 / (warps as u64 * count) as f64)
 }
@@ -107,7 +107,7 @@ fn word(bytes: &[u8], index: usize) -> Result<u64, String> {
         .get(8 * index..8 * index + 8)
         .and_then(|bytes| bytes.first_chunk())
         .map(|bytes| u64::from_le_bytes(*bytes))
-        .ok_or_else(|| format!("word {index} lies behind the room"))
+        .ok_or_else(|| format!("word {index} lies after the buffer"))
 }
 
 fn half(bytes: &[u8], offset: usize) -> Result<u32, String> {
@@ -115,20 +115,20 @@ fn half(bytes: &[u8], offset: usize) -> Result<u32, String> {
         .get(offset..offset + 4)
         .and_then(|bytes| bytes.first_chunk())
         .map(|bytes| u32::from_le_bytes(*bytes))
-        .ok_or_else(|| format!("byte {offset} lies behind the room"))
+        .ok_or_else(|| format!("byte {offset} lies after the buffer"))
 }
 
-/// The regions of a room in the order in which they ended, and how many came before them.
-fn regions_of_room(
-    room: &[u8],
+/// The regions of a buffer in the order in which they ended, and how many came before them.
+fn regions_of_buffer(
+    buffer: &[u8],
     format: Format,
     expected: &Expected,
     warp: u32,
 ) -> Result<(Vec<Found>, u64), String> {
     let count = expected.regions_of_lane();
     if let Format::Escaping(escape) = format {
-        let (regions, end) = escaping(room, escape, count)?;
-        nothing_behind(room, end)?;
+        let (regions, end) = escaping(buffer, escape, count)?;
+        nothing_after(buffer, end)?;
         return Ok((regions, 0));
     }
     let ring = u64::from(RING_RECORDS);
@@ -143,22 +143,22 @@ fn regions_of_room(
     for region in first..count {
         let index = if total == u64::MAX { region } else { region % total } as usize;
         regions.push(
-            region_at(room, format, index, warp)
+            region_at(buffer, format, index, warp)
                 .map_err(|wrong| format!("region {region}: {wrong}"))?,
         );
     }
-    nothing_more(room, format, count)?;
+    nothing_more(buffer, format, count)?;
     Ok((regions, first))
 }
 
 /// So many regions of one word or two, and at which byte they end.
-fn escaping(room: &[u8], escape: Escape, count: u64) -> Result<(Vec<Found>, u64), String> {
+fn escaping(buffer: &[u8], escape: Escape, count: u64) -> Result<(Vec<Found>, u64), String> {
     let mut regions = Vec::with_capacity(count as usize);
     let mut at = 0;
     for region in 0..count {
         let wrong = |wrong| format!("region {region}: {wrong}");
-        let first = word(room, at).map_err(wrong)?;
-        let second = if is_long(first) { word(room, at + 1).map_err(wrong)? } else { 0 };
+        let first = word(buffer, at).map_err(wrong)?;
+        let second = if is_long(first) { word(buffer, at + 1).map_err(wrong)? } else { 0 };
         let (number, start, duration) = unpack_escaping(first, second);
         if is_long(first) != (duration > escape.fits_max(number)) {
             let form = if is_long(first) { "two words" } else { "one word" };
@@ -171,7 +171,7 @@ fn escaping(room: &[u8], escape: Escape, count: u64) -> Result<(Vec<Found>, u64)
     Ok((regions, 8 * at as u64))
 }
 
-fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Found, String> {
+fn region_at(buffer: &[u8], format: Format, index: usize, warp: u32) -> Result<Found, String> {
     let short = |(number, start, end): (u32, u32, u32)| Found {
         number,
         start: u64::from(start),
@@ -179,28 +179,28 @@ fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Fou
     };
     Ok(match format {
         Format::Range16 | Format::Ring16 => {
-            let (kind, number, start) = unpack(word(room, 2 * index)?);
-            let (end_kind, _, end) = unpack(word(room, 2 * index + 1)?);
+            let (kind, number, start) = unpack(word(buffer, 2 * index)?);
+            let (end_kind, _, end) = unpack(word(buffer, 2 * index + 1)?);
             kinds(kind, end_kind)?;
             Found { number, start, end }
         }
         Format::RangeTagged | Format::RingTagged(_) => {
-            let (number, end) = unpack_tagged_upper(word(room, 2 * index + 1)?);
-            Found { number, start: word(room, 2 * index)?, end }
+            let (number, end) = unpack_tagged_upper(word(buffer, 2 * index + 1)?);
+            Found { number, start: word(buffer, 2 * index)?, end }
         }
         Format::TwoWords | Format::RingTwoWords => {
-            let (kind, number, start) = unpack(word(room, 2 * index)?);
-            let (end_kind, end_number, end) = unpack(word(room, 2 * index + 1)?);
+            let (kind, number, start) = unpack(word(buffer, 2 * index)?);
+            let (end_kind, end_number, end) = unpack(word(buffer, 2 * index + 1)?);
             kinds(kind, end_kind)?;
             same(number, end_number)?;
             Found { number, start, end }
         }
-        Format::Range8 | Format::Ring8 => short(unpack_short(word(room, index)?)),
-        Format::Compact8 => short(unpack_compact(word(room, index)?)),
+        Format::Range8 | Format::Ring8 => short(unpack_short(word(buffer, index)?)),
+        Format::Compact8 => short(unpack_compact(word(buffer, index)?)),
         Format::Tagged => {
-            let (group, number, is_end, start) = unpack_tagged(word(room, 2 * index)?);
+            let (group, number, is_end, start) = unpack_tagged(word(buffer, 2 * index)?);
             let (end_group, end_number, end_is_end, end) =
-                unpack_tagged(word(room, 2 * index + 1)?);
+                unpack_tagged(word(buffer, 2 * index + 1)?);
             kinds(if is_end { END } else { BEGIN }, if end_is_end { END } else { BEGIN })?;
             same(number, end_number)?;
             if (group, end_group) != (warp, warp) {
@@ -209,7 +209,7 @@ fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Fou
             short((number, start, end))
         }
         Format::Slices => {
-            let part = |part| word(room, 1 + 4 * index + part);
+            let part = |part| word(buffer, 1 + 4 * index + part);
             if part(3)? != u64::from(warp) {
                 return Err("is of another warp".to_owned());
             }
@@ -218,13 +218,13 @@ fn region_at(room: &[u8], format: Format, index: usize, warp: u32) -> Result<Fou
         }
         Format::Events40 => {
             let at = (SM_PROFILER_HEAD + SM_PROFILER_BYTES * index as u32) as usize;
-            let event = room.get(at..).unwrap_or_default();
+            let event = buffer.get(at..).unwrap_or_default();
             if half(event, 20)? != index as u32 {
                 return Err("has another event's number".to_owned());
             }
             Found { number: half(event, 16)?, start: word(event, 0)?, end: word(event, 1)? }
         }
-        Format::GridCounter => return Err("is not in a room".to_owned()),
+        Format::GridCounter => return Err("is not in a buffer".to_owned()),
         Format::Escaping(_) => return Err("is found by those before it".to_owned()),
     })
 }
@@ -243,11 +243,11 @@ fn same(number: u32, end_number: u32) -> Result<(), String> {
     Err(format!("begins as number {number} and ends as {end_number}"))
 }
 
-/// Checks that a counter says what it should, and that nothing lies behind the last region.
-fn nothing_more(room: &[u8], format: Format, count: u64) -> Result<(), String> {
+/// Checks that a counter says what it should, and that nothing lies after the last region.
+fn nothing_more(buffer: &[u8], format: Format, count: u64) -> Result<(), String> {
     let counted = match format {
-        Format::Slices => Some(u64::from(half(room, 0)?)),
-        Format::Events40 => Some(u64::from(half(room, 0)?)),
+        Format::Slices => Some(u64::from(half(buffer, 0)?)),
+        Format::Events40 => Some(u64::from(half(buffer, 0)?)),
         _ => None,
     };
     if let Some(counted) = counted.filter(|&counted| counted != count) {
@@ -261,14 +261,14 @@ fn nothing_more(room: &[u8], format: Format, count: u64) -> Result<(), String> {
         Format::Events40 => u64::from(SM_PROFILER_HEAD) + 40 * count,
         _ => count * u64::from(format.bytes_per_region()),
     };
-    nothing_behind(room, end)
+    nothing_after(buffer, end)
 }
 
 /// Checks that nothing is written from this byte on.
-fn nothing_behind(room: &[u8], end: u64) -> Result<(), String> {
-    match room.get(end as usize..).unwrap_or_default().iter().position(|&byte| byte != 0) {
+fn nothing_after(buffer: &[u8], end: u64) -> Result<(), String> {
+    match buffer.get(end as usize..).unwrap_or_default().iter().position(|&byte| byte != 0) {
         None => Ok(()),
-        Some(at) => Err(format!("byte {} behind the last region is written", end + at as u64)),
+        Some(at) => Err(format!("byte {} after the last region is written", end + at as u64)),
     }
 }
 
@@ -286,7 +286,7 @@ fn in_order(regions: &[Found], first: u64, recorded: u32, clock_bits: u32) -> Re
         let begins_late =
             before.is_none_or(|end| region.start.wrapping_sub(end) & mask < half_range);
         if !ends_late || !begins_late {
-            return Err(format!("region {index} is out of order: {region:?} behind {before:?}"));
+            return Err(format!("region {index} is out of order: {region:?} after {before:?}"));
         }
         before = Some(region.end);
     }
@@ -294,14 +294,14 @@ fn in_order(regions: &[Found], first: u64, recorded: u32, clock_bits: u32) -> Re
 }
 
 /// Checks the records of a grid that share one counter.
-fn grid(rooms: &[u8], room_bytes: usize, expected: &Expected) -> Result<(), String> {
+fn grid(buffers: &[u8], buffer_bytes: usize, expected: &Expected) -> Result<(), String> {
     let warps = u64::from(expected.warps) * u64::from(expected.blocks);
     let count = warps * expected.regions_of_lane();
-    let counted = half(rooms, 0)?;
+    let counted = half(buffers, 0)?;
     if u64::from(counted) != count {
         return Err(format!("the counter says {counted} regions, not {count}"));
     }
-    let records = rooms.get(room_bytes..).unwrap_or_default();
+    let records = buffers.get(buffer_bytes..).unwrap_or_default();
     let mut of_warp = vec![Vec::new(); warps as usize];
     for index in 0..count as usize {
         let (kind, number, start) = unpack(word(records, 2 * index)?);
@@ -323,7 +323,7 @@ fn grid(rooms: &[u8], room_bytes: usize, expected: &Expected) -> Result<(), Stri
 }
 
 /// Checks a session's trace: in each lane that records the last regions of the launch without a gap,
-/// and everything else counted as lost; no loss at all unless the plan gives rooms that are too
+/// and everything else counted as lost; no loss at all unless the plan gives buffers that are too
 /// small.
 ///
 /// # Errors
@@ -378,9 +378,9 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
                 return Err(format!("{place} lane {lane}: {count} regions of {of_lane}"));
             }
             // A ring has room for so many bodies, at least.
-            let room = plan.words.map_or(0, |words| u64::from(words / plan.words_of_body()));
-            if should && count < of_lane.min(room) {
-                return Err(format!("{place} lane {lane}: {count} regions in a room for {room}"));
+            let buffer = plan.words.map_or(0, |words| u64::from(words / plan.words_of_body()));
+            if should && count < of_lane.min(buffer) {
+                return Err(format!("{place} lane {lane}: {count} regions in a buffer for {buffer}"));
             }
             in_order(regions, of_lane - count, expected.recorded, u64::BITS)
                 .map_err(|wrong| format!("{place} lane {lane}: {wrong}"))?;
@@ -391,7 +391,7 @@ pub fn trace(trace: &Trace, plan: &Plan, expected: &Expected) -> Result<(), Stri
             return Err(format!("{place}: {kept} kept and {} lost of {emitted}", warp.lost));
         }
         if plan.words.is_none() && warp.lost > 0 {
-            return Err(format!("{place}: {} lost, though there was room", warp.lost));
+            return Err(format!("{place}: {} lost, though there was buffer", warp.lost));
         }
     }
     if trace.lost_unplaced > 0 {

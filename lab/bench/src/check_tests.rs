@@ -4,13 +4,13 @@ use profiler_bench_kernels::format::{
 };
 use profiler_device::{profile_region, profiled};
 use profiler_host::trace::Region;
-use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, launch};
+use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, launch};
 
-use super::{Expected, bytes_per_region, rooms, trace};
+use super::{Expected, bytes_per_region, lane_buffers, trace};
 use crate::schemes::{Escape, Format, Plan, Recorded, Recorders, RingMemory};
 
 const EXPECTED: Expected = Expected { warps: 2, blocks: 1, iterations: 32, recorded: 2 };
-const ROOM: usize = 8192;
+const BUFFER: usize = 8192;
 
 /// Begin and end of a region of these tests, close to where the clock's bits wrap.
 fn times(region: u64) -> (u64, u64) {
@@ -22,83 +22,83 @@ fn number(region: u64) -> u32 {
     (region % 2) as u32 + 1
 }
 
-fn put(room: &mut [u8], index: u64, word: u64) {
+fn put(lane_buffer: &mut [u8], index: u64, word: u64) {
     let at = 8 * index as usize;
-    room[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    lane_buffer[at..at + 8].copy_from_slice(&word.to_le_bytes());
 }
 
-/// Two rooms as a kernel leaves them that writes in this format.
+/// Two buffers as a kernel leaves them that writes in this format.
 fn written(format: Format) -> Vec<u8> {
-    let mut bytes = vec![0; 2 * ROOM];
-    for (warp, room) in (0..).zip(bytes.chunks_exact_mut(ROOM)) {
+    let mut bytes = vec![0; 2 * BUFFER];
+    for (warp, lane_buffer) in (0..).zip(bytes.chunks_exact_mut(BUFFER)) {
         for region in 0..64 {
-            write(room, format, region, warp);
+            write(lane_buffer, format, region, warp);
         }
         if matches!(format, Format::Slices | Format::Events40) {
-            room[..4].copy_from_slice(&64_u32.to_le_bytes());
+            lane_buffer[..4].copy_from_slice(&64_u32.to_le_bytes());
         }
     }
     bytes
 }
 
-fn write(room: &mut [u8], format: Format, region: u64, warp: u32) {
+fn write(lane_buffer: &mut [u8], format: Format, region: u64, warp: u32) {
     let ((start, end), number) = (times(region), number(region));
     let ring = u64::from(RING_RECORDS);
     match format {
         Format::Range16 | Format::Ring16 => {
             let at = if format == Format::Ring16 { region % ring } else { region };
-            put(room, 2 * at, pack(BEGIN, number, start));
-            put(room, 2 * at + 1, pack(END, 0, end));
+            put(lane_buffer, 2 * at, pack(BEGIN, number, start));
+            put(lane_buffer, 2 * at + 1, pack(END, 0, end));
         }
         Format::RangeTagged | Format::RingTagged(_) => {
             let at = if format == Format::RangeTagged { region } else { region % ring };
             let upper = u64::from(tagged_upper(number, end));
-            put(room, 2 * at, start);
-            put(room, 2 * at + 1, upper << 32 | end & 0xffff_ffff);
+            put(lane_buffer, 2 * at, start);
+            put(lane_buffer, 2 * at + 1, upper << 32 | end & 0xffff_ffff);
         }
         Format::TwoWords | Format::RingTwoWords => {
             let at = if format == Format::RingTwoWords { region % (ring / 2) } else { region };
-            put(room, 2 * at, pack(BEGIN, number, start));
-            put(room, 2 * at + 1, pack(END, number, end));
+            put(lane_buffer, 2 * at, pack(BEGIN, number, start));
+            put(lane_buffer, 2 * at + 1, pack(END, number, end));
         }
-        Format::Range8 => put(room, region, pack_short(number, start, end)),
-        Format::Ring8 => put(room, region % ring, pack_short(number, start, end)),
-        Format::Compact8 => put(room, region, pack_compact(number, start, end)),
+        Format::Range8 => put(lane_buffer, region, pack_short(number, start, end)),
+        Format::Ring8 => put(lane_buffer, region % ring, pack_short(number, start, end)),
+        Format::Compact8 => put(lane_buffer, region, pack_compact(number, start, end)),
         Format::Tagged => {
-            put(room, 2 * region, pack_tagged(warp, number, false, start as u32));
-            put(room, 2 * region + 1, pack_tagged(warp, number, true, end as u32));
+            put(lane_buffer, 2 * region, pack_tagged(warp, number, false, start as u32));
+            put(lane_buffer, 2 * region + 1, pack_tagged(warp, number, true, end as u32));
         }
         Format::Slices => {
             let words = [start, end - start, u64::from(number), u64::from(warp)];
             for (part, word) in (1..).zip(words) {
-                put(room, 4 * region + part, word);
+                put(lane_buffer, 4 * region + part, word);
             }
         }
         Format::Events40 => {
             let at = 5 + 5 * region;
             let words = [start, end, u64::from(number) | region << 32, 0, 0];
             for (part, word) in (0..).zip(words) {
-                put(room, at + part, word);
+                put(lane_buffer, at + part, word);
             }
         }
         Format::GridCounter | Format::Escaping(_) => {}
     }
 }
 
-/// A room of regions with these begins and ends, as a kernel leaves it that takes two words where one is
+/// A buffer of regions with these begins and ends, as a kernel leaves it that takes two words where one is
 /// too few.
 fn written_escaping(escape: Escape, times: &[(u64, u64)]) -> Vec<u8> {
-    let mut room = vec![0; ROOM];
+    let mut lane_buffer = vec![0; BUFFER];
     let mut at = 0;
     for (region, &(start, end)) in (0..).zip(times) {
         let number = number(region);
         let (first, second) = pack_escaping(number, start, end, escape.fits_max(number));
         for word in [Some(first), second].into_iter().flatten() {
-            put(&mut room, at, word);
+            put(&mut lane_buffer, at, word);
             at += 1;
         }
     }
-    room
+    lane_buffer
 }
 
 /// Regions of which every fifth does not fit a word, by more than 32 bits too.
@@ -114,7 +114,7 @@ fn long_and_short() -> Vec<(u64, u64)> {
     times
 }
 
-const ONE_ROOM: Expected = Expected { warps: 1, ..EXPECTED };
+const ONE_BUFFER: Expected = Expected { warps: 1, ..EXPECTED };
 
 #[test]
 fn regions_of_one_word_and_of_two_pass() {
@@ -123,12 +123,12 @@ fn regions_of_one_word_and_of_two_pass() {
     assert_eq!(long, 12);
     // Of those that fit, those of an even number; all of the others' are of an odd one or even too.
     for (escape, words) in [(Escape::WhereLong, 64 + long), (Escape::EverySecond, 64 + 32 + 6)] {
-        let (room, format) = (written_escaping(escape, &times), Format::Escaping(escape));
-        assert_eq!(rooms(&room, ROOM, format, &ONE_ROOM), Ok(()), "{escape:?}");
-        let bytes = bytes_per_region(&room, ROOM, format, &ONE_ROOM);
+        let (lane_buffer, format) = (written_escaping(escape, &times), Format::Escaping(escape));
+        assert_eq!(lane_buffers(&lane_buffer, BUFFER, format, &ONE_BUFFER), Ok(()), "{escape:?}");
+        let bytes = bytes_per_region(&lane_buffer, BUFFER, format, &ONE_BUFFER);
         assert_eq!(bytes, Ok((8 * words) as f64 / 64.0), "{escape:?}");
     }
-    let bytes = bytes_per_region(&[], ROOM, Format::Range8, &EXPECTED);
+    let bytes = bytes_per_region(&[], BUFFER, Format::Range8, &EXPECTED);
     assert_eq!(bytes, Ok(8.0));
 }
 
@@ -137,9 +137,9 @@ fn what_is_wrong_with_one_word_or_two_is_found() {
     let times = long_and_short();
     let (escape, format) = (Escape::WhereLong, Format::Escaping(Escape::WhereLong));
     let wrong =
-        |room: &[u8], format| rooms(room, ROOM, format, &ONE_ROOM).expect_err("it is wrong");
+        |lane_buffer: &[u8], format| lane_buffers(lane_buffer, BUFFER, format, &ONE_BUFFER).expect_err("it is wrong");
     let whole = written_escaping(escape, &times);
-    // The first of the long ones, behind four words.
+    // The first of the long ones, after four words.
     let mut cut = whole.clone();
     put(&mut cut, 5, times[4].0 + FITS_MAX);
     let found = wrong(&cut, format);
@@ -148,18 +148,18 @@ fn what_is_wrong_with_one_word_or_two_is_found() {
     assert_eq!(found, "warp 0 of the grid: region 1: number 2 has one word for 65535 cycles");
     let mut more = whole.clone();
     put(&mut more, 64 + 12, 1);
-    assert!(wrong(&more, format).contains("byte 608 behind the last region is written"));
+    assert!(wrong(&more, format).contains("byte 608 after the last region is written"));
     let fewer = written_escaping(escape, &times[..60]);
     assert!(wrong(&fewer, format).contains("region 60 has number 0, not 1"));
     let mut swapped = times.clone();
     swapped.swap(10, 12);
     let found = wrong(&written_escaping(escape, &swapped), format);
     assert!(found.contains("is out of order"), "{found}");
-    let found = rooms(&whole[..64], 64, format, &ONE_ROOM).expect_err("cut off");
-    assert!(found.contains("lies behind the room"), "{found}");
+    let found = lane_buffers(&whole[..64], 64, format, &ONE_BUFFER).expect_err("cut off");
+    assert!(found.contains("lies after the buffer"), "{found}");
 }
 
-const IN_ROOMS: [Format; 12] = [
+const IN_BUFFERS: [Format; 12] = [
     Format::Range16,
     Format::RangeTagged,
     Format::Range8,
@@ -175,15 +175,15 @@ const IN_ROOMS: [Format; 12] = [
 ];
 
 #[test]
-fn whole_rooms_pass() {
-    for format in IN_ROOMS {
-        assert_eq!(rooms(&written(format), ROOM, format, &EXPECTED), Ok(()), "{format:?}");
+fn whole_buffers_pass() {
+    for format in IN_BUFFERS {
+        assert_eq!(lane_buffers(&written(format), BUFFER, format, &EXPECTED), Ok(()), "{format:?}");
     }
 }
 
 #[test]
 fn a_missing_region_is_found_in_every_format() {
-    for format in IN_ROOMS {
+    for format in IN_BUFFERS {
         let mut bytes = written(format);
         let bytes_per_region = format.bytes_per_region() as usize;
         let head = match format {
@@ -191,8 +191,8 @@ fn a_missing_region_is_found_in_every_format() {
             Format::Events40 => 40,
             _ => 0,
         };
-        bytes[ROOM + head..ROOM + head + 20 * bytes_per_region].fill(0);
-        let wrong = rooms(&bytes, ROOM, format, &EXPECTED).expect_err("regions are missing");
+        bytes[BUFFER + head..BUFFER + head + 20 * bytes_per_region].fill(0);
+        let wrong = lane_buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("regions are missing");
         assert!(wrong.starts_with("warp 1 of the grid: region "), "{format:?}: {wrong}");
     }
 }
@@ -203,13 +203,13 @@ fn one_region_too_many_is_found() {
         [Format::Range16, Format::RangeTagged, Format::Range8, Format::TwoWords, Format::Tagged]
     {
         let mut bytes = written(format);
-        write(&mut bytes[..ROOM], format, 64, 0);
-        let wrong = rooms(&bytes, ROOM, format, &EXPECTED).expect_err("there is one more");
-        assert!(wrong.contains("behind the last region is written"), "{format:?}: {wrong}");
+        write(&mut bytes[..BUFFER], format, 64, 0);
+        let wrong = lane_buffers(&bytes, BUFFER, format, &EXPECTED).expect_err("there is one more");
+        assert!(wrong.contains("after the last region is written"), "{format:?}: {wrong}");
     }
     let mut bytes = written(Format::Slices);
     bytes[0] = 65;
-    let wrong = rooms(&bytes, ROOM, Format::Slices, &EXPECTED).expect_err("the counter is wrong");
+    let wrong = lane_buffers(&bytes, BUFFER, Format::Slices, &EXPECTED).expect_err("the counter is wrong");
     assert_eq!(wrong, "warp 0 of the grid: its counter says 65 regions, not 64");
 }
 
@@ -220,23 +220,23 @@ fn regions_out_of_order_are_found() {
     // The fifth region again where the seventh was; both have the same number.
     put(&mut bytes, 2 * 6, pack(BEGIN, 1, start - 20));
     put(&mut bytes, 2 * 6 + 1, pack(END, 0, end - 20));
-    let wrong = rooms(&bytes, ROOM, Format::Range16, &EXPECTED).expect_err("out of order");
+    let wrong = lane_buffers(&bytes, BUFFER, Format::Range16, &EXPECTED).expect_err("out of order");
     assert!(wrong.contains("region 6 is out of order"), "{wrong}");
 }
 
 #[test]
 fn a_counter_of_the_grid_counts_all_warps() {
-    let mut bytes = vec![0; 3 * ROOM];
+    let mut bytes = vec![0; 3 * BUFFER];
     bytes[..4].copy_from_slice(&128_u32.to_le_bytes());
     for index in 0..128 {
         let (region, warp) = (index / 2, (index % 2) as u32);
         let (start, end) = times(region);
-        put(&mut bytes[ROOM..], 2 * index, pack(BEGIN, number(region), start));
-        put(&mut bytes[ROOM..], 2 * index + 1, pack(END, warp, end));
+        put(&mut bytes[BUFFER..], 2 * index, pack(BEGIN, number(region), start));
+        put(&mut bytes[BUFFER..], 2 * index + 1, pack(END, warp, end));
     }
-    assert_eq!(rooms(&bytes, ROOM, Format::GridCounter, &EXPECTED), Ok(()));
-    put(&mut bytes[ROOM..], 1, pack(END, 1, times(0).1));
-    let wrong = rooms(&bytes, ROOM, Format::GridCounter, &EXPECTED).expect_err("of another warp");
+    assert_eq!(lane_buffers(&bytes, BUFFER, Format::GridCounter, &EXPECTED), Ok(()));
+    put(&mut bytes[BUFFER..], 1, pack(END, 1, times(0).1));
+    let wrong = lane_buffers(&bytes, BUFFER, Format::GridCounter, &EXPECTED).expect_err("of another warp");
     assert_eq!(wrong, "warp 0 has 63 regions");
 }
 
@@ -292,8 +292,8 @@ fn plan(keep: Keep, words: Option<u32>) -> Plan {
 fn run(plan: &Plan, kernel: fn(u32), iterations: u32) -> profiler_host::Trace {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     let profiler = Profiler::builder()
-        .words_per_warp(plan.words.unwrap_or(4096))
-        .lane_rooms(LaneRooms::Never)
+        .records_per_warp(plan.words.unwrap_or(4096))
+        .lane_buffers(LaneBuffers::Never)
         .keep(plan.keep)
         .build()
         .expect("options");
@@ -327,7 +327,7 @@ fn the_last_regions_and_the_count_of_the_others_pass() {
     assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
     let whole = Plan { words: None, ..plan };
     let wrong = trace(&found, &whole, &EXPECTED).expect_err("there was to be room");
-    assert!(wrong.contains("lost, though there was room"), "{wrong}");
+    assert!(wrong.contains("lost, though there was buffer"), "{wrong}");
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn a_region_in_memory_of_the_host_is_two_records() {
     assert_eq!(trace(&found, &plan, &EXPECTED), Ok(()));
     let one = Plan { hosted: false, ..plan };
     let wrong = trace(&found, &one, &EXPECTED).expect_err("twice as many were lost");
-    assert_eq!(wrong, "block 0 warp 0 lane 0: 8 regions in a room for 16");
+    assert_eq!(wrong, "block 0 warp 0 lane 0: 8 regions in a buffer for 16");
     let one = Plan { words: Some(16), ..one };
     let wrong = trace(&found, &one, &EXPECTED).expect_err("likewise");
     assert_eq!(wrong, "block 0 warp 0: 8 kept and 112 lost of 64");
@@ -366,7 +366,7 @@ fn a_ring_that_kept_too_little_is_found() {
     warp.regions.remove(0);
     warp.lost += 1;
     let wrong = trace(&found, &plan, &EXPECTED).expect_err("there was room for eight");
-    assert_eq!(wrong, "block 0 warp 0 lane 0: 7 regions in a room for 8");
+    assert_eq!(wrong, "block 0 warp 0 lane 0: 7 regions in a buffer for 8");
 }
 
 #[test]

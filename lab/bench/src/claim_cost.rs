@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use cust::memory::{CopyDestination, DeviceBuffer};
 use profiler_bench_kernels::MOMENTS;
-use profiler_host::{LaneRooms, ModuleSession, Profiler, Slots};
+use profiler_host::{LaneBuffers, ModuleSession, Profiler, Slots};
 
 use crate::Error;
 use crate::gpu::{Blocks, Gpu};
@@ -16,12 +16,12 @@ use crate::statistics::median;
 const ROUNDS: usize = 21;
 /// The same of a quick measurement.
 const QUICK_ROUNDS: usize = 5;
-/// Launches for whose warps a session's shares have slots together, if warps are spread evenly; the pool has
+/// Launches for whose warps a session's shards have slots together, if warps are spread evenly; the pool has
 /// about as many. Where all warps of an SM have one scheduler, the pool still has enough for the others.
-const LAUNCHES_OF_SHARES: u32 = 6;
-/// Launches of a session in each round. In the first one warps find slots in the shares of their SMs; before
-/// the last one the shares are used up.
-const LAUNCHES: u32 = LAUNCHES_OF_SHARES + 1;
+const LAUNCHES_OF_SHARDS: u32 = 6;
+/// Launches of a session in each round. In the first one warps find slots in the shards of their SMs; before
+/// the last one the shards are used up.
+const LAUNCHES: u32 = LAUNCHES_OF_SHARDS + 1;
 /// Cycles that the kernel spins by which the rate of the clock is taken: 1 ms, thousands of steps of the timer.
 const RATE_CYCLES: u32 = 2_000_000;
 /// Counters of an SM, and bytes of each, as a session has them.
@@ -38,16 +38,16 @@ enum Wait {
     Nothing,
     /// One atomic.
     Atomic(Counters),
-    /// A slot, which the share has.
+    /// A slot, which the shard has.
     Claim,
-    /// A slot of the pool, as the share is used up.
+    /// A slot of the pool, as the shard is used up.
     ClaimFromPool,
 }
 
 /// Which counters atomics go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counters {
-    /// One for each scheduler of each SM, as those of shares.
+    /// One for each scheduler of each SM, as those of shards.
     OfScheduler,
     /// One for each SM.
     OfSm,
@@ -86,13 +86,13 @@ impl Wait {
             Self::Atomic(Counters::OfSm) => "one atomic, 1 counter an SM",
             Self::Atomic(Counters::One) => "one atomic, 1 counter",
             Self::Claim => "claimed slot",
-            Self::ClaimFromPool => "claimed slot, share used up",
+            Self::ClaimFromPool => "claimed slot, shard used up",
         }
     }
 }
 
 /// What the moments are called at which a kernel times what it waits for.
-const MOMENT_NAMES: [&str; MOMENTS as usize] = ["at entry", "behind a barrier"];
+const MOMENT_NAMES: [&str; MOMENTS as usize] = ["at entry", "after a barrier"];
 
 /// One warp's reading at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -376,17 +376,17 @@ struct Claims<'g> {
 impl<'g> Claims<'g> {
     fn new(gpu: &'g Gpu, blocks: Blocks) -> Result<Self, Error> {
         let profiler = Profiler::builder()
-            .words_per_warp(2)
-            .lane_rooms(LaneRooms::Never)
+            .records_per_warp(1)
+            .lane_buffers(LaneBuffers::Never)
             .slots(Slots::Claimed)
             .max_warps(capacity(blocks.warps_of_grid() as u32, gpu.sm_count))
             .build()?;
         let mut session = profiler.attach(&gpu.kernels.module, gpu.kernels.ptx)?;
         let capture = session.capture(&gpu.stream)?;
         let descriptor = capture.modules.first().map(|module| module.descriptor);
-        let descriptor = descriptor.filter(|descriptor| descriptor.slots_per_share > 0);
+        let descriptor = descriptor.filter(|descriptor| descriptor.slots_per_shard > 0);
         let descriptor =
-            descriptor.ok_or_else(|| Error::Check("the session has no shares".to_owned()))?;
+            descriptor.ok_or_else(|| Error::Check("the session has no shards".to_owned()))?;
         let (slot_count, pool_start) = (descriptor.slot_count, u64::from(descriptor.pool_start));
         Ok(Self { gpu, session, slot_count, pool_start })
     }
@@ -410,10 +410,10 @@ impl<'g> Claims<'g> {
     }
 }
 
-/// For how many warps a session has slots. At the least a warp finds one in its share at each moment of the
+/// For how many warps a session has slots. At the least a warp finds one in its shard at each moment of the
 /// first launch.
 fn capacity(warps: u32, sm_count: u32) -> u32 {
-    (LAUNCHES_OF_SHARES * MOMENTS * warps).max(MOMENTS * SCHEDULERS * sm_count)
+    (LAUNCHES_OF_SHARDS * MOMENTS * warps).max(MOMENTS * SCHEDULERS * sm_count)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 use profiler_device::__private::claim_slot_for_warp;
 use profiler_device::hardware;
-use profiler_host::{Backend, BackendChoice, LaneRooms, Profiler, Slots, launch};
+use profiler_host::{Backend, BackendChoice, LaneBuffers, Profiler, Slots, launch};
 
 use super::{
-    Counters, LAUNCHES, LAUNCHES_OF_SHARES, MOMENTS, Measured, RATE_CYCLES, Reading, Samples, Wait,
+    Counters, LAUNCHES, LAUNCHES_OF_SHARDS, MOMENTS, Measured, RATE_CYCLES, Reading, Samples, Wait,
     capacity, check_counters, check_slots, check_written, rate_mhz,
 };
 use crate::gpu::Blocks;
@@ -12,7 +12,7 @@ use crate::launch_cost::{LaunchPoint, row};
 const BLOCKS: Blocks = Blocks { warps: 2, count: 1, shared_bytes: 0 };
 const POOL_START: u64 = 100;
 
-/// What a kernel of two warps writes: cycles and number of each at entry, and behind the barrier.
+/// What a kernel of two warps writes: cycles and number of each at entry, and after the barrier.
 fn written(entry: [(u64, u64); 2], barrier: [(u64, u64); 2]) -> Vec<u64> {
     let warps = entry.into_iter().zip(barrier);
     warps.flat_map(|((a, b), (c, d))| [a, b, c, d]).collect()
@@ -56,7 +56,7 @@ fn means_medians_and_longest_are_those_of_the_middle_launch() {
     // One atomic takes 450, 500 and 650.
     near(entry.round_trips, 520.0 / 500.0);
     assert_eq!(entry.of_pool, Some(0.0));
-    let barrier = point(&points, Wait::Claim, "behind a barrier");
+    let barrier = point(&points, Wait::Claim, "after a barrier");
     assert_eq!((barrier.wait_cycles, barrier.of_pool), (Some(345.0), Some(0.5)));
     near(barrier.round_trips, 345.0 / 300.0);
     let atomic = point(&points, Wait::ROUND_TRIP, "at entry");
@@ -82,8 +82,8 @@ fn a_launch_has_a_mean_a_median_and_a_longest() {
 fn a_line_says_cycles_nanoseconds_and_round_trips() {
     let points = measured().points(BLOCKS);
     assert_eq!(
-        row(point(&points, Wait::Claim, "behind a barrier")),
-        "claim                  1 x   64 claimed slot                 behind a barrier mean 345 cycles \
+        row(point(&points, Wait::Claim, "after a barrier")),
+        "claim                  1 x   64 claimed slot                 after a barrier mean 345 cycles \
          (177 ns), median 345 (177), longest 360 (185), 1.15 round trips, 50 % of the pool"
     );
     let atomic = row(point(&points, Wait::ROUND_TRIP, "at entry"));
@@ -127,8 +127,8 @@ fn slots_that_are_none_and_slots_given_twice_are_found() {
     assert_eq!(check_slots(&mut claimed, [1, 2]), Ok(()));
     let twice = check_slots(&mut claimed, [4, 7]);
     assert_eq!(twice, Err("slot 7 was claimed twice".to_owned()), "by an earlier launch");
-    let behind = check_slots(&mut claimed, [8]);
-    assert_eq!(behind, Err("slot 8 was claimed of 8".to_owned()));
+    let after = check_slots(&mut claimed, [8]);
+    assert_eq!(after, Err("slot 8 was claimed of 8".to_owned()));
     assert!(check_slots(&mut claimed, [u64::from(u32::MAX)]).is_err(), "a warp that found none");
 }
 
@@ -154,9 +154,9 @@ fn counters_lie_as_those_of_shares() {
     assert_eq!(Counters::One.bytes(), (0, 0));
 }
 
-/// Shares and pool as a session has them, and warps that are spread over so many of the four shares of each
-/// of 132 SMs: how many find slots in shares, launch by launch.
-fn found_in_shares(warps: u32, schedulers: u32) -> Vec<u32> {
+/// Shards and pool as a session has them, and warps that are spread over so many of the four shards of each
+/// of 132 SMs: how many find slots in shards, launch by launch.
+fn found_in_shards(warps: u32, schedulers: u32) -> Vec<u32> {
     let slots = capacity(warps, 132);
     let of_share = slots / (4 * 132);
     let mut pool = slots - of_share;
@@ -179,10 +179,10 @@ fn found_in_shares(warps: u32, schedulers: u32) -> Vec<u32> {
 
 #[test]
 fn the_first_launch_finds_slots_in_shares_and_the_last_one_in_the_pool() {
-    const { assert!(LAUNCHES > LAUNCHES_OF_SHARES) };
+    const { assert!(LAUNCHES > LAUNCHES_OF_SHARDS) };
     for warps in [1, 132, 132 * 32, 1056 * 8, 2112 * 32] {
         for schedulers in [1, 4] {
-            let found = found_in_shares(warps, schedulers);
+            let found = found_in_shards(warps, schedulers);
             assert_eq!(found[0], MOMENTS * warps, "{warps} warps, {schedulers} schedulers");
             assert_eq!(found[LAUNCHES as usize - 1], 0, "{warps} warps, {schedulers} schedulers");
         }
@@ -208,7 +208,7 @@ unsafe fn claim(slots: *mut u64) {
 fn the_emulator_claims_a_slot_for_each_warp_that_all_its_lanes_know() {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
     let profiler = Profiler::builder()
-        .lane_rooms(LaneRooms::Never)
+        .lane_buffers(LaneBuffers::Never)
         .slots(Slots::Claimed)
         .max_warps(12)
         .build()

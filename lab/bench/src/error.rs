@@ -48,14 +48,14 @@ pub enum Error {
         available: String,
     },
     /// A scheme of the other set.
-    #[error("`{name}` is {belongs} of `--combinations`: {cure} that option")]
+    #[error("`{name}` is {belongs} of `--combinations`: {help} that option")]
     OtherSet {
         /// What was asked for.
         name: String,
         /// Whether it is `one` or `none`.
         belongs: &'static str,
         /// What to do about it.
-        cure: &'static str,
+        help: &'static str,
     },
     /// A file of results could not be read or written.
     #[error("{path}: {source}")]

@@ -266,93 +266,93 @@ fn answer(doing: &'static str, code: sys::CUresult) -> Result<(), Error> {
 pub struct Memory {
     /// Two numbers a warp.
     cycles: DeviceBuffer<u64>,
-    /// Room for all rooms, and so much more that they can be aligned.
-    rooms: DeviceBuffer<u8>,
+    /// Buffer for all buffers, and so much more that they can be aligned.
+    buffers: DeviceBuffer<u8>,
 }
 
-/// Rooms of one launch.
+/// Buffers of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rooms {
+pub struct Buffers {
     /// Bytes of each: a power of two.
     pub bytes: usize,
     /// How many there are.
     pub count: usize,
 }
 
-impl Rooms {
+impl Buffers {
     fn total(self) -> usize {
         self.bytes * self.count
     }
 }
 
 impl Memory {
-    /// Memory for launches of up to so many warps, with rooms of up to so many bytes in all, each of
-    /// up to `room_bytes`.
+    /// Memory for launches of up to so many warps, with buffers of up to so many bytes in all, each of
+    /// up to `buffer_bytes`.
     ///
     /// # Errors
     ///
     /// Too little memory.
-    pub fn new(warps: usize, bytes: usize, room_bytes: usize) -> Result<Self, Error> {
+    pub fn new(warps: usize, bytes: usize, buffer_bytes: usize) -> Result<Self, Error> {
         let doing = "taking memory for the records";
         Ok(Self {
             cycles: DeviceBuffer::zeroed(2 * warps).map_err(Error::cuda(doing))?,
-            rooms: DeviceBuffer::zeroed(bytes + room_bytes).map_err(Error::cuda(doing))?,
+            buffers: DeviceBuffer::zeroed(bytes + buffer_bytes).map_err(Error::cuda(doing))?,
         })
     }
 
-    /// Where rooms of this size begin: at a multiple of it.
-    fn base(&self, rooms: Rooms) -> u64 {
-        self.rooms.as_device_ptr().as_raw().next_multiple_of(rooms.bytes.max(1) as u64)
+    /// Where buffers of this size begin: at a multiple of it.
+    fn base(&self, buffers: Buffers) -> u64 {
+        self.buffers.as_device_ptr().as_raw().next_multiple_of(buffers.bytes.max(1) as u64)
     }
 
-    fn holds(&self, rooms: Rooms) -> Result<(), Error> {
-        let behind = self.base(rooms) - self.rooms.as_device_ptr().as_raw() + rooms.total() as u64;
-        if behind <= self.rooms.len() as u64 {
+    fn holds(&self, buffers: Buffers) -> Result<(), Error> {
+        let after = self.base(buffers) - self.buffers.as_device_ptr().as_raw() + buffers.total() as u64;
+        if after <= self.buffers.len() as u64 {
             return Ok(());
         }
         Err(Error::Cuda {
-            doing: "laying out the rooms",
-            reason: format!("{rooms:?} do not fit {} bytes", self.rooms.len()),
+            doing: "laying out the buffers",
+            reason: format!("{buffers:?} do not fit {} bytes", self.buffers.len()),
         })
     }
 
-    /// Zeroes these rooms, in the stream's order.
+    /// Zeroes these buffers, in the stream's order.
     ///
     /// # Errors
     ///
-    /// What the driver says; rooms that do not fit.
-    pub fn zero(&mut self, gpu: &Gpu, rooms: Rooms) -> Result<(), Error> {
-        self.holds(rooms)?;
-        if rooms.total() == 0 {
+    /// What the driver says; buffers that do not fit.
+    pub fn zero(&mut self, gpu: &Gpu, buffers: Buffers) -> Result<(), Error> {
+        self.holds(buffers)?;
+        if buffers.total() == 0 {
             return Ok(());
         }
         // SAFETY: within the allocation, as was just checked; what writes there is in one stream.
         let code = unsafe {
-            sys::cuMemsetD8Async(self.base(rooms), 0, rooms.total(), gpu.stream.as_inner())
+            sys::cuMemsetD8Async(self.base(buffers), 0, buffers.total(), gpu.stream.as_inner())
         };
-        answer("zeroing the rooms", code)
+        answer("zeroing the buffers", code)
     }
 
     /// Launches a kernel of the template, in a session if there is one.
     ///
     /// # Safety
     ///
-    /// `function` must be a kernel of the template, and each of `rooms` must take all that its scheme
+    /// `function` must be a kernel of the template, and each of `buffers` must take all that its scheme
     /// writes in so many iterations.
     ///
     /// # Errors
     ///
-    /// What the driver or the session says; rooms that do not fit.
+    /// What the driver or the session says; buffers that do not fit.
     pub unsafe fn launch(
         &mut self,
         gpu: &Gpu,
         session: Option<&mut ModuleSession<'_>>,
         function: &Function<'_>,
         blocks: Blocks,
-        rooms: Rooms,
+        buffers: Buffers,
         iterations: u32,
     ) -> Result<(), Error> {
-        self.holds(rooms)?;
+        self.holds(buffers)?;
         if self.cycles.len() < 2 * blocks.warps_of_grid() {
             return Err(Error::Cuda {
                 doing: "laying out the cycles",
@@ -360,16 +360,16 @@ impl Memory {
             });
         }
         let mut cycles = self.cycles.as_device_ptr().as_raw();
-        let mut base = self.base(rooms);
-        let mut room_bytes = u32::try_from(rooms.bytes).unwrap_or(u32::MAX);
+        let mut base = self.base(buffers);
+        let mut buffer_bytes = u32::try_from(buffers.bytes).unwrap_or(u32::MAX);
         let mut iterations = iterations;
         let mut arguments = [
             (&raw mut cycles).cast::<c_void>(),
             (&raw mut base).cast(),
-            (&raw mut room_bytes).cast(),
+            (&raw mut buffer_bytes).cast(),
             (&raw mut iterations).cast(),
         ];
-        // SAFETY: the template's four arguments; two numbers for each warp and rooms that lie in the
+        // SAFETY: the template's four arguments; two numbers for each warp and buffers that lie in the
         // allocation, as was just checked; that they take all records is the caller's to see to.
         unsafe {
             match session {
@@ -395,21 +395,21 @@ impl Memory {
         Ok(pairs.chunks_exact(2).take(warps).map(|pair| (pair[0], pair[1] >> 32)).unzip())
     }
 
-    /// Waits, and gives what is in these rooms.
+    /// Waits, and gives what is in these buffers.
     ///
     /// # Errors
     ///
-    /// What the kernel failed with; rooms that do not fit.
-    pub fn read(&self, gpu: &Gpu, rooms: Rooms) -> Result<Vec<u8>, Error> {
-        self.holds(rooms)?;
+    /// What the kernel failed with; buffers that do not fit.
+    pub fn read(&self, gpu: &Gpu, buffers: Buffers) -> Result<Vec<u8>, Error> {
+        self.holds(buffers)?;
         gpu.synchronize()?;
-        let mut bytes = vec![0; rooms.total()];
+        let mut bytes = vec![0; buffers.total()];
         // SAFETY: the target is a live slice of this length; the source lies in the allocation, as
         // was just checked.
         let code = unsafe {
-            sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), self.base(rooms), bytes.len())
+            sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), self.base(buffers), bytes.len())
         };
-        answer("reading the rooms", code)?;
+        answer("reading the buffers", code)?;
         Ok(bytes)
     }
 }

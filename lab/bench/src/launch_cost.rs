@@ -11,7 +11,7 @@ use std::time::Instant;
 use cust::function::Function;
 use cust::memory::DeviceBuffer;
 use profiler_bench_kernels::WARP;
-use profiler_host::{Capacity, LaneRooms, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneBuffers, ModuleSession, Profiler, Slots};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::{Blocks, Gpu, microseconds};
@@ -39,7 +39,7 @@ const SHORT_CYCLES: u32 = 0;
 /// The same of kernels that the host is ahead of (10 µs at 1980 MHz): what is added is the gap between
 /// two of them, and entry and exit.
 const LONG_CYCLES: u32 = 20_000;
-/// Words of a room: one record.
+/// Words of a buffer: one record.
 const WORDS: u32 = 2;
 
 /// Blocks and threads of a block, of the launches whose time is taken.
@@ -129,7 +129,7 @@ pub struct LaunchPoint {
     pub measurement: String,
     /// How the kernel was launched; of `claim`, what its warps waited for.
     pub variant: String,
-    /// Of `claim`: `at entry`, or `behind a barrier`, where the same code runs once more, is in the
+    /// Of `claim`: `at entry`, or `after a barrier`, where the same code runs once more, is in the
     /// instruction cache, and is come to by all warps of a block at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moment: Option<String>,
@@ -242,9 +242,9 @@ fn compared(mut points: Vec<LaunchPoint>) -> Vec<LaunchPoint> {
 /// Options of a session for so many launches of this shape.
 fn profiler(slots: Slots, blocks: Blocks, launches: u32) -> Result<Profiler, profiler_host::Error> {
     Ok(Profiler::builder()
-        .words_per_warp(WORDS)
+        .records_per_warp(WORDS / 2)
         .slots(slots)
-        .lane_rooms(LaneRooms::Never)
+        .lane_buffers(LaneBuffers::Never)
         .for_grid(blocks.count, blocks.threads(), launches)?
         .build()?)
 }

@@ -2,11 +2,11 @@
 
 use profiler_bench_kernels::{RECORDED, REGIONS};
 use profiler_host::trace::decode;
-use profiler_host::{Capacity, LaneRooms, ModuleSession, Profiler, Slots};
+use profiler_host::{Capacity, LaneBuffers, ModuleSession, Profiler, Slots};
 
 use crate::Error;
 use crate::check::{self, Expected};
-use crate::gpu::{Blocks, Gpu, Loaded, Memory, Rooms, blocks_that_fit, microseconds, registers};
+use crate::gpu::{Blocks, Gpu, Loaded, Memory, Buffers, blocks_that_fit, microseconds, registers};
 use crate::point::Point;
 use crate::schemes::{Format, Kernels, Scheme, Writes};
 use crate::statistics::{line, median, spread};
@@ -25,9 +25,9 @@ const LAUNCHES: usize = 7;
 const REGIONS_CHECKED: u32 = 1 << 18;
 /// What is checked has a multiple of so many iterations, as one form stores so many records at once.
 const ITERATIONS_STEP: u32 = 32;
-/// Bytes of a room besides its regions: counters at its begin, and a record that a bounded cursor
+/// Bytes of a buffer besides its regions: counters at its begin, and a record that a bounded cursor
 /// never passes.
-const ROOM_SPARE: usize = 64;
+const BUFFER_SPARE: usize = 64;
 
 /// A launch that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,20 +69,20 @@ fn iterations(scheme: &Scheme, blocks: Blocks) -> u32 {
         .map_or(ITERATIONS, |enough| enough.clamp(ITERATIONS_LEAST, ITERATIONS))
 }
 
-/// Bytes of a room that takes all regions of so many iterations.
-fn room_bytes(format: Format, iterations: u32) -> usize {
+/// Bytes of a buffer that takes all regions of so many iterations.
+fn buffer_bytes(format: Format, iterations: u32) -> usize {
     let regions = (iterations * REGIONS) as usize;
-    (regions * format.bytes_per_region() as usize + ROOM_SPARE).next_power_of_two()
+    (regions * format.bytes_per_region() as usize + BUFFER_SPARE).next_power_of_two()
 }
 
-fn rooms(scheme: &Scheme, blocks: Blocks, iterations: u32) -> Rooms {
+fn buffers(scheme: &Scheme, blocks: Blocks, iterations: u32) -> Buffers {
     match scheme.writes {
-        Writes::Rooms(format) => Rooms {
-            bytes: room_bytes(format, iterations),
+        Writes::Buffers(format) => Buffers {
+            bytes: buffer_bytes(format, iterations),
             // One more for the counter of a grid.
             count: blocks.warps_of_grid() + usize::from(format == Format::GridCounter),
         },
-        Writes::Nothing | Writes::Session(_) => Rooms { bytes: 0, count: 0 },
+        Writes::Nothing | Writes::Session(_) => Buffers { bytes: 0, count: 0 },
     }
 }
 
@@ -96,17 +96,17 @@ pub fn memory(
     schemes: &[&Scheme],
     configurations: &[Configuration],
 ) -> Result<Memory, Error> {
-    let (mut warps, mut bytes, mut room) = (0, 0, 0);
+    let (mut warps, mut bytes, mut buffer) = (0, 0, 0);
     for configuration in configurations {
         for scheme in schemes {
             let blocks = blocks(gpu, scheme, configuration);
             warps = warps.max(blocks.warps_of_grid());
-            let rooms = rooms(scheme, blocks, ITERATIONS);
-            bytes = bytes.max(rooms.bytes * rooms.count);
-            room = room.max(rooms.bytes);
+            let buffers = buffers(scheme, blocks, ITERATIONS);
+            bytes = bytes.max(buffers.bytes * buffers.count);
+            buffer = buffer.max(buffers.bytes);
         }
     }
-    Memory::new(warps, bytes, room)
+    Memory::new(warps, bytes, buffer)
 }
 
 fn blocks(gpu: &Gpu, scheme: &Scheme, configuration: &Configuration) -> Blocks {
@@ -165,18 +165,18 @@ fn fill(
         let mut session = session(gpu, scheme, blocks, iterations)?;
         for recorded in RECORDED {
             let function = gpu.kernel(scheme, configuration.body, recorded)?;
-            let rooms = rooms(scheme, blocks, iterations);
+            let buffers = buffers(scheme, blocks, iterations);
             let mut of_launches = Times { recorded, ..Times::default() };
             // Once more than is timed: the first launch fetches the kernel's code.
             for launch in 0..=LAUNCHES {
                 if let Some(session) = &mut session {
                     session.reset(&gpu.stream)?;
                 }
-                memory.zero(gpu, rooms)?;
+                memory.zero(gpu, buffers)?;
                 gpu.record(&begin)?;
-                // SAFETY: a kernel of the template; the rooms are for so many iterations.
+                // SAFETY: a kernel of the template; the buffers are for so many iterations.
                 unsafe {
-                    memory.launch(gpu, session.as_mut(), &function, blocks, rooms, iterations)
+                    memory.launch(gpu, session.as_mut(), &function, blocks, buffers, iterations)
                 }?;
                 gpu.record(&end)?;
                 if launch > 0 {
@@ -252,12 +252,12 @@ fn session<'g>(
 ) -> Result<Option<ModuleSession<'g>>, Error> {
     let Writes::Session(plan) = scheme.writes else { return Ok(None) };
     let words = plan.words.unwrap_or(iterations * REGIONS * plan.words_of_body());
-    let mut builder = Profiler::builder().lane_rooms(plan.lane_rooms());
-    if plan.lane_rooms() != LaneRooms::Never {
-        builder = builder.words_per_lane(words);
+    let mut builder = Profiler::builder().lane_buffers(plan.lane_buffers());
+    if plan.lane_buffers() != LaneBuffers::Never {
+        builder = builder.records_per_lane(words / 2);
     }
     let profiler = builder
-        .words_per_warp(words)
+        .records_per_warp(words / 2)
         .keep(plan.keep)
         .slots(Slots::Linear)
         .for_grid(blocks.count, blocks.threads(), 1)?
@@ -284,19 +284,19 @@ fn check_all(
     for recorded in RECORDED.into_iter().filter(|&recorded| recorded > 0) {
         let expected = Expected { warps: blocks.warps, blocks: blocks.count, iterations, recorded };
         let function = gpu.kernel(scheme, configuration.body, recorded)?;
-        let rooms = rooms(scheme, blocks, iterations);
+        let buffers = buffers(scheme, blocks, iterations);
         if let Some(session) = &mut session {
             session.reset(&gpu.stream)?;
         }
-        memory.zero(gpu, rooms)?;
-        // SAFETY: a kernel of the template; the rooms are for so many iterations.
-        unsafe { memory.launch(gpu, session.as_mut(), &function, blocks, rooms, iterations) }?;
+        memory.zero(gpu, buffers)?;
+        // SAFETY: a kernel of the template; the buffers are for so many iterations.
+        unsafe { memory.launch(gpu, session.as_mut(), &function, blocks, buffers, iterations) }?;
         let wrong = |wrong| Error::Check(format!("{recorded} bodies recorded: {wrong}"));
         match (scheme.writes, &mut session) {
-            (Writes::Rooms(format), _) => {
-                let content = memory.read(gpu, rooms)?;
-                check::rooms(&content, rooms.bytes, format, &expected).map_err(wrong)?;
-                let of_region = check::bytes_per_region(&content, rooms.bytes, format, &expected);
+            (Writes::Buffers(format), _) => {
+                let content = memory.read(gpu, buffers)?;
+                check::buffers(&content, buffers.bytes, format, &expected).map_err(wrong)?;
+                let of_region = check::bytes_per_region(&content, buffers.bytes, format, &expected);
                 bytes = Some(of_region.map_err(wrong)?);
             }
             (Writes::Session(plan), Some(session)) => {
@@ -305,7 +305,7 @@ fn check_all(
                 let needed =
                     Capacity::needed(&capture).map_err(|error| wrong(error.to_string()))?;
                 let regions = f64::from(iterations) * f64::from(recorded);
-                bytes = Some(8.0 * f64::from(needed.words_per_warp) / regions);
+                bytes = Some(8.0 * f64::from(needed.records_per_warp) / regions);
             }
             _ => gpu.synchronize()?,
         }
@@ -315,7 +315,7 @@ fn check_all(
 
 #[cfg(test)]
 mod tests {
-    use super::{Blocks, Configuration, Point, Times, configurations, room_bytes, summarise};
+    use super::{Blocks, Configuration, Point, Times, configurations, buffer_bytes, summarise};
     use crate::schemes::{Format, SCHEMES, Scheme, combinations};
 
     #[test]
@@ -331,10 +331,10 @@ mod tests {
     }
 
     #[test]
-    fn rooms_take_all_regions() {
-        assert_eq!(room_bytes(Format::Range16, 1024), 128 << 10);
-        assert_eq!(room_bytes(Format::Range8, 1024), 64 << 10);
-        assert!(room_bytes(Format::Events40, 32) >= 40 + 40 * 128);
+    fn buffers_take_all_regions() {
+        assert_eq!(buffer_bytes(Format::Range16, 1024), 128 << 10);
+        assert_eq!(buffer_bytes(Format::Range8, 1024), 64 << 10);
+        assert!(buffer_bytes(Format::Events40, 32) >= 40 + 40 * 128);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod combinations;
 pub use combinations::combinations;
 
 use profiler_bench_kernels::format::{FITS_MAX, RING_RECORDS};
-use profiler_host::{Keep, LaneRooms};
+use profiler_host::{Keep, LaneBuffers};
 
 use crate::Error;
 
@@ -42,13 +42,13 @@ pub enum Kernels {
 pub enum Writes {
     /// Nothing: there is nothing to check.
     Nothing,
-    /// Records into the room of each warp.
-    Rooms(Format),
-    /// Records into a session's rooms.
+    /// Records into the buffer of each warp.
+    Buffers(Format),
+    /// Records into a session's buffers.
     Session(Plan),
 }
 
-/// What a room holds; see `profiler_bench_kernels::format`.
+/// What a buffer holds; see `profiler_bench_kernels::format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// 16 bytes a region: two packed words.
@@ -67,7 +67,7 @@ pub enum Format {
     Tagged,
     /// A counter, then four numbers of 64 bits a region.
     Slices,
-    /// A counter in the first room, then the regions of all warps, 16 bytes each.
+    /// A counter in the first buffer, then the regions of all warps, 16 bytes each.
     GridCounter,
     /// A counter and the active events, then 40 bytes an event.
     Events40,
@@ -136,7 +136,7 @@ impl Scheme {
     #[must_use]
     pub fn dynamic_shared_bytes(&self, warps: u32) -> u32 {
         match self.writes {
-            Writes::Rooms(Format::RingTagged(RingMemory::Dynamic)) => warps * 16 * RING_RECORDS,
+            Writes::Buffers(Format::RingTagged(RingMemory::Dynamic)) => warps * 16 * RING_RECORDS,
             _ => 0,
         }
     }
@@ -179,7 +179,7 @@ pub enum Recorded {
     RegionWithShortValue,
     /// A region begun and ended by a token.
     Token,
-    /// A mark behind the body.
+    /// A mark after the body.
     Mark,
 }
 
@@ -192,9 +192,9 @@ pub struct Plan {
     pub recorded: Recorded,
     /// Whether the host reads meanwhile: a region is then a record at its begin and one at its end.
     pub hosted: bool,
-    /// What is kept, if the rooms are too small.
+    /// What is kept, if the buffers are too small.
     pub keep: Keep,
-    /// Words of the room that a lane's records lie in; `None` for all records of the run.
+    /// Words of the buffer that a lane's records lie in; `None` for all records of the run.
     pub words: Option<u32>,
 }
 
@@ -205,7 +205,7 @@ impl Plan {
         if self.hosted && self.recorded != Recorded::Mark { 2 } else { 1 }
     }
 
-    /// Words of a room that a body takes.
+    /// Words of a buffer that a body takes.
     #[must_use]
     pub fn words_of_body(&self) -> u32 {
         let has_value_apart = match self.recorded {
@@ -230,12 +230,12 @@ impl Plan {
         }
     }
 
-    /// Which lanes need rooms.
+    /// Which lanes need buffers.
     #[must_use]
-    pub fn lane_rooms(&self) -> LaneRooms {
+    pub fn lane_buffers(&self) -> LaneBuffers {
         match self.recorders {
-            Recorders::Thread => LaneRooms::Always,
-            _ => LaneRooms::Never,
+            Recorders::Thread => LaneBuffers::Always,
+            _ => LaneBuffers::Never,
         }
     }
 }
@@ -273,12 +273,12 @@ const fn hosted(name: &'static str, kernel: &'static str, recorders: Recorders) 
     Scheme { name, kernel, writes: Writes::Session(plan), kernels: Kernels::Hosted }
 }
 
-const fn rooms(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Rooms(format), kernels: Kernels::Common }
+const fn buffers(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
+    Scheme { name, kernel, writes: Writes::Buffers(format), kernels: Kernels::Common }
 }
 
 const fn hopper(name: &'static str, kernel: &'static str, format: Format) -> Scheme {
-    Scheme { name, kernel, writes: Writes::Rooms(format), kernels: Kernels::Hopper }
+    Scheme { name, kernel, writes: Writes::Buffers(format), kernels: Kernels::Hopper }
 }
 
 const fn nothing(name: &'static str, kernel: &'static str) -> Scheme {
@@ -310,52 +310,52 @@ pub const SCHEMES: &[Scheme] = &[
     recorded("token", "token", Recorders::Warp, Recorded::Token),
     recorded("mark", "mark", Recorders::Warp, Recorded::Mark),
     hosted("host-keep-last", "hosted", Recorders::Warp),
-    // Its record without what keeps it in its room.
-    rooms("default-unchecked", "default-unchecked", Format::RangeTagged),
-    rooms("default-unchecked-all-lanes", "default-unchecked-all-lanes", Format::RangeTagged),
+    // Its record without what keeps it in its buffer.
+    buffers("default-unchecked", "default-unchecked", Format::RangeTagged),
+    buffers("default-unchecked-all-lanes", "default-unchecked-all-lanes", Format::RangeTagged),
     // Other forms of a record.
-    rooms("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
-    rooms("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),
-    rooms("global-16B-all-lanes-unbounded", "global-16b-all-lanes-unbounded", Format::Range16),
-    rooms("global-16B-streaming", "global-16b-streaming", Format::Range16),
-    rooms("global-16B-l2", "global-16b-l2", Format::Range16),
-    rooms("global-16B-through", "global-16b-through", Format::Range16),
-    rooms("global-16B-no-allocate", "global-16b-no-allocate", Format::Range16),
-    rooms("global-8B-predicated-bounded", "global-8b-predicated-bounded", Format::Range8),
-    rooms("global-8B-predicated-unbounded", "global-8b-predicated-unbounded", Format::Range8),
-    rooms("global-8B-all-lanes-unbounded", "global-8b-all-lanes-unbounded", Format::Range8),
-    rooms("global-8B-escape", "global-8b-escape", Format::Escaping(Escape::WhereLong)),
-    rooms(
+    buffers("global-16B-predicated-unbounded", "global-16b-predicated-unbounded", Format::Range16),
+    buffers("global-16B-predicated-bounded", "global-16b-predicated-bounded", Format::Range16),
+    buffers("global-16B-all-lanes-unbounded", "global-16b-all-lanes-unbounded", Format::Range16),
+    buffers("global-16B-streaming", "global-16b-streaming", Format::Range16),
+    buffers("global-16B-l2", "global-16b-l2", Format::Range16),
+    buffers("global-16B-through", "global-16b-through", Format::Range16),
+    buffers("global-16B-no-allocate", "global-16b-no-allocate", Format::Range16),
+    buffers("global-8B-predicated-bounded", "global-8b-predicated-bounded", Format::Range8),
+    buffers("global-8B-predicated-unbounded", "global-8b-predicated-unbounded", Format::Range8),
+    buffers("global-8B-all-lanes-unbounded", "global-8b-all-lanes-unbounded", Format::Range8),
+    buffers("global-8B-escape", "global-8b-escape", Format::Escaping(Escape::WhereLong)),
+    buffers(
         "global-8B-escape-every-second",
         "global-8b-escape-every-second",
         Format::Escaping(Escape::EverySecond),
     ),
-    rooms(
+    buffers(
         "global-two-8B-predicated-unbounded",
         "global-two-8b-predicated-unbounded",
         Format::TwoWords,
     ),
-    rooms("global-two-8B-branched", "global-two-8b-branched", Format::TwoWords),
-    rooms("shared-ring-16B-all-lanes", "shared-ring-16b-all-lanes", Format::Ring16),
-    rooms("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
-    rooms("shared-ring-16B-apart", "shared-ring-16b-apart", Format::RingTagged(RingMemory::Static)),
-    rooms(
+    buffers("global-two-8B-branched", "global-two-8b-branched", Format::TwoWords),
+    buffers("shared-ring-16B-all-lanes", "shared-ring-16b-all-lanes", Format::Ring16),
+    buffers("shared-ring-16B-predicated", "shared-ring-16b-predicated", Format::Ring16),
+    buffers("shared-ring-16B-apart", "shared-ring-16b-apart", Format::RingTagged(RingMemory::Static)),
+    buffers(
         "shared-ring-16B-apart-dynamic",
         "shared-ring-16b-apart-dynamic",
         Format::RingTagged(RingMemory::Dynamic),
     ),
-    rooms("shared-ring-8B-all-lanes", "shared-ring-8b-all-lanes", Format::Ring8),
-    rooms("shared-ring-two-8B-all-lanes", "shared-ring-two-8b-all-lanes", Format::RingTwoWords),
+    buffers("shared-ring-8B-all-lanes", "shared-ring-8b-all-lanes", Format::Ring8),
+    buffers("shared-ring-two-8B-all-lanes", "shared-ring-two-8b-all-lanes", Format::RingTwoWords),
     hopper("shared-ring-16B-bulk-flush", "shared-ring-16b-bulk-flush", Format::Ring16),
     hopper("shared-ring-16B-asynchronous", "shared-ring-16b-asynchronous", Format::Ring16),
-    rooms("register-gather-16B", "register-gather-16b", Format::Range16),
+    buffers("register-gather-16B", "register-gather-16b", Format::Range16),
     // Other profilers.
-    rooms("flashinfer", "flashinfer", Format::Tagged),
-    rooms("triton-distributed", "triton-distributed", Format::Tagged),
-    rooms("nuggets-compact", "nuggets-compact", Format::Compact8),
-    rooms("cute-dsl-atomic", "cute-dsl-atomic", Format::Slices),
-    rooms("grid-atomic", "grid-atomic", Format::GridCounter),
-    rooms("sm-profiler", "sm-profiler", Format::Events40),
+    buffers("flashinfer", "flashinfer", Format::Tagged),
+    buffers("triton-distributed", "triton-distributed", Format::Tagged),
+    buffers("nuggets-compact", "nuggets-compact", Format::Compact8),
+    buffers("cute-dsl-atomic", "cute-dsl-atomic", Format::Slices),
+    buffers("grid-atomic", "grid-atomic", Format::GridCounter),
+    buffers("sm-profiler", "sm-profiler", Format::Events40),
 ];
 
 /// Those of these names, in the order in which `all` has them; all where none is named.
@@ -368,10 +368,10 @@ pub fn select<'s>(all: &'s [Scheme], names: &[String]) -> Result<Vec<&'s Scheme>
         names.iter().find(|name| all.iter().all(|scheme| scheme.name != name.as_str()))
     {
         let is_of = |set: &[Scheme]| set.iter().any(|scheme| scheme.name == unknown.as_str());
-        for (set, belongs, cure) in [(SCHEMES, "none", "leave out"), (combinations(), "one", "add")]
+        for (set, belongs, help) in [(SCHEMES, "none", "leave out"), (combinations(), "one", "add")]
         {
             if is_of(set) {
-                return Err(Error::OtherSet { name: unknown.clone(), belongs, cure });
+                return Err(Error::OtherSet { name: unknown.clone(), belongs, help });
             }
         }
         let available: Vec<&str> = all.iter().map(|scheme| scheme.name).collect();

@@ -193,20 +193,20 @@ pub fn insert(text: &str, results: &Results) -> Result<String, String> {
         .filter_map(|(extent, mark)| rest.find(mark).map(|at| (*extent, *mark, at)))
         .min_by_key(|(_, _, at)| *at)
     {
-        let behind = at + mark.len();
-        let end = rest[behind..]
+        let after = at + mark.len();
+        let end = rest[after..]
             .find(MARK_END)
-            .ok_or_else(|| format!("behind `{mark}` the line `{MARK_END}` is missing"))?;
+            .ok_or_else(|| format!("after `{mark}` the line `{MARK_END}` is missing"))?;
         if schemes(results, extent).is_empty() {
-            out += &rest[..behind + end];
+            out += &rest[..after + end];
         } else {
-            out += &rest[..behind];
+            out += &rest[..after];
             out += "\n\n";
             out += &table(results, extent);
             out += "\n";
             inserted += 1;
         }
-        rest = &rest[behind + end..];
+        rest = &rest[after + end..];
     }
     if inserted == 0 {
         let fitting = EXTENTS.iter().filter(|(extent, _)| !schemes(results, *extent).is_empty());

@@ -212,18 +212,18 @@ fn what_is_committed_is_of_the_committed_results() {
         return;
     }
     let results = Results::read(&path).expect("results");
-    let cure = "run `cargo lab cost-table lab/measurements/record-cost.jsonl`";
+    let help = "run `cargo lab cost-table lab/measurements/record-cost.jsonl`";
     for text in TEXTS {
         let committed = std::fs::read_to_string(root().join(text)).expect(text);
         let made = insert(&committed, &results).expect(text);
-        assert!(made == committed, "{text} is not of {RESULTS}: {cure}");
+        assert!(made == committed, "{text} is not of {RESULTS}: {help}");
     }
     let committed = std::fs::read_to_string(root().join(COMBINATIONS_TEXT)).expect("a text");
     let [global, host] = [COMBINATIONS_RESULTS, HOST_COMBINATIONS_RESULTS].map(|file| {
         let combinations = Results::read(&root().join(file)).expect(file);
         let made = insert(&committed, &combinations).expect(COMBINATIONS_TEXT);
-        let cure = format!("run `cargo lab cost-table {file}`");
-        assert!(made == committed, "{COMBINATIONS_TEXT} is not of {file}: {cure}");
+        let help = format!("run `cargo lab cost-table {file}`");
+        assert!(made == committed, "{COMBINATIONS_TEXT} is not of {file}: {help}");
         combinations
     });
     let all = || schemes::combinations().iter().map(|scheme| scheme.name);
@@ -235,5 +235,5 @@ fn what_is_committed_is_of_the_committed_results() {
         events_say_what_loops_say(results);
     }
     let picture = std::fs::read_to_string(root().join(PICTURE)).expect(PICTURE);
-    assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {cure}");
+    assert!(picture == plot::svg(&results).expect("a picture"), "{PICTURE} is not: {help}");
 }

@@ -231,7 +231,7 @@ fn checks_alone_are_missing(text: &str, body: u32) -> Result<(), Failed> {
     Ok(())
 }
 
-/// How many instructions behind a store its registers may still be to read.
+/// How many instructions after a store its registers may still be to read.
 const STORE_READS: usize = 8;
 
 /// Checks that no stamp goes into a register that a store right before it has still to read, as it would
@@ -240,7 +240,7 @@ fn registers_are_apart(text: &str, scheme: &str) -> Result<(), Failed> {
     let name = kernel_name(scheme, BODIES[0], REGIONS);
     let lines: Vec<Vec<&str>> =
         code(text, &name)?.lines().map(operands).filter(|line| !line.is_empty()).collect();
-    // The stamp of the whole loop stands behind its last FMA.
+    // The stamp of the whole loop stands after its last FMA.
     let last = lines.iter().rposition(|line| line[0] == "FFMA").unwrap_or_default();
     let (mut stamps, mut stores) = (0, 0);
     for (index, line) in lines[..last].iter().enumerate() {
@@ -278,7 +278,7 @@ fn registers(operand: &str, count: u32) -> Vec<u32> {
     first.map_or_else(Vec::new, |first| (first..first + count).collect())
 }
 
-/// Checks that the cursor stands between room and mask in the instruction that makes the address of a
+/// Checks that the cursor stands between buffer and mask in the instruction that makes the address of a
 /// record: with the mask there a region takes 3.6 cycles more at 32 warps (docs/how-it-costs.md, "Up to
 /// eight warps").
 fn cursor_is_in_the_middle(text: &str, scheme: &str) -> Result<(), Failed> {

@@ -1,4 +1,4 @@
-//! What lies in device memory: slot headers, rooms of records, counts of lanes.
+//! What lies in device memory: slot headers, buffers of records, counts of lanes.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule};
 use profiler_trace::{Capture, ModuleCapture, SiteTable};
@@ -33,8 +33,8 @@ pub fn sites() -> SiteTable {
 }
 
 /// A buffer in the layout that the first bytes ask for: keep first or last, with or without other
-/// lanes, the capacity of both kinds of rooms, how many slots; of the rest the headers, lane 0's
-/// rooms, the other lanes' and their counts, as far as it reaches. The wire version is that of the first
+/// lanes, the capacity of both kinds of buffers, how many slots; of the rest the headers, lane 0's
+/// buffers, the other lanes' and their counts, as far as it reaches. The wire version is that of the first
 /// header, if it is one that is read.
 #[must_use]
 pub fn module(bytes: &[u8]) -> ModuleCapture {
@@ -57,8 +57,8 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
     let (lane_mask, lane_limit, lane_shift) = layout(lane_capacity, LANE_STEP);
     let mut rest = &bytes[known..];
     let mut take = |length: usize| {
-        let (taken, behind) = rest.split_at(length.min(rest.len()));
-        rest = behind;
+        let (taken, after) = rest.split_at(length.min(rest.len()));
+        rest = after;
         taken.to_vec()
     };
     let headers = take(slots * header::BYTES);
@@ -81,7 +81,7 @@ pub fn module(bytes: &[u8]) -> ModuleCapture {
         ..ModuleCapture::default()
     };
     if has_lanes {
-        // The counts first, as the rooms are far longer than any input.
+        // The counts first, as the buffers are far longer than any input.
         module.lane_counts = take(slots * COUNTS);
         module.lanes = take(slots << lane_shift);
     }

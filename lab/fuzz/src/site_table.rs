@@ -13,7 +13,7 @@ use crate::memory::within;
 /// Bytes that each byte of a module's text may take.
 const MEMORY_FACTOR: usize = 512;
 
-/// Reads the bytes as the text of a module, and as entries one behind the other.
+/// Reads the bytes as the text of a module, and as entries one after the other.
 ///
 /// # Panics
 ///

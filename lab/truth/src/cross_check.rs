@@ -130,7 +130,7 @@ impl<'b> Memory<'b> {
     /// The trace of one launch of each kernel.
     fn record(&mut self) -> Result<Trace, Failure> {
         let profiler = Profiler::builder()
-            .words_per_warp(4 * self.amount.regions + 8)
+            .records_per_warp(2 * self.amount.regions + 8)
             .for_grid(self.amount.grid, self.warps * 32, CROSS_CHECK.len() as u32)?
             .measure_record_cost()
             .build()?;

@@ -69,7 +69,7 @@ pub(crate) fn run(run: &Run, report: &mut Report) -> Result<(), Failure> {
     let kernels: [Kernel; 3] = DENSITY;
     for (index, (name, kernel)) in kernels.into_iter().take(2).enumerate() {
         let profiler = Profiler::builder()
-            .words_per_warp(4 * iterations * PARTS.len() as u32 + 8)
+            .records_per_warp(2 * iterations * PARTS.len() as u32 + 8)
             .for_grid(data.grid, THREADS, 1)?
             .build()?;
         let mut session = run.backend.session(&profiler)?;

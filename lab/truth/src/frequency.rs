@@ -221,7 +221,7 @@ struct Course {
     /// The highest before the lowest.
     high: f64,
     low: f64,
-    /// The highest behind the lowest.
+    /// The highest after the lowest.
     again: f64,
 }
 
@@ -361,11 +361,11 @@ fn measure(
     let profiler = Profiler::builder()
         .warps(0..1)
         // A region, an anchor before it, and up to forty within it, of two words each.
-        .words_per_warp(96 * (count + 2))
+        .records_per_warp(48 * (count + 2))
         .for_grid(grid, threads, 1)?
         .build()?;
     let mut session = backend.session(&profiler)?;
-    // Behind the session, which runs a kernel of its own when it begins.
+    // After the session, which runs a kernel of its own when it begins.
     std::thread::sleep(pause);
     if variant.clocks_kept {
         session.keep_clocks(KEPT)?;

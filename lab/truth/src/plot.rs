@@ -64,7 +64,7 @@ fn text<'l>(line: &'l Value, name: &str) -> Result<&'l str, Failure> {
     line[name].as_str().ok_or_else(|| format!("no text {name} in the line {line}").into())
 }
 
-/// From the smallest to the largest, and some room on either side.
+/// From the smallest to the largest, and some buffer on either side.
 fn range(numbers: impl IntoIterator<Item = f64>) -> std::ops::Range<f64> {
     let (low, high) =
         numbers.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), number| {
@@ -73,8 +73,8 @@ fn range(numbers: impl IntoIterator<Item = f64>) -> std::ops::Range<f64> {
     if !low.is_finite() || !high.is_finite() {
         return 0.0..1.0;
     }
-    let room = ((high - low) * 0.06).max(1e-6 * high.abs()).max(1e-6);
-    low - room..high + room
+    let buffer = ((high - low) * 0.06).max(1e-6 * high.abs()).max(1e-6);
+    low - buffer..high + buffer
 }
 
 /// A white picture of so many panels, one above the other.
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_have_room() {
+    fn ranges_have_buffer() {
         let range = range([3.0, 1.0]);
         assert!(range.start < 1.0 && range.end > 3.0);
         assert_eq!(super::range([]), 0.0..1.0);

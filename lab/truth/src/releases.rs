@@ -136,7 +136,7 @@ fn measure(
     // The clock has fewer than four cycles in a nanosecond.
     let now_and_then = (4 * length_ns).checked_div(u64::from(anchor_cycles)).unwrap_or(0);
     let profiler = Profiler::builder()
-        .words_per_warp(8 * (count + 1) + 4 * count + 2 * u32::try_from(now_and_then)?)
+        .records_per_warp(4 * (count + 1) + 4 * count + 2 * u32::try_from(now_and_then)?)
         .for_grid(grid, BLOCK, 1)?
         .build()?;
     let mut timers = run.backend.zeroed::<u64>(count as usize * warps)?;

@@ -132,7 +132,7 @@ fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
     let sass = output(Command::new(Tool::Nvdisasm.find()?).arg("-c").arg(&cubin))?;
     for kernel in truth_kernels::CROSS_CHECK {
         let steps = steps(&code_of(&sass, kernel.name));
-        // What stands before the first FMA and behind the last is not of a loop.
+        // What stands before the first FMA and after the last is not of a loop.
         let (Some(first), Some(last)) = (steps.find('f'), steps.rfind('f')) else {
             return Err(format!("{} has no FMA", kernel.name).into());
         };
@@ -148,9 +148,9 @@ fn bodies_lie_between_the_stamps() -> Result<(), Failed> {
             found.strip_prefix(&plain).map(|rest| rest.trim_start_matches(between)),
         ];
         let is_profiled = |found: &str| match found.split('|').collect::<Vec<_>>()[..] {
-            // The record is stored somewhere behind the end stamp.
-            [before, inside, behind] => {
-                before == around && inside == body && behind.replacen('s', "", 1) == around
+            // The record is stored somewhere after the end stamp.
+            [before, inside, after] => {
+                before == around && inside == body && after.replacen('s', "", 1) == around
             }
             _ => false,
         };
@@ -234,9 +234,9 @@ fn steps(code: &[&str]) -> String {
 fn so_do_those_of_proton(python: &Path) -> Result<(), Failed> {
     let cache = tempfile::tempdir()?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("proton.py");
-    for (before, behind) in [(&["-m", "doctest"][..], &[][..]), (&[], &["--compile-only"])] {
+    for (before, after) in [(&["-m", "doctest"][..], &[][..]), (&[], &["--compile-only"])] {
         let mut command = Command::new(python);
-        command.args(before).arg(&script).args(behind);
+        command.args(before).arg(&script).args(after);
         // Nothing is left beside the script or in the user's home.
         command.envs([("PYTHONDONTWRITEBYTECODE", "1")]).env("TRITON_CACHE_DIR", cache.path());
         output(&mut command)?;

@@ -239,7 +239,7 @@ impl Compiler {
             runtime.display(),
         );
         // Tests ask for more memory than there is, and expect an error. What coroutines are tested for is
-        // what this repository's own handler says of a fault, behind which a fault ends the process.
+        // what this repository's own handler says of a fault, after which a fault ends the process.
         let options = match threads {
             Threads::OfTheSystem => "allocator_may_return_null=1",
             Threads::Coroutines => "allocator_may_return_null=1:handle_segv=0",

@@ -1,17 +1,17 @@
-//! Makes clock reads behind a barrier wait for it.
+//! Makes clock reads after a barrier wait for it.
 //!
 //! ptxas compiles `bar.sync` to `BAR.SYNC.DEFER_BLOCKING` and lets a clock read follow it at once;
 //! on an H200 that read is served before the warp blocks. A region around a barrier then lasts two
 //! cycles, however long the warp waits, and the wait falls into the next region (ptxas 13.0 and
 //! nvcc 13.0; `lab/measurements/barrier.md`). Where a `bar.warp.sync` stands between, the read
-//! comes behind the barrier, and a warp that need not wait pays no more than the barrier's own
+//! comes after the barrier, and a warp that need not wait pays no more than the barrier's own
 //! latency of 16 cycles. All threads of a warp execute a `bar.sync` together, so that its mask is
 //! full; `barrier.sync` without `.aligned` may be reached by some of them, whose mask is asked for.
 
 use super::Edit;
 use super::ptx::{Kind, Module, Statement};
 
-/// Puts a `bar.warp.sync` behind every barrier.
+/// Puts a `bar.warp.sync` after every barrier.
 pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
     for statement in module.statements.iter().filter(|it| it.kind == Kind::Plain) {
         if statement.text.starts_with(['b', '@'])
@@ -22,7 +22,7 @@ pub(super) fn complete(module: &Module<'_>, edits: &mut Vec<Edit>) {
     }
 }
 
-/// What to put behind a statement, if it is a barrier.
+/// What to put after a statement, if it is a barrier.
 fn completion(statement: &Statement<'_>) -> Option<String> {
     let (guard, mnemonic) = statement.mnemonic()?;
     let mut parts = mnemonic.split('.');
@@ -36,7 +36,7 @@ fn completion(statement: &Statement<'_>) -> Option<String> {
         kind = parts.next()?;
     }
     // `bar.warp.sync` and `bar.arrive` do not wait for other warps, and `bar.red` gives a result
-    // that says when it is complete. Nothing stands behind what has no `;`.
+    // that says when it is complete. Nothing stands after what has no `;`.
     let is_whole = kind == "sync" && statement.text.ends_with(';');
     is_whole.then(|| if aligned { together(guard) } else { apart(guard) })
 }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn barriers_behind_braces_and_labels_are_completed() {
+    fn barriers_after_braces_and_labels_are_completed() {
         for before in ["} ", "}}{ ", "L1: ", "$L__BB0_1 :", "} L1: L2: { "] {
             let barrier = format!("{before}bar.sync 0;");
             assert_eq!(completed(&barrier), format!("{barrier}{TOGETHER}"));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn barriers_behind_comments_and_over_lines_are_completed() {
+    fn barriers_after_comments_and_over_lines_are_completed() {
         for barrier in [
             "/* all threads */ bar.sync 0;",
             "bar.sync /* ; */ 0;",

@@ -323,7 +323,7 @@ fn declares(statement: &Statement<'_>) -> Option<&'static str> {
 }
 
 /// The names that a declaration gives: the first word in front of each comma that is none of its
-/// directives, nor the number behind `.align`. None follows an initialiser.
+/// directives, nor the number after `.align`. None follows an initialiser.
 pub(super) fn names<'a>(statement: &Statement<'a>) -> impl Iterator<Item = Token<'a>> {
     let (mut is_awaited, mut is_alignment) = (true, false);
     statement.tokens().take_while(|token| !token.is_sign("=")).filter(move |token| {

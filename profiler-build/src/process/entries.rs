@@ -1,4 +1,4 @@
-//! Writes launch bounds behind the parameter lists of kernels.
+//! Writes launch bounds after the parameter lists of kernels.
 //!
 //! Facts from the PTX ISA, "Performance-Tuning Directives": `.maxntid` bounds the product of the
 //! block's three extents; `.minnctapersm` has an effect only beside `.maxntid` or `.reqntid`, and is

@@ -178,8 +178,8 @@ fn mark(
         let statement = next.checked_sub(1).ok_or_else(malformed)?;
         let code = &module.statements[statement];
         let between = before.get(code.end()..before.len() - 2);
-        let is_behind = between.is_some_and(|gap| gap.chars().all(|c| c == ' ' || c == '\t'));
-        if !is_behind || !code.text.ends_with(';') {
+        let is_after = between.is_some_and(|gap| gap.chars().all(|c| c == ' ' || c == '\t'));
+        if !is_after || !code.text.ends_with(';') {
             return Err(malformed());
         }
         let immediate = code.tokens().filter(|token| token.text != ";").last();
@@ -225,7 +225,7 @@ fn demangled(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
 
-/// Writes `text` with the edits behind `out`. Of two that overlap the first counts.
+/// Writes `text` with the edits after `out`. Of two that overlap the first counts.
 fn apply(text: &str, mut edits: Vec<Edit>, out: &mut String) {
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut at = 0;

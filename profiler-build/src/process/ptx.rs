@@ -2,7 +2,7 @@
 //!
 //! Facts from the PTX ISA, "Syntax": comments are those of C and stand wherever white space may; a
 //! statement ends with `;` and may stand on several lines, several of them on one; `{` opens a block
-//! where a statement could begin or behind the head of a function, and is an operand's or an
+//! where a statement could begin or after the head of a function, and is an operand's or an
 //! initialiser's elsewhere. A few directives end with their line instead.
 
 use std::borrow::Cow;
@@ -226,7 +226,7 @@ pub(super) struct Function<'a> {
     /// Whether it is a kernel, an `.entry`.
     pub(super) is_kernel: bool,
     pub(super) name: &'a str,
-    /// From behind its parameter list, or its name if it has none, to its body.
+    /// From after its parameter list, or its name if it has none, to its body.
     pub(super) directives: Range<usize>,
     /// The numbers of the statements between the braces of its body.
     pub(super) body: Range<usize>,

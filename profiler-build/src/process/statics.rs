@@ -15,7 +15,7 @@ use crate::error::ProcessError;
 /// Zeros that the compiler may have left out at the end of a site entry: a few empty strings. A text
 /// must not be able to ask for any amount of memory.
 const OMITTED_MAX: usize = 1 << 12;
-/// Bytes among which the bracket behind an array's length is looked for.
+/// Bytes among which the bracket after an array's length is looked for.
 const LENGTH_TEXT_MAX: usize = 64;
 
 /// A static that holds a site entry, checked.
@@ -75,9 +75,8 @@ pub(super) fn find(text: &str) -> Result<Vec<Static>, ProcessError> {
         let start = text[..at]
             .rfind(|c| !is_symbol(c))
             .map_or(0, |before| before + text[before..].chars().next().map_or(1, char::len_utf8));
-        let behind = at + fragment.len();
-        let end =
-            text[behind..].find(|c| !is_symbol(c)).map_or(text.len(), |length| behind + length);
+        let after = at + fragment.len();
+        let end = text[after..].find(|c| !is_symbol(c)).map_or(text.len(), |length| after + length);
         resume = end;
         let symbol = &text[start..end];
         let damaged = |reason| ProcessError::DamagedSite { symbol: symbol.to_owned(), reason };

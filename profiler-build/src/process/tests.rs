@@ -240,7 +240,7 @@ fn bounded(symbol: &'static str, threads: u32, blocks: u32, registers: u32) -> S
 }
 
 #[test]
-fn launch_bounds_stand_behind_the_parameter_list() {
+fn launch_bounds_stand_after_the_parameter_list() {
     let text = format!(
         "{HEAD}{}.visible .entry gemm2(\n)\n{{\n}}\n.entry gemm(.param .u64 p);\n\
          .visible .entry gemm( // a (comment)\n\t.param .u64 gemm_param_0\n)\n{{\n\tret;\n}}\n",

@@ -120,7 +120,7 @@ fn a_rustup_that_is_yet_to_install_something_is_watched() {
     let command = || search(root).find().expect_err("nothing is installed").to_string();
     assert!(command().contains("rustup toolchain install"), "{}", command());
     assert_eq!(search(root).watched(), [hashes.as_path()]);
-    // Debian's packages are the cure there, and their state says when they are installed.
+    // Debian's packages are the remedy there, and their state says when they are installed.
     std::fs::write(root.join("status"), "").expect("written");
     assert!(command().contains("apt-get install"), "{}", command());
     assert_eq!(search(root).watched(), [root.join("status")]);

@@ -56,7 +56,7 @@ pub(super) fn alloc_where_it_is_asked_for() -> Outcome {
     let folder = device_crate(root.path(), "of-alloc", &kernel_dependency(), OF_ALLOC);
     let kernels =
         Kernels::new(&folder).out_dir(folder.join("out")).target_dir(env!("CARGO_TARGET_TMPDIR"));
-    // Also behind a build with it, which leaves a compiled `alloc` in the target folder.
+    // Also after a build with it, which leaves a compiled `alloc` in the target folder.
     for _ in 0..2 {
         let said = kernels.build().expect_err("there is no `alloc`").to_string();
         let first = said.lines().next().unwrap_or_default();
@@ -76,20 +76,20 @@ pub(super) fn what_a_device_crate_lacks() -> Outcome {
     let two = format!("{handler}use profiler_kernel as _;\n");
     let kernel = kernel_dependency();
     let without = format!("{}, default-features = false }}", kernel.trim_end_matches(" }"));
-    for (package, dependency, source, cure) in [
+    for (package, dependency, source, help) in [
         ("no-handler", "", "#![no_std]", Some("`use profiler_kernel as _;`")),
         ("two-handlers", kernel.as_str(), two.as_str(), Some("`default-features = false`")),
         ("own-handler", without.as_str(), two.as_str(), None),
         ("with-std", "", "pub fn f() {}", Some("#![cfg_attr(target_arch = \"nvptx64\", no_std)]")),
     ] {
         let folder = device_crate(root.path(), package, dependency, source);
-        let Some(cure) = cure else {
+        let Some(help) = help else {
             build(&folder, true)?;
             continue;
         };
         let said = build(&folder, true).expect_err("it lacks something").to_string();
         let first = said.lines().next().unwrap_or_default();
-        assert!(first.contains(cure), "{package}: {said}");
+        assert!(first.contains(help), "{package}: {said}");
     }
     Ok(())
 }

@@ -286,9 +286,9 @@ mod tests {
             let heading = format!("\n  {} ({})\n      ", kind.name(), kind.severity().name());
             assert_eq!(help.matches(&heading).count(), 1, "{heading}");
         }
-        let room =
-            "  room-too-small (warning)\n      Records that did not fit the room of lane 0\n";
-        assert!(help.contains(room), "{help}");
+        let buffer =
+            "  buffer-too-small (warning)\n      Records that did not fit the buffer of lane 0\n";
+        assert!(help.contains(buffer), "{help}");
     }
 
     #[test]

@@ -206,7 +206,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         return Err(Error::new(
             "nothing is compared: no region that was asked for is on either side",
         )
-        .with_cure("choose others by --name and --kernel; `profiler info` lists them"));
+        .with_help("choose others by --name and --kernel; `profiler info` lists them"));
     }
     Ok(match report.map(|report| report.outcome) {
         None | Some(Outcome::Pass) => Verdict::Clean,

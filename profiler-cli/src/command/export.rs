@@ -76,7 +76,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         (Some(format), _) => format,
         (None, Some(name)) => Format::of_name(name)?,
         (None, None) => {
-            return Err(Error::new("neither a format nor an output file was given").with_cure(
+            return Err(Error::new("neither a format nor an output file was given").with_help(
                 "name the file to write, such as -o gemm.pftrace or -o gemm.json, whose ending says \
                  which format is meant; or give --to FORMAT to write to standard output",
             ));
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     };
     if is_gzip && format.is_compressed() {
         return Err(Error::new(format!("the format {format} is compressed in itself"))
-            .with_cure("leave --gzip, or the ending .gz, out"));
+            .with_help("leave --gzip, or the ending .gz, out"));
     }
     let other = name.and_then(|name| format.other_by_name(name));
     let options = arguments.options.of(format)?;

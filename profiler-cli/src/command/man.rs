@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let Some(command) = wanted else {
         let names = commands.iter().skip(1).map(Command::get_name);
         return Err(Error::new("there is no such command")
-            .with_cure(format!("it is one of {}", names.collect::<Vec<_>>().join(", "))));
+            .with_help(format!("it is one of {}", names.collect::<Vec<_>>().join(", "))));
     };
     output::print(&String::from_utf8_lossy(&page(command).map_err(failed)?))?;
     Ok(Verdict::Clean)
@@ -67,7 +67,7 @@ fn commands() -> Vec<Command> {
     std::iter::once(program).chain(commands).collect()
 }
 
-/// A page in roff. What help shows behind the options gets sections of its own.
+/// A page in roff. What help shows after the options gets sections of its own.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let help = command.get_after_long_help().or(command.get_after_help());
     let help = help.map(StyledStr::to_string).unwrap_or_default();

@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
         let page =
             input.capture.path().map_or("page.html".into(), |path| path.with_extension("html"));
         return Err(Error::new("no file for the page was given")
-            .with_cure(format!("add -o {}", page.display())));
+            .with_help(format!("add -o {}", page.display())));
     };
     refuse_other_formats(output)?;
     output::check(output, Content::Text, &[&input.capture])?;
@@ -103,7 +103,7 @@ fn refuse_other_formats(output: &File) -> Result<(), Error> {
                 "{} would hold HTML under the name of another format",
                 path.display()
             ))
-            .with_cure(format!(
+            .with_help(format!(
                 "write -o {}; `profiler export` knows other formats",
                 page_of(path).display()
             )))

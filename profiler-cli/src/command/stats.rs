@@ -191,7 +191,7 @@ impl Arguments {
         if stats.rows.is_empty() && !stats.unmet.is_empty() {
             say_why();
             return Err(Error::new(stats.unmet.join("; "))
-                .with_cure("choose others; `profiler info` lists launches and regions"));
+                .with_help("choose others; `profiler info` lists launches and regions"));
         }
         Ok(Some(stats))
     }
@@ -251,7 +251,7 @@ impl Arguments {
                     "{} would hold {holds} under the name of another format",
                     path.display()
                 ))
-                .with_cure(format!(
+                .with_help(format!(
                     "write -o {}, or leave --format out",
                     path.with_extension(ending).display()
                 )))
@@ -262,7 +262,7 @@ impl Arguments {
                 "the name {} does not say how the statistics are to be shown",
                 path.display()
             ))
-            .with_cure(
+            .with_help(
                 "give --format FORMAT, or one of the endings .json, .csv, .md, .txt (the last, and \
                  none at all, is a table)",
             )),
@@ -272,14 +272,14 @@ impl Arguments {
     fn refuse_what_does_not_fit(&self, format: Format) -> Result<(), Error> {
         if format == Format::Csv && self.show.iter().any(|show| *show != self.show[0]) {
             return Err(Error::new("a file of CSV is one table, and --show names several")
-                .with_cure("show them one by one, or all of them with --format json"));
+                .with_help("show them one by one, or all of them with --format json"));
         }
         if self.input.reading.subtract_cost && self.is_about_launches() {
             return Err(Error::new(
                 "--subtract-cost takes from the times of each warp what that warp recorded, and \
                  balance, waits and critical-path hold times of several warps against each other",
             )
-            .with_cure("leave --subtract-cost out, or show regions alone"));
+            .with_help("leave --subtract-cost out, or show regions alone"));
         }
         let filters = &self.filters;
         let given = [
@@ -295,7 +295,7 @@ impl Arguments {
                 "{option} is about regions, which are not shown: balance, waits and \
                      critical-path are about whole launches, with all warps and regions of each"
             ))
-            .with_cure(format!(
+            .with_help(format!(
                 "leave {option} out, as --launch and --kernel choose launches, or add regions to \
                      --show"
             ))),
@@ -332,7 +332,7 @@ impl Filters {
             if trace.warps.iter().any(is_meant) {
                 return Ok(());
             }
-            Err(Error::new(format!("nothing was recorded {place}")).with_cure(
+            Err(Error::new(format!("nothing was recorded {place}")).with_help(
                 "choose others by --sm, --block and --warp; `profiler timeline` shows which",
             ))
         };

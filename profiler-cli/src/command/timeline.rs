@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     let warps: Vec<usize> = launch.warps.clone().filter(is_taken).collect();
     if warps.is_empty() {
         return Err(Error::new(format!("launch {} has no such warp", arguments.launch))
-            .with_cure("choose others by --sm, --block and --warp"));
+            .with_help("choose others by --sm, --block and --warp"));
     }
     let width = match arguments.width {
         Some(width) => width as usize,
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
     };
     let (start_ns, end_ns) = (launch.start_ns + window.0, launch.start_ns + window.1);
     let labels = draw::label_width(trace, width);
-    let axis = Axis { start_ns, end_ns, columns: width - labels - draw::SHARE_WIDTH };
+    let axis = Axis { start_ns, end_ns, columns: width - labels - draw::SHARD_WIDTH };
     let times = console.work("drawing", "warps", |_| Times::gather(&source, &warps, &axis));
     let drawing = draw::Drawing {
         trace,
@@ -107,11 +107,11 @@ pub(super) fn run(arguments: &Arguments, console: &Console) -> Result<Verdict, E
 
 fn launch(trace: &Trace, index: usize) -> Result<&Launch, Error> {
     trace.launches.get(index).ok_or_else(|| match trace.launches.len() {
-        0 => Error::new("the capture holds no launch: no kernel was recorded").with_cure(
+        0 => Error::new("the capture holds no launch: no kernel was recorded").with_help(
             "launch a profiled kernel while the session is attached; \
              `profiler check` says what else may be wrong",
         ),
         count => Error::new(format!("there is no launch {index}"))
-            .with_cure(format!("the launches are 0 to {}; `profiler info` lists them", count - 1)),
+            .with_help(format!("the launches are 0 to {}; `profiler info` lists them", count - 1)),
     })
 }

@@ -71,8 +71,8 @@ fn info_of_a_capture_with_losses_says_so() {
             kernel    lossy (src/kernel.rs:1:5)
             launch    0: lossy, grid 1, block 128, at 0.5 ns, 149.5 µs, 3 warps, 17 records, 4 LOST
             warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-            warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-            warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning[records-without-buffer]: 10 records were lost by warps without a slot or by lanes without a buffer; give the session more slots (first: module 0).
+            warning[buffer-too-small]: 4 records did not fit the buffer of their warp; build the profiler with .records_per_warp(10) or more (first: module 0, slot 0, lane 0).
             warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
             warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
             --- exit code 0
@@ -87,8 +87,8 @@ fn a_diagnostic_has_the_same_members_wherever_it_is_json() {
     let info = folder.run("info lossy.capture --format json").json();
     let stats = folder.run("stats lossy.capture --format json").json();
     let diff = folder.run("diff gemm.capture lossy.capture --format json").json();
-    let room = "room-too-small";
-    let of_info = diagnostic(&info["diagnostics"], room).as_object().expect("an object");
+    let buffer = "buffer-too-small";
+    let of_info = diagnostic(&info["diagnostics"], buffer).as_object().expect("an object");
     assert_eq!(of_info["severity"], "warning");
     assert_eq!((&of_info["count"], &of_info["number"]), (&4.into(), &10.into()));
     let first = serde_json::json!({ "module": 0, "slot": 0, "lane": 0, "unit": null });
@@ -96,7 +96,7 @@ fn a_diagnostic_has_the_same_members_wherever_it_is_json() {
     assert!(of_info["text"].as_str().is_some_and(|text| text.starts_with("4 records did not fit")));
     let others = [&check["captures"][0], &stats, &diff];
     for other in others {
-        let other = diagnostic(&other["diagnostics"], room);
+        let other = diagnostic(&other["diagnostics"], buffer);
         assert!(of_info.iter().all(|(name, value)| other[name] == *value), "{other:#}");
     }
 }
@@ -343,8 +343,8 @@ fn a_check_passes_where_what_was_found_is_not_denied() {
         expect![[r#"
             lossy.capture: passed: 5 warnings; 17 records, 14 lost
               warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-              warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-              warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+              warning[records-without-buffer]: 10 records were lost by warps without a slot or by lanes without a buffer; give the session more slots (first: module 0).
+              warning[buffer-too-small]: 4 records did not fit the buffer of their warp; build the profiler with .records_per_warp(10) or more (first: module 0, slot 0, lane 0).
               warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
               warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
             --- exit code 0
@@ -378,7 +378,7 @@ fn a_check_is_json_if_asked() {
         .iter()
         .map(|it| (it["kind"].as_str().unwrap_or(""), it["denied"] == true))
         .collect();
-    assert!(kinds.contains(&("room-too-small", true)), "{kinds:?}");
+    assert!(kinds.contains(&("buffer-too-small", true)), "{kinds:?}");
     assert!(kinds.contains(&("warp-never-left", false)), "{kinds:?}");
 }
 
@@ -459,7 +459,7 @@ fn what_scripts_ask_has_exit_codes_in_help_and_manual() {
     assert!(!folder.run("man stats").text().contains("EXIT STATUS"));
 }
 
-/// What is refused, with code 2: the error and its cure.
+/// What is refused, with code 2: the error and its remedy.
 fn refused(folder: &Folder, words: &str) -> String {
     let ran = folder.run(words);
     assert_eq!(ran.code, Some(2), "{words}: {}", ran.stderr);

@@ -99,7 +99,7 @@ fn a_comparison_shows_what_was_odd_in_each_capture() {
     let ran = folder.run(words);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     for begin in [
-        "warning[room-too-small]: side A, lossy.capture: 4 records did not fit",
+        "warning[buffer-too-small]: side A, lossy.capture: 4 records did not fit",
         "warning[open-region]: side A, lossy.capture: 1 region has no end",
         "warning[damaged-capture]: side B, cut.capture: the capture's file is damaged or truncated",
     ] {

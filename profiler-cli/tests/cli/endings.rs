@@ -147,17 +147,17 @@ fn a_file_that_takes_the_place_of_another_is_for_the_same_readers() {
 #[test]
 fn pages_are_to_be_called_pages() {
     let folder = Folder::with_captures();
-    for (name, cure) in [("a.csv", "a.html"), ("a.html.gz", "a.html"), ("a.htm.xz", "a.htm")] {
+    for (name, help) in [("a.csv", "a.html"), ("a.html.gz", "a.html"), ("a.htm.xz", "a.htm")] {
         let ran = folder.run(&format!("report gemm.capture -o {name}"));
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains(&format!("write -o {cure};")), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("write -o {help};")), "{}", ran.stderr);
     }
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused_with_a_cure() {
+fn numbers_that_cannot_be_are_refused_with_help() {
     let folder = Folder::with_captures();
-    for (words, cure) in [
+    for (words, help) in [
         ("stats gemm.capture --warp -1", "write numbers and ranges, such as 0-3,8"),
         ("export gemm.capture --to folded --block -1", "write X, X,Y or X,Y,Z"),
         ("timeline gemm.capture --launch 0-3", "`0-3` is no whole number; write one such as 3"),
@@ -171,12 +171,12 @@ fn numbers_that_cannot_be_are_refused_with_a_cure() {
         ("report gemm.capture", "add -o gemm.html"),
         ("diff gemm.capture gemm.capture --false-discovery-rate 0", "above 0 and below 100 %"),
         ("stats gemm.capture --memory-limit -1", "one such as 512M or 2G"),
-        ("check gemm.capture --deny room-to-small", "room-too-small"),
+        ("check gemm.capture --deny buffer-to-small", "buffer-too-small"),
         ("check gemm.capture --allow nope", "open-region"),
     ] {
         let ran = folder.run(words);
         assert_eq!(ran.code, Some(2), "{words}: {}", ran.stderr);
-        assert!(ran.stderr.contains(cure), "{words}: {}", ran.stderr);
+        assert!(ran.stderr.contains(help), "{words}: {}", ran.stderr);
         assert!(!ran.stderr.contains("-- -"), "{words}: {}", ran.stderr);
     }
 }

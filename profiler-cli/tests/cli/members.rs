@@ -20,7 +20,7 @@ const PAGE: &str = include_str!("../../../docs/formats.md");
 /// What stands in a column of a table is left to the tests of the tables.
 const ANY: &str = "anything";
 
-/// The names and the types of each row of the table behind such a comment.
+/// The names and the types of each row of the table after such a comment.
 fn table(comment: &str) -> Vec<(Vec<&'static str>, &'static str)> {
     let comment = format!("<!-- {comment} -->\n");
     let (_, rest) = PAGE.split_once(&comment).unwrap_or_else(|| panic!("no {comment}"));

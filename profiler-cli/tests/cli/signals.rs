@@ -36,7 +36,7 @@ fn has_part(folder: &Folder) -> bool {
     folder.names().iter().any(|name| Path::new(name).extension().is_some_and(|it| it == "part"))
 }
 
-/// Lets a shell become a command, behind what it does `first`, and sends the command a signal while it
+/// Lets a shell become a command, after what it does `first`, and sends the command a signal while it
 /// writes; the exit code that another shell would see.
 fn interrupted(folder: &Folder, first: &str, words: &str, signal: &str) -> i32 {
     let mut shell = Command::new("sh");

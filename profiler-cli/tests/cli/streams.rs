@@ -239,7 +239,7 @@ fn an_output_has_the_permissions_of_any_new_file() {
 
 #[cfg(unix)]
 #[test]
-fn an_output_behind_a_link_stays_behind_it() {
+fn an_output_after_a_link_stays_after_it() {
     let folder = Folder::with_captures();
     folder.write("real.json", b"old");
     std::os::unix::fs::symlink("real.json", folder.path("link.json")).expect("a link");
@@ -273,7 +273,7 @@ fn a_full_disk_is_an_error() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_the_system_refuses_is_said_with_the_cure() {
+fn what_the_system_refuses_is_said_with_help() {
     let folder = Folder::with_captures();
     let long = "a".repeat(300);
     for (words, wanted) in [
@@ -300,7 +300,7 @@ fn what_the_system_refuses_is_said_with_the_cure() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_not_allowed_is_said_with_the_cure() {
+fn what_is_not_allowed_is_said_with_help() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::with_captures();
     let allow = |name: &str, mode: u32| {
@@ -419,7 +419,7 @@ fn a_closed_standard_output_is_a_failure() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused_with_the_cure() {
+fn what_is_no_capture_is_refused_with_help() {
     let folder = Folder::with_captures();
     folder.write("empty.capture", b"");
     folder.write("text.capture", b"not a capture at all, only some words\n");
@@ -440,18 +440,18 @@ fn with_version(at: usize, version: u16) -> Vec<u8> {
     let mut file = Folder::with_captures().bytes("gemm.capture");
     let mut rest = file.as_mut_slice();
     while !rest.is_empty() {
-        let (header, behind) = rest.split_at_mut(HEADER_BYTES);
+        let (header, after) = rest.split_at_mut(HEADER_BYTES);
         header[at..at + 2].copy_from_slice(&version.to_le_bytes());
         let checksum = crc32c::crc32c(&header[..52]);
         header[52..].copy_from_slice(&checksum.to_le_bytes());
         let payload = u32::from_le_bytes(header[24..28].try_into().expect("four bytes"));
-        rest = &mut behind[payload as usize..];
+        rest = &mut after[payload as usize..];
     }
     file
 }
 
 #[test]
-fn a_capture_of_another_version_is_refused_with_the_cure() {
+fn a_capture_of_another_version_is_refused_with_help() {
     let folder = Folder::new();
     let (format, wire) = (8, 10);
     // Nothing else is wrong with it.

@@ -240,8 +240,8 @@ fn a_timeline_with_losses_says_so() {
             for single regions: --block 0 --warp 0
             --- stderr
             warning[no-slot]: 1 warp found no slot; build the profiler with .max_warps(4) or more, or select fewer blocks or warps (first: module 0).
-            warning[records-without-room]: 10 records were lost by warps without a slot or by lanes without a room; give the session more slots (first: module 0).
-            warning[room-too-small]: 4 records did not fit the room of their warp; build the profiler with .words_per_warp(20) or more (first: module 0, slot 0, lane 0).
+            warning[records-without-buffer]: 10 records were lost by warps without a slot or by lanes without a buffer; give the session more slots (first: module 0).
+            warning[buffer-too-small]: 4 records did not fit the buffer of their warp; build the profiler with .records_per_warp(10) or more (first: module 0, slot 0, lane 0).
             warning[warp-never-left]: 1 warp entered the kernel and never left it (the kernel hung, trapped, or was still running when the records were read); what it lost is not known: synchronize before reading, or see which regions are open (first: module 0, slot 1).
             warning[open-region]: 1 region has no end: it was never ended, or its end was lost; end every region_start! on every path, or give the session more room (where warps never left the kernel, it is what they were in) (first: module 0, slot 1, lane 0).
             --- exit code 0

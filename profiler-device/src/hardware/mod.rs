@@ -124,10 +124,10 @@ pub fn elect() -> bool {
     active_mask() & ptx::lane_mask_lt() == 0
 }
 
-/// An offset of zero that the compilers do not know to be one: see [`ptx::offset_behind`].
+/// An offset of zero that the compilers do not know to be one: see [`ptx::offset_after`].
 #[inline(always)]
-pub(crate) fn zero_behind(address: usize) -> usize {
-    ptx::offset_behind(address as u64, 0) as usize
+pub(crate) fn zero_after(address: usize) -> usize {
+    ptx::offset_after(address as u64, 0) as usize
 }
 
 /// Where a kernel finds its launch descriptor.

@@ -16,7 +16,7 @@
 /// | `memory` | as `ordered`; an unsafe function, which stores where the caller says |
 ///
 /// Parameters are registers of a class, `through` those that are written too, `out` what is only written,
-/// `lateout` what is written once all else is read, `const` immediates; what the function gives stands behind `=>`.
+/// `lateout` what is written once all else is read, `const` immediates; what the function gives stands after `=>`.
 macro_rules! ptx {
     ($(
         $(#[$meta:meta])*
@@ -152,7 +152,7 @@ special_registers! {
     #[cfg(all(feature = "enabled", profiler_cluster))]
     pure cluster_ctarank: u32 as reg32 = "cluster_ctarank";
     /// In every lane: ptxas 13.0 turns a read under a predicate into a read without one and two selects
-    /// behind it. All 64 bits: a 32-bit read costs three times as much on an H200.
+    /// after it. All 64 bits: a 32-bit read costs three times as much on an H200.
     ///
     /// Whoever reads it must use 32 bits of it or more: where only a conversion to 16 bits is left, the same in
     /// all lanes, ptxas 13.0 (V13.0.88, sm_90 and sm_100) makes an instruction of zeros, at which the GPU stops.
@@ -167,7 +167,7 @@ ptx! {
         "activemask.b32 {mask};" => mask
     }
 
-    /// Keeps the computation of a value before what is written behind this call, at no instruction.
+    /// Keeps the computation of a value before what is written after this call, at no instruction.
     placed fn hold() through (value as reg32) -> u32 {
         "// {value}" => value
     }
@@ -185,7 +185,7 @@ ptx! {
     /// An offset that is given as zero, of which the compilers do not know that it still is, and that they
     /// have only once they have an address. Added to a pointer, it holds the pointer and leaves the compiler
     /// what it knows of it: its provenance and its address space.
-    placed fn offset_behind(address: u64 as reg64) through (offset as reg64) -> u64 {
+    placed fn offset_after(address: u64 as reg64) through (offset as reg64) -> u64 {
         "// {offset} {address}" => offset
     }
 }

@@ -1,4 +1,4 @@
-//! With `panic = "abort"` threads that a launch leaves behind are left as they are: to unwind them would
+//! With `panic = "abort"` threads that a launch leaves after are left as they are: to unwind them would
 //! abort the process, and take away what the launch has to say.
 
 use std::process::Command;

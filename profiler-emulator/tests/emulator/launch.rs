@@ -334,7 +334,7 @@ fn arms_of_a_branch_follow_each_other_in_time() {
     assert_eq!(spans[0].2, spans[15].2);
 }
 
-/// Lanes that read the clock together by the virtual clock read it one after the other by the serial one, behind
+/// Lanes that read the clock together by the virtual clock read it one after the other by the serial one, after
 /// whatever they worked, and each time alike.
 #[test]
 fn readings_of_a_serial_clock_are_all_different() {

@@ -6,8 +6,8 @@ use flate2::read::GzDecoder;
 use profiler_trace::{Capture, DeviceInfo, ModuleCapture, RecordCost, SiteTable};
 use profiler_wire::symbol::{CALIBRATION, CALIBRATION_OF_HOST};
 
-use super::attached::{Attached, function};
 use super::driver;
+use super::module_attachment::{ModuleAttachment, function};
 use crate::calibration;
 use crate::emulator_session::calibration_options;
 use crate::error::Error;
@@ -52,7 +52,7 @@ impl Calibrator {
         let kernel = function(&module, &ptx, self.kernel)?;
         let (options, sites) = (calibration_options(), SiteTable::from_ptx(&ptx)?);
         let mut attached =
-            Attached::with_sites(&options, &module, &ptx, sites, in_host, device, true)?;
+            ModuleAttachment::with_sites(&options, &module, &ptx, sites, in_host, device, true)?;
         let shape = Shape::new(1, calibration::THREADS, 0);
         let mut rounds = calibration::ROUNDS;
         // Twice: the first run fetches the kernel's code.
@@ -77,7 +77,7 @@ mod tests {
     fn each_kernel_is_of_this_version_and_alone_in_its_module() {
         for calibrator in [OF_GPU, OF_HOST] {
             let ptx = calibrator.ptx().expect("it was packed");
-            let entries: Vec<&str> = super::super::attached::entry_names(&ptx).collect();
+            let entries: Vec<&str> = super::super::module_attachment::entry_names(&ptx).collect();
             assert_eq!(entries, [calibrator.kernel]);
             let sites = SiteTable::from_ptx(&ptx).expect("of this wire version");
             let kernels: Vec<_> = sites.kernels().map(|site| site.symbol.as_deref()).collect();

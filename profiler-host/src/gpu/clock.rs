@@ -88,7 +88,7 @@ fn agree(readings: &[Reading]) -> Option<ClockPair> {
         (i128::from(timer) - i128::from(last.timer_ns))
             - (i128::from(host) - i128::from(last.after_ns))
     };
-    // The timer less the host's clock: more than at the reading behind, less than at that before.
+    // The timer less the host's clock: more than at the reading after, less than at that before.
     let least = readings.iter().map(|it| apart(it.timer_ns, it.after_ns)).max()?;
     let most = readings.iter().map(|it| apart(it.timer_ns, it.before_ns)).min()?;
     // The timer shows its last step, and it may be a step behind.

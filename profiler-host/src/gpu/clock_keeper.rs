@@ -15,7 +15,7 @@ use profiler_trace::{KeptClock, ModuleCapture};
 use profiler_wire::symbol::CLOCK_KEEPER;
 
 use super::driver::{self, DeviceMemory, check_cust};
-use super::place::MappedMemory;
+use super::record_memory::MappedMemory;
 use crate::error::Error;
 use crate::host_memory::HostMemory;
 use crate::launch::Shape;
@@ -146,7 +146,7 @@ impl ClockKeepers {
         running.try_for_each(|keeper| keeper.stop_in(stream))
     }
 
-    /// Ends it now, and waits for that; also for what was told to end behind kernels that still run.
+    /// Ends it now, and waits for that; also for what was told to end after kernels that still run.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         for keeper in &mut self.keepers {
             keeper.end()?;
@@ -166,7 +166,7 @@ impl ClockKeepers {
         self.keepers.iter().filter(|keeper| !keeper.forgotten)
     }
 
-    /// All readings, behind [`end`](Self::end); `None` where there are none.
+    /// All readings, after [`end`](Self::end); `None` where there are none.
     pub(crate) fn read_back(&self) -> Result<Option<ModuleCapture>, Error> {
         let clocks: Vec<KeptClock> = self
             .counted()
@@ -190,14 +190,14 @@ impl ClockKeepers {
 
 impl ClockKeeper {
     fn begin(kernel: CUfunction, layout: Rows) -> Result<Self, Error> {
-        let cure = || "keep clocks for a shorter time".to_owned();
+        let help = || "keep clocks for a shorter time".to_owned();
         let control_bytes = CONTROL_BYTES + 4 * SMS_MAX;
         let stream = || check_cust("making a stream", Stream::new(StreamFlags::NON_BLOCKING, None));
         let keeper = Self {
             stream: stream()?,
             stopping: stream()?,
             control: DeviceMemory::new(control_bytes, || "free device memory".to_owned())?,
-            rows: MappedMemory::new(layout.total_bytes(), cure)?,
+            rows: MappedMemory::new(layout.total_bytes(), help)?,
             layout,
             stopped: false,
             forgotten: false,
@@ -215,7 +215,7 @@ impl ClockKeeper {
         ];
         let shape = Shape::new(count.saturating_mul(BLOCKS_PER_SM), 1, 0);
         // SAFETY: the parameters are these, in order. `control` has a word for each SM that the kernel tells
-        // apart behind two others; it writes `count` rows of `bytes` each, at least three units, and ends
+        // apart after two others; it writes `count` rows of `bytes` each, at least three units, and ends
         // where a row has one unit left, which is for the last reading.
         unsafe { driver::launch(kernel, shape, keeper.stream.as_inner(), &mut arguments) }?;
         keeper.wait_until_begun()?;

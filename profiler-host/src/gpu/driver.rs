@@ -111,13 +111,13 @@ pub(crate) struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// Memory with arbitrary content. `cure` says what to lower where it does not fit.
-    pub(crate) fn new(bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
+    /// Memory with arbitrary content. `remedy` says what to lower where it does not fit.
+    pub(crate) fn new(bytes: u64, help: impl Fn() -> String) -> Result<Self, Error> {
         let (mut free, mut total) = (0_usize, 0_usize);
         // SAFETY: both pointers are to live variables.
         let code = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
         check("reading how much device memory is free", code)?;
-        let out_of_memory = || Error::OutOfMemory { bytes, free: Some(free as u64), cure: cure() };
+        let out_of_memory = || Error::OutOfMemory { bytes, free: Some(free as u64), help: help() };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory())?;
         let mut address = 0;
         // SAFETY: the pointer is to a live variable. The driver refuses a size of 0.
@@ -268,7 +268,7 @@ pub(crate) fn current_primary_context() -> Result<CUcontext, Error> {
     if context == primary { Ok(context) } else { Err(Error::NotPrimaryContext) }
 }
 
-/// While it lives, a context is the calling thread's; behind it the one that was.
+/// While it lives, a context is the calling thread's; after it the one that was.
 #[derive(Debug)]
 pub(crate) struct Entered {
     before: Option<CUcontext>,

@@ -12,7 +12,7 @@ use profiler_device::DescriptorPtr;
 use profiler_trace::{Capture, CaptureEnd, DeviceInfo, RecordCost, SiteTable, Trace};
 use profiler_wire::symbol::DESCRIPTOR;
 
-use super::Attached;
+use super::ModuleAttachment;
 use super::calibrator;
 use super::clock::ClockReader;
 use super::clock_keeper::ClockKeepers;
@@ -51,7 +51,7 @@ impl Profiler {
 ///
 /// When it is dropped it waits for the device, detaches from its modules, and, where
 /// [`export_on_drop`](Self::export_on_drop) was called, writes its trace; all that in the context that
-/// was current when it was made, and the thread's own is current again behind it.
+/// was current when it was made, and the thread's own is current again after it.
 ///
 /// It borrows its modules, so that none is unloaded before it ends:
 ///
@@ -65,7 +65,7 @@ impl Profiler {
 /// ```
 #[derive(Debug)]
 pub struct ModuleSession<'m> {
-    attached: Vec<Attached<'m>>,
+    attached: Vec<ModuleAttachment<'m>>,
     options: Options,
     device: DeviceInfo,
     output: Output,
@@ -114,7 +114,7 @@ impl<'m> ModuleSession<'m> {
             let in_host = SiteTable::from_ptx(ptx)?.needs_host_memory();
             output.cost = Some(calibrator::record_cost(&device, in_host)?);
         }
-        let attached = Attached::new(options, module, ptx, &device, announced)?;
+        let attached = ModuleAttachment::new(options, module, ptx, &device, announced)?;
         let host = options.host.clone().map(Host::new).transpose()?;
         Ok(Self {
             host,
@@ -151,7 +151,8 @@ impl<'m> ModuleSession<'m> {
             // The modules so far have no kernel that records there.
             cost.host = calibrator::record_cost(&self.device, true)?.host;
         }
-        let attached = Attached::new(&self.options, module, ptx, &self.device, self.announced)?;
+        let attached =
+            ModuleAttachment::new(&self.options, module, ptx, &self.device, self.announced)?;
         self.attached.push(attached);
         Ok(())
     }
@@ -173,7 +174,7 @@ impl<'m> ModuleSession<'m> {
     /// that of the first module.
     #[must_use]
     pub fn descriptor(&self) -> DescriptorPtr {
-        let own = self.attached.first().and_then(Attached::own_descriptor);
+        let own = self.attached.first().and_then(ModuleAttachment::own_descriptor);
         DescriptorPtr::new(std::ptr::without_provenance(own.unwrap_or(0) as usize))
     }
 
@@ -184,7 +185,7 @@ impl<'m> ModuleSession<'m> {
     ///
     /// A launch that was not announced, or in another shape, writes over the slots of the one that
     /// was announced before it. Where what it wrote does not agree with that one's shape or place,
-    /// reading back is an [`Error::UnannouncedLaunch`]. One of exactly the same shape right behind
+    /// reading back is an [`Error::UnannouncedLaunch`]. One of exactly the same shape right after
     /// it replaces its records and is not found out. Where launches may be forgotten, claim slots.
     ///
     /// The launch takes slots in every module that the session is attached to, since it does not
@@ -227,8 +228,11 @@ impl<'m> ModuleSession<'m> {
 
     /// Takes back the launch that was announced last to the modules for which `of` holds: CUDA refused
     /// it. The next one to be announced there begins at the same slot, to which the base was moved.
-    pub(crate) fn take_back(&mut self, of: impl Fn(&Attached<'m>) -> bool) {
-        self.attached.iter_mut().filter(|attached| of(attached)).for_each(Attached::take_back);
+    pub(crate) fn take_back(&mut self, of: impl Fn(&ModuleAttachment<'m>) -> bool) {
+        self.attached
+            .iter_mut()
+            .filter(|attached| of(attached))
+            .for_each(ModuleAttachment::take_back);
     }
 
     /// Announces a launch in those modules for which `of` holds.
@@ -236,7 +240,7 @@ impl<'m> ModuleSession<'m> {
         &mut self,
         stream: &Stream,
         shape: Shape,
-        of: impl Fn(&Attached<'m>) -> bool,
+        of: impl Fn(&ModuleAttachment<'m>) -> bool,
     ) -> Result<(), Error> {
         let (grid, block, stream) = (shape.grid.0, shape.block.0, stream.as_inner());
         for attached in self.attached.iter_mut().filter(|attached| attached.is_linear()) {
@@ -258,7 +262,7 @@ impl<'m> ModuleSession<'m> {
     ///
     /// [`Error::NotWatchable`], where no such kernel is in the session's modules.
     pub fn watch(&self) -> Result<Watch, Error> {
-        let modules = self.attached.iter().map(Attached::watched).collect();
+        let modules = self.attached.iter().map(ModuleAttachment::watched).collect();
         // The session has read the clocks when it began.
         let host =
             self.host.as_ref().map(|host| WatchedHost { log: host.log.clone(), clock: None });
@@ -269,13 +273,13 @@ impl<'m> ModuleSession<'m> {
     /// Keeps the clocks of all SMs: from here on a kernel of the session's own, one thread on each SM, reads
     /// `%clock64` and `%globaltimer` every 50 µs, so that times are as exact anywhere in a long kernel as
     /// where its warps enter and leave, without `profile_anchor!` in it. (For more than a second it reads
-    /// less often, 20 000 times in all.) It ends behind [`stop_clocks`](Self::stop_clocks), when records are
+    /// less often, 20 000 times in all.) It ends after [`stop_clocks`](Self::stop_clocks), when records are
     /// read back or forgotten, when it is called again, or after `at_most`, whichever is first.
     ///
     /// Call it before the kernels are launched: it waits until what it began before has ended, and then until
     /// every SM has its thread. Until it ends
     ///
-    /// * a block of that thread stands on each SM, which has a little less room for others: a kernel that needs
+    /// * a block of that thread stands on each SM, which has a little less buffer for others: a kernel that needs
     ///   all of an SM's shared memory or registers, or whose blocks wait for each other and fill the GPU,
     ///   begins or goes on only when it has ended;
     /// * whatever waits for all of the device waits for it (`cuCtxSynchronize`, freeing device memory).
@@ -301,7 +305,7 @@ impl<'m> ModuleSession<'m> {
         self.salvaging(begun)
     }
 
-    /// Ends what [`keep_clocks`](Self::keep_clocks) began when `stream` comes to here: behind the kernels that
+    /// Ends what [`keep_clocks`](Self::keep_clocks) began when `stream` comes to here: after the kernels that
     /// were launched in it before. Waits for nothing.
     ///
     /// # Errors
@@ -323,7 +327,7 @@ impl<'m> ModuleSession<'m> {
                 let watch = self.watch().ok();
                 let capture =
                     watch.and_then(|watch| watch.capture_at(CaptureEnd::Failed { code }).ok());
-                let mut checks = self.attached.iter().map(Attached::check_guards_of_host);
+                let mut checks = self.attached.iter().map(ModuleAttachment::check_guards_of_host);
                 let overwritten = checks.find_map(Result::err).map(Box::new);
                 let salvaged = capture.map(Box::new);
                 Error::KernelFailed { reason, code, salvaged, overwritten }
@@ -333,7 +337,7 @@ impl<'m> ModuleSession<'m> {
     }
 
     /// [Announces](Self::prepare) a launch, in the module of the kernel alone, and makes it. `cust`'s
-    /// own `launch!` behind [`prepare`](Self::prepare) does the same and checks the arguments' number
+    /// own `launch!` after [`prepare`](Self::prepare) does the same and checks the arguments' number
     /// at least.
     ///
     /// # Safety
@@ -372,12 +376,13 @@ impl<'m> ModuleSession<'m> {
         // Where a kernel takes the descriptor as a parameter, its module says nothing of where it
         // records; and one module needs no search.
         let is_anywhere = self.options.apart || self.attached.len() == 1;
-        let symbol = if !is_anywhere && self.attached.iter().any(Attached::is_linear) {
+        let symbol = if !is_anywhere && self.attached.iter().any(ModuleAttachment::is_linear) {
             driver::symbol(kernel, DESCRIPTOR)?.map(|(address, _)| address)
         } else {
             None
         };
-        let records_in = |attached: &Attached<'_>| is_anywhere || attached.has_descriptor(symbol);
+        let records_in =
+            |attached: &ModuleAttachment<'_>| is_anywhere || attached.has_descriptor(symbol);
         self.announce(stream, shape, records_in)?;
         let start_ns = self.host_now_ns();
         // SAFETY: the caller's.
@@ -447,7 +452,7 @@ impl<'m> ModuleSession<'m> {
     /// ([`Error::salvaged`]); [`Error::UnannouncedLaunch`], what CUDA says.
     pub fn capture(&mut self, stream: &Stream) -> Result<Capture, Error> {
         let _entered = Entered::new(self.context);
-        let is_linear = self.attached.iter().all(Attached::is_linear);
+        let is_linear = self.attached.iter().all(ModuleAttachment::is_linear);
         let is_of_stream = is_linear && self.stream.is_none_or(|own| own == stream.as_inner());
         let mut waited = driver::synchronize(stream);
         if waited.is_ok() && !is_of_stream {
@@ -469,7 +474,7 @@ impl<'m> ModuleSession<'m> {
     fn capture_all(&mut self) -> Result<Capture, Error> {
         self.clocks.as_mut().map(ClockKeepers::end).transpose()?;
         self.host.as_mut().map(Host::read_both).transpose()?;
-        let modules = self.attached.iter().map(Attached::read_back);
+        let modules = self.attached.iter().map(ModuleAttachment::read_back);
         let mut modules: Vec<_> = modules.collect::<Result<_, _>>()?;
         if let Some(clocks) = &self.clocks {
             modules.extend(clocks.read_back()?);

@@ -123,7 +123,7 @@ fn what_a_kernel_takes_goes_with_its_launch_bounds() {
 
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
-fn shared_memory_leaves_room_for_fewer_blocks() {
+fn shared_memory_leaves_buffer_for_fewer_blocks() {
     let backend = Backend::choose(BackendChoice::Gpu, Some(ptx().leak())).expect("a backend");
     let major = backend.device_info().compute_capability.map_or(0, |(major, _)| major);
     // From compute capability 8.0 on CUDA keeps a KiB of each block for itself (CUDA C++ Programming

@@ -8,8 +8,8 @@ use profiler_device::__private::{BufferChoice, Config, Recorder, SiteId, State};
 use profiler_emulator::{Emulator, LaunchConfig};
 use profiler_host::trace::HostSpanKind;
 use profiler_host::{
-    Backend, BackendChoice, CapacityError, Error, HostRecorder, Keep, LaneRooms, Profiler, Session,
-    Slots, Trace, launch, set_export, write_trace,
+    Backend, BackendChoice, CapacityError, Error, HostRecorder, Keep, LaneBuffers, Profiler,
+    Session, Slots, Trace, launch, set_export, write_trace,
 };
 use profiler_wire::Strategy;
 use profiler_wire::header::Clock;
@@ -153,16 +153,16 @@ fn one_trace_per_iteration() {
 
 #[test]
 fn what_does_not_fit_is_counted_to_the_record() {
-    for (keep, words, kept) in
-        [(Keep::First, 10, 5), (Keep::Last, 10, 8), (Keep::First, 0, 0), (Keep::Last, 0, 0)]
+    for (keep, records, kept) in
+        [(Keep::First, 5, 5), (Keep::Last, 5, 8), (Keep::First, 0, 0), (Keep::Last, 0, 0)]
     {
         let backend = emulator();
         let profiler =
-            Profiler::builder().words_per_warp(words).keep(keep).build().expect("options");
+            Profiler::builder().records_per_warp(records).keep(keep).build().expect("options");
         let mut session = backend.session(&profiler).expect("a session");
         add_one(&mut session, 2, 21);
         let trace = session.finish().expect("a trace");
-        assert_eq!(trace.recorded(), 4 * kept, "{keep:?} {words}");
+        assert_eq!(trace.recorded(), 4 * kept, "{keep:?} {records}");
         assert_eq!(lost(&trace), 4 * (21 - kept));
     }
 }
@@ -204,7 +204,7 @@ fn capacity_is_inferred_from_a_first_run() {
         unsafe { launch!(session, kernels::every_thread<<<2, 40>>>(9)) }?;
         session.capture()
     };
-    let profiler = Profiler::builder().words_per_warp(4).build().expect("options");
+    let profiler = Profiler::builder().records_per_warp(2).build().expect("options");
     let profiler = profiler.infer_capacity(run).expect("a capacity");
     let capture = run(&profiler).expect("a capture");
     let trace = profiler_host::trace::decode(&capture);
@@ -219,9 +219,9 @@ fn capacity_is_inferred_from_a_first_run() {
 }
 
 #[test]
-fn lanes_without_rooms_are_counted() {
+fn lanes_without_buffers_are_counted() {
     let backend = emulator();
-    let profiler = Profiler::builder().lane_rooms(LaneRooms::Never).build().expect("options");
+    let profiler = Profiler::builder().lane_buffers(LaneBuffers::Never).build().expect("options");
     let mut session = backend.session(&profiler).expect("a session");
     // SAFETY: the kernel touches no memory but the session's.
     unsafe { launch!(session, kernels::every_thread<<<1, 40>>>(3)) }.expect("the kernel runs");
@@ -284,11 +284,11 @@ fn buffers_keep_what_is_written_and_say_what_does_not_fit() {
 #[test]
 fn memory_that_is_not_there_is_an_error_that_says_what_to_lower() {
     let backend = emulator();
-    let builder = Profiler::builder().words_per_warp(1 << 26).max_warps(1 << 24);
+    let builder = Profiler::builder().records_per_warp(1 << 25).max_warps(1 << 24);
     let error = backend.session(&builder.build().expect("options")).expect_err("9 petabytes");
     let text = error.to_string();
     assert!(text.contains("max_warps (16777216 slots here)"), "{text}");
-    assert!(text.contains("words_per_warp") && text.contains("words_per_lane"), "{text}");
+    assert!(text.contains("records_per_warp") && text.contains("records_per_lane"), "{text}");
     let error = backend.zeroed::<u8>(usize::MAX / 2).expect_err("more than there is");
     assert!(error.to_string().contains("smaller buffers"), "{error}");
 }

@@ -30,7 +30,7 @@ fn without_ptx_auto_takes_the_emulator_and_says_why() {
 }
 
 #[test]
-fn a_gpu_that_is_asked_for_and_missing_is_an_error_with_a_cure() {
+fn a_gpu_that_is_asked_for_and_missing_is_an_error_with_help() {
     let error = Backend::choose(BackendChoice::Gpu, None).expect_err("there is no PTX");
     match &error {
         #[cfg(feature = "cuda")]

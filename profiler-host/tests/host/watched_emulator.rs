@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use profiler_device::hardware::lane_id;
 use profiler_device::{profile_mark, profile_region, profiled, region_end, region_start};
 use profiler_host::trace::DiagnosticKind as Kind;
-use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, Trace, launch};
+use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, Trace, launch};
 
 /// Looks that the kernel waits for.
 const LOOKS: u32 = 40;
@@ -89,8 +89,8 @@ fn last_number(trace: &Trace) -> Option<u64> {
 #[test]
 fn a_kernel_is_looked_at_while_it_runs() {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
-    for (keep, words) in [(Keep::First, 1 << 14), (Keep::Last, 8), (Keep::Last, 64)] {
-        let profiler = Profiler::builder().keep(keep).words_per_warp(words).max_warps(1);
+    for (keep, records) in [(Keep::First, 1 << 13), (Keep::Last, 4), (Keep::Last, 32)] {
+        let profiler = Profiler::builder().keep(keep).records_per_warp(records).max_warps(1);
         let profiler = profiler.build().expect("the options");
         let mut session = backend.session(&profiler).expect("a session");
         let watch = session.watch().expect("a view");
@@ -111,7 +111,7 @@ fn a_kernel_is_looked_at_while_it_runs() {
         });
         // A small ring may show just other records than the mark.
         let numbers: Vec<u64> = seen.into_iter().flatten().collect();
-        assert!(numbers.is_sorted(), "{keep:?}, {words} words: {numbers:?}");
+        assert!(numbers.is_sorted(), "{keep:?}, {records} records: {numbers:?}");
         let trace = session.finish().expect("a trace");
         let last = last_number(&trace);
         assert!(last >= numbers.last().copied(), "{last:?}");
@@ -132,9 +132,10 @@ fn ended(trace: &Trace) -> [usize; 32] {
 #[test]
 fn lanes_are_looked_at_while_they_run() {
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");
-    for (keep, words) in [(Keep::First, 1 << 10), (Keep::Last, 16)] {
-        let profiler = Profiler::builder().keep(keep).words_per_warp(words).words_per_lane(words);
-        let profiler = profiler.lane_rooms(LaneRooms::Always).max_warps(1).build();
+    for (keep, records) in [(Keep::First, 1 << 9), (Keep::Last, 8)] {
+        let profiler =
+            Profiler::builder().keep(keep).records_per_warp(records).records_per_lane(records);
+        let profiler = profiler.lane_buffers(LaneBuffers::Always).max_warps(1).build();
         let mut session = backend.session(&profiler.expect("the options")).expect("a session");
         let watch = session.watch().expect("a view");
         let looks = AtomicU32::new(0);

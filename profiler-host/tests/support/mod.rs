@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use profiler_wire::descriptor::{CLAIM_STRIDE, FLAG_CLAIMED, SHARES_PER_SM, offset};
+use profiler_wire::descriptor::{CLAIM_STRIDE, FLAG_CLAIMED, SHARDS_PER_SM, offset};
 use profiler_wire::header::{EXIT_MARK, MAGIC};
 use profiler_wire::record::tag;
 use profiler_wire::site::{ID_OFFSET, SiteEntry, SiteKind};
@@ -45,7 +45,7 @@ pub(crate) fn ptx() -> String {
 .visible .entry record(.param .u64 p_out, .param .u32 p_regions) {{
     .reg .pred p, q;
     .reg .b32 a, b, c, sm, block, slot, count, n, regions;
-    .reg .b64 x, y, z, t, room, header, unit;
+    .reg .b64 x, y, z, t, buffer, header, unit;
     mov.u32 a, %tid.x;
     setp.ne.u32 p, a, 0;
     @p ret;
@@ -72,12 +72,12 @@ CLAIM:
     ld.const.u32 b, [{sm_count}];
     sub.u32 a, b, 1;
     min.u32 n, sm, a;
-    mul.lo.u32 b, b, {SHARES_PER_SM};
+    mul.lo.u32 b, b, {SHARDS_PER_SM};
     mov.u32 a, %warpid;
-    rem.u32 a, a, {SHARES_PER_SM};
-    mad.lo.u32 n, n, {SHARES_PER_SM}, a;
+    rem.u32 a, a, {SHARDS_PER_SM};
+    mad.lo.u32 n, n, {SHARDS_PER_SM}, a;
     ld.const.u64 x, [{claims}];
-    ld.const.u32 a, [{slots_per_share}];
+    ld.const.u32 a, [{slots_per_shard}];
     cvt.u64.u32 t, a;
     mul.lo.u32 slot, n, a;
     setp.eq.u32 p, a, 0;
@@ -127,11 +127,11 @@ RECORD:
     or.b64 x, x, y;
     mov.u64 y, 0;
     st.global.v2.u64 [header+48], {{x, y}};
-    ld.const.u64 room, [{records}];
+    ld.const.u64 buffer, [{records}];
     ld.const.u32 a, [{shift}];
     cvt.u64.u32 y, slot;
     shl.b64 y, y, a;
-    add.u64 room, room, y;
+    add.u64 buffer, buffer, y;
     mov.u32 n, 0;
 LOOP:
     setp.ge.u32 p, n, regions;
@@ -142,7 +142,7 @@ LOOP:
     ld.const.u32 b, [{limit}];
     setp.lt.u32 q, c, b;
     cvt.u64.u32 unit, a;
-    add.u64 unit, room, unit;
+    add.u64 unit, buffer, unit;
     mov.u64 x, %clock64;
     mov.u64 y, %clock64;
     mov.b64 {{a, b}}, y;
@@ -175,7 +175,7 @@ DONE:
         slot_count = field(offset::SLOT_COUNT),
         slot_base = field(offset::SLOT_BASE),
         sm_count = field(offset::SM_COUNT),
-        slots_per_share = field(offset::SLOTS_PER_SHARE),
+        slots_per_shard = field(offset::SLOTS_PER_SHARD),
         claims = field(offset::CLAIMS),
         pool_start = field(offset::POOL_START),
         lost = field(offset::LOST),

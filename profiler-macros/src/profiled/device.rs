@@ -44,7 +44,7 @@ pub(super) fn expand(
             let #local = #hidden;
             let __profiler_site = #site;
             #at_site
-            #private::Leader::region(#leader, __profiler_site, #track, ())
+            #private::LaneRecorder::region(#leader, __profiler_site, #track, ())
         };
         #statements
     });

@@ -440,7 +440,7 @@ fn enter(
             emit!(#private::State::recorded_block(__profiler_config)),
             // SAFETY: this is the first thing in the body of a kernel. (Called by another kernel, as
             // only a twin can be, it runs on the emulator, where a collective that not all lanes
-            // reach is an error that is reported, and threads that share a room run one at a time.)
+            // reach is an error that is reported, and threads that share a buffer run one at a time.)
             emit!(unsafe {
                 #private::State::enter_block(__profiler_site, __profiler_config, __profiler_block)
             }),

@@ -202,7 +202,7 @@ fn require_whole(trace: &Trace, answer: &Value) -> Result<(), Failed> {
 }
 
 /// Where the whole does not fit, a part may.
-pub(crate) fn window_makes_room(browser: &Browser) -> Result<(), Failed> {
+pub(crate) fn window_makes_buffer(browser: &Browser) -> Result<(), Failed> {
     let trace = support::large(20_000);
     let detail_bytes = 20_000;
     let whole = ReportOptions { detail_bytes, ..ReportOptions::default() };

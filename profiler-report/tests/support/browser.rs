@@ -142,7 +142,7 @@ impl Browser {
     }
 }
 
-/// Where a browser and its page have room of their own, as tests run at once.
+/// Where a browser and its page have buffer of their own, as tests run at once.
 struct Place {
     folder: PathBuf,
     profile: PathBuf,

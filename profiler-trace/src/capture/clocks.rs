@@ -44,7 +44,7 @@ impl ModuleCapture {
         let clocks: Vec<&KeptClock> =
             clocks.iter().filter(|clock| !clock.readings.is_empty()).collect();
         let most = clocks.iter().map(|clock| clock.readings.len()).max().unwrap_or(0);
-        let room_bytes = (most * UNIT_BYTES as usize).next_power_of_two();
+        let buffer_bytes = (most * UNIT_BYTES as usize).next_power_of_two();
         let mut entry = SITE.encode::<SITE_BYTES>();
         entry[profiler_wire::site::ID_OFFSET..][..4].copy_from_slice(&SITE_ID.to_le_bytes());
         let mut module = Self {
@@ -52,8 +52,8 @@ impl ModuleCapture {
             descriptor: Descriptor {
                 version: WIRE_VERSION,
                 record_mask: u32::MAX,
-                record_limit: u32::try_from(room_bytes).unwrap_or(u32::MAX),
-                record_shift: room_bytes.trailing_zeros(),
+                record_limit: u32::try_from(buffer_bytes).unwrap_or(u32::MAX),
+                record_shift: buffer_bytes.trailing_zeros(),
                 slot_count: clocks.len() as u32,
                 warp_mask: u32::MAX,
                 block_count: u32::MAX,
@@ -69,7 +69,7 @@ impl ModuleCapture {
                 let unit = [globaltimer, stamp(tag(RecordKind::Anchor, 0), cycles)];
                 module.records.extend(unit.iter().flat_map(|word| word.to_le_bytes()));
             }
-            module.records.resize((index as usize + 1) * room_bytes, 0);
+            module.records.resize((index as usize + 1) * buffer_bytes, 0);
         }
         Ok(module)
     }

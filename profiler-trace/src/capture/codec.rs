@@ -17,7 +17,7 @@ const UNIT: usize = UNIT_BYTES as usize;
 /// word 0, follows the stamp of the unit before, in word 1, as its own stamp does.
 const FORETOLD_BY: [usize; 4] = [2, 1, 2, 3];
 
-/// Room for what packing needs besides its input.
+/// Buffer for what packing needs besides its input.
 #[derive(Default)]
 pub(super) struct Packer {
     planes: Vec<u8>,

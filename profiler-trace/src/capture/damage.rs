@@ -15,9 +15,9 @@ use crate::file::debug_as_display;
 pub enum CaptureArray {
     /// Headers of the slots.
     Headers,
-    /// Lane 0's rooms.
+    /// Lane 0's buffers.
     Records,
-    /// The other lanes' rooms.
+    /// The other lanes' buffers.
     Lanes,
     /// The other lanes' counts.
     LaneCounts,
@@ -66,7 +66,7 @@ pub enum CaptureDamage {
         bytes: u64,
     },
     /// Something follows the end mark. It was not read.
-    BehindEnd {
+    AfterEnd {
         /// Where in the file the mark ends.
         at: u64,
     },
@@ -85,7 +85,7 @@ pub enum CaptureDamage {
         array: CaptureArray,
         /// Which bytes of the array.
         bytes: Range<u64>,
-        /// The slots whose header, room or counts lie there wholly or in part.
+        /// The slots whose header, buffer or counts lie there wholly or in part.
         slots: Range<u32>,
     },
 }
@@ -102,7 +102,7 @@ impl fmt::Display for CaptureDamage {
             Self::Truncated { bytes } => {
                 write!(f, "the file is truncated: it ends after {bytes} bytes, without an end mark")
             }
-            Self::BehindEnd { at } => {
+            Self::AfterEnd { at } => {
                 write!(f, "what follows the end mark, from byte {at} of the file on, was not read")
             }
             Self::Unexpected { module, array } => {
@@ -129,7 +129,7 @@ impl std::error::Error for CaptureDamage {}
 
 debug_as_display!(CaptureDamage, CaptureError);
 
-/// Why nothing can be read of a capture file; `Display` names the cure, and `Debug` is the same text.
+/// Why nothing can be read of a capture file; `Display` names the remedy, and `Debug` is the same text.
 #[non_exhaustive]
 pub enum CaptureError {
     /// What is wrong with a file of this path.

@@ -46,7 +46,7 @@ const CHECKED_BYTES: usize = HEADER_BYTES - 4;
 /// What a block's payload is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
-    /// What the arrays mean, as JSON. It is written twice, ahead of the arrays and behind them.
+    /// What the arrays mean, as JSON. It is written twice, ahead of the arrays and after them.
     Metadata,
     /// An array of a module.
     Array { module: u32, array: CaptureArray },

@@ -17,16 +17,16 @@ pub(super) fn slots_of(
 ) -> Range<u32> {
     let bytes_of_slot = match array {
         CaptureArray::Headers => header::BYTES as u64,
-        CaptureArray::Records => room_bytes(descriptor.record_shift),
-        CaptureArray::Lanes => room_bytes(descriptor.lane_shift),
+        CaptureArray::Records => buffer_bytes(descriptor.record_shift),
+        CaptureArray::Lanes => buffer_bytes(descriptor.lane_shift),
         CaptureArray::LaneCounts => COUNTS_BYTES,
     };
     let slot = |slot: u64| slot.min(u64::from(descriptor.slot_count)) as u32;
     slot(bytes.start / bytes_of_slot)..slot(bytes.end.div_ceil(bytes_of_slot))
 }
 
-/// Rooms too large to exist are one for all slots.
-fn room_bytes(shift: u32) -> u64 {
+/// Buffers too large to exist are one for all slots.
+fn buffer_bytes(shift: u32) -> u64 {
     1_u64.checked_shl(shift).unwrap_or(u64::MAX)
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct ModuleLoss {
 /// What one slot lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotLoss {
-    /// Lane 0's room.
+    /// Lane 0's buffer.
     pub leader: bool,
-    /// The other lanes' rooms or their counts.
+    /// The other lanes' buffers or their counts.
     pub lanes: bool,
     /// The other lanes' counts.
     pub counts: bool,

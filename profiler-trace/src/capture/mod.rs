@@ -38,7 +38,7 @@ pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;
 pub struct Capture {
     /// What it ran on.
     pub device: DeviceInfo,
-    /// What each module of the session recorded; behind them one of clocks
+    /// What each module of the session recorded; after them one of clocks
     /// ([`ModuleCapture::of_clocks`]), where the session kept them.
     pub modules: Vec<ModuleCapture>,
     /// What recording costs on that device, if it was measured.
@@ -57,7 +57,7 @@ pub struct Capture {
 
 /// Whether the kernels of a capture had finished when their records were read.
 ///
-/// Records of kernels that have not finished are those of `buffer = host`: a unit that lies behind
+/// Records of kernels that have not finished are those of `buffer = host`: a unit that lies after
 /// one that was never written, or is itself written in part, was then on its way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaptureEnd {
@@ -84,13 +84,13 @@ pub struct ModuleCapture {
     pub descriptor: Descriptor,
     /// Headers of the slots, [`profiler_wire::header::BYTES`] each.
     pub headers: Vec<u8>,
-    /// Lane 0's rooms, `1 << record_shift` bytes each.
+    /// Lane 0's buffers, `1 << record_shift` bytes each.
     pub records: Vec<u8>,
-    /// The rooms that the other lanes share, `1 << lane_shift` bytes a slot; empty if there are none.
+    /// The buffers that the other lanes share, `1 << lane_shift` bytes a slot; empty if there are none.
     pub lanes: Vec<u8>,
-    /// 32 counts of 8 bytes a slot; empty if there are no rooms for other lanes.
+    /// 32 counts of 8 bytes a slot; empty if there are no buffers for other lanes.
     pub lane_counts: Vec<u8>,
-    /// What warps without a slot and lanes without a room lost.
+    /// What warps without a slot and lanes without a buffer lost.
     pub lost: Lost,
 }
 
@@ -107,7 +107,7 @@ impl ModuleCapture {
         }
         let mut found = (self.headers.len() / header::BYTES) as u64;
         if without > 0 {
-            // They come behind all slots.
+            // They come after all slots.
             found = found.max(u64::from(self.descriptor.slot_count));
         }
         without.saturating_add(found).max(u64::from(self.descriptor.slot_base))

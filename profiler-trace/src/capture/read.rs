@@ -196,7 +196,7 @@ impl<R: Read> Scan<R> {
             self.end_damage();
             self.source.consume(HEADER_BYTES);
             if !self.source.peek(1)?.is_empty() {
-                self.damage.push(CaptureDamage::BehindEnd { at: self.source.position });
+                self.damage.push(CaptureDamage::AfterEnd { at: self.source.position });
             }
             return Ok(true);
         }
@@ -219,7 +219,7 @@ impl<R: Read> Scan<R> {
         Ok(false)
     }
 
-    /// Goes on behind damaged bytes.
+    /// Goes on after damaged bytes.
     fn skip(&mut self, bytes: usize) {
         self.damaged_from.get_or_insert(self.source.position);
         self.damaged_bytes += bytes as u64;
@@ -272,10 +272,10 @@ impl<R: Read> Source<R> {
     fn bytes_to_sync(&mut self) -> io::Result<usize> {
         self.peek(READ_BYTES)?;
         let bytes = &self.buffer[self.start..];
-        let Some(behind) = bytes.get(1..) else { return Ok(bytes.len()) };
-        let found = memchr::memmem::find(behind, &SYNC);
-        // A sync may lie half behind what is at hand.
-        let none = behind.len().saturating_sub(SYNC.len() - 1);
+        let Some(after) = bytes.get(1..) else { return Ok(bytes.len()) };
+        let found = memchr::memmem::find(after, &SYNC);
+        // A sync may lie half after what is at hand.
+        let none = after.len().saturating_sub(SYNC.len() - 1);
         Ok(1 + found.unwrap_or(none))
     }
 }

@@ -46,7 +46,7 @@ pub(super) enum Placed {
 }
 
 impl Sections {
-    /// Room for so many bytes.
+    /// Buffer for so many bytes.
     pub(super) fn within(limit: u64) -> Self {
         Self { sections: BTreeMap::new(), packer: Packer::default(), limit, bytes: 0 }
     }
@@ -70,7 +70,7 @@ impl Sections {
         if index.saturating_sub(next) > hidden.saturating_add(PARTS_BELIEVED) {
             return Ok(Placed::Misplaced);
         }
-        // It lies at most so many parts behind what is there already.
+        // It lies at most so many parts after what is there already.
         let (index, start) = (index as usize, header.offset as usize);
         if parts.found.get(index) == Some(&true) {
             return Ok(Placed::Whole);

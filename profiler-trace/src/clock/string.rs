@@ -70,7 +70,7 @@ impl Chain {
         (left - right) * self.sign < 0.0
     }
 
-    /// Adds a place behind all others. Where the string cannot reach it in a straight line past the
+    /// Adds a place after all others. Where the string cannot reach it in a straight line past the
     /// `other` chain, it takes the corners there.
     fn extend(&mut self, place: Place, other: &mut Self, corners: &mut Vec<Place>) {
         while let Some(before) = self.places.len().checked_sub(2) {
@@ -94,10 +94,10 @@ impl Chain {
     }
 }
 
-/// A chain of lines through `corners` at some cycle; level before the first and behind the last.
+/// A chain of lines through `corners` at some cycle; level before the first and after the last.
 pub(super) fn at(corners: &[Place], cycles: f64) -> f64 {
-    let behind = corners.partition_point(|corner| corner.0 <= cycles);
-    match (behind.checked_sub(1).map(|before| corners[before]), corners.get(behind)) {
+    let after = corners.partition_point(|corner| corner.0 <= cycles);
+    match (after.checked_sub(1).map(|before| corners[before]), corners.get(after)) {
         (Some(from), Some(to)) => from.1 + (to.1 - from.1) * ((cycles - from.0) / (to.0 - from.0)),
         (Some(only), None) => only.1,
         (None, Some(only)) => only.1,
@@ -148,10 +148,10 @@ mod tests {
             let slope = |from: Place, to: Place| (to.1 - from.1) / (to.0 - from.0);
             for corner in string.windows(3) {
                 let gate = gates[corner[1].0 as usize];
-                let (before, behind) = (slope(corner[0], corner[1]), slope(corner[1], corner[2]));
+                let (before, after) = (slope(corner[0], corner[1]), slope(corner[1], corner[2]));
                 // It turns up around an upper end, and down around a lower one.
-                let end = if behind > before { gate.high } else { gate.low };
-                let straight = (behind - before).abs() < 1e-9;
+                let end = if after > before { gate.high } else { gate.low };
+                let straight = (after - before).abs() < 1e-9;
                 proptest::prop_assert!(straight || (corner[1].1 - end).abs() < 1e-9);
             }
         }

@@ -407,7 +407,7 @@ fn a_value_in_the_regions_record_costs_nothing() {
     for elected in [false, true] {
         let lengths = |close| {
             let mut steps = vec![Step::Open(elected), Step::Work(300)];
-            // Behind each end there is more than its value would cost.
+            // After each end there is more than its value would cost.
             let inner = [Step::Open(elected), Step::Work(200), close, Step::Work(100)];
             steps.extend(inner.repeat(4));
             steps.push(close);
@@ -514,7 +514,7 @@ fn a_table_of_figures_that_are_none_is_refused() {
     }
 }
 
-/// Whether regions still end behind their begins, and times of different ticks are in order.
+/// Whether regions still end after their begins, and times of different ticks are in order.
 fn order_stays(before: &Trace, after: &Trace) -> Result<(), proptest::test_runner::TestCaseError> {
     let times = |region: &Region| [region.start, region.end.unwrap_or(region.start)];
     let regions = || before.warps[0].regions.iter().zip(&after.warps[0].regions);

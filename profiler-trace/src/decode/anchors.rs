@@ -7,10 +7,10 @@ use profiler_wire::record::RecordKind;
 
 use super::ticks::SLACK;
 use super::units::{LaneUnits, SiteKinds};
-use super::{LaneRoom, OTHER_LANES, Slot, rooms};
+use super::{LaneBuffer, OTHER_LANES, Slot, buffers};
 use crate::capture::ModuleCapture;
 use crate::clock::Anchor;
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
 
 /// For how long a clock may go on unread without a word: more than most kernels last. An H200 was seen
 /// to lower its frequency by 15 % from one millisecond to the next when a load began
@@ -31,26 +31,28 @@ pub(super) fn gather(
     let times = slot.header.globaltimer
         ..=slot.exit.map_or(u64::MAX, |exit| exit.globaltimer.saturating_add(SLACK));
     for lane in 0..=OTHER_LANES {
-        let Some(LaneRoom { room, counts, is_lost, .. }) = slot.room(module, lane) else { return };
+        let Some(LaneBuffer { buffer, counts, is_lost, .. }) = slot.buffer(module, lane) else {
+            return;
+        };
         if is_lost {
             continue;
         }
-        let survivors = room.survivors_of(counts);
+        let survivors = buffer.survivors_of(counts);
         let is_anchor = |unit: [u64; 2]| {
             Stamp::unpack(unit[1]).is_some_and(|stamp| stamp.kind == RecordKind::Anchor)
         };
-        let has_anchors = match room.parts(survivors) {
+        let has_anchors = match buffer.parts(survivors) {
             // To look at all of them takes less time than to stop at the first.
             Some(parts) => {
-                let units = parts.into_iter().flatten().map(rooms::words);
+                let units = parts.into_iter().flatten().map(buffers::words);
                 units.fold(false, |found, unit| found | is_anchor(unit))
             }
-            None => survivors.indices().any(|index| is_anchor(room.unit(index))),
+            None => survivors.indices().any(|index| is_anchor(buffer.unit(index))),
         };
         if !has_anchors {
             continue;
         }
-        let place = Place {
+        let place = Location {
             module: slot.module,
             slot: Some(slot.slot),
             lane: Some(lane as u8),
@@ -58,7 +60,7 @@ pub(super) fn gather(
         };
         let bounds = slot.bounds(lane);
         let lane = LaneUnits {
-            room: &room,
+            buffer: &buffer,
             survivors,
             bounds,
             clock: Clock::Cycles,
@@ -69,7 +71,7 @@ pub(super) fn gather(
         let mut oldest = Vec::new();
         let mut widening = lane.widening(&mut oldest);
         for (number, index) in (0..).zip(survivors.indices()) {
-            let Ok(unit) = lane.read(room.unit(index)) else { continue };
+            let Ok(unit) = lane.read(buffer.unit(index)) else { continue };
             let clock = widening.next(number, unit.written);
             if unit.kind != RecordKind::Anchor {
                 continue;

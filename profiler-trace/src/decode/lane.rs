@@ -1,14 +1,14 @@
-//! The rooms of one warp's lanes: which units survived in each, and what was lost.
+//! The buffers of one warp's lanes: which units survived in each, and what was lost.
 
 use profiler_wire::header::{COUNT_MAX, Clock, LANE_COUNT_MAX};
 
+use super::buffers::{Buffer, Survivors};
 use super::pass::{self, Counted, PassMemory};
 use super::recorded::Recorded;
-use super::regions::{self, Raw, Sorter};
-use super::rooms::{Room, Survivors};
+use super::regions::{self, RegionTicks, Sorter};
 use super::ticks::Bounds;
 use super::units::{LaneUnits, SiteKinds};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
 use crate::site_table::SiteTable;
 
 /// Memory that is used again for each warp.
@@ -38,7 +38,7 @@ pub(super) struct Decoder<'a> {
 
 impl Scratch {
     /// The regions, in the order of [`crate::Warp::regions`].
-    pub(super) fn regions(&self) -> impl ExactSizeIterator<Item = &Raw> {
+    pub(super) fn regions(&self) -> impl ExactSizeIterator<Item = &RegionTicks> {
         let regions = self.recorded.regions.as_slice();
         self.sorter.order().iter().map(|index| &regions[*index as usize])
     }
@@ -51,21 +51,21 @@ impl Scratch {
 }
 
 impl Decoder<'_> {
-    /// Decodes the room of a lane. `counts` are its units and the attachments among them, `None` if
+    /// Decodes the buffer of a lane. `counts` are its units and the attachments among them, `None` if
     /// it left no count.
     pub(super) fn lane(
         &mut self,
-        room: &Room<'_>,
+        buffer: &Buffer<'_>,
         counts: Option<(u32, u32)>,
         bounds: Bounds,
-        place: Place,
+        place: Location,
     ) {
-        // All of a room is looked at only if the warp has not left: its begin and end may then be
+        // All of a buffer is looked at only if the warp has not left: its begin and end may then be
         // on their way.
-        if counts.is_none() && bounds.exit.is_some() && room.is_blank() {
+        if counts.is_none() && bounds.exit.is_some() && buffer.is_blank() {
             return;
         }
-        let survivors = room.survivors_of(counts);
+        let survivors = buffer.survivors_of(counts);
         if counts.is_none() && survivors.count == 0 {
             return;
         }
@@ -78,7 +78,7 @@ impl Decoder<'_> {
         let Scratch { recorded, sorter, memory } = &mut *self.scratch;
         let first = recorded.regions.len();
         let (clock, kinds, sites) = (self.clock, self.kinds, self.sites);
-        let lane = LaneUnits { room, survivors, bounds, clock, sites, kinds, place };
+        let lane = LaneUnits { buffer, survivors, bounds, clock, sites, kinds, place };
         let Counted { units, attachments, is_plain } =
             pass::decode(&lane, memory, recorded, self.diagnostics);
         let regions = &mut recorded.regions[first..];
@@ -88,7 +88,7 @@ impl Decoder<'_> {
         self.recorded += records;
         match counts {
             Some(counts) => {
-                let stopped = counts.0 >= room.count_max();
+                let stopped = counts.0 >= buffer.count_max();
                 if stopped {
                     self.diagnostics.note(Kind::CountSaturated, Some(place));
                 }
@@ -96,16 +96,16 @@ impl Decoder<'_> {
                 let counts = (counts.0, if stopped { counts.1.min(counts.0) } else { counts.1 });
                 self.settle(counts, records, attachments, survivors, place);
             }
-            None if room.is_full(survivors.count) => {
+            None if buffer.is_full(survivors.count) => {
                 let number = u64::from(survivors.count.max(1)).saturating_mul(2);
-                self.diagnostics.note_number(Kind::RoomFull, number, Some(place));
+                self.diagnostics.note_number(Kind::BufferFull, number, Some(place));
             }
             None => {}
         }
     }
 
     /// Notes a lane whose records the capture's file lacks; what it emitted is lost, if it is known.
-    pub(super) fn lost(&mut self, counts: Option<(u32, u32)>, place: Place) {
+    pub(super) fn lost(&mut self, counts: Option<(u32, u32)>, place: Location) {
         self.diagnostics.note(Kind::UnreadableRecords, Some(place));
         let (units, attached) = counts.unwrap_or_default();
         self.lost += u64::from(units.saturating_sub(attached));
@@ -132,7 +132,7 @@ impl Decoder<'_> {
         recorded: u64,
         attachments: u64,
         survivors: Survivors,
-        place: Place,
+        place: Location,
     ) {
         let emitted = u64::from(units.saturating_sub(attached));
         let stopped = units >= COUNT_MAX || place.lane != Some(0) && units >= LANE_COUNT_MAX;
@@ -144,7 +144,7 @@ impl Decoder<'_> {
             // Of what did not fit, damaged units are no part.
             let beyond = u64::from(units - survivors.count);
             let values = u64::from(attached).saturating_sub(attachments).min(beyond);
-            self.note_small_room(beyond - values, units, place);
+            self.note_small_buffer(beyond - values, units, place);
             self.diagnostics.add(Diagnostic {
                 kind: Kind::ValuesLost,
                 count: values,
@@ -154,8 +154,9 @@ impl Decoder<'_> {
         }
     }
 
-    fn note_small_room(&mut self, count: u64, needed: u32, place: Place) {
-        let kind = if place.lane == Some(0) { Kind::RoomTooSmall } else { Kind::LaneRoomTooSmall };
+    fn note_small_buffer(&mut self, count: u64, needed: u32, place: Location) {
+        let kind =
+            if place.lane == Some(0) { Kind::BufferTooSmall } else { Kind::LaneBufferTooSmall };
         let number = u64::from(needed);
         self.diagnostics.add(Diagnostic { kind, count, number, place: Some(place) });
     }

@@ -1,7 +1,7 @@
 //! Names that kernels took of a list by an index beyond its last.
 
-use super::regions::Raw;
-use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
+use super::regions::RegionTicks;
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 use crate::site_table::SiteTable;
 
 /// The sites of a module that stand for what is beyond a list, each with how many names the list has.
@@ -15,7 +15,7 @@ impl Beyond {
             if site.is_beyond_list() {
                 return Some((index as u32, (index - first) as u64));
             }
-            // The names of a list stand one behind the other, that of what is beyond it last.
+            // The names of a list stand one after the other, that of what is beyond it last.
             let before = index.checked_sub(1).map(|before| &table.sites()[before]);
             if before.is_none_or(|before| before.is_beyond_list() || before.list != site.list) {
                 first = index;
@@ -26,13 +26,18 @@ impl Beyond {
     }
 
     /// Notes those of a warp's regions that lie beyond their list.
-    pub(super) fn note(&self, regions: &[Raw], place: Place, diagnostics: &mut Diagnostics) {
+    pub(super) fn note(
+        &self,
+        regions: &[RegionTicks],
+        place: Location,
+        diagnostics: &mut Diagnostics,
+    ) {
         if self.0.is_empty() {
             return;
         }
         for region in regions {
             if let Ok(at) = self.0.binary_search_by_key(&region.site, |(site, _)| *site) {
-                let place = Place { lane: Some(region.lane), ..place };
+                let place = Location { lane: Some(region.lane), ..place };
                 diagnostics.note_number(Kind::NameOutOfRange, self.0[at].1, Some(place));
             }
         }

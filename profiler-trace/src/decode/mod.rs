@@ -1,18 +1,18 @@
 //! From what lay in device memory to a [`Trace`].
 //!
-//! [`rooms`] says which units of a room survived and in which order. [`lane`] decodes the rooms of a warp:
+//! [`buffers`] says which units of a buffer survived and in which order. [`lane`] decodes the buffers of a warp:
 //! [`pass`] goes over the units of each, which [`units`] takes apart and [`ticks`] gives their whole times, and
 //! makes regions and marks of them. [`regions`] sorts them, [`anchors`] gathers readings of both clocks,
 //! [`launches`] sorts warps into launches, and [`stream`] decodes warp by warp.
 
 mod anchors;
+mod buffers;
 mod lane;
 mod launches;
 mod lists;
 mod pass;
 mod recorded;
 mod regions;
-mod rooms;
 mod silent;
 mod stream;
 mod threads;
@@ -27,12 +27,12 @@ use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE
 use crate::capture::lost::{ModuleLoss, SlotLoss};
 use crate::capture::{Capture, ModuleCapture};
 use crate::clock::{Anchor, ClockMap, ToNs};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
 use crate::model::{ClockReading, Mark, SiteIndex, Time, Trace, Warp};
+use buffers::{Buffer, Layout};
 use lane::Scratch;
 use lists::Beyond;
-use regions::Raw;
-use rooms::{Layout, Room};
+use regions::RegionTicks;
 pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
 use ticks::Bounds;
@@ -78,27 +78,27 @@ impl Slot {
         Bounds { entry, exit, leader: lane == 0 }
     }
 
-    /// A lane's room and what it counted there; `None` for a lane that has no room. A lane other
+    /// A lane's buffer and what it counted there; `None` for a lane that has no buffer. A lane other
     /// than lane 0 that recorded nothing writes no count; one that never left did not either, and
     /// its records tell the two apart.
-    fn room<'m>(&self, module: &'m ModuleCapture, lane: usize) -> Option<LaneRoom<'m>> {
+    fn buffer<'m>(&self, module: &'m ModuleCapture, lane: usize) -> Option<LaneBuffer<'m>> {
         if lane == 0 {
-            let room = self.layouts.leader.room(&module.records, self.slot as usize, 0);
+            let buffer = self.layouts.leader.buffer(&module.records, self.slot as usize, 0);
             let counts = self.exit.map(|exit| (exit.units, exit.attachments));
-            return Some(LaneRoom { room, counts, is_cut: false, is_lost: self.loss.leader });
+            return Some(LaneBuffer { buffer, counts, is_cut: false, is_lost: self.loss.leader });
         }
-        let room = self.layouts.lanes?.room(&module.lanes, self.slot as usize, lane);
+        let buffer = self.layouts.lanes?.buffer(&module.lanes, self.slot as usize, lane);
         let counts = lane_counts(module, self.slot, lane);
         let is_lost = self.loss.lanes;
         let is_cut = counts.is_none() && !is_lost;
         let counts = counts.filter(|counts| *counts != (0, 0) && !self.loss.counts);
-        Some(LaneRoom { room, counts, is_cut, is_lost })
+        Some(LaneBuffer { buffer, counts, is_cut, is_lost })
     }
 }
 
 /// What a lane left behind.
-struct LaneRoom<'m> {
-    room: Room<'m>,
+struct LaneBuffer<'m> {
+    buffer: Buffer<'m>,
     /// Its units and the attachments among them.
     counts: Option<(u32, u32)>,
     /// Whether the capture ends before its count.
@@ -107,7 +107,7 @@ struct LaneRoom<'m> {
     is_lost: bool,
 }
 
-/// How the rooms of a module lie.
+/// How the buffers of a module lie.
 #[derive(Clone, Copy, Debug)]
 struct Layouts {
     leader: Layout,
@@ -141,13 +141,13 @@ fn read_slots(
     trace: &mut Trace,
 ) {
     let descriptor = &module.descriptor;
-    let place = Place { module: index, ..Place::default() };
+    let place = Location { module: index, ..Location::default() };
     for slots in loss.headers() {
         trace.diagnostics.add(Diagnostic {
             kind: Kind::UnreadableSlot,
             count: slots.len() as u64,
             number: 0,
-            place: Some(Place { slot: Some(slots.start), ..place }),
+            place: Some(Location { slot: Some(slots.start), ..place }),
         });
     }
     if module.headers.is_empty() {
@@ -177,7 +177,7 @@ fn read_slots(
         if words == [0; header::WORDS] {
             continue;
         }
-        let place = Some(Place { slot: Some(slot), ..place });
+        let place = Some(Location { slot: Some(slot), ..place });
         let loss = loss.of_slot(slot);
         let Some(header) = SlotHeader::unpack(&words) else {
             trace.diagnostics.note(Kind::DamagedHeader, place);
@@ -232,10 +232,10 @@ fn words_of(bytes: &[u8; header::BYTES]) -> [u64; header::WORDS] {
     words
 }
 
-/// Reports what warps without a slot and lanes without a room lost.
+/// Reports what warps without a slot and lanes without a buffer lost.
 fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
     let lost = module.lost;
-    let place = Some(Place { module: index, ..Place::default() });
+    let place = Some(Location { module: index, ..Location::default() });
     let records = lost.units.saturating_sub(lost.attachments);
     trace.lost_unplaced = trace.lost_unplaced.saturating_add(records);
     trace.diagnostics.add(Diagnostic {
@@ -244,7 +244,7 @@ fn note_lost(index: usize, module: &ModuleCapture, trace: &mut Trace) {
         number: module.needed_slots(),
         place,
     });
-    let kind = if lost.warps == 0 { Kind::LanesWithoutRoom } else { Kind::RecordsWithoutRoom };
+    let kind = if lost.warps == 0 { Kind::LanesWithoutBuffer } else { Kind::RecordsWithoutBuffer };
     trace.diagnostics.add(Diagnostic { kind, count: records, number: 0, place });
     let values = Kind::ValuesLost;
     trace.diagnostics.add(Diagnostic { kind: values, count: lost.attachments, number: 0, place });
@@ -257,7 +257,7 @@ fn note_nothing_selected(index: usize, module: &ModuleCapture, trace: &mut Trace
         (warp_mask, block_first, block_count) == (u32::MAX, 0, u32::MAX) && block_stride <= 1;
     let is_empty = module.lost == Lost::default() && module.headers.iter().all(|byte| *byte == 0);
     if !takes_all && is_empty {
-        let place = Place { module: index, ..Place::default() };
+        let place = Location { module: index, ..Location::default() };
         trace.diagnostics.note(Kind::NothingSelected, Some(place));
     }
 }
@@ -363,7 +363,7 @@ impl SlotSource<'_> {
     fn decode(&self, scratch: &mut Scratch, diagnostics: &mut Diagnostics, warp: &mut Warp) {
         let slot = self.slot;
         let header = &slot.header;
-        let place = Place { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
+        let place = Location { module: slot.module, slot: Some(slot.slot), lane: None, unit: None };
         let Bounds { entry, exit, .. } = slot.bounds(0);
         if exit.is_none() {
             diagnostics.note(Kind::WarpNeverLeft, Some(place));
@@ -394,21 +394,21 @@ impl SlotSource<'_> {
             lost: 0,
         };
         for lane in 0..=OTHER_LANES {
-            let place = Place { lane: Some(lane as u8), ..place };
+            let place = Location { lane: Some(lane as u8), ..place };
             let first = decoder.scratch.recorded.regions.len();
-            match slot.room(self.module, lane) {
-                Some(LaneRoom { counts, is_lost: true, .. }) => decoder.lost(counts, place),
-                Some(LaneRoom { room, counts, is_cut, .. }) => {
+            match slot.buffer(self.module, lane) {
+                Some(LaneBuffer { counts, is_lost: true, .. }) => decoder.lost(counts, place),
+                Some(LaneBuffer { buffer, counts, is_cut, .. }) => {
                     if is_cut {
                         decoder.diagnostics.note(Kind::TruncatedCapture, Some(place));
                     }
-                    decoder.lane(&room, counts, slot.bounds(lane), place);
+                    decoder.lane(&buffer, counts, slot.bounds(lane), place);
                 }
                 None => {}
             }
             if let (1.., Some(exit)) = (lane, exit) {
                 let own = &decoder.scratch.recorded.regions.as_slice()[first..];
-                let is_after = |region: &&Raw| !region.is_open() && region.end > exit;
+                let is_after = |region: &&RegionTicks| !region.is_open() && region.end > exit;
                 decoder.diagnostics.add(Diagnostic {
                     kind: Kind::RegionAfterExit,
                     count: own.iter().filter(is_after).count() as u64,
@@ -445,7 +445,7 @@ impl SlotSource<'_> {
 }
 
 /// Notes a track, as a record or header holds it, that stands for all beyond the largest.
-fn note_track(track: u32, place: Option<Place>, diagnostics: &mut Diagnostics) {
+fn note_track(track: u32, place: Option<Location>, diagnostics: &mut Diagnostics) {
     if track == TRACK_FIELD_MAX {
         diagnostics.note(Kind::TrackOutOfRange, place);
     }

@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 
 use profiler_wire::record::{self, RecordKind, TICK_MASK};
 
+use super::buffers;
 use super::note_track;
 use super::recorded::{RawMark, Recorded};
-use super::regions::{NONE, Raw, Sizes};
-use super::rooms;
-use super::ticks::{Bounds, Implausible, Oddities, Widening, start_behind};
+use super::regions::{NONE, RegionTicks, Sizes};
+use super::ticks::{Bounds, Implausible, Oddities, Widening, start_after};
 use super::units::{self, LaneUnits, Unit};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
 use crate::model::RegionRecord;
 
 /// A begin without an end so far: track, site, when, and the region's index.
@@ -51,7 +51,7 @@ struct LaneSizes {
 impl LaneSizes {
     /// The size of the next region, as long as all are plain. `regions` are those before it.
     #[inline]
-    fn next(&mut self, regions: &[Raw], start: u64, end: u64) -> u32 {
+    fn next(&mut self, regions: &[RegionTicks], start: u64, end: u64) -> u32 {
         let mut size = 0;
         if self.is_plain {
             match self.sizes.next(&regions[self.first..], self.last_end, start) {
@@ -81,7 +81,7 @@ impl Ranges {
         mut self,
         lane: &LaneUnits<'_>,
         units: &mut impl Iterator<Item = [u64; 2]>,
-        regions: &mut Vec<Raw>,
+        regions: &mut Vec<RegionTicks>,
     ) -> (Self, Option<[u64; 2]>) {
         let Bounds { entry, .. } = lane.bounds;
         // So that no sum of a begin up to it and of ticks wraps.
@@ -100,7 +100,7 @@ impl Ranges {
             }
             self.last = end;
             let size = self.sizes.next(regions, data, end);
-            regions.push(Raw {
+            regions.push(RegionTicks {
                 start: data,
                 end,
                 site,
@@ -157,9 +157,9 @@ pub(super) fn decode(
         counted: Counted::default(),
         ambiguous: None,
     };
-    match lane.room.parts(lane.survivors) {
-        Some(parts) => pass.over(parts.map(|part| part.iter().map(rooms::words))),
-        None => pass.over([lane.survivors.indices().map(|index| lane.room.unit(index))]),
+    match lane.buffer.parts(lane.survivors) {
+        Some(parts) => pass.over(parts.map(|part| part.iter().map(buffers::words))),
+        None => pass.over([lane.survivors.indices().map(|index| lane.buffer.unit(index))]),
     }
 }
 
@@ -220,8 +220,14 @@ impl Pass<'_> {
                 self.open.insert((track, site, ticks, self.recorded.regions.len()));
                 self.owner = None;
                 self.sizes.is_plain = false;
-                let mut region =
-                    Raw { start: ticks, site, track, value: NONE, lane, ..Raw::default() };
+                let mut region = RegionTicks {
+                    start: ticks,
+                    site,
+                    track,
+                    value: NONE,
+                    lane,
+                    ..RegionTicks::default()
+                };
                 region.open(number);
                 self.recorded.regions.push(region);
             }
@@ -291,14 +297,14 @@ impl Pass<'_> {
         let start = start.unwrap_or_else(|why| {
             let kind = match why {
                 Implausible::BeforeEntry => Kind::StartBeforeEntry,
-                Implausible::BehindExit => Kind::TimeNotMonotonic,
+                Implausible::AfterExit => Kind::TimeNotMonotonic,
             };
             self.diagnostics.note(kind, self.lane.place_of(number));
             bounds.entry
         });
         self.note_track(track, number);
         let Recorded { regions, values, .. } = &mut *self.recorded;
-        let mut region = Raw {
+        let mut region = RegionTicks {
             start: start.min(ticks),
             end: ticks,
             site,
@@ -306,7 +312,7 @@ impl Pass<'_> {
             end_unit: number,
             value: NONE,
             lane: self.lane.place.lane.unwrap_or_default(),
-            ..Raw::default()
+            ..RegionTicks::default()
         };
         self.owner = Some(regions.len());
         let is_next = track == 0 && ticks >= self.sizes.last_end;
@@ -339,7 +345,7 @@ impl Pass<'_> {
     ) -> bool {
         let until = (track, site, start, usize::MAX);
         let begun = self.open.range((track, site, 0, 0)..=until).next_back().copied();
-        let ended = begun.and_then(|begun| Some((begun, start_behind(begun.2, begin, ticks)?)));
+        let ended = begun.and_then(|begun| Some((begun, start_after(begun.2, begin, ticks)?)));
         let Some((begun @ (.., index), start)) = ended else { return false };
         self.open.remove(&begun);
         let region = &mut self.recorded.regions[index];
@@ -360,7 +366,7 @@ impl Pass<'_> {
         let Oddities { backward, first_backward, ambiguous } = widening.finish();
         let mut add = |kind, count, number: Option<u32>| {
             let place = number.and_then(|number| lane.place_of(number));
-            let place = Some(place.unwrap_or(Place { unit: None, ..lane.place }));
+            let place = Some(place.unwrap_or(Location { unit: None, ..lane.place }));
             diagnostics.add(Diagnostic { kind, count, number: 0, place });
         };
         add(Kind::TimeNotMonotonic, backward, first_backward);

@@ -1,6 +1,6 @@
 //! What lanes recorded, on its way from units to the model.
 
-use super::regions::Raw;
+use super::regions::RegionTicks;
 use crate::model::Value;
 
 /// A mark in ticks.
@@ -18,7 +18,7 @@ pub(super) struct RawMark {
 /// What lanes recorded, in ticks.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
-    pub regions: Vec<Raw>,
+    pub regions: Vec<RegionTicks>,
     /// Values of the regions.
     pub values: Vec<Value>,
     pub marks: Vec<RawMark>,

@@ -6,12 +6,12 @@ use std::cmp::Reverse;
 use crate::model::{Region, RegionRecord, SiteIndex, Time, Value};
 use profiler_wire::record::track_number;
 
-/// What stands for "none" in the columns of a [`Raw`].
+/// What stands for "none" in the columns of a [`RegionTicks`].
 pub(super) const NONE: u32 = u32::MAX;
 
 /// A region in ticks, half as large as a [`Region`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Raw {
+pub(super) struct RegionTicks {
     pub start: u64,
     /// `u64::MAX` while it is open.
     pub end: u64,
@@ -31,7 +31,7 @@ pub(super) struct Raw {
     pub record: RegionRecord,
 }
 
-impl Raw {
+impl RegionTicks {
     pub(super) fn is_open(&self) -> bool {
         self.end_unit == NONE
     }
@@ -71,7 +71,7 @@ impl Raw {
 /// itself among them, did not begin before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sizes {
-    /// How many of the last regions are of size 1. Each of them began behind the one before it.
+    /// How many of the last regions are of size 1. Each of them began after the one before it.
     run: usize,
 }
 
@@ -83,8 +83,8 @@ impl Sizes {
     /// Those that did not begin before it are the last ones, and the size of each tells where the
     /// next candidate stands.
     #[inline]
-    pub(super) fn next(&mut self, ended: &[Raw], last_end: u64, start: u64) -> Option<u32> {
-        // What most of them do: to begin behind all others.
+    pub(super) fn next(&mut self, ended: &[RegionTicks], last_end: u64, start: u64) -> Option<u32> {
+        // What most of them do: to begin after all others.
         if last_end < start {
             self.run += 1;
             return Some(1);
@@ -94,7 +94,7 @@ impl Sizes {
 
     /// No part of the loop that asks for it, which then has more registers.
     #[inline(never)]
-    fn search(&mut self, ended: &[Raw], start: u64) -> Option<u32> {
+    fn search(&mut self, ended: &[RegionTicks], start: u64) -> Option<u32> {
         let mut rest = ended;
         while let [before @ .., last] = rest {
             if last.start < start {
@@ -130,7 +130,7 @@ pub(super) struct Sorter {
     /// The first `ordered` are in use.
     order: Vec<u32>,
     ordered: usize,
-    sorted: Vec<Raw>,
+    sorted: Vec<RegionTicks>,
     depths: Depths,
 }
 
@@ -154,7 +154,7 @@ impl Sorter {
     ///
     /// The depth of a region is how many others of its track contain it. Regions that cross contain
     /// neither the other.
-    pub(super) fn sort(&mut self, regions: &mut [Raw], is_plain: bool, are_alone: bool) {
+    pub(super) fn sort(&mut self, regions: &mut [RegionTicks], is_plain: bool, are_alone: bool) {
         if !is_plain && !make_plain(regions) {
             sort_any(regions, &mut self.depths);
             self.keep(regions.len());
@@ -197,7 +197,7 @@ impl Sorter {
     /// depth.
     ///
     /// Returns whether they stand in order already.
-    fn nest(&mut self, regions: &mut [Raw]) -> bool {
+    fn nest(&mut self, regions: &mut [RegionTicks]) -> bool {
         self.lengthen(regions.len());
         let order = &mut self.order[..regions.len()];
         let mut is_in_order = true;
@@ -214,7 +214,7 @@ impl Sorter {
             let first = index + 1 - region.size;
             order[(first + depth) as usize] = index;
             if region.size > 1 {
-                // Those in it stand before it, and belong behind it.
+                // Those in it stand before it, and belong after it.
                 is_in_order = false;
                 self.around.push(first);
                 (innermost, depth) = (first, depth + 1);
@@ -225,7 +225,7 @@ impl Sorter {
 }
 
 /// Puts regions in the order of their ends, and tells whether they are plain then.
-fn make_plain(regions: &mut [Raw]) -> bool {
+fn make_plain(regions: &mut [RegionTicks]) -> bool {
     if !regions.iter().all(|region| region.track == 0 && !region.is_open()) {
         return false;
     }
@@ -247,7 +247,7 @@ fn make_plain(regions: &mut [Raw]) -> bool {
 }
 
 /// The same for any regions, in n log n steps, whatever crosses.
-fn sort_any(regions: &mut [Raw], depths: &mut Depths) {
+fn sort_any(regions: &mut [RegionTicks], depths: &mut Depths) {
     regions.sort_by_key(|region| {
         let opened_by = if region.is_open() { region.size } else { 0 };
         (region.track, region.start, Reverse(region.ending()), opened_by)
@@ -263,7 +263,7 @@ fn sort_any(regions: &mut [Raw], depths: &mut Depths) {
 impl Depths {
     /// Sets the depths of a track's regions, which are sorted, if each of them ends before the next one
     /// begins or contains it. Returns whether that is so; otherwise depths are not to be relied upon.
-    fn set_of_nested(&mut self, track: &mut [Raw]) -> bool {
+    fn set_of_nested(&mut self, track: &mut [RegionTicks]) -> bool {
         // Of those that contain the last region, and of that itself: none ends before the next.
         let around = &mut self.endings;
         around.clear();
@@ -282,10 +282,10 @@ impl Depths {
     }
 
     /// Sets the depths of a track's regions, which are sorted.
-    fn set_of_any(&mut self, track: &mut [Raw]) {
+    fn set_of_any(&mut self, track: &mut [RegionTicks]) {
         let Self { endings, begun } = self;
         endings.clear();
-        endings.extend(track.iter().map(Raw::ending));
+        endings.extend(track.iter().map(RegionTicks::ending));
         endings.sort_unstable_by_key(|ending| Reverse(*ending));
         endings.dedup();
         begun.clear(endings.len());
@@ -323,10 +323,10 @@ impl Counts {
 
     /// How many were counted up to a place, itself among them.
     fn up_to(&self, place: usize) -> u32 {
-        let (mut sum, mut behind) = (0, place + 1);
-        while behind > 0 {
-            sum += self.0[behind - 1];
-            behind &= behind - 1;
+        let (mut sum, mut after) = (0, place + 1);
+        while after > 0 {
+            sum += self.0[after - 1];
+            after &= after - 1;
         }
         sum
     }
@@ -334,7 +334,7 @@ impl Counts {
 
 /// Sorts the regions of several lanes, each of which is sorted; of those that start and end together
 /// the first stays first.
-pub(super) fn sort_lanes(regions: &mut [Raw]) {
+pub(super) fn sort_lanes(regions: &mut [RegionTicks]) {
     regions.sort_by_key(|region| (region.start, Reverse(region.end)));
 }
 
@@ -342,16 +342,19 @@ pub(super) fn sort_lanes(regions: &mut [Raw]) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{NONE, Raw, Reverse, Sorter, sort_lanes};
+    use super::{NONE, RegionTicks, Reverse, Sorter, sort_lanes};
 
     /// Regions of one lane in the order of their records, from the begin and length of each, whether
     /// its begin is a record of its own, and its track.
-    fn regions(spans: &[(u64, u64, bool, u32)]) -> Vec<Raw> {
-        let mut regions: Vec<(Raw, bool)> = spans
+    fn regions(spans: &[(u64, u64, bool, u32)]) -> Vec<RegionTicks> {
+        let mut regions: Vec<(RegionTicks, bool)> = spans
             .iter()
             .map(|&(start, length, has_begin, track)| {
                 let end = start + length;
-                (Raw { start, end, track, value: NONE, ..Raw::default() }, has_begin)
+                (
+                    RegionTicks { start, end, track, value: NONE, ..RegionTicks::default() },
+                    has_begin,
+                )
             })
             .collect();
         regions.sort_by_key(|(region, _)| region.end);
@@ -366,29 +369,30 @@ mod tests {
         regions.into_iter().map(|(region, _)| region).collect()
     }
 
-    fn sorted(regions: &[Raw], is_alone: bool) -> Vec<Raw> {
+    fn sorted(regions: &[RegionTicks], is_alone: bool) -> Vec<RegionTicks> {
         let mut sorter = Sorter::default();
         // Memory of another lane must not show.
-        sorter.sort(&mut [Raw { end: 5, ..Raw::default() }; 3], false, true);
+        sorter.sort(&mut [RegionTicks { end: 5, ..RegionTicks::default() }; 3], false, true);
         let mut regions = regions.to_vec();
         sorter.sort(&mut regions, false, is_alone);
         if !is_alone {
             sorter.keep(regions.len());
         }
         let order = sorter.order().iter();
-        let mut sorted: Vec<Raw> = order.map(|index| regions[*index as usize]).collect();
+        let mut sorted: Vec<RegionTicks> = order.map(|index| regions[*index as usize]).collect();
         sorted.iter_mut().for_each(|region| region.size = 0);
         sorted
     }
 
     /// By the definition of a depth, each region held against all before it.
-    fn by_search(regions: &[Raw]) -> Vec<Raw> {
+    fn by_search(regions: &[RegionTicks]) -> Vec<RegionTicks> {
         let mut regions = regions.to_vec();
         regions.sort_by_key(|region| (region.track, region.start, Reverse(region.ending())));
         for at in 0..regions.len() {
             let (before, region) = (&regions[..at], regions[at]);
-            let contains =
-                |other: &&Raw| other.track == region.track && other.ending() >= region.ending();
+            let contains = |other: &&RegionTicks| {
+                other.track == region.track && other.ending() >= region.ending()
+            };
             regions[at].depth = before.iter().filter(contains).count() as u16;
         }
         sort_lanes(&mut regions);
@@ -416,7 +420,7 @@ mod tests {
                 region.open(0);
             }
             prop_assert_eq!(sorted(&all, is_alone), by_search(&all));
-            let own: Vec<Raw> = all.into_iter().filter(|region| region.track == 0).collect();
+            let own: Vec<RegionTicks> = all.into_iter().filter(|region| region.track == 0).collect();
             prop_assert_eq!(sorted(&own, is_alone), by_search(&own));
         }
     }
@@ -437,11 +441,11 @@ mod tests {
         }
     }
 
-    /// Those of lane 0 that all lanes began stand behind its own ones, whenever their records were written.
+    /// Those of lane 0 that all lanes began stand after its own ones, whenever their records were written.
     #[test]
     fn open_regions_that_began_at_once_lie_in_each_other_as_their_units_say() {
         let mut all = [2, 0, 1].map(|unit| {
-            let mut region = Raw { start: 5, site: unit, ..Raw::default() };
+            let mut region = RegionTicks { start: 5, site: unit, ..RegionTicks::default() };
             region.open(unit);
             region
         });

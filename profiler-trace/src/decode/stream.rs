@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::OnceLock;
 
 use super::launches::{self, Arranged};
-use super::regions::Raw;
+use super::regions::RegionTicks;
 use super::{
     Beyond, Scratch, SiteKinds, Slot, SlotSource, blank_warp, describe, entry_and_exit, fit_clocks,
     note_lost, note_nothing_selected, read_slots, threads, to_ns,
@@ -12,7 +12,7 @@ use super::{
 use crate::capture::lost::ModuleLoss;
 use crate::capture::{Capture, CaptureEnd, ModuleCapture};
 use crate::clock::{ClockMap, ToNs};
-use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{Diagnostic, DiagnosticKind as Kind, Diagnostics, Location};
 use crate::edges;
 use crate::host::HostTrace;
 use crate::model::{Edge, Launch, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp};
@@ -123,7 +123,7 @@ impl<'c> Decoder<'c> {
                 && module.headers.is_empty()
                 && !module.sites.needs_host_memory()
             {
-                let place = Place { module: index, ..Place::default() };
+                let place = Location { module: index, ..Location::default() };
                 head.diagnostics.note(Kind::RecordsGone, Some(place));
             }
             if capture.end == CaptureEnd::Finished && capture.damage.is_empty() {
@@ -534,7 +534,7 @@ impl WarpRecords<'_> {
     /// A region in its place in time. It is part of the loop that asks for it: a call for each would
     /// take longer than the rest.
     #[inline(always)]
-    fn region(&self, raw: &Raw, values: &[Value], to_ns: &mut ToNs<'_>) -> Region {
+    fn region(&self, raw: &RegionTicks, values: &[Value], to_ns: &mut ToNs<'_>) -> Region {
         // An open one has no end to convert.
         let end = if raw.is_open() { raw.start } else { raw.end };
         let [start_ns, end_ns] = to_ns.ns_of_two([raw.start, end]);

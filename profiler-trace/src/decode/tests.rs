@@ -11,7 +11,7 @@ use super::pass::{self, Counted, PassMemory};
 use super::recorded::Recorded;
 use super::units::{LaneUnits, SiteKinds};
 use super::{Decoder, read_slots};
-use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Place};
+use crate::diagnostic::{DiagnosticKind as Kind, Diagnostics, Location};
 use crate::model::{Trace, Value};
 use crate::synthetic::{Content, Keep, SyntheticModule, SyntheticWarp, sized};
 use crate::{Capture, ModuleCapture};
@@ -92,7 +92,7 @@ fn units(odd: u32) -> impl Strategy<Value = Vec<Unit>> {
     prop::collection::vec((what, site, gap, number), 0..40)
 }
 
-fn room() -> impl Strategy<Value = (Keep, u32)> {
+fn buffer() -> impl Strategy<Value = (Keep, u32)> {
     prop_oneof![
         (0_u32..40).prop_map(|capacity| (Keep::First, capacity)),
         (0_u32..6).prop_map(|power| (Keep::Last, 1 << power)),
@@ -106,7 +106,7 @@ proptest! {
     fn both_ways_agree(
         leader in prop_oneof![units(0), units(100)],
         other in prop_oneof![units(0), units(100)],
-        (keep, capacity) in room(),
+        (keep, capacity) in buffer(),
         by_timer in prop::bool::weighted(0.2),
         leaves in prop::bool::weighted(0.8),
         cut in prop::option::weighted(0.1, any::<prop::sample::Index>()),
@@ -140,15 +140,15 @@ fn counted(capture: &Capture) -> Counted {
         &mut Trace::default(),
     );
     let slot = &slots[0];
-    let lane = slot.room(module, 0).expect("lane 0 has a room");
+    let lane = slot.buffer(module, 0).expect("lane 0 has a buffer");
     let units = LaneUnits {
-        room: &lane.room,
-        survivors: lane.room.survivors_of(lane.counts),
+        buffer: &lane.buffer,
+        survivors: lane.buffer.survivors_of(lane.counts),
         bounds: slot.bounds(0),
         clock: slot.header.record_clock,
         sites: &module.sites,
         kinds: &SiteKinds::new(&module.sites, module.records.len()),
-        place: Place { lane: Some(0), ..Place::default() },
+        place: Location { lane: Some(0), ..Location::default() },
     };
     let (mut recorded, mut notes) = (Recorded::default(), Diagnostics::default());
     pass::decode(&units, &mut PassMemory::default(), &mut recorded, &mut notes)
@@ -289,7 +289,7 @@ fn the_clock_wraps_between_records() {
     warp.leave(wrap + 2_000_000, 1_064_500);
     module.warps.push(warp);
     let capture = module.into_capture().expect("the sites are whole");
-    check(&capture, &[(wrap - 10, Some(wrap + 10), 0)], &[Kind::RoomTooSmall]);
+    check(&capture, &[(wrap - 10, Some(wrap + 10), 0)], &[Kind::BufferTooSmall]);
     let trace = Decoder::new(&capture).trace();
     let marks: Vec<u64> = trace.warps[0].marks.iter().map(|mark| mark.time.ticks).collect();
     assert_eq!(marks, [wrap - 20, wrap + 30]);
@@ -338,7 +338,7 @@ fn of_those_that_end_together_the_one_that_ended_later_is_around_the_others() {
     check(&capture, &expected, &[]);
 }
 
-/// Decodes one warp that is in the kernel from `entry` to `exit`, and of whose lanes rooms keep the
+/// Decodes one warp that is in the kernel from `entry` to `exit`, and of whose lanes buffers keep the
 /// last two units; gives the times of its marks, in both ways.
 fn marks_of(entry: u64, exit: u64, keep: Keep, lane: u8, marks: &[u64]) -> [Vec<u64>; 2] {
     let mut module = SyntheticModule::new(keep, 2);
@@ -370,7 +370,7 @@ fn times_are_whole_however_late_the_entry() {
 }
 
 #[test]
-fn another_lane_may_record_behind_the_exit_of_lane_0() {
+fn another_lane_may_record_after_the_exit_of_lane_0() {
     let exit = ENTRY + (1 << 40) + 1_000;
     let marks = [ENTRY + 1, exit + 5, exit + 9];
     assert_eq!(marks_of(ENTRY, exit, Keep::Last, 9, &marks), [&marks[1..]; 2]);
@@ -447,7 +447,7 @@ fn what_is_odd_is_left_to_the_general_step() {
         [5, 5],
         [ENTRY - 1, stamp(tag(RecordKind::Range, 2), 6_000)],
         [6_000, stamp(tag(RecordKind::Range, 99), 6_000)],
-        // Behind the exit, on no track that there is, and an anchor of a site.
+        // After the exit, on no track that there is, and an anchor of a site.
         [exit - 5, stamp(tag(RecordKind::Range, 2), exit + 5)],
         [u64::from(TRACK_FIELD_MAX) + 1, stamp(tag(RecordKind::Mark, 4), 6_000)],
         [64_500, stamp(tag(RecordKind::Anchor, 2), 6_000)],

@@ -14,7 +14,7 @@
 
 use profiler_wire::record::{TICK_BITS, TICK_MASK};
 
-/// How far a lane other than lane 0 may record behind lane 0's exit; and, where nothing else tells
+/// How far a lane other than lane 0 may record after lane 0's exit; and, where nothing else tells
 /// the two apart, how large a step back is taken for one and not for 2^40 ticks less than it.
 pub(super) const SLACK: u64 = 1 << 32;
 /// The longest region that is believed: almost ten hours at 2 GHz.
@@ -26,7 +26,7 @@ pub(super) struct Bounds {
     pub entry: u64,
     /// Lane 0's exit.
     pub exit: Option<u64>,
-    /// Whether the lane is lane 0, whose last unit cannot be behind the exit.
+    /// Whether the lane is lane 0, whose last unit cannot be after the exit.
     pub leader: bool,
 }
 
@@ -35,8 +35,8 @@ pub(super) struct Bounds {
 pub(super) enum Implausible {
     /// It lies before the entry.
     BeforeEntry,
-    /// The end would lie behind the exit.
-    BehindExit,
+    /// The end would lie after the exit.
+    AfterExit,
 }
 
 impl Bounds {
@@ -57,7 +57,7 @@ impl Bounds {
         begin
             .checked_add(ticks.wrapping_sub(begin) & TICK_MASK)
             .filter(|end| *end <= self.limit())
-            .ok_or(Implausible::BehindExit)
+            .ok_or(Implausible::AfterExit)
     }
 
     /// When a region began whose record, written at `end`, holds 40 bits of it, and whether it may as well
@@ -72,12 +72,12 @@ impl Bounds {
 }
 
 /// When a region began whose record, written at `end`, holds 40 bits of it, if its `Begin` is the one that was
-/// written at `begin`: the first such moment behind that. `None` where that is implausible: the reading stands
-/// right behind the record.
-pub(super) fn start_behind(begin: u64, start: u64, end: u64) -> Option<u64> {
-    let behind = start.wrapping_sub(begin) & TICK_MASK;
-    let start = begin.checked_add(behind).filter(|start| *start <= end)?;
-    (behind < SLACK).then_some(start)
+/// written at `begin`: the first such moment after that. `None` where that is implausible: the reading stands
+/// right after the record.
+pub(super) fn start_after(begin: u64, start: u64, end: u64) -> Option<u64> {
+    let after = start.wrapping_sub(begin) & TICK_MASK;
+    let start = begin.checked_add(after).filter(|start| *start <= end)?;
+    (after < SLACK).then_some(start)
 }
 
 /// When a unit was written.

@@ -1,13 +1,13 @@
-//! Takes the units of one lane's room apart.
+//! Takes the units of one lane's buffer apart.
 
 use profiler_wire::Stamp;
 use profiler_wire::header::Clock;
 use profiler_wire::record::{self, RecordKind, TRACK_FIELD_MAX};
 
+use super::buffers::{Buffer, Survivors};
 use super::regions::NONE;
-use super::rooms::{Room, Survivors};
 use super::ticks::{Bounds, Widening, Written};
-use crate::diagnostic::{DiagnosticKind as Kind, Place};
+use crate::diagnostic::{DiagnosticKind as Kind, Location};
 use crate::model::Value;
 use crate::site_table::SiteTable;
 
@@ -83,14 +83,14 @@ pub(super) fn value(kind: RecordKind, data: u64) -> Option<Value> {
 
 /// The surviving units of one lane.
 pub(super) struct LaneUnits<'a> {
-    pub room: &'a Room<'a>,
+    pub buffer: &'a Buffer<'a>,
     pub survivors: Survivors,
     pub bounds: Bounds,
     /// The clock of the records.
     pub clock: Clock,
     pub sites: &'a SiteTable,
     pub kinds: &'a SiteKinds,
-    pub place: Place,
+    pub place: Location,
 }
 
 impl LaneUnits<'_> {
@@ -152,7 +152,7 @@ impl LaneUnits<'_> {
             return Widening::new(self.bounds, oldest, None);
         }
         for (number, index) in (0..).zip(self.survivors.indices()) {
-            match self.read(self.room.unit(index)) {
+            match self.read(self.buffer.unit(index)) {
                 Ok(Unit { written: Written { time, whole: true }, .. }) => {
                     return Widening::new(self.bounds, oldest, Some(time));
                 }
@@ -164,8 +164,8 @@ impl LaneUnits<'_> {
     }
 
     /// The place of a survivor by its number.
-    pub(super) fn place_of(&self, number: u32) -> Option<Place> {
-        Some(Place { unit: Some(self.survivors.index(number)), ..self.place })
+    pub(super) fn place_of(&self, number: u32) -> Option<Location> {
+        Some(Location { unit: Some(self.survivors.index(number)), ..self.place })
     }
 }
 

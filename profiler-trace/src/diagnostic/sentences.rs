@@ -1,17 +1,12 @@
-//! Each diagnostic in a sentence, with its cure.
+//! Each diagnostic in a sentence, with its remedy.
 
 use std::fmt;
 
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::header::{COUNT_MAX, LANE_COUNT_MAX};
-use profiler_wire::record::{TRACK_MAX, UNIT_WORDS};
+use profiler_wire::record::TRACK_MAX;
 
 use super::{Diagnostic, DiagnosticKind};
-
-/// How the profiler's builder counts room: in words, of which a unit has two.
-const fn words(units: u64) -> u64 {
-    units.saturating_mul(UNIT_WORDS as u64)
-}
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -19,31 +14,28 @@ impl fmt::Display for Diagnostic {
         let (count, number) = (self.count, self.number);
         let p = |one: &'static str, several: &'static str| if count == 1 { one } else { several };
         match self.kind {
-            Kind::RoomTooSmall => write!(
+            Kind::BufferTooSmall => write!(
                 f,
-                "{count} {} did not fit the room of {}; build the profiler with \
-                 .words_per_warp({}) or more",
+                "{count} {} did not fit the buffer of {}; build the profiler with \
+                 .records_per_warp({number}) or more",
                 p("record", "records"),
-                p("its warp", "their warp"),
-                words(number)
+                p("its warp", "their warp")
             ),
-            Kind::LaneRoomTooSmall => write!(
+            Kind::LaneBufferTooSmall => write!(
                 f,
-                "{count} {} did not fit the room of {}; build the profiler with \
-                 .words_per_lane({}) or more",
+                "{count} {} did not fit the buffer of {}; build the profiler with \
+                 .records_per_lane({number}) or more",
                 p("record", "records"),
-                p("its lane", "their lane"),
-                words(number)
+                p("its lane", "their lane")
             ),
-            Kind::RoomFull => write!(
+            Kind::BufferFull => write!(
                 f,
                 "{count} {} and never left the kernel, so that more was lost \
                  than is stated {} on recording; build the profiler with \
-                 .words_per_warp({words}), or .words_per_lane({words}) for lanes other than 0, or \
+                 .records_per_warp({number}), or .records_per_lane({number}) for lanes other than 0, or \
                  more",
-                p("lane filled its room", "lanes filled their room"),
-                p("if it went", "if they went"),
-                words = words(number)
+                p("lane filled its buffer", "lanes filled their buffer"),
+                p("if it went", "if they went")
             ),
             Kind::NoSlot => write!(
                 f,
@@ -51,21 +43,21 @@ impl fmt::Display for Diagnostic {
                  or select fewer blocks or warps",
                 p("warp", "warps")
             ),
-            Kind::RecordsWithoutRoom => write!(
+            Kind::RecordsWithoutBuffer => write!(
                 f,
-                "{count} {} lost by warps without a slot or by lanes without a room; \
+                "{count} {} lost by warps without a slot or by lanes without a buffer; \
                  give the session more slots",
                 p("record was", "records were")
             ),
-            Kind::LanesWithoutRoom => write!(
+            Kind::LanesWithoutBuffer => write!(
                 f,
-                "{count} {} lost by lanes without a room; give the session rooms for all \
+                "{count} {} lost by lanes without a buffer; give the session buffers for all \
                  lanes, or record by warp",
                 p("record was", "records were")
             ),
             Kind::ValuesLost => write!(
                 f,
-                "{count} {} did not fit the room; give the session more room",
+                "{count} {} did not fit the buffer; give the session more room",
                 p(
                     "value of a region, or reading of both clocks,",
                     "values of regions, or readings of both clocks,"
@@ -80,7 +72,7 @@ impl fmt::Display for Diagnostic {
             Kind::CountSaturated => write!(
                 f,
                 "{count} {} emitted so many units that counting stopped (at {COUNT_MAX} for lane 0, \
-                 at {LANE_COUNT_MAX} for others), so that more was lost than is stated, and a room \
+                 at {LANE_COUNT_MAX} for others), so that more was lost than is stated, and a buffer \
                  that keeps the last records has turned no further; record less, or split the launch",
                 p("lane", "lanes")
             ),
@@ -184,7 +176,7 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::DamagedUnit => write!(
                 f,
-                "{count} {}; something else has written into the rooms: run the \
+                "{count} {}; something else has written into the buffers: run the \
                  kernels under compute-sanitizer",
                 p("unit is no record", "units are no records")
             ),
@@ -215,7 +207,7 @@ impl fmt::Display for Diagnostic {
                 "in {count} {} 2^40 ticks or more may lie between two records, or between the \
                  begin and the end of a region, so that times may be off by a multiple of 2^40 \
                  ticks; let no launch last that long (549 s at 2 GHz), or give the session more \
-                 room, put marks into long stretches, and let regions have no track of their own, \
+                 buffer, put marks into long stretches, and let regions have no track of their own, \
                  and a value of 32 bits in place of a shorter one: then their records hold all of \
                  their begin's clock",
                 p("lane", "lanes")
@@ -303,7 +295,7 @@ impl fmt::Display for Diagnostic {
             ),
             Kind::UnreadableRecords => write!(
                 f,
-                "the rooms or counts of {count} {} lay in damaged parts of the capture's file; all \
+                "the buffers or counts of {count} {} lay in damaged parts of the capture's file; all \
                  that such a lane emitted counts as lost where that is known (of lane 0 also what it \
                  recorded for all lanes, which is then in none), and arrows that began in one may \
                  begin elsewhere: copy the file again, or record it again",

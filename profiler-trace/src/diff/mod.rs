@@ -76,7 +76,7 @@ pub enum Subject {
     Region {
         /// The kernel's name.
         kernel: String,
-        /// The names of the regions that enclose it, where paths are matched, and its own. Behind 64
+        /// The names of the regions that enclose it, where paths are matched, and its own. After 64
         /// of them stands `…` for whatever else encloses it.
         path: Vec<String>,
     },

@@ -93,7 +93,7 @@ impl DiffOptions {
     }
 }
 
-/// Why two sides cannot be compared; `Display` names the cure, and `Debug` is the same text.
+/// Why two sides cannot be compared; `Display` names the remedy, and `Debug` is the same text.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum DiffError {

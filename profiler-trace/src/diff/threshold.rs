@@ -133,7 +133,7 @@ impl Diff {
                 let reason = format!(
                     "{grew}, and that may be noise: give each side more captures ({} or more), \
                      taken in turns",
-                    cure(row)
+                    help(row)
                 );
                 reasons.push((Outcome::Inconclusive, reason));
             }
@@ -162,7 +162,7 @@ fn exceeds(row: &DiffRow, threshold: &Threshold) -> bool {
 }
 
 /// How many captures a side may tell what was tested and not told: more than there were.
-fn cure(row: &DiffRow) -> usize {
+fn help(row: &DiffRow) -> usize {
     match row.units {
         Some(Unit::Capture) => ENOUGH_UNITS.max(2 * row.unit_counts.0.min(row.unit_counts.1)),
         _ => ENOUGH_UNITS,

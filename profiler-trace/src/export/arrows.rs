@@ -78,7 +78,7 @@ impl Arrows {
         self.tied(mark).iter().map(|tied| (tied.flow, tied.end))
     }
 
-    /// Whether a mark is to be put in behind all else: viewers take what comes first in the file for the
+    /// Whether a mark is to be put in after all else: viewers take what comes first in the file for the
     /// tail of an arrow, also where both ends are at one nanosecond.
     pub(super) fn is_late(&self, mark: MarkIndex) -> bool {
         self.tied(mark).iter().any(|tied| tied.is_late)

@@ -221,7 +221,7 @@ fn record_cost(cost: RecordCost) -> Value {
     Value::Object(members)
 }
 
-/// Every stamp's ticks, before and behind it, and the waits behind a record.
+/// Every stamp's ticks, before and after it, and the waits after a record.
 fn costs(costs: &FormCosts) -> Value {
     let wait = |wait: StampWait| {
         json!({
@@ -258,7 +258,7 @@ fn value(argument: Argument<'_>) -> Value {
     }
 }
 
-/// Nanoseconds in the unit of the format, with the digits behind the point that make them whole.
+/// Nanoseconds in the unit of the format, with the digits after the point that make them whole.
 struct Microseconds(u64);
 
 impl fmt::Display for Microseconds {

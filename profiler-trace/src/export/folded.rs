@@ -148,7 +148,7 @@ pub(crate) fn push_frame(stack: &mut String, name: &str) {
         "" => "(no name)",
         name => name,
     };
-    // Readers trim lines, and take what stands behind a space and is a number for a value.
+    // Readers trim lines, and take what stands after a space and is a number for a value.
     let text = name.trim();
     let before = name.len() - name.trim_start().len();
     let number = text.rfind(' ').filter(|&at| {

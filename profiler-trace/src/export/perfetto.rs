@@ -338,7 +338,7 @@ impl<W: Write> Sink for Perfetto<'_, W> {
     }
 
     fn counter(&mut self, ns: u64, _track: &str, value: f64) -> io::Result<()> {
-        // Whole numbers take less room as such.
+        // Whole numbers take less buffer as such.
         let is_whole = value.fract() == 0.0;
         let track_event = TrackEvent {
             r#type: Some(COUNTER),

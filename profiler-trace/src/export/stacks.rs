@@ -117,7 +117,7 @@ impl Scale {
     }
 }
 
-/// Far beyond any trace (2^62 ns), it stops, so that sums have room.
+/// Far beyond any trace (2^62 ns), it stops, so that sums have buffer.
 pub(super) fn moment(ns: f64) -> Moment {
     const MOST: f64 = (1u64 << 62) as f64;
     // A cast from floating point makes 0 of what is not a number.
@@ -306,13 +306,13 @@ impl<W: Watch> Stack<'_, W> {
                 self.watch.close(at);
             }
         }
-        let has_room = !crossing.is_empty();
+        let has_buffer = !crossing.is_empty();
         for open in crossing.drain(..).filter(|open| !ended.contains(open)) {
             self.show(at, open);
         }
         self.crossing = crossing;
         ended.clear();
-        if !has_room {
+        if !has_buffer {
             return;
         }
         while self.shown.len() < MOST_FRAMES

@@ -146,7 +146,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
     ) -> io::Result<()> {
         let launch = &self.trace.launches[launch];
         let (start, end) = (self.axis.round(launch.start_ns), self.axis.round(launch.end_ns));
-        // Behind the device.
+        // After the device.
         let (device, others) = lines.split_at(lines.len().min(1));
         let lines = [device, &[text::launch_facts(launch)], others].concat();
         self.about(process, start, end.max(start + 1), &lines, sink)
@@ -482,7 +482,7 @@ fn last_record(warp: &Warp) -> Option<f64> {
 }
 
 /// Where a warp's records are missing: a warp that keeps the first lacks those before its exit, one
-/// that keeps the last those behind its entry; the longer stretch without a record tells.
+/// that keeps the last those after its entry; the longer stretch without a record tells.
 fn where_lost(warp: &Warp, end: f64) -> f64 {
     let regions = warp.regions.iter().map(|region| region.start.ns);
     let first = regions.chain(warp.marks.iter().map(|mark| mark.time.ns)).reduce(f64::min);

@@ -7,7 +7,7 @@ use profiler_wire::symbol::DESCRIPTOR_PREFIX;
 
 use crate::file::debug_as_display;
 
-/// Why a module's sites cannot be read; `Display` names the cure, and `Debug` is the same text.
+/// Why a module's sites cannot be read; `Display` names the remedy, and `Debug` is the same text.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SiteTableError {

@@ -145,7 +145,7 @@ impl SiteTable {
     }
 
     /// Whether a lane other than lane 0 may record at some site, so that the session must give all
-    /// lanes rooms.
+    /// lanes buffers.
     #[must_use]
     pub fn needs_lanes(&self) -> bool {
         self.sites.iter().any(|site| site.strategy.is_some_and(Strategy::needs_lanes))
@@ -211,7 +211,7 @@ fn check(entry: &SiteEntry<'_>) -> Result<(), SiteTableError> {
 }
 
 /// Whether two entries say the same; equal keys alone are only equal hashes. Names are compared
-/// by content, since an entry may hold spare bytes behind them.
+/// by content, since an entry may hold spare bytes after them.
 fn same(left: &SiteEntry<'_>, right: &SiteEntry<'_>) -> bool {
     let names = Names::Given(&[]);
     SiteEntry { names, ..*left } == SiteEntry { names, ..*right }

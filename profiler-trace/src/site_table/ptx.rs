@@ -10,7 +10,7 @@ use super::SiteTableError;
 /// Trailing zeros that are put back at most: entries end in at most a few empty strings, and the
 /// text must not be able to ask for any amount of memory.
 const PADDING_MAX: usize = 1 << 12;
-/// Bytes among which the bracket behind an array's length is looked for.
+/// Bytes among which the bracket after an array's length is looked for.
 const LENGTH_TEXT_MAX: usize = 64;
 
 /// What a PTX module says about profiling.
@@ -111,8 +111,8 @@ fn identifier(ptx: &str, at: usize) -> std::ops::Range<usize> {
         |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.');
     let bytes = ptx.as_bytes();
     let before = bytes[..at].iter().rev().take_while(|byte| part(byte)).count();
-    let behind = bytes[at..].iter().take_while(|byte| part(byte)).count();
-    at - before..at + behind
+    let after = bytes[at..].iter().take_while(|byte| part(byte)).count();
+    at - before..at + after
 }
 
 /// Whether the text before a name declares an array of bytes (`.global .align 1 .b8 NAME`); the
@@ -128,9 +128,9 @@ enum Initializer {
     Damaged,
 }
 
-/// Reads `[N] = {80, 83, ..}` behind a name. Zeros at the end, which PTX omits, are put back.
-fn initializer(behind: &str) -> Initializer {
-    let Some(rest) = behind.trim_start().strip_prefix('[') else { return Initializer::None };
+/// Reads `[N] = {80, 83, ..}` after a name. Zeros at the end, which PTX omits, are put back.
+fn initializer(after: &str) -> Initializer {
+    let Some(rest) = after.trim_start().strip_prefix('[') else { return Initializer::None };
     // No farther: a text of nothing but begun arrays is not to be searched for each of them.
     let bracket = rest.bytes().take(LENGTH_TEXT_MAX).position(|byte| byte == b']');
     let Some(bracket) = bracket else { return Initializer::None };

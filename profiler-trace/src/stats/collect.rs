@@ -360,7 +360,7 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
     notes.extend_from_slice(&unmet);
     if rows.iter().any(|(_, row)| row.is_deeper()) {
         notes.push(format!(
-            "regions in {PATH_LEVELS} others or more have one row for each name, behind `{DEEPER}`: \
+            "regions in {PATH_LEVELS} others or more have one row for each name, after `{DEEPER}`: \
              what else encloses them is not told apart"
         ));
     }
@@ -508,13 +508,13 @@ fn row(
 }
 
 /// Kernels and places in order; in each the kernel as a whole, then the regions, the largest total
-/// first, and what they enclose right behind them.
+/// first, and what they enclose right after them.
 fn sort(rows: &mut [(Key, SiteStats)], walk: &Walk<'_, impl WarpSource>) {
     let by_path = walk.query.group_by() == GroupBy::Path;
     let totals: HashMap<Key, f64> = rows.iter().map(|(key, row)| (*key, row.ns.total)).collect();
     rows.sort_by_cached_key(|((kernel, place, node), row)| {
         let block = place.block.map(|[x, y, z]| [z, y, x]);
-        // By the totals of what encloses it, so that it finds its place behind that.
+        // By the totals of what encloses it, so that it finds its place after that.
         let order = |node: u32| {
             let key = (*kernel, *place, node);
             let total = totals.get(&key).copied().unwrap_or_default();

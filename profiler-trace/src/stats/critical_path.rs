@@ -21,7 +21,7 @@ pub enum PathPart {
     /// From a signal to the end of the wait that it released: index into [`Trace::edges`].
     HandOff(usize),
     /// From the exit of this warp to the entry of the next one of the path, on the same SM. It is
-    /// presumed that the SM had no room before.
+    /// presumed that the SM had no buffer before.
     NextBlock(usize),
 }
 

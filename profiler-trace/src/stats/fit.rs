@@ -87,35 +87,35 @@ impl<'s> Fit<'s> {
         is_heading: bool,
         is_words: bool,
     ) -> String {
-        let Some((_, room)) = self.cuts.iter().find(|(cut, _)| *cut == column) else {
+        let Some((_, buffer)) = self.cuts.iter().find(|(cut, _)| *cut == column) else {
             return cell.to_owned();
         };
         let line = |line: &str| {
-            if line.width() <= *room {
+            if line.width() <= *buffer {
                 return line.to_owned();
             }
             if is_heading {
-                return wrapped(line, *room);
+                return wrapped(line, *buffer);
             }
             if is_words {
                 // They begin with what matters.
-                return shortened(line, room - 1);
+                return shortened(line, buffer - 1);
             }
             let text = line.trim_start_matches(' ');
-            let indent = (line.len() - text.len()).min(room / 2);
-            " ".repeat(indent) + &shortened_within(text, room - indent)
+            let indent = (line.len() - text.len()).min(buffer / 2);
+            " ".repeat(indent) + &shortened_within(text, buffer - indent)
         };
         cell.lines().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
 /// A text on several lines, between whose words it is parted.
-fn wrapped(text: &str, room: usize) -> String {
+fn wrapped(text: &str, buffer: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
-        let word = shortened_within(word, room);
+        let word = shortened_within(word, buffer);
         match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= room => {
+            Some(line) if line.width() + 1 + word.width() <= buffer => {
                 line.push(' ');
                 line.push_str(&word);
             }

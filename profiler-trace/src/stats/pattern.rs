@@ -1,7 +1,7 @@
 //! Names by a pattern.
 
 /// A pattern for whole names: `*` stands for any characters, `?` for one, `\` takes the character
-/// behind it as it is. Upper and lower case differ. A pattern without them is the name itself, and
+/// after it as it is. Upper and lower case differ. A pattern without them is the name itself, and
 /// `*load*` finds the names that contain `load`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
@@ -50,9 +50,9 @@ impl Pattern {
                 Some(Part::One) => (part, at) = (part + 1, at + 1),
                 Some(Part::Char(wanted)) if *wanted == name[at] => (part, at) = (part + 1, at + 1),
                 _ => match &mut retry {
-                    Some((behind_star, from)) => {
+                    Some((after_star, from)) => {
                         *from += 1;
-                        (part, at) = (*behind_star, *from);
+                        (part, at) = (*after_star, *from);
                     }
                     None => return false,
                 },

@@ -18,7 +18,7 @@ use crate::source::WarpSource;
 /// different kinds must all be met. Without filters everything is in.
 ///
 /// Patterns are globs for whole names: `*` stands for any characters, `?` for one, `\` takes the
-/// character behind it as it is; upper and lower case differ. A name without them is that name, and
+/// character after it as it is; upper and lower case differ. A name without them is that name, and
 /// `*load*` finds all names that contain `load`.
 ///
 /// ```
@@ -126,7 +126,7 @@ impl StatsQuery {
     /// infinity, is none.
     ///
     /// A region belongs to the window in which it *begins*, and counts there with all of its time,
-    /// also what lies behind the window. So no duration is ever one that was not measured, and the
+    /// also what lies after the window. So no duration is ever one that was not measured, and the
     /// counts and totals of windows that lie side by side add up to those of the whole. Only
     /// [`SiteStats::share`](super::SiteStats::share) is about the window itself: it is the time inside the window, of all
     /// regions that reach into it wherever they begin, by the kernel time inside it. Kernels as a
@@ -208,7 +208,7 @@ impl StatsQuery {
         let mut unmet = Vec::new();
         if let Some(window) = self.window.as_ref().filter(|window| window.is_empty()) {
             unmet.push(format!(
-                "the window from {} to {} ns holds nothing: let its end lie behind its start",
+                "the window from {} to {} ns holds nothing: let its end lie after its start",
                 window.start, window.end
             ));
         }
@@ -311,7 +311,7 @@ fn span<T: fmt::Display + PartialEq>(range: &RangeInclusive<T>) -> String {
     }
 }
 
-/// `0-3`, or `0-3,1,2`: ranges behind the last that leaves anything out are not written.
+/// `0-3`, or `0-3,1,2`: ranges after the last that leaves anything out are not written.
 fn blocks_in_words(blocks: &[RangeInclusive<u32>; 3]) -> String {
     let is_any = |range: &RangeInclusive<u32>| *range == (0..=u32::MAX);
     let written = blocks.iter().rposition(|range| !is_any(range)).map_or(1, |last| last + 1);

@@ -105,7 +105,7 @@ impl Stats {
     /// trace, a line each), `diagnostics` (objects with `kind`, `severity`, `count`, `number`, `first`,
     /// the `module`, `slot`, `lane` and `unit` where it was seen first, and the sentence as `text`), and `rows`, objects whose keys are the columns of [`Stats::write_csv_to`]; what
     /// a row does not have is `null`. `path` holds, by path, the names of the regions that enclose the
-    /// row's, the outermost first, with a `;` between them, and a `…` behind 64 of them. `marks` are objects as well: `count` marks, `valued` of them with
+    /// row's, the outermost first, with a `;` between them, and a `…` after 64 of them. `marks` are objects as well: `count` marks, `valued` of them with
     /// values, and of these `sum`, `mean` and the like. The writer need
     /// not be buffered.
     ///

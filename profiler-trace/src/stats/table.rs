@@ -31,7 +31,7 @@ const SPARE: &[Spare<'_>] = &[
 ];
 
 /// One row a region. A width, as in `{:80}`, is how many columns of a terminal there are: names are cut then,
-/// and figures for which there is no room are left out and named below. Without a width it is that of the
+/// and figures for which there is no buffer are left out and named below. Without a width it is that of the
 /// terminal that standard output is, if it is one; otherwise, and with the width 0 (`format!("{:1$}", stats, 0)`),
 /// all is written.
 impl fmt::Display for Stats {
@@ -164,7 +164,7 @@ impl Stats {
         text
     }
 
-    /// The sites that share their name with another one of their kernel, each behind its kernel, where
+    /// The sites that share their name with another one of their kernel, each after its kernel, where
     /// rows are about sites; kernels, with another kernel.
     fn ambiguous(&self) -> Ambiguous {
         let mut seen: HashMap<(Option<SiteIndex>, &str), SiteIndex> = HashMap::new();
@@ -193,7 +193,7 @@ impl Stats {
         }
     }
 
-    /// A row's name. By path it stands behind what encloses it: in a tree if all of that has rows of its
+    /// A row's name. By path it stands after what encloses it: in a tree if all of that has rows of its
     /// own, in words if names are filtered.
     fn tree(&self, row: &SiteStats, ambiguous: &Ambiguous) -> String {
         let name = self.shown(row.kernel, row.site, ambiguous);
@@ -318,7 +318,7 @@ impl<'s> Sheet<'s> {
             self.drawn(&Fit::whole(self), presets::ASCII_MARKDOWN).lines().enumerate()
         {
             match number {
-                // In the line behind the header a colon says that a column of figures is aligned to the right.
+                // In the line after the header a colon says that a column of figures is aligned to the right.
                 1 => writeln!(f, "{}", line.replace("-|", ":|").replacen(":|", "-|", 1))?,
                 _ => writeln!(f, "{line}")?,
             }
@@ -396,20 +396,20 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_left_out_as_far_as_there_is_no_room() {
+    fn columns_are_left_out_as_far_as_there_is_no_buffer() {
         let all = Shown(true).to_string();
         let widest = all.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert_eq!(format!("{:widest$}", Shown(true)), all);
         let narrower = format!("{:1$}", Shown(true), widest - 1);
         assert!(
-            narrower.ends_with("\nno room for: two; a wider terminal or JSON has them\n"),
+            narrower.ends_with("\nno buffer for: two; a wider terminal or JSON has them\n"),
             "{narrower}"
         );
         assert!(!narrower.contains("22") && narrower.contains("333"), "{narrower}");
         let least = format!("{:1}", Shown(true));
         assert!(
             least.ends_with(
-                "\nno room for: two, three and four; a wider terminal or JSON has them\n"
+                "\nno buffer for: two, three and four; a wider terminal or JSON has them\n"
             ),
             "{least}"
         );

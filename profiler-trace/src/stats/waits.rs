@@ -63,7 +63,7 @@ impl Wait {
 pub struct WaitStats {
     /// The name of signal and wait.
     pub name: String,
-    /// The region that the signals were given in or behind; `None` where nothing was recorded before.
+    /// The region that the signals were given in or after; `None` where nothing was recorded before.
     pub signaller: Option<String>,
     /// The region that the waiters waited in, likewise.
     pub waiter: Option<String>,
@@ -103,8 +103,8 @@ impl Trace {
         let Some(of) = self.launches.get(launch) else { return Vec::new() };
         let mark = |at: MarkIndex| Some((self.warps.get(at.warp)?, at));
         // Not by going through all of them: whoever asks for each launch would do that as often.
-        let behind = |warp: usize| self.edges.partition_point(|edge| edge.to.warp < warp);
-        let edges = behind(of.warps.start)..behind(of.warps.end);
+        let after = |warp: usize| self.edges.partition_point(|edge| edge.to.warp < warp);
+        let edges = after(of.warps.start)..after(of.warps.end);
         let mut stamps = Stamps::new(self);
         let mut waits = Vec::with_capacity(edges.len());
         Progress::expect(edges.len());
@@ -193,9 +193,9 @@ impl Trace {
 #[derive(Clone, Copy)]
 struct Stamp {
     ticks: u64,
-    /// What begins at the tick of a mark stands before it, what ends there behind it, but for what
+    /// What begins at the tick of a mark stands before it, what ends there after it, but for what
     /// [`Stamps::before`] says.
-    is_behind: bool,
+    is_after: bool,
     what: What,
     /// When waiting began if this is the last stamp before a wait.
     ready_ns: f64,
@@ -247,10 +247,10 @@ impl<'t> Stamps<'t> {
         });
         let ticks = mark.time.ticks;
         let count = stamps.partition_point(|stamp| {
-            stamp.ticks < ticks || (stamp.ticks == ticks && !stamp.is_behind)
+            stamp.ticks < ticks || (stamp.ticks == ticks && !stamp.is_after)
         });
-        let (before, behind) = stamps.split_at(count);
-        let at_once = &behind[..behind.partition_point(|stamp| stamp.ticks == ticks)];
+        let (before, after) = stamps.split_at(count);
+        let at_once = &after[..after.partition_point(|stamp| stamp.ticks == ticks)];
         // Ends come first, then marks in their order. So only the first mark of a tick looks at the
         // ends, however many of both there are, and that once.
         let is_earlier = |stamp: &Stamp| !matches!(stamp.what, What::Mark(mark) if mark >= at.mark);
@@ -268,7 +268,7 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8, is_waiting: &mut IsWaiting) -> 
     for region in regions.clone() {
         let (ready_ns, site) = (region.start.ns, Some(region.site));
         let what = What::Region;
-        stamps.push(Stamp { ticks: region.start.ticks, is_behind: false, what, ready_ns, site });
+        stamps.push(Stamp { ticks: region.start.ticks, is_after: false, what, ready_ns, site });
     }
     // Of those that end at one tick, the outermost ends last.
     for region in regions.rev() {
@@ -280,14 +280,14 @@ fn of_lane(trace: &Trace, warp: &Warp, lane: u8, is_waiting: &mut IsWaiting) -> 
         let (ready_ns, what) =
             if is_waiting { (region.start.ns, What::WaitingEnd) } else { (end.ns, What::Region) };
         let site = Some(region.site);
-        stamps.push(Stamp { ticks: end.ticks, is_behind: true, what, ready_ns, site });
+        stamps.push(Stamp { ticks: end.ticks, is_after: true, what, ready_ns, site });
     }
     for (index, mark) in warp.marks.iter().enumerate().filter(|(_, mark)| mark.lane == lane) {
         let (ready_ns, what) = (mark.time.ns, What::Mark(index));
-        stamps.push(Stamp { ticks: mark.time.ticks, is_behind: true, what, ready_ns, site: None });
+        stamps.push(Stamp { ticks: mark.time.ticks, is_after: true, what, ready_ns, site: None });
     }
-    stamps.sort_by_key(|stamp| (stamp.ticks, stamp.is_behind));
-    // A mark is behind the region that the stamp before it is of.
+    stamps.sort_by_key(|stamp| (stamp.ticks, stamp.is_after));
+    // A mark is after the region that the stamp before it is of.
     let mut last = None;
     for stamp in &mut stamps {
         stamp.site = stamp.site.or(last);

@@ -7,7 +7,7 @@ use profiler_wire::record::{
 };
 use profiler_wire::{Descriptor, ExitHeader, SiteKind, SlotHeader, Strategy, WIRE_VERSION};
 
-use super::{SyntheticModule, SyntheticWarp, room_shift};
+use super::{SyntheticModule, SyntheticWarp, buffer_shift};
 use crate::capture::{Capture, ModuleCapture};
 use crate::model::DeviceInfo;
 use crate::site_table::SiteTableError;
@@ -67,7 +67,7 @@ pub fn sized(records: u64, content: Content) -> Result<Capture, SiteTableError> 
     let bytes = module.site_with_unit(SiteKind::Region, "copy", "bytes");
     let mark = module.site(SiteKind::Mark, "step");
     let sites = Sites { tile, parts, bytes, mark };
-    let shift = room_shift(UNITS * UNIT_BYTES);
+    let shift = buffer_shift(UNITS * UNIT_BYTES);
     let slots = records.div_ceil(sites.records_of_slot(content)) as u32;
     let mut capture = ModuleCapture {
         sites: module.sites()?,
@@ -213,10 +213,10 @@ impl Sites {
         u64::from(if content == Content::Mixed { records + UNITS / tile } else { records })
     }
 
-    /// Fills a room from a moment on; returns when the last record was written.
+    /// Fills a buffer from a moment on; returns when the last record was written.
     fn fill(&self, content: Content, writer: &mut Writer<'_>, mut now: u64) -> u64 {
-        let room = |writer: &Writer<'_>| writer.units + TILE + 2 <= UNITS && writer.left > 0;
-        while room(writer) {
+        let buffer = |writer: &Writer<'_>| writer.units + TILE + 2 <= UNITS && writer.left > 0;
+        while buffer(writer) {
             let start = now;
             now += 8;
             for part in 0..TILE - 1 {

@@ -94,12 +94,12 @@ fn timelines(trace: &Trace, choice: u8) {
 
 /// A trace of Perfetto's is a row of packets: field 1, with a length.
 fn packets(mut bytes: &[u8]) {
-    while let Some((tag, behind)) = bytes.split_first() {
+    while let Some((tag, after)) = bytes.split_first() {
         assert_eq!(*tag, 0x0a, "a packet");
-        let (length, behind) = varint(behind);
-        let (packet, behind) = behind.split_at_checked(length as usize).expect("a whole packet");
+        let (length, after) = varint(after);
+        let (packet, after) = after.split_at_checked(length as usize).expect("a whole packet");
         fields(packet);
-        bytes = behind;
+        bytes = after;
     }
 }
 
@@ -112,16 +112,16 @@ fn varint(bytes: &[u8]) -> (u64, &[u8]) {
 
 fn fields(mut message: &[u8]) {
     while !message.is_empty() {
-        let (tag, behind) = varint(message);
+        let (tag, after) = varint(message);
         assert!(tag >> 3 > 0, "the number of a field");
         message = match tag & 7 {
-            0 => varint(behind).1,
-            1 => behind.get(8..).expect("8 bytes"),
+            0 => varint(after).1,
+            1 => after.get(8..).expect("8 bytes"),
             2 => {
-                let (length, behind) = varint(behind);
-                behind.get(length as usize..).expect("a whole field")
+                let (length, after) = varint(after);
+                after.get(length as usize..).expect("a whole field")
             }
-            5 => behind.get(4..).expect("4 bytes"),
+            5 => after.get(4..).expect("4 bytes"),
             kind => panic!("{kind} is no kind of field that is written"),
         };
     }

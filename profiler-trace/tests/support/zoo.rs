@@ -55,7 +55,7 @@ pub(crate) fn zoo() -> (Trace, Sites) {
     let lossy = &mut trace.warps[5];
     lossy.lost = 7;
     trace.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::RoomTooSmall,
+        kind: DiagnosticKind::BufferTooSmall,
         count: 7,
         number: 512,
         place: None,

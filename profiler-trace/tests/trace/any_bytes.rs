@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn random_rooms_behind_whole_headers(last: bool, seed in prop::collection::vec(any::<u64>(), 16)) {
+    fn random_buffers_after_whole_headers(last: bool, seed in prop::collection::vec(any::<u64>(), 16)) {
         let mut capture = whole(if last { Keep::Last } else { Keep::First });
         for array in &mut arrays(&mut capture.modules[0])[1..] {
             for (index, word) in array.chunks_mut(8).enumerate() {

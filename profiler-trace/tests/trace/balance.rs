@@ -48,7 +48,7 @@ fn the_end_waited_for_the_copy() {
     ];
     assert_eq!(steps, wanted);
     let regions: Vec<_> = path.regions.iter().map(|of| (of.name.as_str(), of.ns)).collect();
-    // Before the copy 10, behind the wait 8, behind the compute 20, around the tail 20.
+    // Before the copy 10, after the wait 8, after the compute 20, around the tail 20.
     let wanted = [("compute", 560.0), ("copy", 290.0), ("(no region)", 58.0), ("tail", 30.0)];
     assert_eq!(regions, wanted);
     assert_eq!((path.hand_off_ns, path.next_block_ns, path.before_entry_ns), (12.0, 50.0, 0.0));
@@ -146,11 +146,11 @@ fn where_waiting_began_by_a_coarse_clock() {
     let wanted = [
         // The region of waiting that ended, not the work that began.
         (32.0, 256.0, Some(wait)),
-        // From the mark before it, which was behind the waiting.
+        // From the mark before it, which was after the waiting.
         (320.0, 0.0, Some(wait)),
         // Not in the work that ended, but in the region that began.
         (480.0, 0.0, Some(sync)),
-        // The region around another one ends behind it.
+        // The region around another one ends after it.
         (672.0, 64.0, Some(wait)),
     ];
     assert_eq!(seen, wanted);

@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// Slots of a part of the headers, and of rooms of 64 bytes.
+/// Slots of a part of the headers, and of buffers of 64 bytes.
 const SLOTS_OF_HEADERS: u32 = (1 << 20) / 128;
 const SLOTS_OF_RECORDS: u32 = (1 << 20) / 64;
 
@@ -158,7 +158,7 @@ fn a_lost_part_is_named_with_its_slots_and_costs_no_others() {
                 .find_map(|kind| trace.diagnostics.get(kind));
             let first = said.and_then(|said| said.place).and_then(|place| place.slot);
             assert_eq!(first, expected.as_ref().map(|(_, slots)| slots.start));
-            // Of a lost room the header still says what it held.
+            // Of a lost buffer the header still says what it held.
             assert_eq!(trace.lost(), 3 * records);
             assert_eq!(trace.recorded() + trace.lost() + 3 * headers, whole.recorded());
             if expected.is_some() || bytes_named {
@@ -211,7 +211,7 @@ fn a_damaged_capture_can_be_saved_again() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_the_cure() {
+fn what_is_wrong_is_said_with_help() {
     let bytes = file(&small());
     let error = |bytes: &[u8]| Capture::read_from(bytes).expect_err("nothing whole").to_string();
     assert!(error(b"{\"traceEvents\": []}").contains("give a file that a session wrote"));
@@ -220,7 +220,7 @@ fn what_is_wrong_is_said_with_the_cure() {
     let mut followed = bytes.clone();
     followed.extend_from_slice(&bytes);
     let (read, damage) = Capture::read_from(followed.as_slice()).expect("the first is whole");
-    assert_eq!(damage, [CaptureDamage::BehindEnd { at: bytes.len() as u64 }]);
+    assert_eq!(damage, [CaptureDamage::AfterEnd { at: bytes.len() as u64 }]);
     assert!(damage[0].to_string().contains("was not read"));
     assert_eq!(read.modules, small().modules);
 }

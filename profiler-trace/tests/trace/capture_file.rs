@@ -45,8 +45,8 @@ fn a_file_on_disk_comes_back() {
 
 #[test]
 fn a_writer_that_fails_is_an_error() {
-    let mut room = [0_u8; 100];
-    let error = small().write_to(room.as_mut_slice()).expect_err("100 bytes are too few");
+    let mut buffer = [0_u8; 100];
+    let error = small().write_to(buffer.as_mut_slice()).expect_err("100 bytes are too few");
     assert_eq!(error.kind(), std::io::ErrorKind::WriteZero);
 }
 
@@ -238,7 +238,7 @@ fn measure() {
 
 const RANGES_OF_WARP: u32 = 512;
 
-/// Warps whose rooms are full of ranges that take 450 to 749, 60 to 63 and 120 to 159 ticks in turn.
+/// Warps whose buffers are full of ranges that take 450 to 749, 60 to 63 and 120 to 159 ticks in turn.
 fn busy(warps: u32) -> Capture {
     let mut random = 88_172_645_463_325_252_u64;
     let mut below = |limit: u64| {

@@ -20,7 +20,7 @@ fn read(reader: impl Read, mut each: impl FnMut(&Value)) -> Vec<String> {
     let mut deserializer = Deserializer::from_reader(BufReader::new(reader));
     let file = File { each: &mut each };
     let members = deserializer.deserialize_map(file).expect("an object");
-    deserializer.end().expect("nothing behind it");
+    deserializer.end().expect("nothing after it");
     members
 }
 
@@ -144,7 +144,7 @@ fn are_valid_json_and_all_there(regions: u64) {
     assert_eq!(members, ["displayTimeUnit", "traceEvents", "otherData"]);
 }
 
-/// A kernel that begins so many nanoseconds behind the trace's origin, with regions that take 1, 10, 100
+/// A kernel that begins so many nanoseconds after the trace's origin, with regions that take 1, 10, 100
 /// .. ns, and a value and ticks of 64 bits.
 fn late(begin: f64) -> (Trace, Vec<(u64, u64)>) {
     let mut trace = support::gpu();
@@ -166,7 +166,7 @@ fn late(begin: f64) -> (Trace, Vec<(u64, u64)>) {
 }
 
 #[test]
-fn every_nanosecond_is_there_hours_and_days_behind_the_begin() {
+fn every_nanosecond_is_there_hours_and_days_after_the_begin() {
     const HOUR: f64 = 3.6e12;
     for begin in [0.0, HOUR, 12.0 * HOUR + 1.0, 7.0 * 24.0 * HOUR + 123.0, 90.0 * 24.0 * HOUR] {
         let (trace, regions) = late(begin);

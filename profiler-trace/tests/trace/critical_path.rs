@@ -45,7 +45,7 @@ struct Program {
     skew: [u64; WARPS_PER_BLOCK],
     /// When the first block of each SM enters.
     delay: [u64; BLOCKS],
-    /// Warp and operation. A signal is given in a block that is not behind that of its wait, and within
+    /// Warp and operation. A signal is given in a block that is not after that of its wait, and within
     /// a block stands before it, so that all of them happen.
     operations: Vec<(usize, Operation)>,
 }

@@ -12,7 +12,7 @@ use support::{gpu, launch, region, site, warp};
 
 const REGIONS: usize = 100_000;
 
-/// Each begins one nanosecond behind the one before it, and ends so.
+/// Each begins one nanosecond after the one before it, and ends so.
 fn crossing() -> Trace {
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "kernel");

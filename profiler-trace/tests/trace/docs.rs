@@ -4,7 +4,7 @@ use profiler_trace::{DiagnosticKind, Severity};
 
 const PAGE: &str = include_str!("../../../docs/diagnostics.md");
 
-/// The names in the first column of the table behind the mark of a severity.
+/// The names in the first column of the table after the mark of a severity.
 fn names(severity: Severity) -> Vec<&'static str> {
     let mark = format!("<!-- diagnostics: {} -->\n", severity.name());
     let (_, table) = PAGE.split_once(&mark).unwrap_or_else(|| panic!("there is no line {mark}"));

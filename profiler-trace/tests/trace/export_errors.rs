@@ -58,8 +58,8 @@ fn errors_of_the_writer_are_returned() {
     for (index, export) in EXPORTS.into_iter().enumerate() {
         let mut bytes = Vec::new();
         export(&trace, &mut bytes).expect("a vector takes all");
-        for room in 0..bytes.len() {
-            let error = export(&trace, &mut Limited(room)).expect_err("too little room");
+        for buffer in 0..bytes.len() {
+            let error = export(&trace, &mut Limited(buffer)).expect_err("too little room");
             assert_eq!(error.kind(), io::ErrorKind::StorageFull, "export {index}");
         }
         export(&trace, &mut Limited(bytes.len())).expect("room for all");

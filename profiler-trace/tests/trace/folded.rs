@@ -152,7 +152,7 @@ fn values_are_rounded_without_a_drift() {
 }
 
 #[test]
-fn moments_days_behind_the_begin_are_told_apart() {
+fn moments_days_after_the_begin_are_told_apart() {
     // Ninety days.
     const BEGIN: f64 = 7_776e12;
     let mut trace = gpu();

@@ -142,12 +142,12 @@ fn a_region_whose_begin_was_overwritten_is_whole() {
     let ends: Vec<_> = warp.regions.iter().map(|region| region.end.map(|end| end.ticks)).collect();
     assert_eq!(ends, [Some(6_030), Some(6_020)]);
     assert_eq!((warp.recorded, warp.lost), (4, 1));
-    assert_eq!(kinds(&trace), [Kind::RoomTooSmall]);
-    assert_eq!(trace.diagnostics.get(Kind::RoomTooSmall).map(|said| said.number), Some(5));
+    assert_eq!(kinds(&trace), [Kind::BufferTooSmall]);
+    assert_eq!(trace.diagnostics.get(Kind::BufferTooSmall).map(|said| said.number), Some(5));
     assert_eq!(trace.diagnostics.worst(), Some(Severity::Warning));
     let sentence = trace.diagnostics.list[0].to_string();
     assert!(
-        sentence.starts_with("1 record did not fit") && sentence.contains(".words_per_warp(10)")
+        sentence.starts_with("1 record did not fit") && sentence.contains(".records_per_warp(5)")
     );
 }
 
@@ -184,8 +184,8 @@ fn a_hung_warp_shows_what_is_open() {
     assert_eq!((warp.exit, warp.regions[0].end, warp.regions[0].start.ticks), (None, None, 5_020));
     // Whether anything was lost, a warp that never left cannot say.
     assert_eq!((warp.recorded, warp.lost), (2, 0));
-    assert_eq!(kinds(&trace), [Kind::WarpNeverLeft, Kind::OpenRegion, Kind::RoomFull]);
-    assert!(trace.diagnostics.to_string().contains(".words_per_warp(8)"));
+    assert_eq!(kinds(&trace), [Kind::WarpNeverLeft, Kind::OpenRegion, Kind::BufferFull]);
+    assert!(trace.diagnostics.to_string().contains(".records_per_warp(4)"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn odd_units_are_left_out_and_counted() {
     let count = |kind| trace.diagnostics.count(kind);
     assert_eq!((count(Kind::UnwrittenUnit), count(Kind::DamagedUnit)), (1, 3));
     assert_eq!((count(Kind::UnknownSite), count(Kind::KindMismatch)), (1, 2));
-    // The last region counts twice: by its stamp and by its begin it would end behind the exit.
+    // The last region counts twice: by its stamp and by its begin it would end after the exit.
     assert_eq!((count(Kind::StartBeforeEntry), count(Kind::TimeNotMonotonic)), (2, 3));
     assert_eq!(trace.diagnostics.get(Kind::UnknownSite).map(|said| said.number), Some(99));
     let place = trace.diagnostics.get(Kind::UnknownSite).and_then(|said| said.place);
@@ -401,7 +401,7 @@ fn a_capture_that_is_cut_short() {
 }
 
 #[test]
-fn lanes_without_a_room_are_counted_and_a_saturated_count_is_said() {
+fn lanes_without_a_buffer_are_counted_and_a_saturated_count_is_said() {
     let (mut module, ids) = module(Keep::First, 4);
     let mut warp = SyntheticWarp::new(ids.kernel, 0, 3_200);
     warp.lane(5).mark(ids.mark, None, 10).mark(ids.mark, None, 20);
@@ -410,7 +410,7 @@ fn lanes_without_a_room_are_counted_and_a_saturated_count_is_said() {
     let mut capture = capture(module);
     let trace = decode(&capture);
     assert_eq!((trace.recorded(), trace.lost()), (0, 2));
-    assert_eq!(kinds(&trace), [Kind::LanesWithoutRoom]);
+    assert_eq!(kinds(&trace), [Kind::LanesWithoutBuffer]);
     capture.modules[0].headers[80..84].copy_from_slice(&header::COUNT_MAX.to_le_bytes());
     let trace = decode(&capture);
     assert_eq!(trace.diagnostics.count(Kind::CountSaturated), 1);
@@ -432,7 +432,7 @@ fn a_descriptor_of_another_version_is_refused() {
 #[test]
 fn depth_of_regions_that_touch_and_of_open_ones() {
     let trace = one(Keep::First, 16, |warp, ids| {
-        // Nested at the very end of the region around it, and right behind another.
+        // Nested at the very end of the region around it, and right after another.
         warp.range(ids.region, None, 6_100, 6_100).range(ids.region, None, 6_000, 6_100);
         warp.range(ids.region, None, 6_200, 6_300).range(ids.region, None, 6_300, 6_300);
         warp.begin(ids.region, None, 7_000).begin(ids.region, None, 7_010);

@@ -25,10 +25,10 @@ fn module(warps: u32) -> SyntheticModule {
     module
 }
 
-/// Rooms of 4 GiB, all but full by the headers, of which the capture has 16 bytes: what is not there
+/// Buffers of 4 GiB, all but full by the headers, of which the capture has 16 bytes: what is not there
 /// was once looked at unit by unit, seconds for each slot.
 #[test]
-fn units_behind_the_end_of_the_capture_cost_no_time() {
+fn units_after_the_end_of_the_capture_cost_no_time() {
     const UNITS: u32 = CURSOR_MAX / 16 - 1;
     for (mask, limit) in [(u32::MAX, CURSOR_MAX), (u32::MAX >> 1, u32::MAX)] {
         let mut capture = module(64).into_capture().expect("the sites are whole");
@@ -159,7 +159,7 @@ fn tokens_that_are_never_ended_have_paths_of_limited_length() {
     let counts = stats.rows.iter().filter(deeper).map(|row| (row.name.as_str(), row.open));
     let half = u64::from(TOKENS - 64) / 2;
     assert_eq!(counts.collect::<Vec<_>>(), [("a", half), ("b", half)]);
-    assert!(stats.notes.iter().any(|note| note.contains("behind `…`")), "{:?}", stats.notes);
+    assert!(stats.notes.iter().any(|note| note.contains("after `…`")), "{:?}", stats.notes);
     let mut csv = Vec::new();
     stats.write_csv_to(&mut csv).expect("memory takes everything");
     let csv = String::from_utf8(csv).expect("UTF-8");
@@ -187,7 +187,7 @@ fn a_list_that_would_take_too_much_memory_is_refused() {
 
 /// What a lane recorded when lane 0 had left was once in no window.
 #[test]
-fn regions_behind_their_warps_exit_are_in_a_window() {
+fn regions_after_their_warps_exit_are_in_a_window() {
     let mut module = module(1);
     module.lane_capacity = Some(4);
     // The region is site 2.

@@ -99,15 +99,15 @@ fn of_a_region_with_a_track_or_its_value_in_its_record_the_begin_may_not_be_know
         let said = ambiguous(&trace).expect("the begin is not certain");
         assert_eq!(said.place.and_then(|place| place.unit), Some(1));
         let sentence = said.to_string();
-        for cure in ["no track of their own", "a value of 32 bits in place of a shorter one"] {
-            assert!(sentence.contains(cure), "{sentence}");
+        for help in ["no track of their own", "a value of 32 bits in place of a shorter one"] {
+            assert!(sentence.contains(help), "{sentence}");
         }
         let trace = recorded(500);
         assert_eq!((ranges(&trace), ambiguous(&trace)), (vec![(at(500), at(695)); 2], None));
     }
 }
 
-/// What is said to cure it does.
+/// What is said to remedy it does.
 #[test]
 fn of_a_region_without_a_track_and_with_a_value_of_its_own_the_begin_is_known() {
     let trace = one(Keep::First, 700, |warp| {

@@ -2,8 +2,8 @@
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{
-    Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions,
-    ModuleCapture, Place, Trace, Value, decode,
+    Capture, CaptureDamage, CaptureEnd, Decoder, DiagnosticKind as Kind, ExportOptions, Location,
+    ModuleCapture, Trace, Value, decode,
 };
 use profiler_wire::descriptor::{FLAG_CLAIMED, Lost};
 use profiler_wire::header::{self, COUNT_MAX, Clock, LANE_COUNT_MAX, pack_counts};
@@ -115,8 +115,8 @@ fn the_module_and_the_slot_are_named() {
     capture.modules.push(second);
     let trace = decode(&capture);
     let place = |kind| trace.diagnostics.get(kind).expect("it is said").place;
-    let of_module = Place { module: 1, ..Place::default() };
-    assert_eq!(place(Kind::DamagedHeader), Some(Place { slot: Some(1), ..of_module }));
+    let of_module = Location { module: 1, ..Location::default() };
+    assert_eq!(place(Kind::DamagedHeader), Some(Location { slot: Some(1), ..of_module }));
     assert_eq!(place(Kind::NoSlot), Some(of_module));
     assert_eq!(trace.site(trace.launches[0].kernel).name, "kernel");
     assert_eq!(trace.warps.len(), 1);
@@ -157,7 +157,7 @@ fn an_exit_before_the_entry_is_said_and_one_at_it_is_not() {
             Clock::GlobalTimer => ((2_000, 63_968), (2_000, 64_000), (2_000, 64_500)),
         };
         let early = said(early).expect("it left before it came");
-        let slot = Place { slot: Some(0), ..Place::default() };
+        let slot = Location { slot: Some(0), ..Location::default() };
         assert_eq!((early.count, early.place), (1, Some(slot)));
         assert_eq!((said(at), said(late)), (None, None));
     }
@@ -283,7 +283,7 @@ fn selects_nothing(change: impl Fn(&mut Capture)) -> bool {
     let said = trace.diagnostics.get(Kind::NothingSelected).copied();
     if let Some(said) = said {
         assert_eq!(said.count, 1);
-        assert_eq!(said.place, Some(Place { module: 1, ..Place::default() }));
+        assert_eq!(said.place, Some(Location { module: 1, ..Location::default() }));
     }
     said.is_some()
 }
@@ -352,7 +352,7 @@ fn tracks_beyond_what_a_record_holds_are_counted_and_called_so() {
 
     let beyond = trace(None, [TRACK_MAX + 1, 256 << 16, u32::MAX]);
     let found = beyond.diagnostics.get(Kind::TrackOutOfRange).expect("three are beyond");
-    let first = Place { module: 0, slot: Some(0), lane: Some(0), unit: Some(0) };
+    let first = Location { module: 0, slot: Some(0), lane: Some(0), unit: Some(0) };
     assert_eq!((found.count, found.place), (3, Some(first)));
     assert!(found.to_string().starts_with("3 records or warps name a track whose number is above"));
     let regions = &beyond.warps[0].regions;
@@ -395,7 +395,7 @@ fn an_index_beyond_the_names_of_a_list_is_said() {
     assert!(within.diagnostics.get(Kind::NameOutOfRange).is_none(), "{}", within.diagnostics);
     let beyond = trace(&[list + 2, region, list + 2, list]);
     let said = beyond.diagnostics.get(Kind::NameOutOfRange).expect("two are beyond");
-    let first = Place { slot: Some(0), lane: Some(0), ..Place::default() };
+    let first = Location { slot: Some(0), lane: Some(0), ..Location::default() };
     assert_eq!((said.count, said.number, said.place), (2, 2, Some(first)));
     assert_eq!(
         beyond.diagnostics.to_string(),
@@ -430,7 +430,7 @@ fn so_many_slots_would_have_done() {
     assert_eq!(needed(FLAG_CLAIMED, 100, 0, 0), 3);
     assert_eq!(needed(FLAG_CLAIMED, 100, 90, 7), 10);
     assert_eq!(needed(FLAG_CLAIMED, 100, 0, u64::MAX), u64::MAX);
-    // Of linear ones those of launches that do not record are taken too, also behind the last one.
+    // Of linear ones those of launches that do not record are taken too, also after the last one.
     assert_eq!(needed(0, 100, 0, 0), 4);
     assert_eq!(needed(0, 100, 9, 0), 9);
     assert_eq!(needed(0, 4, 9, 2), 9);
@@ -440,14 +440,14 @@ fn so_many_slots_would_have_done() {
 }
 
 #[test]
-fn what_found_no_slot_or_room_is_said_of_its_module() {
+fn what_found_no_slot_or_buffer_is_said_of_its_module() {
     let (units, attachments) = (7, 2);
-    for (warps, kind) in [(0, Kind::LanesWithoutRoom), (3, Kind::RecordsWithoutRoom)] {
+    for (warps, kind) in [(0, Kind::LanesWithoutBuffer), (3, Kind::RecordsWithoutBuffer)] {
         let mut capture = capture(module());
         capture.modules.push(capture.modules[0].clone());
         capture.modules[1].lost = Lost { warps, units, attachments };
         let trace = decode(&capture);
-        let place = Some(Place { module: 1, ..Place::default() });
+        let place = Some(Location { module: 1, ..Location::default() });
         let said = trace.diagnostics.list.iter().map(|said| (said.kind, said.count, said.place));
         let expected = [(Kind::NoSlot, warps), (kind, 5), (Kind::ValuesLost, attachments)];
         let expected = expected.into_iter().filter(|(_, count)| *count > 0);
@@ -475,7 +475,7 @@ fn the_warp_is_named_whose_strategy_or_track_is_none() {
     module.warps[2].header.track = track_field(u32::MAX);
     let trace = decode(&capture(module));
     let said = |kind| trace.diagnostics.get(kind).map(|said| (said.count, said.number, said.place));
-    let place = |slot| Some(Place { slot: Some(slot), ..Place::default() });
+    let place = |slot| Some(Location { slot: Some(slot), ..Location::default() });
     assert_eq!(said(Kind::UnknownStrategy), Some((1, 77, place(1))));
     assert_eq!(said(Kind::TrackOutOfRange), Some((1, 0, place(2))));
     // It is taken for what most kernels are recorded by.

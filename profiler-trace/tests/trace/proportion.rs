@@ -11,7 +11,7 @@ use support::{edge, gpu, last, launch, mark, region, site, warp};
 
 /// Each warp once looked at all lanes and tracks that any warp before it had.
 #[test]
-fn a_warp_on_many_tracks_costs_nothing_behind_it() {
+fn a_warp_on_many_tracks_costs_nothing_after_it() {
     const TRACKS: u32 = 100_000;
     let mut trace = gpu();
     let kernel = site(&mut trace, SiteKind::Kernel, "kernel");

@@ -1,4 +1,4 @@
-//! Random programs, recorded into rooms of any capacity, decode to what a plain model says.
+//! Random programs, recorded into buffers of any capacity, decode to what a plain model says.
 
 use profiler_trace::synthetic::{Keep, SyntheticModule, SyntheticWarp};
 use profiler_trace::{DiagnosticKind, Trace, Value, decode};
@@ -182,7 +182,7 @@ fn decoded(trace: &Trace, lane: u8) -> (Vec<Region>, Vec<Mark>) {
     (regions, marks)
 }
 
-/// The units that survive in a room.
+/// The units that survive in a buffer.
 fn survivors(units: &[Unit], keep: Keep, capacity: usize) -> &[Unit] {
     let kept = units.len().min(capacity);
     match keep {
@@ -195,7 +195,7 @@ fn records(units: &[Unit]) -> u64 {
     units.iter().filter(|unit| !matches!(unit, Unit::Attachment { .. })).count() as u64
 }
 
-fn room() -> impl Strategy<Value = (Keep, u32)> {
+fn buffer() -> impl Strategy<Value = (Keep, u32)> {
     prop_oneof![
         (0_u32..40).prop_map(|capacity| (Keep::First, capacity)),
         (0_u32..7).prop_map(|power| (Keep::Last, 1 << power)),
@@ -207,7 +207,7 @@ proptest! {
     fn regions_marks_and_losses_are_exact(
         leader in program(),
         other in program(),
-        (keep, capacity) in room(),
+        (keep, capacity) in buffer(),
         entry in 0_u64..1 << 45,
         lane in 1_u8..32,
     ) {
@@ -231,8 +231,8 @@ proptest! {
         prop_assert_eq!(warp.recorded, records(kept) + records(other_kept));
         prop_assert_eq!(warp.recorded + warp.lost, records(&units) + records(&other_units));
         prop_assert_eq!(trace.recorded() + trace.lost(), records(&units) + records(&other_units));
-        let small = trace.diagnostics.count(DiagnosticKind::RoomTooSmall)
-            + trace.diagnostics.count(DiagnosticKind::LaneRoomTooSmall);
+        let small = trace.diagnostics.count(DiagnosticKind::BufferTooSmall)
+            + trace.diagnostics.count(DiagnosticKind::LaneBufferTooSmall);
         prop_assert_eq!(small, warp.lost);
 
         let end = |region: &profiler_trace::Region| region.end.map_or(u64::MAX, |end| end.ticks);
@@ -262,7 +262,7 @@ proptest! {
         }
     }
 
-    /// What finds neither slot nor room is counted as well.
+    /// What finds neither slot nor buffer is counted as well.
     #[test]
     fn warps_without_a_slot_are_counted(
         programs in prop::collection::vec(program(), 1..6),

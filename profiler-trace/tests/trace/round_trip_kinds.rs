@@ -299,7 +299,7 @@ fn program() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((gap, step), 0..50)
 }
 
-fn room() -> impl Strategy<Value = (Keep, u32)> {
+fn buffer() -> impl Strategy<Value = (Keep, u32)> {
     prop_oneof![
         (0_u32..40).prop_map(|capacity| (Keep::First, capacity)),
         (0_u32..7).prop_map(|power| (Keep::Last, 1 << power)),
@@ -337,7 +337,7 @@ proptest! {
         leader in program(),
         other in program(),
         lane in 1_u8..32,
-        (keep, capacity) in room(),
+        (keep, capacity) in buffer(),
         timer: bool,
         (cycles, nanoseconds) in (0_u64..1 << 45, 0_u64..1 << 60),
     ) {

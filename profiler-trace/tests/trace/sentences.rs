@@ -61,7 +61,7 @@ fn damage_says_where_it_is() {
     let cases = [
         (CaptureDamage::Bytes { at: 10..20 }, "bytes 10 to 19 of the file are damaged"),
         (CaptureDamage::Truncated { bytes: 12 }, "the file is truncated: it ends after 12 bytes"),
-        (CaptureDamage::BehindEnd { at: 99 }, "from byte 99 of the file on, was not read"),
+        (CaptureDamage::AfterEnd { at: 99 }, "from byte 99 of the file on, was not read"),
         (
             CaptureDamage::Unexpected { module: 2, array: CaptureArray::LaneCounts },
             "a part of the counts of the other lanes of module 2 does not fit the metadata",
@@ -86,7 +86,7 @@ fn damage_says_where_it_is() {
 
 #[test]
 fn a_capture_that_cannot_be_read_says_why_and_what_to_do() {
-    let damage = vec![CaptureDamage::Truncated { bytes: 1 }, CaptureDamage::BehindEnd { at: 2 }];
+    let damage = vec![CaptureDamage::Truncated { bytes: 1 }, CaptureDamage::AfterEnd { at: 2 }];
     let of_file = CaptureError::OfFile {
         path: "a.capture".into(),
         error: Box::new(CaptureError::NotACapture),
@@ -146,7 +146,7 @@ fn costs() -> FormCosts {
 #[test]
 fn regions_back_to_back_wait_for_each_others_records() {
     let costs = costs();
-    // Inside: behind the begin's stamp, before the end's.
+    // Inside: after the begin's stamp, before the end's.
     assert_eq!((costs.inside_ticks(), costs.total_ticks()), (6.0, 15.0));
     assert_eq!((costs.adjacent_inside_ticks(), costs.adjacent_total_ticks()), (6.5, 15.75));
     // An end that waits less than the begin waits for nothing.

@@ -230,7 +230,7 @@ fn what_must_be_known_is_printed() {
     trace.device.name = "emulator".to_owned();
     trace.warps[2].lost = 90;
     trace.diagnostics.add(Diagnostic {
-        kind: DiagnosticKind::RoomTooSmall,
+        kind: DiagnosticKind::BufferTooSmall,
         count: 90,
         number: 512,
         place: None,
@@ -238,7 +238,7 @@ fn what_must_be_known_is_printed() {
     let text = whole(&trace.stats());
     assert!(text.starts_with("emulator: these are not GPU times"), "{text}");
     assert!(text.contains("LOST 90 of 100 records"), "{text}");
-    assert!(text.contains(".words_per_warp(1024)"), "{text}");
+    assert!(text.contains(".records_per_warp(512)"), "{text}");
 }
 
 #[test]

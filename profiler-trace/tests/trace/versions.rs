@@ -121,7 +121,7 @@ fn module(keep: Keep, lanes: Option<u32>) -> SyntheticModule {
 }
 
 /// Regions that were never ended: on the warp's own track and on another one, within others and
-/// across them, of which the first, or the last, finds no room.
+/// across them, of which the first, or the last, finds no buffer.
 fn open(keep: Keep) -> SyntheticModule {
     let mut module = SyntheticModule::new(keep, 4);
     let kernel = module.site(SiteKind::Kernel, "kernel");
@@ -137,7 +137,7 @@ fn open(keep: Keep) -> SyntheticModule {
     module
 }
 
-/// Regions that hold their values, beside such that do not, of which the first, or the last, finds no room.
+/// Regions that hold their values, beside such that do not, of which the first, or the last, finds no buffer.
 fn with_values(keep: Keep) -> SyntheticModule {
     let mut module = SyntheticModule::new(keep, 4);
     let kernel = module.site(SiteKind::Kernel, "kernel");
@@ -154,7 +154,7 @@ fn with_values(keep: Keep) -> SyntheticModule {
 }
 
 /// Regions with begins of their own, nested, crossing and on a track, with a value and without, of which the
-/// first, or the last, find no room.
+/// first, or the last, find no buffer.
 fn watched(keep: Keep) -> SyntheticModule {
     let mut module = SyntheticModule::new(keep, 8);
     let kernel = module.site(SiteKind::Kernel, "kernel");
@@ -330,7 +330,7 @@ fn ptx_of(version: u32) -> String {
 }
 
 #[test]
-fn kernels_of_another_version_are_refused_with_both_named_and_the_cure() {
+fn kernels_of_another_version_are_refused_with_both_named_and_help() {
     assert_eq!(SiteTable::from_ptx(&ptx_of(WIRE_VERSION)).expect("the own version").len(), 1);
     let own = format!("version {WIRE_VERSION}");
     let check = |ptx: &str, found: &str| {

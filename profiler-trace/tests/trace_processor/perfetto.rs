@@ -228,10 +228,10 @@ fn losses_are_seen(context: &Context) -> Result<(), Failed> {
 fn diagnostics_are_beside_the_facts(context: &Context) -> Result<(), Failed> {
     let (trace, [too_small, unmatched]) = with_diagnostics();
     let lines = [
-        format!("warning[room-too-small]: {too_small}"),
+        format!("warning[buffer-too-small]: {too_small}"),
         format!("note[wait-without-signal]: {unmatched}"),
     ];
-    // Slices behind the last fact, on the first track of each launch.
+    // Slices after the last fact, on the first track of each launch.
     let slices = "SELECT s.name, count(*) FROM slice s JOIN track t ON t.id = s.track_id \
         WHERE t.name = 'about this trace' AND s.depth > (SELECT f.depth FROM slice f \
         WHERE f.track_id = s.track_id AND f.name GLOB 'cost of a record*') \

@@ -211,12 +211,14 @@ fn statistics_are_read_back() -> Result<(), Failed> {
         check_statistics(&stats, &json);
         assert_eq!((whole(&document, "schema"), &document["notes"]), (1, &stats.notes.into()));
         let diagnostic = &document["diagnostics"][0];
-        assert_eq!(diagnostic["kind"], "room-too-small");
+        assert_eq!(diagnostic["kind"], "buffer-too-small");
         assert_eq!(
             (diagnostic["severity"].as_str(), diagnostic["count"].as_u64()),
             (Some("warning"), Some(7))
         );
-        assert!(diagnostic["text"].as_str().is_some_and(|text| text.contains(".words_per_warp(")));
+        assert!(
+            diagnostic["text"].as_str().is_some_and(|text| text.contains(".records_per_warp("))
+        );
     }
     Ok(())
 }

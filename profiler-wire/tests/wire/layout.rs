@@ -223,7 +223,7 @@ fn a_descriptor_has_its_bytes() {
         block_first: 0x1111_1111,
         block_count: 0x1212_1212,
         block_stride: 0x1313_1313,
-        slots_per_share: 0x1414_1414,
+        slots_per_shard: 0x1414_1414,
         claims: 0x1515_1515_1515_1515,
         pool_start: 0x1616_1616,
         lost: 0x1717_1717_1717_1717,
@@ -272,8 +272,8 @@ fn a_descriptor_has_its_bytes() {
 
 #[test]
 fn a_cursor_says_where_and_how_many() {
-    assert_eq!(descriptor::room_byte(0x1230, 0xff), 0x30);
-    assert_eq!(descriptor::room_byte(0x1230, u32::MAX), 0x1230);
+    assert_eq!(descriptor::buffer_byte(0x1230, 0xff), 0x30);
+    assert_eq!(descriptor::buffer_byte(0x1230, u32::MAX), 0x1230);
     assert_eq!(descriptor::units(0x70, 16), 7);
     assert_eq!(descriptor::units(3 * LANE_STEP, LANE_STEP), 3);
     assert_eq!(descriptor::next_cursor(0, 16), 16);

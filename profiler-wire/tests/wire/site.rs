@@ -88,7 +88,7 @@ fn an_entry_has_its_bytes() {
 #[test]
 fn an_entry_comes_back() {
     let bytes: [u8; LENGTH] = entry().encode();
-    // Spare bytes behind it are no part of it.
+    // Spare bytes after it are no part of it.
     for spare in [0, 5] {
         let bytes = [bytes.as_slice(), &[7; 5][..spare]].concat();
         let parsed = SiteEntry::parse(&bytes).expect("an entry");
@@ -175,7 +175,7 @@ fn hashes_are_fnv_1a() {
 }
 
 #[test]
-fn a_hashed_id_leaves_room_for_all_its_ids() {
+fn a_hashed_id_leaves_buffer_for_all_its_ids() {
     for key in [0, 1, u64::from(SITE_MAX), 1 << 32, 0x0123_4567_89ab_cdef, u64::MAX] {
         for ids in [1, 2, 1000, SITE_MAX - 1, SITE_MAX] {
             let id = site::hashed_id(key, ids);

@@ -1,5 +1,5 @@
 //! A kernel whose only sites that lanes other than lane 0 record at are anchors: they alone say that all
-//! lanes need rooms.
+//! lanes need buffers.
 #![forbid(unsafe_code)]
 
 use profiler_device::{profile_anchor, profiled};

@@ -33,7 +33,7 @@ pub unsafe extern "ptx-kernel" fn whole_warps(output: *mut u32, delay: u32) {
     let begin = clock64();
     spin(begin, u64::from(delay) * u64::from(thread::thread_rank() / 32));
     profile_region!("barrier", { barrier() });
-    profile_region!("behind the barrier", {
+    profile_region!("after the barrier", {
         // SAFETY: one number a thread.
         unsafe { output.add(thread::thread_rank() as usize).write_volatile(delay) };
     });

@@ -167,8 +167,8 @@ pub unsafe extern "ptx-kernel" fn blocks(output: *mut u32) {
     let (own, next) = (lane as usize, ((lane + 1) % 32) as usize);
     let mut numbers = [0; BLOCKS];
     // SAFETY: all threads come to `sync_threads`. `HANDED` is written by the first warp before it
-    // arrives, and read by the second behind the barrier. Everything else has an element for each
-    // thread, or is of the first warp alone, and is read behind a barrier.
+    // arrives, and read by the second after the barrier. Everything else has an element for each
+    // thread, or is of the first warp alone, and is read after a barrier.
     unsafe {
         SUMS.write(rank as usize, rank * rank);
         let dynamic = dynamic_shared().cast::<u32>();

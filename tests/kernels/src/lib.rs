@@ -24,6 +24,8 @@ pub mod anchors;
 pub mod annotated;
 #[cfg(feature = "barriers")]
 pub mod barriers;
+#[cfg(feature = "buffers")]
+pub mod buffers;
 #[cfg(all(target_arch = "nvptx64", feature = "collectives"))]
 pub mod collectives;
 #[cfg(all(target_arch = "nvptx64", feature = "declared"))]
@@ -32,8 +34,6 @@ pub mod declared;
 pub mod intrinsics;
 #[cfg(all(target_arch = "nvptx64", feature = "plain"))]
 pub mod plain;
-#[cfg(feature = "rooms")]
-pub mod rooms;
 #[cfg(all(target_arch = "nvptx64", feature = "selected"))]
 pub mod selected;
 #[cfg(all(target_arch = "nvptx64", feature = "stamps"))]

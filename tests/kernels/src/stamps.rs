@@ -141,7 +141,7 @@ pub unsafe extern "ptx-kernel" fn atomic_waited(counters: *mut u32, output: *mut
     unsafe { *output.add(index as usize) = before };
 }
 
-/// Four regions a round, one behind the other, by the default form, and nothing else but a chain in each.
+/// Four regions a round, one after the other, by the default form, and nothing else but a chain in each.
 ///
 /// # Safety
 ///
@@ -267,7 +267,7 @@ pub unsafe extern "ptx-kernel" fn load_reference(input: &[f32; 1024], output: *m
     unsafe { *output.add(index) = x * x };
 }
 
-/// Four loads in front of a region and four behind it.
+/// Four loads in front of a region and four after it.
 ///
 /// # Safety
 ///

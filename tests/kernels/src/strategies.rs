@@ -280,7 +280,7 @@ pub unsafe extern "ptx-kernel" fn barrier_wait(output: *mut u32, delay: u32) {
     let begin = clock64();
     while clock64() - begin < late {}
     profile_region!("barrier", { thread::sync_threads() });
-    profile_region!("behind the barrier", {
+    profile_region!("after the barrier", {
         // SAFETY: one number a thread.
         unsafe { output.add(thread_of_grid()).write_volatile(delay) };
     });

@@ -33,7 +33,7 @@ const fn refused_by(call: &'static [&'static str]) -> Provoked {
     Provoked { always: &[], perhaps: call }
 }
 
-/// What a tool may say behind a kernel that failed: that calls to the driver fail.
+/// What a tool may say after a kernel that failed: that calls to the driver fail.
 const AFTER_A_FAILURE: &[&str] = &["on CUDA API call to", "trap", "Trap", "xception"];
 
 /// What a kernel that traps provokes: memcheck says of each thread that it did.
@@ -43,13 +43,13 @@ const A_TRAP: Provoked = Provoked { always: &["Trace/breakpoint trap"], perhaps:
 pub(crate) static CASES: [Case; 30] = [
     case(
         "too_many_events",
-        "ten times too many records: 7 strategies, 2 clocks, rooms of 0 to 8 units, both ends kept",
+        "ten times too many records: 7 strategies, 2 clocks, buffers of 0 to 8 units, both ends kept",
         events::too_many_events,
     ),
     case("too_many_warps", "more warps than slots", events::too_many_warps),
     case(
         "in_memory_of_the_host",
-        "`buffer = host`: ten times too many records, 7 strategies, 2 clocks, rooms of 0 to 8 units, both \
+        "`buffer = host`: ten times too many records, 7 strategies, 2 clocks, buffers of 0 to 8 units, both \
          ends kept, lanes that leave, more warps than slots",
         hosted::in_memory_of_the_host,
     ),
@@ -81,12 +81,12 @@ pub(crate) static CASES: [Case; 30] = [
     },
     case(
         "guards_are_overwritten",
-        "a write before, within, between and behind the arrays of a session, which the guards show",
+        "a write before, within, between and after the arrays of a session, which the guards show",
         sessions::guards_are_overwritten,
     ),
     case(
         "guards_in_memory_of_the_host",
-        "`buffer = host`: a write before, within, between and behind the arrays, which the guards show",
+        "`buffer = host`: a write before, within, between and after the arrays, which the guards show",
         hosted::guards_in_memory_of_the_host,
     ),
     gpu_case("two_streams", "two streams at once", modules::two_streams),
@@ -142,7 +142,7 @@ pub(crate) static CASES: [Case; 30] = [
         alone: true,
         ..case(
             "guards_and_a_trap",
-            "`buffer = host`: a write before all rooms, and then a trap; both are told",
+            "`buffer = host`: a write before all buffers, and then a trap; both are told",
             failures::guards_and_a_trap,
         )
     },

@@ -7,7 +7,7 @@ use profiler_host::{Keep, Slots};
 use crate::kernels::{KERNELS, Rounds, Shape, Values, kernel};
 use crate::setting::{Setting, builder, record};
 
-/// Units of a room: nothing, less than a record with a value, odd numbers, and rings of no power of
+/// Units of a buffer: nothing, less than a record with a value, odd numbers, and rings of no power of
 /// two.
 const CAPACITIES: [u32; 6] = [0, 1, 2, 3, 5, 8];
 
@@ -36,8 +36,8 @@ pub(crate) fn too_many_events(setting: Setting) {
                     last: keep == Keep::Last,
                 };
                 let builder = builder()
-                    .words_per_warp(2 * units)
-                    .words_per_lane(2 * units)
+                    .records_per_warp(units)
+                    .records_per_lane(units)
                     .keep(keep)
                     .slots(slots)
                     .max_warps(shape.warps());
@@ -56,7 +56,7 @@ pub(crate) fn too_many_warps(setting: Setting) {
     for slots in [Slots::Linear, Slots::Claimed] {
         for max_warps in [1, 2, 11] {
             let kernel = kernel("warp_cycles");
-            let builder = builder().slots(slots).words_per_warp(8).max_warps(max_warps);
+            let builder = builder().slots(slots).records_per_warp(4).max_warps(max_warps);
             let trace = record(&backend, builder, kernel, shape, rounds);
             let found = trace.warps.len() as u32;
             match slots {

@@ -100,7 +100,7 @@ pub(crate) fn trap_in_memory_of_the_host(setting: Setting) {
     goes_on();
 }
 
-/// A kernel that writes before the arrays of a session, and one behind it that traps, with records in memory of the
+/// A kernel that writes before the arrays of a session, and one after it that traps, with records in memory of the
 /// host: both are said, and the records are there.
 pub(crate) fn guards_and_a_trap(setting: Setting) {
     let backend = setting.hosted_backend();

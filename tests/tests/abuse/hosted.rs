@@ -1,5 +1,5 @@
-//! Records in memory of the host: in rooms that are too small, of lanes that leave early, and without a
-//! room at all.
+//! Records in memory of the host: in buffers that are too small, of lanes that leave early, and without a
+//! buffer at all.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use test_kernels::watched::abused as kernels;
 use crate::kernels::{Shape, check_identity};
 use crate::setting::{Setting, builder, output, overwrite_guards, session};
 
-/// Units of a room: nothing, less than a region, an end without its value, odd numbers, and rings of no
+/// Units of a buffer: nothing, less than a region, an end without its value, odd numbers, and rings of no
 /// power of two.
 const CAPACITIES: [u32; 6] = [0, 1, 2, 3, 5, 8];
-/// Regions of a lane for each unit of its room. Begin and end are two units, so that ten times too many
+/// Regions of a lane for each unit of its buffer. Begin and end are two units, so that ten times too many
 /// are written.
 const ROUNDS_PER_UNIT: u32 = 5;
 
@@ -48,15 +48,15 @@ impl Rounds {
     }
 }
 
-/// A room.
+/// A buffer.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct Buffer {
     /// Units that are kept.
     capacity: u32,
     keep: Keep,
 }
 
-impl Room {
+impl Buffer {
     fn of(units: u32, keep: Keep) -> Self {
         let ring = if units == 0 { 0 } else { units.next_power_of_two() };
         Self { capacity: if keep == Keep::Last { ring } else { units }, keep }
@@ -86,9 +86,9 @@ struct Left {
 
 impl Left {
     /// Of a lane that went through its rounds.
-    fn of_lane(lane: u32, rounds: Rounds, room: Room) -> Self {
+    fn of_lane(lane: u32, rounds: Rounds, buffer: Buffer) -> Self {
         let units_of_a_round = if rounds.values { 3 } else { 2 };
-        let kept = room.kept(rounds.of_lane(lane) * units_of_a_round);
+        let kept = buffer.kept(rounds.of_lane(lane) * units_of_a_round);
         let mut left = Self::default();
         for round in 0..rounds.of_lane(lane) {
             let begin = round * units_of_a_round;
@@ -242,9 +242,9 @@ fn check(
     kernel: &Kernel,
     shape: Shape,
     rounds: Rounds,
-    room: Room,
+    buffer: Buffer,
 ) {
-    let what = format!("{}, {rounds:?}, {room:?}: {}", kernel.name, trace.diagnostics);
+    let what = format!("{}, {rounds:?}, {buffer:?}: {}", kernel.name, trace.diagnostics);
     assert_eq!(trace.launches.len(), 1, "{what}");
     check_identity(trace, &trace.launches[0], shape, |_, _| true);
     assert_eq!(trace.lost_unplaced, 0, "{what}");
@@ -274,7 +274,7 @@ fn check(
         };
         let lanes: Lanes = (0..count)
             .filter(|&lane| records(warp.warp, lane))
-            .map(|lane| (lane, Left::of_lane(lane, rounds, room)))
+            .map(|lane| (lane, Left::of_lane(lane, rounds, buffer)))
             .collect();
         check_warp(warp, &lanes, &what);
         for (lane, left) in lanes {
@@ -287,8 +287,8 @@ fn check(
     let sum = |lefts: &[Left], of_lane: fn(&Left) -> u64| lefts.iter().map(of_lane).sum::<u64>();
     let of_values = |of_lane: fn(&Left) -> u64| sum(&leaders, of_lane) + sum(&others, of_lane);
     for (kind, expected) in [
-        (Kind::RoomTooSmall, sum(&leaders, |left| left.lost)),
-        (Kind::LaneRoomTooSmall, sum(&others, |left| left.lost)),
+        (Kind::BufferTooSmall, sum(&leaders, |left| left.lost)),
+        (Kind::LaneBufferTooSmall, sum(&others, |left| left.lost)),
         (Kind::OpenRegion, sum(&leaders, Left::open) + sum(&others, Left::open)),
         (Kind::OrphanedValue, of_values(|left| left.orphaned)),
         (Kind::ValuesLost, of_values(|left| left.values_lost)),
@@ -315,13 +315,13 @@ pub(crate) fn in_memory_of_the_host(setting: Setting) {
                 let values = (index + index / 2 + number) % 2 == usize::from(leaving);
                 let rounds = Rounds { rounds: ROUNDS_PER_UNIT * units.max(1), values, leaving };
                 let builder = builder()
-                    .words_per_warp(2 * units)
-                    .words_per_lane(2 * units)
+                    .records_per_warp(units)
+                    .records_per_lane(units)
                     .keep(keep)
                     .slots(slots)
                     .max_warps(shape.warps());
                 let trace = record(&backend, builder, kernel, shape, rounds);
-                check(setting, &trace, kernel, shape, rounds, Room::of(units, keep));
+                check(setting, &trace, kernel, shape, rounds, Buffer::of(units, keep));
             }
         }
     }
@@ -334,10 +334,10 @@ fn too_few_slots(setting: Setting, backend: &Backend) {
     let rounds = Rounds { rounds: 3, values: true, leaving: false };
     let kernel = KERNELS.iter().find(|kernel| kernel.name == "hosted_warp_cycles");
     let kernel = kernel.expect("a kernel of the list");
-    let room = Room::of(16, Keep::First);
+    let buffer = Buffer::of(16, Keep::First);
     for slots in [Slots::Linear, Slots::Claimed] {
         for max_warps in [1, 11] {
-            let builder = builder().slots(slots).words_per_warp(32).max_warps(max_warps);
+            let builder = builder().slots(slots).records_per_warp(16).max_warps(max_warps);
             let trace = record(backend, builder, kernel, shape, rounds);
             let found = trace.warps.len() as u32;
             match slots {
@@ -345,7 +345,7 @@ fn too_few_slots(setting: Setting, backend: &Backend) {
                 // More than were asked for may find one.
                 _ => assert!((max_warps..=shape.warps()).contains(&found), "{found}"),
             }
-            let lanes = Lanes::from([(0, Left::of_lane(0, rounds, room))]);
+            let lanes = Lanes::from([(0, Left::of_lane(0, rounds, buffer))]);
             for warp in &trace.warps {
                 check_warp(warp, &lanes, &format!("{slots:?}: {}", trace.diagnostics));
             }
@@ -355,7 +355,7 @@ fn too_few_slots(setting: Setting, backend: &Backend) {
     }
 }
 
-/// A kernel that writes one word before, within, between or behind the arrays of a session: in memory of the
+/// A kernel that writes one word before, within, between or after the arrays of a session: in memory of the
 /// host, too, it is seen.
 pub(crate) fn guards_in_memory_of_the_host(setting: Setting) {
     let backend = setting.hosted_backend();

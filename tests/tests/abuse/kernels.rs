@@ -134,7 +134,7 @@ impl Rounds {
         Self { rounds, values: Values::None, capacity: u32::MAX, last: false }
     }
 
-    /// Regions that a lane keeps; `None` where a room ends in the middle of a record.
+    /// Regions that a lane keeps; `None` where a buffer ends in the middle of a record.
     fn kept(self) -> Option<u32> {
         let units = match self.values {
             Values::None | Values::Short => 1,

@@ -87,13 +87,13 @@ fn check_all(trace: &Trace) -> Vec<u64> {
     rounds
 }
 
-/// Launches in two streams at once; with linear slots refused, with the cure.
+/// Launches in two streams at once; with linear slots refused, with the remedy.
 pub(crate) fn two_streams(_: Setting) {
     const LAUNCHES: u32 = 40;
     let gpu = Gpu::new();
     let module = load(ptx());
     let other = new_stream();
-    let session = attach(&module, builder().words_per_warp(80).max_warps(LAUNCHES * WARPS));
+    let session = attach(&module, builder().records_per_warp(40).max_warps(LAUNCHES * WARPS));
     for launch in 0..LAUNCHES {
         let stream = if launch % 2 == 0 { &gpu.stream } else { &other };
         launch_warps(&module, stream, launch + 1);
@@ -118,7 +118,7 @@ pub(crate) fn two_modules(_: Setting) {
     let (other_ptx, stream) = (THOUSAND.expect("compiled"), &gpu.stream);
     let other = load(other_ptx);
     for slots in [Slots::Claimed, Slots::Linear] {
-        let builder = builder().slots(slots).words_per_warp(2000).max_warps(3 * WARPS);
+        let builder = builder().slots(slots).records_per_warp(1000).max_warps(3 * WARPS);
         let mut session = attach(&first, builder);
         session.attach_also(&second, ptx()).expect("attached");
         session.attach_also(&other, other_ptx).expect("attached");
@@ -179,7 +179,7 @@ pub(crate) fn graph_replays(_: Setting) {
     launch_warps(&module, &gpu.stream, 1);
     launch_leaving(&module, &gpu.stream, 1);
     gpu.stream.synchronize().expect("the kernels ran");
-    let session = attach(&module, builder().words_per_warp(40).max_warps(2 * REPLAYS * WARPS));
+    let session = attach(&module, builder().records_per_warp(20).max_warps(2 * REPLAYS * WARPS));
     let graph = Graph::of(&gpu.stream, || {
         launch_warps(&module, &gpu.stream, 5);
         launch_leaving(&module, &gpu.stream, 6);

@@ -30,7 +30,7 @@ pub(crate) enum End {
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) end: End,
-    /// Standard output, and behind it standard error.
+    /// Standard output, and after it standard error.
     pub(crate) output: String,
     pub(crate) seconds: f64,
 }

@@ -19,7 +19,7 @@ pub(crate) fn a_thousand_launches(setting: Setting) {
     let rounds = |launch: u32| Rounds::all(1 + launch % 7);
     for slots in [Slots::Linear, Slots::Claimed] {
         let warps = (0..launches).map(|launch| shape(launch).warps()).sum();
-        let builder = builder().slots(slots).words_per_warp(14).max_warps(warps);
+        let builder = builder().slots(slots).records_per_warp(7).max_warps(warps);
         let mut session = session(&backend, builder);
         for launch in 0..launches {
             kernel.launch(&mut session, shape(launch), std::ptr::null_mut(), rounds(launch));
@@ -215,7 +215,7 @@ pub(crate) fn clocks_kept(setting: Setting) {
     kernel.check(&record(&backend, builder(), kernel, SHAPE, rounds), SHAPE, rounds);
 }
 
-/// A kernel that writes one word before, within, between or behind the arrays of a session: what every other
+/// A kernel that writes one word before, within, between or after the arrays of a session: what every other
 /// case relies on to be seen is seen, and where it is.
 pub(crate) fn guards_are_overwritten(setting: Setting) {
     let backend = setting.backend();

@@ -12,7 +12,7 @@ use crate::kernels::{Kernel, Rounds, Shape};
 
 /// The PTX of the kernels.
 pub(crate) const PTX: Option<&str> = profiler_host::include_ptx!("abuse");
-/// That of kernels with `buffer = host`, which are a module of their own: all rooms of a module that has one
+/// That of kernels with `buffer = host`, which are a module of their own: all buffers of a module that has one
 /// of them lie in memory of the host.
 const HOSTED_PTX: Option<&str> = profiler_host::include_ptx!("watched");
 
@@ -170,7 +170,7 @@ pub(crate) fn overwrite_guards(
             assert!(error.to_string().contains(place), "{place}: {error}");
             (index, count) = (index + 1, words.len());
         }
-        // The rooms of all arrays were among them.
+        // The buffers of all arrays were among them.
         assert!(count >= 15, "{count}");
     }
 }
@@ -180,33 +180,33 @@ pub(crate) fn overwrite_guards(
 fn guard_words(descriptor: &Descriptor) -> Vec<(u64, String)> {
     let Descriptor { records, lanes, headers, lane_counts, claims, lost, .. } = *descriptor;
     let slots = u64::from(descriptor.slot_count);
-    let (room, limit) = (1_u64 << descriptor.record_shift, u64::from(descriptor.record_limit));
+    let (buffer, limit) = (1_u64 << descriptor.record_shift, u64::from(descriptor.record_limit));
     let header = header::BYTES as u64;
     let last_written = 8 * (header::EXIT_START + header::EXIT_WORDS) as u64;
     let element = |array: &str, byte: u64, index: u64| {
         format!("in {array}, at byte {byte} of element {index}")
     };
-    let behind = |array: &str| format!("behind {array}");
+    let after = |array: &str| format!("after {array}");
     let mut words = vec![
         (records - 8, "before all arrays".to_owned()),
-        (records + limit, element("the rooms of lane 0", limit, 0)),
-        (records + 3 * room + limit, element("the rooms of lane 0", limit, 3)),
-        (records + 4 * room - 8, element("the rooms of lane 0", room - 8, 3)),
-        (records + slots * room, behind("the rooms of lane 0")),
+        (records + limit, element("the buffers of lane 0", limit, 0)),
+        (records + 3 * buffer + limit, element("the buffers of lane 0", limit, 3)),
+        (records + 4 * buffer - 8, element("the buffers of lane 0", buffer - 8, 3)),
+        (records + slots * buffer, after("the buffers of lane 0")),
         (headers + last_written, element("the headers", last_written, 0)),
         (headers + 3 * header - 8, element("the headers", header - 8, 2)),
-        (headers + slots * header, behind("the headers")),
-        (lost + Lost::BYTES as u64, behind("the counts of what is lost")),
+        (headers + slots * header, after("the headers")),
+        (lost + Lost::BYTES as u64, after("the counts of what is lost")),
     ];
     if descriptor.flags & FLAG_LANES != 0 {
-        let (room, limit) = (1_u64 << descriptor.lane_shift, u64::from(descriptor.lane_limit));
+        let (buffer, limit) = (1_u64 << descriptor.lane_shift, u64::from(descriptor.lane_limit));
         words.extend([
-            (lanes, element("the rooms of the other lanes", 0, 0)),
-            (lanes + room + limit + 16, element("the rooms of the other lanes", limit + 16, 1)),
-            (lanes + slots * room, behind("the rooms of the other lanes")),
+            (lanes, element("the buffers of the other lanes", 0, 0)),
+            (lanes + buffer + limit + 16, element("the buffers of the other lanes", limit + 16, 1)),
+            (lanes + slots * buffer, after("the buffers of the other lanes")),
             (lane_counts, element("the counts of the lanes", 0, 0)),
             (lane_counts + 2 * 256, element("the counts of the lanes", 0, 2)),
-            (lane_counts + slots * 256, behind("the counts of the lanes")),
+            (lane_counts + slots * 256, after("the counts of the lanes")),
         ]);
     }
     if descriptor.flags & FLAG_CLAIMED != 0 {

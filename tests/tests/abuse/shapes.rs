@@ -24,8 +24,11 @@ pub(crate) fn grids(setting: Setting) {
     for &grid in setting.either(small, full) {
         for slots in [Slots::Linear, Slots::Claimed] {
             let shape = Shape::new(grid, [1, 1, 1]);
-            let builder =
-                builder().words_per_warp(2).words_per_lane(2).slots(slots).max_warps(shape.warps());
+            let builder = builder()
+                .records_per_warp(1)
+                .records_per_lane(1)
+                .slots(slots)
+                .max_warps(shape.warps());
             let trace = record(&backend, builder, kernel, shape, rounds);
             kernel.check(&trace, shape, rounds);
             assert_eq!(trace.lost(), 0, "{grid:?} {slots:?}: {}", trace.diagnostics);
@@ -39,7 +42,7 @@ pub(crate) fn a_million_blocks(setting: Setting) {
     let shape = Shape::new([1 << 20, 1, 1], [1, 1, 1]);
     let kernel = kernel("warp_cycles");
     let rounds = Rounds::all(1);
-    let builder = builder().words_per_warp(2).words_per_lane(2).max_warps(shape.warps());
+    let builder = builder().records_per_warp(1).records_per_lane(1).max_warps(shape.warps());
     let trace = record(&backend, builder, kernel, shape, rounds);
     kernel.check(&trace, shape, rounds);
     assert_eq!(trace.lost(), 0, "{}", trace.diagnostics);
@@ -65,8 +68,8 @@ pub(crate) fn blocks(setting: Setting) {
                 for slots in [Slots::Linear, Slots::Claimed] {
                     let kernel = kernel(name);
                     let builder = builder()
-                        .words_per_warp(4)
-                        .words_per_lane(4)
+                        .records_per_warp(2)
+                        .records_per_lane(2)
                         .slots(slots)
                         .max_warps(shape.warps());
                     let trace = record(&backend, builder, kernel, shape, rounds);
@@ -103,13 +106,13 @@ pub(crate) fn selections(setting: Setting) {
                 .block_stride(stride)
                 .warp_mask(mask)
                 .slots(slots)
-                .words_per_warp(6)
+                .records_per_warp(3)
                 .max_warps(32);
             let trace = record(&backend, builder, kernel, shape, rounds);
             assert_eq!(trace.launches.len(), 1);
             check_identity(&trace, &trace.launches[0], shape, |block, warp| {
-                let behind = block.wrapping_sub(first);
-                let is_counted = behind.is_multiple_of(stride) && behind / stride < count;
+                let after = block.wrapping_sub(first);
+                let is_counted = after.is_multiple_of(stride) && after / stride < count;
                 block >= first && is_counted && mask >> warp & 1 == 1
             });
             for warp in &trace.warps {
@@ -127,7 +130,7 @@ pub(crate) fn warps_that_leave(setting: Setting) {
     for slots in [Slots::Linear, Slots::Claimed] {
         let mut output = output(&backend, shape);
         let pointer = output.as_mut_ptr();
-        let builder = builder().slots(slots).words_per_warp(10).max_warps(shape.warps());
+        let builder = builder().slots(slots).records_per_warp(5).max_warps(shape.warps());
         let mut session = session(&backend, builder);
         let Shape { grid, block } = shape;
         // SAFETY: one number a thread.
@@ -160,9 +163,8 @@ pub(crate) fn lanes_that_leave(setting: Setting) {
         let mut output = output(&backend, shape);
         let pointer = output.as_mut_ptr();
         let builder = || {
-            let words = 2 * (ROUNDS + 1);
             let builder = builder().slots(slots).max_warps(shape.warps());
-            builder.words_per_warp(words).words_per_lane(words)
+            builder.records_per_warp(ROUNDS + 1).records_per_lane(ROUNDS + 1)
         };
         let mut session = session(&backend, builder());
         // SAFETY: one number a thread.

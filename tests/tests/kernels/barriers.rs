@@ -1,5 +1,5 @@
 //! A region around a barrier that lanes of a warp may reach apart from each other lasts until the
-//! last thread of the block has come: `profiler-build` puts a completion behind it.
+//! last thread of the block has come: `profiler-build` puts a completion after it.
 
 use crate::support;
 
@@ -90,10 +90,10 @@ fn whole_warps_wait_for_the_last(choice: BackendChoice) {
         for warp in &trace.warps {
             let [waited] = cycles(&trace, warp, "barrier")[..] else { panic!("one region a warp") };
             is_as_long_as_the_wait(warp, "barrier", waited);
-            let [behind] = cycles(&trace, warp, "behind the barrier")[..] else {
+            let [after] = cycles(&trace, warp, "after the barrier")[..] else {
                 panic!("one region a warp")
             };
-            assert!(behind < TOLERANCE, "the wait fell behind the region: {behind} cycles");
+            assert!(after < TOLERANCE, "the wait fell after the region: {after} cycles");
         }
     });
 }
@@ -122,9 +122,9 @@ ptx_test! {
             // In each of the two copies of the body.
             assert_eq!(count(&lines, &["barrier.sync"]), barriers, "{kernel}");
             for line in lines.iter().filter(|line| line.contains("barrier.sync")) {
-                let (_, behind) = line.split_once("barrier.sync 0;").expect("barrier 0");
-                let mask = behind.find("activemask.b32").expect("asks which lanes are there");
-                assert!(behind[mask..].contains("bar.warp.sync"), "{line}");
+                let (_, after) = line.split_once("barrier.sync 0;").expect("barrier 0");
+                let mask = after.find("activemask.b32").expect("asks which lanes are there");
+                assert!(after[mask..].contains("bar.warp.sync"), "{line}");
             }
         }
     }

@@ -126,7 +126,7 @@ fn every_way_out_closes_its_region(choice: BackendChoice) {
     }
 }
 
-/// Calls itself twice at each depth, inside of a region and behind it.
+/// Calls itself twice at each depth, inside of a region and after it.
 #[profiled(name = "recurse")]
 fn recurse(prof: Recorder<'_>, depth: u32) -> u32 {
     if depth == 0 {
@@ -311,7 +311,7 @@ fn two_launches_in_two_streams_wait_for_each_other() {
             let mut came = vec![0; output.len()];
             output.copy_to(&mut came).expect("readable");
             // Each thread of either launch ended when it had seen the other launch, or its patience had.
-            assert_eq!(came, [1; (BLOCKS * THREADS) as usize], "one launch ran behind the other");
+            assert_eq!(came, [1; (BLOCKS * THREADS) as usize], "one launch ran after the other");
         }
         // So they lie on the axis, too.
         let [first, second] = [&trace.launches[0], &trace.launches[1]];

@@ -45,7 +45,7 @@ impl Bench {
 /// `launch!` that must succeed.
 macro_rules! launched {
     ($($launch:tt)*) => {
-        // SAFETY: every kernel here writes one number for each thread, and gets room for so many; a
+        // SAFETY: every kernel here writes one number for each thread, and gets buffer for so many; a
         // descriptor is the session's.
         unsafe { launch!($($launch)*) }.expect("launch")
     };
@@ -130,7 +130,7 @@ fn one_record_a_warp_and_round(bench: &Bench) {
 
 fn every_thread_records(bench: &Bench) {
     let trace = bench.record(
-        builder().words_per_warp(256).words_per_lane(256),
+        builder().records_per_warp(128).records_per_lane(128),
         2 * 64,
         |session, output| launched!(session, kernels::by_thread<<<2, 64>>>(output, 3)),
         |thread| 3 + thread % 32,
@@ -156,7 +156,7 @@ fn every_thread_records(bench: &Bench) {
 
 fn each_arm_of_a_branch_elects(bench: &Bench) {
     let trace = bench.record(
-        builder().words_per_lane(512),
+        builder().records_per_lane(256),
         64,
         |session, output| launched!(session, kernels::by_elected<<<1, 64>>>(output, 8)),
         |_| 8,
@@ -175,7 +175,7 @@ fn each_arm_of_a_branch_elects(bench: &Bench) {
 fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
     const ROUNDS: usize = 5;
     let trace = bench.record(
-        builder().words_per_warp(256).words_per_lane(256),
+        builder().records_per_warp(128).records_per_lane(128),
         64,
         |session, output| {
             launched!(session, kernels::by_lanes_apart<<<1, 64>>>(output, ROUNDS as u32));
@@ -206,7 +206,7 @@ fn lanes_apart_have_their_own_sites_and_ends(bench: &Bench) {
 fn each_lane_has_its_marks(bench: &Bench) {
     const ROUNDS: usize = 5;
     let trace = bench.record(
-        builder().words_per_warp(256).words_per_lane(256),
+        builder().records_per_warp(128).records_per_lane(128),
         // The last warp has six lanes.
         70,
         |session, output| {
@@ -295,7 +295,7 @@ fn all_that_there_is(bench: &Bench) {
 fn what_does_not_fit_is_counted(bench: &Bench) {
     for units in [0, 1, 7, 99, 100, 101] {
         let trace = bench.record(
-            builder().words_per_warp(2 * units),
+            builder().records_per_warp(units),
             64,
             |session, output| launched!(session, kernels::by_warp<<<1, 64>>>(output, 100)),
             |_| 100,
@@ -314,9 +314,9 @@ fn a_ring_keeps_the_last(bench: &Bench) {
         |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
         |thread| 50 + thread,
     );
-    assert!(whole.lost() > 0, "the lanes' rooms are small by default");
+    assert!(whole.lost() > 0, "the lanes' buffers are small by default");
     let trace = bench.record(
-        builder().keep(Keep::Last).words_per_warp(32).words_per_lane(32),
+        builder().keep(Keep::Last).records_per_warp(16).records_per_lane(16),
         32,
         |session, output| launched!(session, kernels::by_thread<<<1, 32>>>(output, 50)),
         |thread| 50 + thread,
@@ -447,7 +447,7 @@ fn a_barrier_ends_when_the_last_warp_comes(bench: &Bench) {
         let expected = 2000 * u64::from(7 - warp.warp);
         let waited = cycles("barrier");
         assert!(waited.abs_diff(expected) < 1500, "warp {} waited {waited} cycles", warp.warp);
-        assert!(cycles("behind the barrier") < 1000);
+        assert!(cycles("after the barrier") < 1000);
     }
 }
 
@@ -484,7 +484,7 @@ fn anchors_come_no_more_often_than_they_may(bench: &Bench) {
     const LATE: u64 = 5_000;
     let record = |every: u32| {
         let trace = bench.record(
-            builder().words_per_warp(2 * ROUNDS + 16).words_per_lane(2 * ROUNDS + 16),
+            builder().records_per_warp(ROUNDS + 8).records_per_lane(ROUNDS + 8),
             2 * 64,
             |session, output| {
                 launched!(session, kernels::anchors_now_and_then<<<2, 64>>>(output, ROUNDS, every));

@@ -32,10 +32,7 @@ fn errors() -> Vec<(&'static str, Box<dyn Error>)> {
             }),
         ),
         ("profiler-host Error", Box::new(profiler_host::Error::NoPtx)),
-        (
-            "profiler-host OptionsError",
-            Box::new(profiler_host::OptionsError::OddWords { what: "words_per_warp", words: 3 }),
-        ),
+        ("profiler-host OptionsError", Box::new(profiler_host::OptionsError::NoWarps)),
         (
             "profiler-host UnknownBackend",
             Box::new(
@@ -120,7 +117,7 @@ fn types(folder: &Path) -> Vec<String> {
 }
 
 /// The word that follows.
-fn word(text: &str, behind: &str) -> Option<String> {
-    let (_, rest) = text.split_once(behind)?;
+fn word(text: &str, after: &str) -> Option<String> {
+    let (_, rest) = text.split_once(after)?;
     Some(rest.chars().take_while(|c| c.is_alphanumeric()).collect())
 }

@@ -25,7 +25,7 @@ fn the_gpu_keeps_what_a_graph_recorded_before_a_replay_failed() {
     let ([first, second], stream) = (&gpu.watched, &gpu.stream);
     let flag = Flag::new(BackendChoice::Gpu);
     let host = HostRecorder::new();
-    let options = builder().words_per_warp(64).max_warps(6 * WARPS).host(&host);
+    let options = builder().records_per_warp(32).max_warps(6 * WARPS).host(&host);
     let mut session = gpu.attach(options);
     session.export_on_drop(&path).expect("a format");
     let watch = session.watch().expect("the kernels can be watched");

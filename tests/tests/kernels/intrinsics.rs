@@ -256,7 +256,7 @@ fn recorded(backend: &Backend, timed: bool) -> Trace {
     let inputs: Vec<f32> = (0..96).map(|n| n as f32 / 4.0).collect();
     let input = backend.upload(&inputs).expect("memory");
     let mut output = backend.zeroed::<u32>(96).expect("memory");
-    let profiler = Profiler::builder().words_per_lane(64).build().expect("the options");
+    let profiler = Profiler::builder().records_per_lane(32).build().expect("the options");
     let mut session = backend.session(&profiler).expect("a session");
     let (from, to) = (input.as_ptr(), output.as_mut_ptr());
     // SAFETY: a number for each thread, and room for one.
@@ -308,7 +308,7 @@ fn short_values_of_every_form_are_what_they_were(choice: BackendChoice) {
     // Each type cuts some of them.
     let inputs: Vec<i32> = (0..128).map(|n| -70_001 + 1_103 * n).collect();
     let input = backend.upload(&inputs).expect("memory");
-    let profiler = Profiler::builder().words_per_lane(64).build().expect("the options");
+    let profiler = Profiler::builder().records_per_lane(32).build().expect("the options");
     let mut session = backend.session(&profiler).expect("a session");
     // SAFETY: a number for each thread, and blocks of a warp.
     unsafe { launch!(session, kernels::values<<<4, 32>>>(input.as_ptr())) }.expect("the launch");

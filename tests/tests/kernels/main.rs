@@ -1,6 +1,7 @@
 //! Kernels from their source to the trace, on the emulator and on a GPU, and the PTX of them.
 
 mod barriers;
+mod buffers;
 mod calibration;
 mod cases;
 mod collectives;
@@ -14,7 +15,6 @@ mod linted;
 mod ptx;
 mod renamed;
 mod review;
-mod rooms;
 mod stress;
 #[path = "../support/mod.rs"]
 mod support;

@@ -59,7 +59,7 @@ ptx_test! {
         assert!(operations(&kernel(SELECTED_ALL)).len() > operations(&selected).len());
         let table = |ptx| profiler_trace::SiteTable::from_ptx(ptx).expect("a site table");
         let (all, some) = (table(SELECTED_ALL), table(SELECTED));
-        // Both builds number alike, and room is asked for only where it can be needed.
+        // Both builds number alike, and buffer is asked for only where it can be needed.
         assert_eq!(all.sites().len(), some.sites().len());
         let mut left_out = 0;
         for (all, some) in all.sites().iter().zip(some.sites()) {
@@ -80,7 +80,7 @@ ptx_test! {
         let one_region = count(&entry(STRATEGIES, "by_warp"), &costly);
         let five_regions = count(&entry(STRATEGIES, "by_each"), &costly);
         let everything = count(&entry(STRATEGIES, "everything"), &costly);
-        // Entry and exit: two claims, the warp's meeting behind them, three counters of what was lost.
+        // Entry and exit: two claims, the warp's meeting after them, three counters of what was lost.
         assert_eq!(one_region, 6);
         assert_eq!(count(&entry(STRATEGIES, "by_each"), &["bar.warp.sync"]), 1);
         assert_eq!(five_regions, one_region);
@@ -99,7 +99,7 @@ ptx_test! {
             ("waits", kernels_units::WAITS),
         ] {
             let kernel = entry(WATCHED, name);
-            // Entry and exit: two claims, the warp's meeting behind them, three counters of what was
+            // Entry and exit: two claims, the warp's meeting after them, three counters of what was
             // lost, and one fence for the exit.
             assert_eq!(count(&kernel, &costly), 7, "{name}");
             assert_eq!(count(&kernel, &["fence.acq_rel.sys"]), 1, "{name}");
@@ -207,7 +207,7 @@ ptx_test! {
 
 ptx_test! {
     fn collectives_are_not_duplicated() {
-        // LLVM writes its own instructions, the guards among them, with a tab behind the name.
+        // LLVM writes its own instructions, the guards among them, with a tab after the name.
         let masks = |name: &str| {
             entry(STRATEGIES, name).iter().filter(|line| line.contains("activemask.b32 %")).count()
         };
@@ -219,7 +219,7 @@ ptx_test! {
 }
 
 ptx_test! {
-    fn a_stamp_behind_a_barrier_waits_for_it() {
+    fn a_stamp_after_a_barrier_waits_for_it() {
         let kernel = entry(STRATEGIES, "barrier_wait");
         let barriers = kernel.iter().filter(|line| line.contains("bar.sync"));
         let mut count = 0;

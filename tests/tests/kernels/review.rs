@@ -1,13 +1,13 @@
 //! Corners of the device runtime: warps that are not whole, lanes that leave before others, values
 //! that could hide what an end stamp waits for.
 
-use crate::support::lane_rooms;
+use crate::support::lane_buffers;
 
-use lane_rooms::with_lane_rooms;
+use lane_buffers::with_lane_buffers;
 use profiler_device::{
     Wait, hardware, profile_mark, profile_region, profiled, region_end, region_start,
 };
-use profiler_host::{Backend, BackendChoice, Keep, LaneRooms, Profiler, Slots, Trace, launch};
+use profiler_host::{Backend, BackendChoice, Keep, LaneBuffers, Profiler, Slots, Trace, launch};
 
 /// Lanes leave one after the other, lane 0 first; until then, all sorts of records. Adds up in
 /// `emitted` what each thread emitted.
@@ -66,10 +66,10 @@ fn nothing_is_lost_uncounted_where_lanes_leave_early() {
     let selected_warps = 0b1011;
     for keep in [Keep::First, Keep::Last] {
         for slots in [Slots::Linear, Slots::Claimed] {
-            for lane_rooms in [LaneRooms::Always, LaneRooms::Never] {
-                // Rooms that end between a region and its value, and ones that keep nothing; slots
+            for lane_buffers in [LaneBuffers::Always, LaneBuffers::Never] {
+                // Buffers that end between a region and its value, and ones that keep nothing; slots
                 // for all warps and for a few.
-                for words in [0, 10, 1024] {
+                for records in [0, 5, 512] {
                     for max_warps in [7, 64] {
                         let options = Profiler::builder()
                             .warp_mask(selected_warps)
@@ -77,9 +77,9 @@ fn nothing_is_lost_uncounted_where_lanes_leave_early() {
                             .block_stride(2)
                             .keep(keep)
                             .slots(slots)
-                            .words_per_warp(words)
+                            .records_per_warp(records)
                             .max_warps(max_warps);
-                        let options = with_lane_rooms(options, lane_rooms, words);
+                        let options = with_lane_buffers(options, lane_buffers, records);
                         let profiler = options.build().expect("the options");
                         let (trace, emitted) = leave(&profiler);
                         let expected: u64 = (0_u32..)
@@ -93,7 +93,7 @@ fn nothing_is_lost_uncounted_where_lanes_leave_early() {
                         assert_eq!(
                             trace.recorded() + trace.lost(),
                             expected,
-                            "{keep:?} {slots:?} {lane_rooms:?} {words} {max_warps}: {}",
+                            "{keep:?} {slots:?} {lane_buffers:?} {records} {max_warps}: {}",
                             trace.diagnostics
                         );
                     }
@@ -165,7 +165,7 @@ unsafe extern "ptx-kernel" fn lane_0_is_late() {
 fn a_claimed_slot_reaches_all_lanes() {
     let profiler = Profiler::builder()
         .slots(Slots::Claimed)
-        .lane_rooms(LaneRooms::Always)
+        .lane_buffers(LaneBuffers::Always)
         .build()
         .expect("the options");
     let backend = Backend::choose(BackendChoice::Emulator, None).expect("the emulator");

@@ -95,7 +95,7 @@ fn a_thousand_launches(choice: BackendChoice) {
         _ => &[Slots::Linear, Slots::Auto, Slots::Claimed],
     };
     for &slots in all {
-        let builder = builder().slots(slots).words_per_warp(14);
+        let builder = builder().slots(slots).records_per_warp(7);
         let profiler = builder.for_grid(GRID, BLOCK, 1000).expect("so many warps").build();
         let mut session = backend.session(&profiler.expect("the options")).expect("a session");
         let capture = session.capture().expect("nothing was launched yet");
@@ -142,7 +142,7 @@ fn block_indices_are_not_cut_off(choice: BackendChoice) {
     let mut output = backend.zeroed::<u32>(65_536).expect("memory");
     let pointer = output.as_mut_ptr();
     for grid in [[1, 1, 1], [4097, 1, 1], [65_536, 1, 1], [3, 50, 40]] {
-        let builder = builder().words_per_warp(2).for_grid(grid, 1, 1).expect("so many warps");
+        let builder = builder().records_per_warp(1).for_grid(grid, 1, 1).expect("so many warps");
         let profiler = builder.build().expect("the options");
         let mut session = backend.session(&profiler).expect("a session");
         // SAFETY: one number a thread of the grid's x extent.
@@ -214,7 +214,7 @@ fn contents(output: &DeviceBuffer<u32>) -> Vec<u32> {
 #[ignore = "needs an NVIDIA GPU"]
 fn a_thousand_launches_in_two_streams() {
     let gpu = Gpu::new();
-    let session = gpu.attach(builder().words_per_warp(14).max_warps(1000 * WARPS));
+    let session = gpu.attach(builder().records_per_warp(7).max_warps(1000 * WARPS));
     let (other_stream, other_output) = (new_stream(), new_output());
     for launch in 0..1000 {
         let (stream, output) = match launch % 2 {
@@ -241,7 +241,7 @@ fn replays_of_a_graph_are_told_apart() {
     unsafe { launch!(by_thread<<<GRID, BLOCK, 0, stream>>>(output, 0)) }.expect("the launch");
     gpu.stream.synchronize().expect("the kernels ran");
 
-    let session = gpu.attach(builder().words_per_lane(140).max_warps(6 * WARPS));
+    let session = gpu.attach(builder().records_per_lane(70).max_warps(6 * WARPS));
     let graph = Graph::of(&gpu.stream, || {
         gpu.launch_by_warp(&gpu.stream, &gpu.output, 5);
         // SAFETY: one number a thread.
@@ -272,7 +272,7 @@ fn two_modules_in_one_session() {
     let gpu = Gpu::new();
     let ptx = THOUSAND.expect("compiled");
     let other = Module::from_ptx(ptx, &[]).expect("the module loads");
-    let mut session = gpu.attach(builder().words_per_warp(2000).max_warps(2 * WARPS));
+    let mut session = gpu.attach(builder().records_per_warp(1000).max_warps(2 * WARPS));
     session.attach_also(&other, ptx).expect("attached");
     let (output, stream) = (gpu.output.as_device_ptr(), &gpu.stream);
     for rounds in [3, 4] {
@@ -301,13 +301,13 @@ fn two_modules_in_one_session() {
 #[ignore = "needs an NVIDIA GPU"]
 fn attached_dropped_and_attached_again() {
     let gpu = Gpu::new();
-    for keep_records in [2, 64, 2000] {
+    for records in [1, 32, 1000] {
         let session = gpu.attach(builder());
         gpu.launch_by_warp(&gpu.stream, &gpu.output, 9);
         drop(session);
         // Between two sessions nothing is recorded, and the arrays of the last are gone.
         gpu.launch_by_warp(&gpu.stream, &gpu.output, 8);
-        let session = gpu.attach(builder().words_per_warp(keep_records).max_warps(WARPS));
+        let session = gpu.attach(builder().records_per_warp(records).max_warps(WARPS));
         gpu.launch_by_warp(&gpu.stream, &gpu.output, 1);
         let trace = session.finish(&gpu.stream).expect("a trace");
         nothing_lost(&trace);

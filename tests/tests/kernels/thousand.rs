@@ -47,8 +47,8 @@ fn back_end(choice: BackendChoice) -> Backend {
 
 fn every_region_once_by_its_own_name(choice: BackendChoice) {
     let backend = back_end(choice);
-    let words = 2 * kernels::REGIONS;
-    let profiler = Profiler::builder().words_per_warp(words).build().expect("the options");
+    let profiler =
+        Profiler::builder().records_per_warp(kernels::REGIONS).build().expect("the options");
     let mut output = backend.zeroed::<u32>(96).expect("memory");
     let pointer = output.as_mut_ptr();
     let mut session = backend.session(&profiler).expect("a session");

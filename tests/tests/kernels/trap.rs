@@ -29,7 +29,7 @@ fn a_wait_in_vain_ends_the_kernel(choice: BackendChoice) {
     if choice == BackendChoice::Emulator {
         let error = launched.expect_err("it waits for nothing");
         assert!(error.to_string().contains("livelock"), "{error}");
-        // Behind the wait it would write.
+        // After the wait it would write.
         assert_eq!(output.read().expect("memory of the host outlives its kernels"), [0]);
     } else {
         // A launch that the driver takes does not wait for its kernel.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What a page shows behind each `<!-- MARK: PATH -->`: the path, and the text of the next code block.
+/// What a page shows after each `<!-- MARK: PATH -->`: the path, and the text of the next code block.
 fn shown<'p>(page: &'p str, mark: &str) -> Vec<(&'p str, &'p str)> {
     page.split(&format!("<!-- {mark}: "))
         .skip(1)

@@ -3,16 +3,16 @@
 
 use crate::support::back_ends;
 use crate::support::flag;
-use crate::support::lane_rooms;
+use crate::support::lane_buffers;
 use crate::support::watching;
 
 use back_ends::on_both_back_ends;
 use flag::Flag;
-use lane_rooms::with_lane_rooms;
+use lane_buffers::with_lane_buffers;
 use profiler_emulator::{Emulator, LaunchConfig, LaunchError, Stop};
 use profiler_host::trace::{DiagnosticKind as Kind, ExportOptions, StackGroup, Warp};
 use profiler_host::{
-    Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, ProfilerBuilder, Session, Slots,
+    Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, ProfilerBuilder, Session, Slots,
     Trace, launch,
 };
 use test_kernels::watched as kernels;
@@ -84,13 +84,13 @@ fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
         // Of the emulator's many lanes not at every capacity, as that takes long.
         let step = if lanes > 1 { 4 } else { 1 };
         for units in (0..=enough + 1).step_by(step).chain([enough]) {
-            for (keep, slots, rooms) in [
-                (Keep::First, Slots::Linear, LaneRooms::Always),
-                (Keep::Last, Slots::Claimed, LaneRooms::Always),
-                (Keep::Last, Slots::Linear, LaneRooms::Never),
+            for (keep, slots, buffers) in [
+                (Keep::First, Slots::Linear, LaneBuffers::Always),
+                (Keep::Last, Slots::Claimed, LaneBuffers::Always),
+                (Keep::Last, Slots::Linear, LaneBuffers::Never),
             ] {
-                let options = builder().words_per_warp(2 * units).keep(keep).slots(slots);
-                let options = with_lane_rooms(options, rooms, 2 * units);
+                let options = builder().records_per_warp(units).keep(keep).slots(slots);
+                let options = with_lane_buffers(options, buffers, units);
                 let mut session = session(&backend, options);
                 launch(&mut session, output.as_mut_ptr()).expect("the launch");
                 let trace = session.finish().expect("a trace");
@@ -98,7 +98,7 @@ fn what_is_kept_and_what_is_lost_are_all(choice: BackendChoice) {
                 let emitted = BLOCKS * WARPS * lanes * ROUNDS * kernels::RECORDS_OF_A_ROUND;
                 assert_eq!(trace.recorded() + trace.lost(), u64::from(emitted), "{what}");
                 assert_eq!(trace.warps.len() as u32, BLOCKS * WARPS, "{what}");
-                if units >= enough && rooms == LaneRooms::Always {
+                if units >= enough && buffers == LaneBuffers::Always {
                     assert_eq!(trace.lost(), 0, "{what}");
                     assert!(!is_open(&trace), "{what}");
                 }
@@ -200,7 +200,7 @@ fn lanes_end_either_region_at_one_place(choice: BackendChoice) {
     let (backend, _) = back_end(choice);
     let earlier = [ALL, 0, 0xffff, 0xaaaa_aaaa, 1, ALL >> 1];
     let input = backend.upload(&earlier).expect("memory");
-    let mut session = session(&backend, builder().words_per_warp(16));
+    let mut session = session(&backend, builder().records_per_warp(8));
     // SAFETY: one number a warp.
     unsafe { launch!(session, kernels::ends_crosswise<<<BLOCKS, 32 * WARPS>>>(input.as_ptr())) }
         .expect("the launch");
@@ -253,7 +253,7 @@ fn a_running_kernel_is_watched(choice: BackendChoice) {
     let (backend, stop) = back_end(choice);
     for keep in [Keep::First, Keep::Last] {
         let flag = Flag::new(choice);
-        let mut session = session(&backend, builder().keep(keep).words_per_warp(32));
+        let mut session = session(&backend, builder().keep(keep).records_per_warp(16));
         let watch = session.watch().expect("the kernels can be watched");
         assert!(watch.snapshot().expect("a snapshot").warps.is_empty());
         std::thread::scope(|scope| {
@@ -291,9 +291,9 @@ fn a_running_kernel_is_watched(choice: BackendChoice) {
 fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
     const SNAPSHOTS: usize = 100;
     let (backend, stop) = back_end(choice);
-    for words in [2, 8, 64, 256] {
+    for records in [1, 4, 32, 128] {
         let flag = Flag::new(choice);
-        let mut session = session(&backend, builder().keep(Keep::Last).words_per_warp(words));
+        let mut session = session(&backend, builder().keep(Keep::Last).records_per_warp(records));
         let watch = session.watch().expect("the kernels can be watched");
         let mut seen = None;
         std::thread::scope(|scope| {
@@ -318,7 +318,7 @@ fn a_ring_is_watched_while_it_turns(choice: BackendChoice) {
         assert_eq!(trace.warps.len() as u32, BLOCKS * WARPS);
         // The last records of a small ring are the ends, without a number.
         let last = check_turning(&trace);
-        assert!(last > 0 || words < 64, "{trace:?}");
+        assert!(last > 0 || records < 32, "{trace:?}");
         assert!(last == 0 || Some(last) >= seen, "{last} and {seen:?}");
     }
 }

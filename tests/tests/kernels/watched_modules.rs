@@ -24,7 +24,7 @@ use profiler_host::trace::DiagnosticKind as Kind;
 use profiler_host::{Backend, BackendChoice, Slots, launch};
 use watching::{LIMIT, wait_for};
 
-/// What announces and launches waits for no kernel: many stand behind one that ends when it is told to.
+/// What announces and launches waits for no kernel: many stand after one that ends when it is told to.
 #[test]
 #[ignore = "needs an NVIDIA GPU"]
 fn launches_wait_for_no_kernel() {
@@ -35,7 +35,7 @@ fn launches_wait_for_no_kernel() {
     // which moves the slots first.
     for (slots, count) in [(Slots::Claimed, 1000), (Slots::Linear, 500)] {
         let most = (count + 1) * WARPS;
-        let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(most));
+        let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(most));
         let ended = Event::new(EventFlags::DISABLE_TIMING).expect("an event");
         flag.lower();
         let (done, is_done) = channel();
@@ -94,7 +94,7 @@ fn claimed_slots_write_nothing_between_launches() {
     for (slots, expected) in [(Slots::Claimed, LAUNCHES), (Slots::Linear, LAUNCHES + LAUNCHES - 1)]
     {
         let most = LAUNCHES * WARPS;
-        let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(most));
+        let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(most));
         let count = operations(&gpu.stream, || {
             for _ in 0..LAUNCHES {
                 session
@@ -114,7 +114,7 @@ fn a_replayed_graph_is_watched() {
     let gpu = Gpu::new();
     let (module, other_stream) = (&gpu.watched[0], new_stream());
     let flag = Flag::new(BackendChoice::Gpu);
-    let session = gpu.attach(builder().words_per_warp(64).max_warps(2 * REPLAYS * WARPS));
+    let session = gpu.attach(builder().records_per_warp(32).max_warps(2 * REPLAYS * WARPS));
     let watch = session.watch().expect("the kernels can be watched");
     let graph = Graph::of(&gpu.stream, || {
         gpu.steps(module, &gpu.stream);
@@ -153,7 +153,7 @@ fn several_modules_in_one_session_are_watched() {
     let flag = Flag::new(BackendChoice::Gpu);
     for slots in [Slots::Claimed, Slots::Linear] {
         // Each module has slots of its own, for one launch.
-        let mut session = gpu.attach(builder().slots(slots).words_per_warp(64).max_warps(WARPS));
+        let mut session = gpu.attach(builder().slots(slots).records_per_warp(32).max_warps(WARPS));
         let watch = session.watch().expect("the kernels can be watched");
         flag.lower();
         let mut prepare = |module| {

@@ -3,15 +3,15 @@
 /// When the end stamp is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Behind the work; nothing is promised about its completion.
+    /// After the work; nothing is promised about its completion.
     Any,
     /// While the work's result is on its way.
     Issued,
     /// Once the work's result is there.
     Complete,
-    /// Behind the completion that `profiler-build` puts behind a barrier.
+    /// After the completion that `profiler-build` puts after a barrier.
     Barrier,
-    /// Behind a branch on what the work found.
+    /// After a branch on what the work found.
     Branch,
 }
 

@@ -113,7 +113,7 @@ impl Instruction {
         usize::from(gives_both && self.operands.first().is_some_and(|first| first.starts_with('P')))
     }
 
-    /// The registers that it writes: the result and, of wide results, those behind it.
+    /// The registers that it writes: the result and, of wide results, those after it.
     pub(crate) fn written(&self) -> BTreeSet<u32> {
         let has = |suffix: &str| self.opcode.split('.').any(|part| part == suffix);
         let count = if has("128") || has("4") || self.is("HMMA") || self.is("HGMMA") {
@@ -164,7 +164,7 @@ impl Kernel {
         self.labels.get(label).copied()
     }
 
-    /// Where execution may go on behind an instruction.
+    /// Where execution may go on after an instruction.
     fn successors(&self, at: usize) -> Vec<usize> {
         let instruction = &self.code[at];
         let ends = ["EXIT", "RET"].iter().any(|family| instruction.is(family))
@@ -176,7 +176,7 @@ impl Kernel {
         target.into_iter().chain(next).collect()
     }
 
-    /// The two copies of a body: the instructions that are executed before or behind one of `stamps`, and
+    /// The two copies of a body: the instructions that are executed before or after one of `stamps`, and
     /// those that are executed in a run without. What is never executed is in neither.
     pub(crate) fn copies(&self, stamps: &[usize]) -> [Self; 2] {
         let next: Vec<Vec<usize>> = (0..self.code.len()).map(|at| self.successors(at)).collect();
@@ -184,13 +184,13 @@ impl Kernel {
         for (at, next) in next.iter().enumerate() {
             next.iter().for_each(|next| previous[*next].push(at));
         }
-        let (behind, before) = (reached(&next, stamps), reached(&previous, stamps));
+        let (after, before) = (reached(&next, stamps), reached(&previous, stamps));
         let executed = reached(&next, &[0]);
-        let records = |at: usize| behind[at] || before[at];
+        let records = |at: usize| after[at] || before[at];
         [true, false].map(|recording| self.only(|at| executed[at] && records(at) == recording))
     }
 
-    /// The kernel with a part of its instructions. A label goes to the first of them behind it.
+    /// The kernel with a part of its instructions. A label goes to the first of them after it.
     fn only(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         let kept: Vec<usize> = (0..self.code.len()).filter(|at| is_kept(*at)).collect();
         let code = kept.iter().map(|at| self.code[*at].clone()).collect();
@@ -199,7 +199,7 @@ impl Kernel {
         Self { code, labels }
     }
 
-    /// The instructions of a range that the instruction `at` behind them depends on, through
+    /// The instructions of a range that the instruction `at` after them depends on, through
     /// registers.
     pub(crate) fn sources(&self, range: std::ops::Range<usize>, at: usize) -> BTreeSet<usize> {
         let mut wanted = self.code[at].read();

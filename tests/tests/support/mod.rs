@@ -5,7 +5,7 @@ pub(crate) mod carried;
 pub(crate) mod failure;
 pub(crate) mod flag;
 pub(crate) mod graph;
-pub(crate) mod lane_rooms;
+pub(crate) mod lane_buffers;
 pub(crate) mod modules;
 pub(crate) mod watching;
 

@@ -157,7 +157,7 @@ impl Copies {
     /// Goes on to the next tiles along K.
     #[inline(always)]
     fn advance(&mut self) {
-        // Behind the last tile the pointers lie outside the matrices, and are not used.
+        // After the last tile the pointers lie outside the matrices, and are not used.
         self.a = self.a.wrapping_add(A_ROW as usize);
         self.b = self.b.wrapping_add(self.b_next);
     }
@@ -218,10 +218,10 @@ pub unsafe extern "ptx-kernel" fn gemm(a: *const u16, b: *const u16, c: *mut f32
     let mut step = 0;
     while step < steps {
         profile_region!("wait", {
-            // The groups behind the next STAGES - 2 have arrived: this step's among them.
+            // The groups after the next STAGES - 2 have arrived: this step's among them.
             cp_async_wait::<{ STAGES as usize - 2 }>();
         });
-        // Behind it everyone's copies have arrived, and everyone has read the stage of the step before.
+        // After it everyone's copies have arrived, and everyone has read the stage of the step before.
         profile_region!("barrier", { thread::sync_threads() });
         profile_region!("load", {
             if step + STAGES - 1 < steps {
@@ -288,7 +288,7 @@ pub unsafe extern "ptx-kernel" fn gemm(a: *const u16, b: *const u16, c: *mut f32
     });
 }
 
-/// Where the stage behind the one at `stage` begins.
+/// Where the stage after the one at `stage` begins.
 #[inline(always)]
 const fn next_stage(stage: u32) -> u32 {
     if stage == (STAGES - 1) * STAGE_BYTES { 0 } else { stage + STAGE_BYTES }

@@ -14,7 +14,7 @@
 //! # Shared memory
 //!
 //! Rows of a stage are 64 elements, 128 bytes, swizzled as `profiler_kernel::tma` tells; so are those
-//! of the rooms in which warps put C together for the accelerator to store.
+//! of the buffers in which warps put C together for the accelerator to store.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx, asm_experimental_arch))]
 
 mod order;
@@ -48,7 +48,7 @@ pub const STORE_COLUMNS: u32 = 64;
 /// Threads of a block.
 pub const BLOCK: u32 = (1 + CONSUMERS) * GROUP;
 /// Bytes of dynamic shared memory of a block.
-pub const SHARED_BYTES: u32 = ALIGNMENT + STAGES * STAGE_BYTES + ROOMS_BYTES;
+pub const SHARED_BYTES: u32 = ALIGNMENT + STAGES * STAGE_BYTES + BUFFERS_BYTES;
 
 /// Warp groups that multiply.
 const CONSUMERS: u32 = 2;
@@ -61,16 +61,16 @@ const CONSUMER_M: u32 = TILE_M / CONSUMERS;
 
 /// Bytes of an element of the matrices.
 const ELEMENT: u32 = 2;
-/// Bytes of a row of a stage, and of a room.
+/// Bytes of a row of a stage, and of a buffer.
 const ROW: u32 = TILE_K * ELEMENT;
 const A_BYTES: u32 = TILE_M * ROW;
 const B_BYTES: u32 = TILE_N * ROW;
 const STAGE_BYTES: u32 = A_BYTES + B_BYTES;
-/// Bytes of one room for a box of C, and of all rooms of a block.
-const ROOM_BYTES: u32 = STORE_ROWS * ROW;
-const ROOMS_BYTES: u32 = READERS * ROOMS * ROOM_BYTES;
-/// Rooms of a warp: one is filled while the other is read.
-const ROOMS: u32 = 2;
+/// Bytes of one room for a box of C, and of all buffers of a block.
+const BUFFER_BYTES: u32 = STORE_ROWS * ROW;
+const BUFFERS_BYTES: u32 = READERS * BUFFERS * BUFFER_BYTES;
+/// Buffers of a warp: one is filled while the other is read.
+const BUFFERS: u32 = 2;
 /// What swizzled tiles are aligned to.
 const ALIGNMENT: u32 = 1024;
 /// Bytes of what swizzling moves as a whole.
@@ -186,7 +186,7 @@ impl Work {
     }
 }
 
-/// The stages of a block, their mbarriers, and the rooms behind them.
+/// The stages of a block, their mbarriers, and the buffers after them.
 #[derive(Clone, Copy)]
 struct Ring {
     stages: *mut u8,
@@ -293,9 +293,9 @@ unsafe fn consume(
 ) {
     let lane = warp::lane_id();
     let warp = thread::thread_idx_x() / 32 - GROUP / 32;
-    // SAFETY: within the dynamic shared memory: behind the stages come the rooms of each warp.
-    let rooms =
-        unsafe { ring.stages.add((STAGES * STAGE_BYTES + warp * ROOMS * ROOM_BYTES) as usize) };
+    // SAFETY: within the dynamic shared memory: after the stages come the buffers of each warp.
+    let buffers =
+        unsafe { ring.stages.add((STAGES * STAGE_BYTES + warp * BUFFERS * BUFFER_BYTES) as usize) };
     let a_first = Factor::along_k(ring.stages).advanced(consumer * CONSUMER_M * ROW);
     let b_first = Factor::along_k(ring.stages).advanced(A_BYTES);
     let mut position = Position::FIRST;
@@ -337,8 +337,8 @@ unsafe fn consume(
             }
             profile_region!("epilogue", {
                 let (row, column) = work.origin(tile);
-                let target = Target { map, rooms, row: row + warp * STORE_ROWS, column, lane };
-                // SAFETY: all lanes of the warp come here; the rooms are the warp's own.
+                let target = Target { map, buffers, row: row + warp * STORE_ROWS, column, lane };
+                // SAFETY: all lanes of the warp come here; the buffers are the warp's own.
                 unsafe { store(&sums, target) };
             });
         });
@@ -372,8 +372,8 @@ unsafe fn products(sums: &mut [f32; wgmma::SUMS], a: Factor, b: Factor) {
 #[derive(Clone, Copy)]
 struct Target {
     map: *const TensorMap,
-    /// The warp's rooms.
-    rooms: *mut u8,
+    /// The warp's buffers.
+    buffers: *mut u8,
     /// The first row and column of C.
     row: u32,
     column: u32,
@@ -384,7 +384,7 @@ struct Target {
 ///
 /// # Safety
 ///
-/// All lanes of the warp come together; nobody else uses its rooms, and the map is that of C.
+/// All lanes of the warp come together; nobody else uses its buffers, and the map is that of C.
 #[inline(always)]
 unsafe fn store(sums: &[f32; wgmma::SUMS], target: Target) {
     const { assert!(TILE_N / STORE_COLUMNS == 4) };
@@ -405,41 +405,41 @@ unsafe fn store(sums: &[f32; wgmma::SUMS], target: Target) {
 #[inline(always)]
 unsafe fn store_box<const BOX: u32>(sums: &[f32; wgmma::SUMS], target: Target) {
     const { assert!(STORE_COLUMNS / PAIR_COLUMNS == 4) };
-    // SAFETY: one of the warp's rooms.
-    let room = unsafe { target.rooms.add((BOX % ROOMS * ROOM_BYTES) as usize) };
+    // SAFETY: one of the warp's buffers.
+    let buffer = unsafe { target.buffers.add((BOX % BUFFERS * BUFFER_BYTES) as usize) };
     if target.lane == 0 {
-        // The store before the last has read this room.
-        tma::wait_stores_read::<{ ROOMS as usize - 1 }>();
+        // The store before the last has read this buffer.
+        tma::wait_stores_read::<{ BUFFERS as usize - 1 }>();
     }
-    // SAFETY: the caller's; lane 0 of the warp has waited for the room.
+    // SAFETY: the caller's; lane 0 of the warp has waited for the buffer.
     unsafe {
         warp::sync_warp(u32::MAX);
-        fill::<BOX, 0>(sums, room, target.lane);
-        fill::<BOX, 1>(sums, room, target.lane);
-        fill::<BOX, 2>(sums, room, target.lane);
-        fill::<BOX, 3>(sums, room, target.lane);
+        fill::<BOX, 0>(sums, buffer, target.lane);
+        fill::<BOX, 1>(sums, buffer, target.lane);
+        fill::<BOX, 2>(sums, buffer, target.lane);
+        fill::<BOX, 3>(sums, buffer, target.lane);
     }
     tma::fence();
     // SAFETY: the caller's.
     unsafe { warp::sync_warp(u32::MAX) };
     if target.lane == 0 {
-        // SAFETY: the room is full, and stays as it is until the wait above.
+        // SAFETY: the buffer is full, and stays as it is until the wait above.
         unsafe {
-            tma::store_2d(target.map, target.column + BOX * STORE_COLUMNS, target.row, room);
+            tma::store_2d(target.map, target.column + BOX * STORE_COLUMNS, target.row, buffer);
         }
         tma::commit_stores();
     }
 }
 
-/// Puts pair number `PAIR` of 8 columns of a box into its room.
+/// Puts pair number `PAIR` of 8 columns of a box into its buffer.
 ///
 /// # Safety
 ///
-/// As [`store`]; nobody reads the room.
+/// As [`store`]; nobody reads the buffer.
 #[inline(always)]
 unsafe fn fill<const BOX: u32, const PAIR: u32>(
     sums: &[f32; wgmma::SUMS],
-    room: *mut u8,
+    buffer: *mut u8,
     lane: u32,
 ) {
     // Of the four matrices of 8 x 8 that are stored at once, two lie below each other. Lanes 0 to 7
@@ -453,8 +453,8 @@ unsafe fn fill<const BOX: u32, const PAIR: u32>(
         pack_bf16(sums[first + 4], sums[first + 5]),
         pack_bf16(sums[first + 6], sums[first + 7]),
     ];
-    // SAFETY: all lanes come here; each names another chunk of the room.
-    unsafe { stmatrix_x4(room.add((row * ROW + chunk * CHUNK) as usize), parts) };
+    // SAFETY: all lanes come here; each names another chunk of the buffer.
+    unsafe { stmatrix_x4(buffer.add((row * ROW + chunk * CHUNK) as usize), parts) };
 }
 
 #[cfg(test)]

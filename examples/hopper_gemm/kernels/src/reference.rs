@@ -11,7 +11,7 @@ pub const REFERENCE_TILE: u32 = 32;
 /// Elements that are read at once.
 const AT_ONCE: u32 = 8;
 
-/// Elements of a row that lie behind each other.
+/// Elements of a row that lie after each other.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 struct Elements([u16; AT_ONCE as usize]);

@@ -27,7 +27,7 @@ pub const AXPY: u32 = 1;
 /// `output[0]` = the sum of `count` numbers of `input`.
 pub const SUM: u32 = 2;
 /// `output[row * TILE + column]` = the sum over `i < count` of `a[i * TILE + row] *
-/// b[i * TILE + column]`, where `a` is `input` and `b` what lies behind it.
+/// b[i * TILE + column]`, where `a` is `input` and `b` what lies after it.
 pub const MATMUL: u32 = 3;
 
 /// One task. `input` and `output` are offsets into the kernel's arrays.
@@ -218,7 +218,7 @@ unsafe fn sum(count: u32, from: *const f32, to: *mut f32) {
 unsafe fn matmul(count: u32, from: *const f32, to: *mut f32) {
     let thread = thread::thread_idx_x() as usize;
     let tile = TILE as usize;
-    // SAFETY: the second matrix lies behind the first.
+    // SAFETY: the second matrix lies after the first.
     let second = unsafe { from.add((count * TILE) as usize) };
     // A thread computes SHARE elements of one row, a column's breadth of threads apart.
     let (row, column) = (thread / (tile / SHARE), thread % (tile / SHARE));

@@ -42,7 +42,7 @@ pub unsafe extern "ptx-kernel" fn vector_add(
         let (x, y) = profile_region!("load", wait, value = of_warp * 8, unit = "bytes", {
             let (mut x, mut y) = ([0.0; PER_THREAD], [0.0; PER_THREAD]);
             for turn in 0..PER_THREAD {
-                // Behind the end, the last number is loaded again: no branch between the loads.
+                // After the end, the last number is loaded again: no branch between the loads.
                 let i = (first + turn as u32 * 32).min(n - 1) as usize;
                 // SAFETY: i < n, as chunk < n.
                 (x[turn], y[turn]) = unsafe { (*a.add(i), *b.add(i)) };

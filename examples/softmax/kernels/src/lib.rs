@@ -89,7 +89,7 @@ impl Row {
         self.end - self.first
     }
 
-    /// An element, or negative infinity, which adds nothing, behind the end.
+    /// An element, or negative infinity, which adds nothing, after the end.
     ///
     /// # Safety
     ///

@@ -159,7 +159,7 @@ pub const fn trail(result: u32, code: u32) -> u32 {
     result.wrapping_mul(31).wrapping_add(code + 1)
 }
 
-/// How it goes on behind an instruction.
+/// How it goes on after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,
@@ -383,7 +383,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         ///
-        /// `program` must be valid for `length` instructions, of which no body ends behind the last,
+        /// `program` must be valid for `length` instructions, of which no body ends after the last,
         /// and `output` for one number a thread of the grid.
         #[profiled($($option = $value $(($argument))?),*)]
         pub unsafe extern "ptx-kernel" fn $name(
@@ -442,7 +442,7 @@ kernels! { |when|
     timed_by_when: by = when(when >> lane_id() & 1 != 0), clock = globaltimer;
 }
 
-// A module of their own: on a GPU all rooms of a module that has one of these lie in the host's memory.
+// A module of their own: on a GPU all buffers of a module that has one of these lie in the host's memory.
 #[cfg(any(not(target_arch = "nvptx64"), feature = "host-buffer"))]
 kernels! { |when|
     /// [`by_block`] into the host's memory.

@@ -119,7 +119,7 @@ fn is_whole(seen: Vec<Item>, wanted: Vec<(Item, bool)>) -> bool {
     all_there && left.next().is_none()
 }
 
-/// Whether an item is one that was expected, or the same region without its value: the room may have
+/// Whether an item is one that was expected, or the same region without its value: the buffer may have
 /// ended between the two.
 fn is_of(seen: &Item, wanted: &Item) -> bool {
     let may_lack_value = wanted.kind == Kind::Region;

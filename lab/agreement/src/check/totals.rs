@@ -126,7 +126,7 @@ impl Totals {
         }
     }
 
-    /// Adds the attachments that a lane without a room loses.
+    /// Adds the attachments that a lane without a buffer loses.
     pub(super) fn lose_unplaced_values(&mut self, lane: &LaneRun, open: bool) {
         let attachments =
             |lane: &LaneRun| lane.units.iter().filter(|unit| unit.is_attachment()).count() as u64;
@@ -137,7 +137,7 @@ impl Totals {
         };
     }
 
-    /// Adds what a lane with a room loses.
+    /// Adds what a lane with a buffer loses.
     pub(super) fn lose(&mut self, kept: &Kept, is_leader: bool) {
         let lost = |emitted: u64, survived: u64| Bounds::exactly(emitted - survived);
         let Kept { emitted, survived, .. } = kept;
@@ -150,14 +150,14 @@ impl Totals {
     /// Adds what a lane may lose of `all` that it records, where it is not known how much. (Of lane 0
     /// that is so only where elections are open, which nothing of this is compared for.)
     pub(super) fn may_lose(&mut self, all: &Kept) {
-        // Of what has a begin of its own, the end may find no room.
+        // Of what has a begin of its own, the end may find no buffer.
         self.open += Bounds::up_to(all.open + all.begins);
         self.orphaned += Bounds::up_to(all.emitted.attachments);
         self.too_small[1] += Bounds::up_to(all.emitted.records());
         self.values_lost += Bounds::up_to(all.emitted.attachments);
     }
 
-    /// What headers, lanes and the counters of what found no room say was emitted, together with what
+    /// What headers, lanes and the counters of what found no buffer say was emitted, together with what
     /// the trace says was recorded and lost.
     pub(super) fn check_counts(&self, capture: &Capture, trace: &Trace) -> Result<(), String> {
         let (mut units, mut attachments) = (0, 0);
@@ -207,10 +207,10 @@ impl Totals {
                 trace.diagnostics.list.iter().filter(|diagnostic| diagnostic.kind == kind);
             of_kind.map(|diagnostic| diagnostic.count).sum::<u64>()
         };
-        let unplaced = if no_slot == 0 { Of::LanesWithoutRoom } else { Of::RecordsWithoutRoom };
+        let unplaced = if no_slot == 0 { Of::LanesWithoutBuffer } else { Of::RecordsWithoutBuffer };
         let of_losses = [
-            (Of::RoomTooSmall, self.too_small[0]),
-            (Of::LaneRoomTooSmall, self.too_small[1]),
+            (Of::BufferTooSmall, self.too_small[0]),
+            (Of::LaneBufferTooSmall, self.too_small[1]),
             (Of::ValuesLost, self.values_lost),
             (Of::OpenRegion, self.open),
             (Of::OrphanedValue, self.orphaned),

@@ -8,7 +8,7 @@
 use core::arch::asm;
 
 use crate::format::{FITS_MAX, escape_tag};
-use crate::forms::{Form, Room};
+use crate::forms::{Form, Buffer};
 use crate::instructions::{clock64, hold, lane};
 use crate::template::{Left, kernels};
 
@@ -45,7 +45,7 @@ impl Escape for EverySecond {
 
 /// A record at the end of a region, of one word or two.
 pub(crate) struct Escaping<E> {
-    room: u64,
+    buffer: u64,
     mask: u32,
     /// Records whose cursor is not below it are counted and not stored; 0 where a lane does not record.
     limit: u32,
@@ -68,15 +68,15 @@ impl<E: Escape> Escaping<E> {
         let [_, _, kept] = self.last;
         let address: u64;
         // SAFETY: arithmetic alone: 0xf8 is the truth table of a | (b & c), and 0xf0 of a alone. Not
-        // `pure`, so that it stays behind the stamp.
+        // `pure`, so that it stays after the stamp.
         unsafe {
             asm!(
                 "{{ .reg .b32 %r_half<4>;",
-                "mov.b64 {{%r_half0, %r_half1}}, {room};",
+                "mov.b64 {{%r_half0, %r_half1}}, {buffer};",
                 "lop3.b32 %r_half2, %r_half1, {kept}, {kept_address}, 0xf0;",
                 "lop3.b32 %r_half3, %r_half0, {cursor}, {mask}, 0xf8;",
                 "mov.b64 {address}, {{%r_half3, %r_half2}}; }}",
-                room = in(reg64) self.room,
+                buffer = in(reg64) self.buffer,
                 cursor = in(reg32) self.cursor,
                 mask = in(reg32) self.mask,
                 kept = in(reg32) kept,
@@ -93,14 +93,14 @@ impl<E: Escape> Form for Escaping<E> {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(buffer: Buffer) -> Self {
         let leads = lane() == 0;
-        // The last word of a room is one that a record of two words, begun before it, may take.
-        let limit = hold(if leads { room.bytes - WORD } else { 0 });
+        // The last word of a buffer is one that a record of two words, begun before it, may take.
+        let limit = hold(if leads { buffer.bytes - WORD } else { 0 });
         let step = hold(if leads { WORD } else { 0 });
         Self {
-            room: room.address,
-            mask: room.bytes - 1,
+            buffer: buffer.address,
+            mask: buffer.bytes - 1,
             limit,
             step,
             cursor: 0,
@@ -118,13 +118,13 @@ impl<E: Escape> Form for Escaping<E> {
 
     #[inline(always)]
     fn end<const NUMBER: u32>(&mut self, start: u64) {
-        // Before the stamp and behind it, as the profiler's own form has them.
+        // Before the stamp and after it, as the profiler's own form has them.
         let stores = self.cursor < self.limit;
         let end = clock64();
         let address = self.address();
         let (kept, cursor): (u32, u32);
         // SAFETY: where this lane leads and the cursor is below the limit, two words are left in the
-        // room, which is the warp's own, and of which the address was made by this cursor.
+        // buffer, which is the warp's own, and of which the address was made by this cursor.
         unsafe {
             asm!(
                 "{{ .reg .pred %p_store, %p_long; .reg .b64 %rd_length;",
@@ -172,6 +172,6 @@ impl<E: Escape> Form for Escaping<E> {
 }
 
 kernels! {
-    global_8b_escape => |room| Escaping::<WhereLong>::new(room);
-    global_8b_escape_every_second => |room| Escaping::<EverySecond>::new(room);
+    global_8b_escape => |buffer| Escaping::<WhereLong>::new(buffer);
+    global_8b_escape_every_second => |buffer| Escaping::<EverySecond>::new(buffer);
 }

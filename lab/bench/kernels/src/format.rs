@@ -1,6 +1,6 @@
 //! What the schemes other than the profiler's own write, and how the host takes it apart.
 //!
-//! A *room* is what one warp writes into: `room_bytes` bytes, a power of two, at a multiple of them.
+//! A *buffer* is what one warp writes into: `buffer_bytes` bytes, a power of two, at a multiple of them.
 //! Region numbers run from 1 to the number of recorded bodies.
 
 /// Bits of a clock in a word of 64 bits that says what it is.
@@ -18,7 +18,7 @@ pub const RING_RECORDS: u32 = 64;
 
 /// Bytes of a record of `sm-profiler`.
 pub const SM_PROFILER_BYTES: u32 = 40;
-/// Bytes at the begin of a room that `sm-profiler` uses for its counter and its active events.
+/// Bytes at the begin of a buffer that `sm-profiler` uses for its counter and its active events.
 pub const SM_PROFILER_HEAD: u32 = 40;
 
 /// 40 bits of a clock, 21 bits of a region's number, 3 bits of a kind.

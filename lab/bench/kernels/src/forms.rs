@@ -1,4 +1,4 @@
-//! Other forms of a record, each in a room of its warp's own.
+//! Other forms of a record, each in a buffer of its warp's own.
 //!
 //! A form is a [`Form`]; most are a [`Range`]: a record written at its end, by a [`Store`], at a
 //! [`Cursor`]. To add one, name it in `kernels!` below and say in the host's `schemes` module what
@@ -17,16 +17,16 @@ use crate::{REGIONS, WARP};
 
 /// What a warp may write to: `bytes` bytes, a power of two, at a multiple of them.
 #[derive(Clone, Copy)]
-pub(crate) struct Room {
-    /// Where the buffer of all rooms begins.
+pub(crate) struct Buffer {
+    /// Where the buffer of all buffers begins.
     pub(crate) buffer: u64,
     /// Where this warp's begins.
     pub(crate) address: u64,
-    /// Bytes of a room.
+    /// Bytes of a buffer.
     pub(crate) bytes: u32,
 }
 
-impl Room {
+impl Buffer {
     /// The calling warp's.
     #[inline(always)]
     pub(crate) fn new(buffer: *mut u8, bytes: u32) -> Self {
@@ -40,8 +40,8 @@ pub(crate) trait Form {
     /// What is known from a region's begin to its end.
     type Start;
 
-    /// The form in a room. Its writes then go to that room, or to the warp's own shared memory.
-    fn new(room: Room) -> Self;
+    /// The form in a buffer. Its writes then go to that buffer, or to the warp's own shared memory.
+    fn new(lane_buffer: Buffer) -> Self;
 
     /// Begins the region with this number, from 1.
     fn begin<const NUMBER: u32>(&mut self) -> Self::Start;
@@ -76,22 +76,22 @@ impl<F: Form> Scheme for F {
 /// Where the next record goes.
 pub(crate) trait Cursor {
     /// The first place.
-    fn new(room: Room) -> Self;
+    fn new(lane_buffer: Buffer) -> Self;
     /// The place.
     fn address(&self) -> u64;
-    /// Goes on behind a record of `BYTES` bytes.
+    /// Goes on after a record of `BYTES` bytes.
     fn advance<const BYTES: u32>(&mut self);
     /// What is to be done at the end, and how many cycles that took, if it is anything.
     fn leave<const BYTES: u32>(self) -> u32;
 }
 
-/// A pointer into the room that nothing bounds.
+/// A pointer into the buffer that nothing bounds.
 pub(crate) struct Unbounded(u64);
 
 impl Cursor for Unbounded {
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self(room.address)
+    fn new(lane_buffer: Buffer) -> Self {
+        Self(lane_buffer.address)
     }
 
     #[inline(always)]
@@ -110,7 +110,7 @@ impl Cursor for Unbounded {
     }
 }
 
-/// A pointer into the room whose low half stops at the room's last 16 bytes. Rooms are aligned to
+/// A pointer into the buffer whose low half stops at the buffer's last 16 bytes. Buffers are aligned to
 /// their size, so the high half never changes.
 pub(crate) struct Bounded {
     base: u64,
@@ -121,13 +121,13 @@ pub(crate) struct Bounded {
 
 impl Cursor for Bounded {
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        let low = room.address as u32;
+    fn new(lane_buffer: Buffer) -> Self {
+        let low = lane_buffer.address as u32;
         Self {
-            base: room.address & !0xffff_ffff,
+            base: lane_buffer.address & !0xffff_ffff,
             offset: low,
             slot: low,
-            guard: low + room.bytes - 16,
+            guard: low + lane_buffer.bytes - 16,
         }
     }
 
@@ -138,7 +138,7 @@ impl Cursor for Bounded {
 
     #[inline(always)]
     fn advance<const BYTES: u32>(&mut self) {
-        // A room is far smaller than what it takes to wrap.
+        // A buffer is far smaller than what it takes to wrap.
         self.offset = self.offset.wrapping_add(BYTES);
         self.slot = self.offset.min(self.guard);
     }
@@ -162,19 +162,19 @@ core::arch::global_asm!(
 const WARP_RING_BYTES: u32 = RING_RECORDS * 16;
 const _: () = assert!(WARP_RING_BYTES == 1024, "as the arrays are aligned");
 
-/// A ring in shared memory of [`RING_RECORDS`] records, which the room gets a copy of at the end.
+/// A ring in shared memory of [`RING_RECORDS`] records, which the buffer gets a copy of at the end.
 pub(crate) struct Ring {
-    pub(crate) room: Room,
+    pub(crate) lane_buffer: Buffer,
     /// Where the ring begins in shared memory.
     pub(crate) base: u32,
     offset: u32,
 }
 
 impl Ring {
-    /// In shared memory that the launch asked for: 1 KiB a warp at its end, behind the kernel's own, whose
+    /// In shared memory that the launch asked for: 1 KiB a warp at its end, after the kernel's own, whose
     /// size is a multiple of that.
     #[inline(always)]
-    pub(crate) fn in_dynamic_memory(room: Room) -> Self {
+    pub(crate) fn in_dynamic_memory(lane_buffer: Buffer) -> Self {
         let end: u32;
         // SAFETY: adds a special register, which does not change while a kernel runs, to an address.
         unsafe {
@@ -186,12 +186,12 @@ impl Ring {
                 options(pure, nomem, nostack, preserves_flags),
             );
         }
-        Self::among(room, end - threads() / WARP * WARP_RING_BYTES)
+        Self::among(lane_buffer, end - threads() / WARP * WARP_RING_BYTES)
     }
 
     /// The calling warp's among those of its block, which begin here.
     #[inline(always)]
-    fn among(room: Room, rings: u32) -> Self {
+    fn among(lane_buffer: Buffer, rings: u32) -> Self {
         let base = rings + thread() / WARP * WARP_RING_BYTES;
         // So that all of the ring may be read at the end, whatever was recorded.
         let mut index = lane();
@@ -200,13 +200,13 @@ impl Ring {
             unsafe { Shared16All::store(true, u64::from(base + 16 * index), [0; 2]) };
             index += WARP;
         }
-        Self { room, base, offset: 0 }
+        Self { lane_buffer, base, offset: 0 }
     }
 }
 
 impl Cursor for Ring {
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(lane_buffer: Buffer) -> Self {
         let rings: u32;
         // SAFETY: moves an address into a register.
         unsafe {
@@ -216,7 +216,7 @@ impl Cursor for Ring {
                 options(pure, nomem, nostack, preserves_flags),
             );
         }
-        Self::among(room, rings)
+        Self::among(lane_buffer, rings)
     }
 
     #[inline(always)]
@@ -236,10 +236,10 @@ impl Cursor for Ring {
         let begin = clock64();
         let mut word = lane();
         while word < RING_RECORDS * BYTES / 8 {
-            // SAFETY: within the warp's own ring, which holds zeros or records, and its own room.
+            // SAFETY: within the warp's own ring, which holds zeros or records, and its own buffer.
             unsafe {
                 let value = load_shared(u64::from(self.base + 8 * word));
-                Global8All::store(true, self.room.address + u64::from(8 * word), value);
+                Global8All::store(true, self.lane_buffer.address + u64::from(8 * word), value);
             }
             word += WARP;
         }
@@ -303,9 +303,9 @@ impl<S: Store<Words: Words>, C: Cursor> Form for Range<S, C> {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(lane_buffer: Buffer) -> Self {
         let high_halves = HighHalves::default();
-        Self { leader: lane() == 0, high_halves, cursor: C::new(room), store: PhantomData }
+        Self { leader: lane() == 0, high_halves, cursor: C::new(lane_buffer), store: PhantomData }
     }
 
     #[inline(always)]
@@ -320,8 +320,8 @@ impl<S: Store<Words: Words>, C: Cursor> Form for Range<S, C> {
             self.high_halves.fold(start, end);
         }
         let words = S::Words::of(NUMBER, start, end);
-        // SAFETY: the host gives rooms that take all records of an unbounded cursor; the others
-        // stay in the room or ring that is this warp's own. All lanes have one cursor, and read
+        // SAFETY: the host gives buffers that take all records of an unbounded cursor; the others
+        // stay in the buffer or ring that is this warp's own. All lanes have one cursor, and read
         // the clock in one instruction.
         unsafe { S::store(self.leader, self.cursor.address(), words) };
         match S::BYTES {
@@ -347,7 +347,7 @@ impl Form for Unannotated {
     type Start = ();
 
     #[inline(always)]
-    fn new(_room: Room) -> Self {
+    fn new(_buffer: Buffer) -> Self {
         Self
     }
 
@@ -365,7 +365,7 @@ impl Form for Floor {
     type Start = u64;
 
     #[inline(always)]
-    fn new(_room: Room) -> Self {
+    fn new(_buffer: Buffer) -> Self {
         Self(HighHalves::default())
     }
 
@@ -405,8 +405,8 @@ impl<S: Store<Words = u64>, C: Cursor> Form for TwoWords<S, C> {
     type Start = ();
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self { leader: lane() == 0, cursor: C::new(room), store: PhantomData }
+    fn new(lane_buffer: Buffer) -> Self {
+        Self { leader: lane() == 0, cursor: C::new(lane_buffer), store: PhantomData }
     }
 
     #[inline(always)]
@@ -425,11 +425,11 @@ impl<S: Store<Words = u64>, C: Cursor> Form for TwoWords<S, C> {
     }
 }
 
-/// A word of 8 bytes at each begin and each end, behind the branches that one writes first: is this
-/// the leader, and is there room?
+/// A word of 8 bytes at each begin and each end, after the branches that one writes first: is this
+/// the leader, and is there buffer?
 pub(crate) struct TwoWordsBranched {
     leader: bool,
-    room: Room,
+    lane_buffer: Buffer,
     used: u32,
 }
 
@@ -437,10 +437,10 @@ impl TwoWordsBranched {
     #[inline(always)]
     fn append(&mut self, kind: u64, number: u32) {
         if self.leader {
-            if self.used < self.room.bytes {
+            if self.used < self.lane_buffer.bytes {
                 let word = format::pack(kind, number, clock64());
-                // SAFETY: within the room, which this lane alone writes.
-                unsafe { Global8All::store(true, self.room.address + u64::from(self.used), word) };
+                // SAFETY: within the buffer, which this lane alone writes.
+                unsafe { Global8All::store(true, self.lane_buffer.address + u64::from(self.used), word) };
             }
             self.used += 8;
         }
@@ -451,8 +451,8 @@ impl Form for TwoWordsBranched {
     type Start = ();
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self { leader: lane() == 0, room, used: 0 }
+    fn new(lane_buffer: Buffer) -> Self {
+        Self { leader: lane() == 0, lane_buffer, used: 0 }
     }
 
     #[inline(always)]
@@ -474,7 +474,7 @@ impl Form for TwoWordsBranched {
 /// Record i stays in a register of lane i mod 32; each 32 records the warp stores all of them.
 pub(crate) struct Gather {
     lane: u32,
-    room: Room,
+    lane_buffer: Buffer,
     records: u32,
     words: [u64; 2],
 }
@@ -483,8 +483,8 @@ impl Form for Gather {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self { lane: lane(), room, records: 0, words: [0; 2] }
+    fn new(lane_buffer: Buffer) -> Self {
+        Self { lane: lane(), lane_buffer, records: 0, words: [0; 2] }
     }
 
     #[inline(always)]
@@ -501,9 +501,9 @@ impl Form for Gather {
         self.records += 1;
         if self.records.is_multiple_of(WARP) {
             let index = self.records - WARP + self.lane;
-            // SAFETY: the host gives rooms that take all records, and each lane has its own.
+            // SAFETY: the host gives buffers that take all records, and each lane has its own.
             unsafe {
-                Global16All::store(true, self.room.address + 16 * u64::from(index), self.words)
+                Global16All::store(true, self.lane_buffer.address + 16 * u64::from(index), self.words)
             };
         }
     }
@@ -511,25 +511,25 @@ impl Form for Gather {
 
 #[cfg(not(feature = "hopper"))]
 kernels! {
-    unannotated => |room| Unannotated::new(room);
-    floor => |room| Floor::new(room);
-    global_16b_predicated_unbounded => |room| Range::<Global16Leader, Unbounded>::new(room);
-    global_16b_predicated_bounded => |room| Range::<Global16Leader, Bounded>::new(room);
-    global_16b_all_lanes_unbounded => |room| Range::<Global16All, Unbounded>::new(room);
-    global_16b_streaming => |room| Range::<Global16Streaming, Unbounded>::new(room);
-    global_16b_l2 => |room| Range::<Global16L2, Unbounded>::new(room);
-    global_16b_through => |room| Range::<Global16Through, Unbounded>::new(room);
-    global_16b_no_allocate => |room| Range::<Global16NoAllocate, Unbounded>::new(room);
-    global_8b_predicated_bounded => |room| Range::<Global8Leader, Bounded>::new(room);
-    global_8b_predicated_unbounded => |room| Range::<Global8Leader, Unbounded>::new(room);
-    global_8b_all_lanes_unbounded => |room| Range::<Global8All, Unbounded>::new(room);
-    global_two_8b_predicated_unbounded => |room| TwoWords::<Global8Leader, Unbounded>::new(room);
-    global_two_8b_branched => |room| TwoWordsBranched::new(room);
-    shared_ring_16b_all_lanes => |room| Range::<Shared16All, Ring>::new(room);
-    shared_ring_16b_predicated => |room| Range::<Shared16Leader, Ring>::new(room);
-    shared_ring_8b_all_lanes => |room| Range::<Shared8All, Ring>::new(room);
-    shared_ring_two_8b_all_lanes => |room| TwoWords::<Shared8All, Ring>::new(room);
-    register_gather_16b => |room| Gather::new(room);
+    unannotated => |lane_buffer| Unannotated::new(lane_buffer);
+    floor => |lane_buffer| Floor::new(lane_buffer);
+    global_16b_predicated_unbounded => |lane_buffer| Range::<Global16Leader, Unbounded>::new(lane_buffer);
+    global_16b_predicated_bounded => |lane_buffer| Range::<Global16Leader, Bounded>::new(lane_buffer);
+    global_16b_all_lanes_unbounded => |lane_buffer| Range::<Global16All, Unbounded>::new(lane_buffer);
+    global_16b_streaming => |lane_buffer| Range::<Global16Streaming, Unbounded>::new(lane_buffer);
+    global_16b_l2 => |lane_buffer| Range::<Global16L2, Unbounded>::new(lane_buffer);
+    global_16b_through => |lane_buffer| Range::<Global16Through, Unbounded>::new(lane_buffer);
+    global_16b_no_allocate => |lane_buffer| Range::<Global16NoAllocate, Unbounded>::new(lane_buffer);
+    global_8b_predicated_bounded => |lane_buffer| Range::<Global8Leader, Bounded>::new(lane_buffer);
+    global_8b_predicated_unbounded => |lane_buffer| Range::<Global8Leader, Unbounded>::new(lane_buffer);
+    global_8b_all_lanes_unbounded => |lane_buffer| Range::<Global8All, Unbounded>::new(lane_buffer);
+    global_two_8b_predicated_unbounded => |lane_buffer| TwoWords::<Global8Leader, Unbounded>::new(lane_buffer);
+    global_two_8b_branched => |lane_buffer| TwoWordsBranched::new(lane_buffer);
+    shared_ring_16b_all_lanes => |lane_buffer| Range::<Shared16All, Ring>::new(lane_buffer);
+    shared_ring_16b_predicated => |lane_buffer| Range::<Shared16Leader, Ring>::new(lane_buffer);
+    shared_ring_8b_all_lanes => |lane_buffer| Range::<Shared8All, Ring>::new(lane_buffer);
+    shared_ring_two_8b_all_lanes => |lane_buffer| TwoWords::<Shared8All, Ring>::new(lane_buffer);
+    register_gather_16b => |lane_buffer| Gather::new(lane_buffer);
 }
 
 /// The number of bodies that are recorded fits the number of a region.

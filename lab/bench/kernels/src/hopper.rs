@@ -8,19 +8,19 @@ use profiler_kernel::{mbarrier, shared_array, tma};
 
 use crate::WARP;
 use crate::format::RING_RECORDS;
-use crate::forms::{Cursor, Form, Range, Ring, Room, Words};
+use crate::forms::{Cursor, Form, Range, Ring, Buffer, Words};
 use crate::instructions::{Shared16All, clock64, lane, thread};
 use crate::template::{Left, kernels};
 
-/// Copies a warp's ring to its room by one instruction of one lane, once all warps of the block are
+/// Copies a warp's ring to its buffer by one instruction of one lane, once all warps of the block are
 /// there, and gives the cycles until the ring may be used again.
 ///
 /// # Safety
 ///
-/// `ring` must be that of `bytes` bytes of shared memory and `room` of global memory, both aligned to
+/// `ring` must be that of `bytes` bytes of shared memory and `buffer` of global memory, both aligned to
 /// 16, both the calling warp's own; all threads of the block come here.
 #[inline(always)]
-unsafe fn copy_in_bulk(room: u64, ring: u32, bytes: u32, arrived: impl FnOnce()) -> u32 {
+unsafe fn copy_in_bulk(buffer: u64, ring: u32, bytes: u32, arrived: impl FnOnce()) -> u32 {
     // So that no flush is in the way of another warp's regions.
     sync_threads();
     let begin = clock64();
@@ -31,8 +31,8 @@ unsafe fn copy_in_bulk(room: u64, ring: u32, bytes: u32, arrived: impl FnOnce())
         // SAFETY: the caller's.
         unsafe {
             asm!(
-                "cp.async.bulk.global.shared::cta.bulk_group [{room}], [{ring}], {bytes};",
-                room = in(reg64) room,
+                "cp.async.bulk.global.shared::cta.bulk_group [{buffer}], [{ring}], {bytes};",
+                buffer = in(reg64) buffer,
                 ring = in(reg32) ring,
                 bytes = in(reg32) bytes,
                 options(nostack, preserves_flags),
@@ -49,8 +49,8 @@ struct BulkRing(Ring);
 
 impl Cursor for BulkRing {
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self(Ring::new(room))
+    fn new(buffer: Buffer) -> Self {
+        Self(Ring::new(buffer))
     }
 
     #[inline(always)]
@@ -65,9 +65,9 @@ impl Cursor for BulkRing {
 
     #[inline(always)]
     fn leave<const BYTES: u32>(self) -> u32 {
-        let Self(Ring { room, base, .. }) = self;
-        // SAFETY: the warp's own ring and room, which are as large.
-        unsafe { copy_in_bulk(room.address, base, RING_RECORDS * BYTES, || ()) }
+        let Self(Ring { buffer, base, .. }) = self;
+        // SAFETY: the warp's own ring and buffer, which are as large.
+        unsafe { copy_in_bulk(buffer.address, base, RING_RECORDS * BYTES, || ()) }
     }
 }
 
@@ -104,7 +104,7 @@ fn shared_addresses(pointer: *mut u64) -> (u32, u32) {
 /// launch of clusters of several blocks; see build.rs.
 struct AsynchronousRing {
     leader: bool,
-    room: Room,
+    buffer: Buffer,
     /// Where the ring begins in the block's shared memory, and in the cluster's.
     ring: (u32, u32),
     offset: u32,
@@ -118,7 +118,7 @@ impl Form for AsynchronousRing {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(buffer: Buffer) -> Self {
         let warp = thread() / WARP;
         // SAFETY: one of 32 rings and barriers, as a block has no more warps.
         let (ring, barrier) = unsafe {
@@ -134,7 +134,7 @@ impl Form for AsynchronousRing {
         }
         tma::fence();
         let (ring, (_, barrier_address)) = (shared_addresses(ring), shared_addresses(barrier));
-        Self { leader, room, ring, offset: 0, barrier, barrier_address, records: 0 }
+        Self { leader, buffer, ring, offset: 0, barrier, barrier_address, records: 0 }
     }
 
     #[inline(always)]
@@ -174,14 +174,14 @@ impl Form for AsynchronousRing {
                 mbarrier::wait_parity(self.barrier, 0);
             }
         };
-        // SAFETY: the warp's own ring and room, which are as large.
+        // SAFETY: the warp's own ring and buffer, which are as large.
         let flush =
-            unsafe { copy_in_bulk(self.room.address, self.ring.0, RING_BYTES, stores_are_done) };
+            unsafe { copy_in_bulk(self.buffer.address, self.ring.0, RING_BYTES, stores_are_done) };
         Left { flush, ..Left::default() }
     }
 }
 
 kernels! {
-    shared_ring_16b_bulk_flush => |room| Range::<Shared16All, BulkRing>::new(room);
-    shared_ring_16b_asynchronous => |room| AsynchronousRing::new(room);
+    shared_ring_16b_bulk_flush => |buffer| Range::<Shared16All, BulkRing>::new(buffer);
+    shared_ring_16b_asynchronous => |buffer| AsynchronousRing::new(buffer);
 }

@@ -83,7 +83,7 @@ pub(crate) unsafe extern "ptx-kernel" fn launch_round_trip(output: *mut f32, cou
     let address = counters + 128 * u64::from(4 * multiprocessor() + scheduler());
     let begin = clock64();
     // SAFETY: the caller's. The second address is not known before the first add has come back, and a warp
-    // issues in order, so that the clock is read behind that.
+    // issues in order, so that the clock is read after that.
     let end = unsafe {
         let first = atomic_add(address, 1);
         atomic_add(address + u64::from(first >> 31), 0);
@@ -123,7 +123,7 @@ unsafe fn timed(output: *mut u64, wait: impl Fn() -> u32) {
                 pair.add(1).write(u64::from(number));
             }
         }
-        // SAFETY: at most right behind what the caller answers for.
+        // SAFETY: at most right after what the caller answers for.
         pair = unsafe { pair.add(2) };
         moment = opaque_increment(moment);
     }

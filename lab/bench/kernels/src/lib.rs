@@ -77,7 +77,7 @@ pub const REGIONS: u32 = 4;
 /// How many of the bodies of an iteration are recorded: each scheme has kernels for all.
 pub const RECORDED: [u32; 4] = [0, 1, 2, REGIONS];
 
-/// Multiply-adds of an iteration outside of the bodies: eight at either end and one behind each
+/// Multiply-adds of an iteration outside of the bodies: eight at either end and one after each
 /// body.
 pub const FILLING: u32 = 8 + REGIONS + 8;
 
@@ -95,6 +95,6 @@ pub fn kernel_name(scheme: &str, body: u32, recorded: u32) -> String {
 pub const WARP: u32 = 32;
 
 /// Moments at which a kernel of `launch` times what a warp waits for: as it enters the kernel, and once more
-/// behind a barrier of its block, when the code is in the instruction cache and the block's warps come to it
+/// after a barrier of its block, when the code is in the instruction cache and the block's warps come to it
 /// at once.
 pub const MOMENTS: u32 = 2;

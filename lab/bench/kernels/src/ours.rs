@@ -92,12 +92,12 @@ scheme! {
     Token, token
 }
 scheme! {
-    /// A mark behind the body, and no region.
+    /// A mark after the body, and no region.
     Mark, mark
 }
 
 /// Makes the kernels of one of the schemes, as `template::kernels` does: `#[profiled]` with these
-/// options. The scheme's name is that of the module, behind the words of `in [..]` where it is one of
+/// options. The scheme's name is that of the module, after the words of `in [..]` where it is one of
 /// many.
 macro_rules! kernels {
     ($($name:ident => [$($options:tt)*] $scheme:ident;)*) => {
@@ -134,7 +134,7 @@ macro_rules! kernels {
         pub(crate) unsafe extern "ptx-kernel" fn $kernel(
             cycles: *mut u64,
             _buffer: *mut u8,
-            _room_bytes: u32,
+            _buffer_bytes: u32,
             iterations: u32,
         ) {
             let scheme = $scheme(profiler_device::recorder!());

@@ -3,7 +3,7 @@
 
 use crate::WARP;
 use crate::format::{self, SM_PROFILER_BYTES, SM_PROFILER_HEAD};
-use crate::forms::{Form, HighHalves, Room};
+use crate::forms::{Form, HighHalves, Buffer};
 use crate::instructions::{
     Global8All, Global8Leader, Global16All, Store, atomic_add, block, clock64, fence_block,
     fence_block_sequential, globaltimer, globaltimer_low, lane, load, load_u32, multiprocessor,
@@ -11,8 +11,8 @@ use crate::instructions::{
 };
 use crate::template::{Left, kernels, warp_of_grid};
 
-/// flashinfer's macros: behind a branch a tag of 32 bits and the low half of the global timer, and a
-/// fence of the block behind each. No bound.
+/// flashinfer's macros: after a branch a tag of 32 bits and the low half of the global timer, and a
+/// fence of the block after each. No bound.
 pub(crate) struct Flashinfer {
     leader: bool,
     next: u64,
@@ -24,7 +24,7 @@ impl Flashinfer {
     fn append(&mut self, number: u32, is_end: bool) {
         if self.leader {
             let word = format::pack_tagged(self.group, number, is_end, globaltimer_low());
-            // SAFETY: the host gives rooms that take all events.
+            // SAFETY: the host gives buffers that take all events.
             unsafe { Global8All::store(true, self.next, word) };
             self.next += 8;
         }
@@ -35,8 +35,8 @@ impl Form for Flashinfer {
     type Start = ();
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self { leader: lane() == 0, next: room.address, group: warp_of_grid() }
+    fn new(buffer: Buffer) -> Self {
+        Self { leader: lane() == 0, next: buffer.address, group: warp_of_grid() }
     }
 
     #[inline(always)]
@@ -53,15 +53,15 @@ impl Form for Flashinfer {
 }
 
 /// triton-distributed's: the same record, with a sequentially consistent fence of the block before
-/// and behind each.
+/// and after each.
 pub(crate) struct TritonDistributed(Flashinfer);
 
 impl Form for TritonDistributed {
     type Start = ();
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self(Flashinfer::new(room))
+    fn new(buffer: Buffer) -> Self {
+        Self(Flashinfer::new(buffer))
     }
 
     #[inline(always)]
@@ -91,9 +91,9 @@ impl Form for NuggetsCompact {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(buffer: Buffer) -> Self {
         let high_halves = HighHalves::default();
-        Self { leader: lane() == 0, high_halves, next: room.address }
+        Self { leader: lane() == 0, high_halves, next: buffer.address }
     }
 
     #[inline(always)]
@@ -106,7 +106,7 @@ impl Form for NuggetsCompact {
         let end = globaltimer();
         self.high_halves.fold(start, end);
         let word = format::pack_compact(NUMBER, start, end);
-        // SAFETY: the host gives rooms that take all records.
+        // SAFETY: the host gives buffers that take all records.
         unsafe { Global8Leader::store(self.leader, self.next, word) };
         self.next += 8;
     }
@@ -121,18 +121,18 @@ impl Form for NuggetsCompact {
 /// four numbers of 64 bits a region, of which the begin is written first and read at the end.
 pub(crate) struct CuteDslAtomic {
     leader: bool,
-    room: Room,
+    buffer: Buffer,
 }
 
 impl CuteDslAtomic {
     #[inline(always)]
     fn address(&self, event: u32) -> u64 {
-        self.room.address + 8 + 32 * u64::from(event)
+        self.buffer.address + 8 + 32 * u64::from(event)
     }
 
     #[inline(always)]
-    fn has_room(&self, event: u32) -> bool {
-        event < (self.room.bytes - 8) / 32
+    fn has_buffer(&self, event: u32) -> bool {
+        event < (self.buffer.bytes - 8) / 32
     }
 }
 
@@ -140,8 +140,8 @@ impl Form for CuteDslAtomic {
     type Start = u32;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self { leader: lane() == 0, room }
+    fn new(buffer: Buffer) -> Self {
+        Self { leader: lane() == 0, buffer }
     }
 
     #[inline(always)]
@@ -149,9 +149,9 @@ impl Form for CuteDslAtomic {
         if !self.leader {
             return 0;
         }
-        // SAFETY: the counter at the begin of the warp's own room.
-        let event = unsafe { atomic_add(self.room.address, 1) };
-        if self.has_room(event) {
+        // SAFETY: the counter at the begin of the warp's own buffer.
+        let event = unsafe { atomic_add(self.buffer.address, 1) };
+        if self.has_buffer(event) {
             // SAFETY: the event's own words.
             unsafe { Global8All::store(true, self.address(event), globaltimer()) };
         }
@@ -160,7 +160,7 @@ impl Form for CuteDslAtomic {
 
     #[inline(always)]
     fn end<const NUMBER: u32>(&mut self, event: u32) {
-        if self.leader && self.has_room(event) {
+        if self.leader && self.has_buffer(event) {
             let end = globaltimer();
             let address = self.address(event);
             // SAFETY: the event's own words, the first of which was written at its begin.
@@ -174,7 +174,7 @@ impl Form for CuteDslAtomic {
     }
 }
 
-/// One atomic counter for the whole grid, 16 bytes a region: the counter lies in the first room, the
+/// One atomic counter for the whole grid, 16 bytes a region: the counter lies in the first buffer, the
 /// records in the others.
 pub(crate) struct GridAtomic {
     leader: bool,
@@ -186,9 +186,9 @@ impl Form for GridAtomic {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        let records = room.buffer + u64::from(room.bytes);
-        Self { leader: lane() == 0, counter: room.buffer, records }
+    fn new(buffer: Buffer) -> Self {
+        let records = buffer.buffer + u64::from(buffer.bytes);
+        Self { leader: lane() == 0, counter: buffer.buffer, records }
     }
 
     #[inline(always)]
@@ -207,7 +207,7 @@ impl Form for GridAtomic {
                 // The warp, since the records of all lie together.
                 format::pack(format::END, warp_of_grid(), end),
             ];
-            // SAFETY: the host gives as many rooms as there are warps, and one more, each for all
+            // SAFETY: the host gives as many buffers as there are warps, and one more, each for all
             // records of a warp.
             unsafe { Global16All::store(true, self.records + 16 * u64::from(index), words) };
         }
@@ -217,19 +217,19 @@ impl Form for GridAtomic {
 /// sm-profiler: a counter and a table of active events in global memory; 40 bytes an event.
 pub(crate) struct SmProfiler {
     leader: bool,
-    room: Room,
+    buffer: Buffer,
 }
 
 impl SmProfiler {
     /// Where the counter, or the event that is active under a number, is kept.
     #[inline(always)]
     fn head(&self, index: u32) -> u64 {
-        self.room.address + 4 * u64::from(index)
+        self.buffer.address + 4 * u64::from(index)
     }
 
     #[inline(always)]
     fn event(&self, index: u32) -> u64 {
-        self.room.address
+        self.buffer.address
             + u64::from(SM_PROFILER_HEAD)
             + u64::from(SM_PROFILER_BYTES) * u64::from(index)
     }
@@ -239,14 +239,14 @@ impl Form for SmProfiler {
     type Start = ();
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        Self { leader: lane() == 0, room }
+    fn new(buffer: Buffer) -> Self {
+        Self { leader: lane() == 0, buffer }
     }
 
     #[inline(always)]
     fn begin<const NUMBER: u32>(&mut self) {
         if self.leader {
-            // SAFETY: the head of the warp's own room, and an event that the host gave room for.
+            // SAFETY: the head of the warp's own buffer, and an event that the host gave buffer for.
             unsafe {
                 let index = load_u32(self.head(0));
                 store_u32(self.head(0), index + 1);
@@ -275,10 +275,10 @@ impl Form for SmProfiler {
 }
 
 kernels! {
-    flashinfer => |room| Flashinfer::new(room);
-    triton_distributed => |room| TritonDistributed::new(room);
-    nuggets_compact => |room| NuggetsCompact::new(room);
-    cute_dsl_atomic => |room| CuteDslAtomic::new(room);
-    grid_atomic => |room| GridAtomic::new(room);
-    sm_profiler => |room| SmProfiler::new(room);
+    flashinfer => |buffer| Flashinfer::new(buffer);
+    triton_distributed => |buffer| TritonDistributed::new(buffer);
+    nuggets_compact => |buffer| NuggetsCompact::new(buffer);
+    cute_dsl_atomic => |buffer| CuteDslAtomic::new(buffer);
+    grid_atomic => |buffer| GridAtomic::new(buffer);
+    sm_profiler => |buffer| SmProfiler::new(buffer);
 }

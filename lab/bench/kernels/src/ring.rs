@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::marker::PhantomData;
 
 use crate::format::{RING_RECORDS, tagged_upper};
-use crate::forms::{Cursor as _, Form, Ring, Room};
+use crate::forms::{Cursor as _, Form, Ring, Buffer};
 use crate::instructions::{clock64, lane};
 use crate::template::{Left, kernels};
 
@@ -19,7 +19,7 @@ const CURSOR_MAX: u32 = 0xffff_fc00;
 /// Where the rings of a block are.
 pub(crate) trait Memory {
     /// The calling warp's ring. Its base is a multiple of its size.
-    fn ring(room: Room) -> Ring;
+    fn ring(buffer: Buffer) -> Ring;
 }
 
 /// In an array of the module's own.
@@ -27,18 +27,18 @@ pub(crate) struct Static;
 
 impl Memory for Static {
     #[inline(always)]
-    fn ring(room: Room) -> Ring {
-        Ring::new(room)
+    fn ring(buffer: Buffer) -> Ring {
+        Ring::new(buffer)
     }
 }
 
-/// In what the launch asks for, behind the kernel's own.
+/// In what the launch asks for, after the kernel's own.
 pub(crate) struct Dynamic;
 
 impl Memory for Dynamic {
     #[inline(always)]
-    fn ring(room: Room) -> Ring {
-        Ring::in_dynamic_memory(room)
+    fn ring(buffer: Buffer) -> Ring {
+        Ring::in_dynamic_memory(buffer)
     }
 }
 
@@ -62,12 +62,12 @@ impl<M: Memory> Form for Apart<M> {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(buffer: Buffer) -> Self {
         let leads = lane() == 0;
         let step = if leads { RECORD } else { 0 };
         // Any words will do; as in the profiler's own form, they differ between lanes.
         let last = [lane(), step, lane() + step];
-        let ring = M::ring(room);
+        let ring = M::ring(buffer);
         Self { leads, step, cursor: 0, last, last_address: ring.base, ring, memory: PhantomData }
     }
 
@@ -127,6 +127,6 @@ impl<M: Memory> Form for Apart<M> {
 }
 
 kernels! {
-    shared_ring_16b_apart => |room| Apart::<Static>::new(room);
-    shared_ring_16b_apart_dynamic => |room| Apart::<Dynamic>::new(room);
+    shared_ring_16b_apart => |buffer| Apart::<Static>::new(buffer);
+    shared_ring_16b_apart_dynamic => |buffer| Apart::<Dynamic>::new(buffer);
 }

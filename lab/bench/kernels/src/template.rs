@@ -12,7 +12,7 @@
 //!
 //! * An FMA is `x = -2 x + x`: with three registers it could meet a bank conflict and issue at half
 //!   rate, and a record's instructions would hide in the idle slots. Each depends on the one before.
-//! * The FMA behind a body keeps the assembler from fusing the end of one region with the begin of
+//! * The FMA after a body keeps the assembler from fusing the end of one region with the begin of
 //!   the next.
 //! * The eight FMAs at either end keep the loop's branch away from the stamps.
 
@@ -38,7 +38,7 @@ pub(crate) trait Scheme {
 pub(crate) struct Left {
     /// What must not be optimised away.
     pub(crate) rest: u32,
-    /// Cycles that it took to copy a ring to the room; 0 where there is none.
+    /// Cycles that it took to copy a ring to the buffer; 0 where there is none.
     pub(crate) flush: u32,
 }
 
@@ -85,7 +85,7 @@ fn body<const N: u32, const E: u32, const NUMBER: u32>(scheme: &mut impl Scheme,
     work::<1>(x);
 }
 
-/// Times the loop; lane 0 of each warp writes `t1 - t0` to its pair in `cycles`, and behind it the cycles
+/// Times the loop; lane 0 of each warp writes `t1 - t0` to its pair in `cycles`, and after it the cycles
 /// of its ring's flush in the upper half of a number whose lower half nobody reads.
 ///
 /// # Safety
@@ -131,42 +131,42 @@ pub(crate) fn warp_of_grid() -> u32 {
 
 /// Makes the kernels of one scheme, one for each body and number of recorded bodies.
 ///
-/// `kernels! { name => |room| expression; }`: the expression gives the [`Scheme`]; `room` names
-/// the [`crate::forms::Room`] that the warp may write to.
+/// `kernels! { name => |buffer| expression; }`: the expression gives the [`Scheme`]; `buffer` names
+/// the [`crate::forms::Buffer`] that the warp may write to.
 macro_rules! kernels {
-    ($($name:ident => |$room:ident| $scheme:expr;)*) => {
+    ($($name:ident => |$lane_buffer:ident| $scheme:expr;)*) => {
         $(mod $name {
             #[allow(unused_imports, reason = "schemes differ in what they need")]
             use super::*;
-            $crate::template::kernels!(@one $name $room $scheme; n8_e0 8 0);
-            $crate::template::kernels!(@one $name $room $scheme; n8_e1 8 1);
-            $crate::template::kernels!(@one $name $room $scheme; n8_e2 8 2);
-            $crate::template::kernels!(@one $name $room $scheme; n8_e4 8 4);
-            $crate::template::kernels!(@one $name $room $scheme; n128_e0 128 0);
-            $crate::template::kernels!(@one $name $room $scheme; n128_e1 128 1);
-            $crate::template::kernels!(@one $name $room $scheme; n128_e2 128 2);
-            $crate::template::kernels!(@one $name $room $scheme; n128_e4 128 4);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e0 8 0);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e1 8 1);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e2 8 2);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n8_e4 8 4);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e0 128 0);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e1 128 1);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e2 128 2);
+            $crate::template::kernels!(@one $name $lane_buffer $scheme; n128_e4 128 4);
         })*
     };
     (
-        @one $name:ident $room:ident $scheme:expr;
+        @one $name:ident $lane_buffer:ident $scheme:expr;
         $kernel:ident $body:literal $recorded:literal
     ) => {
         /// One kernel of the scheme.
         ///
         /// # Safety
         ///
-        /// `cycles` must be valid for two numbers for each warp of the grid, and `buffer` for a room
-        /// of `room_bytes` bytes for each, which begins at a multiple of them and takes all that the
+        /// `cycles` must be valid for two numbers for each warp of the grid, and `buffer` for a buffer
+        /// of `buffer_bytes` bytes for each, which begins at a multiple of them and takes all that the
         /// scheme writes; blocks must have one dimension and whole warps.
         #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($kernel)))]
         pub(crate) unsafe extern "ptx-kernel" fn $kernel(
             cycles: *mut u64,
             buffer: *mut u8,
-            room_bytes: u32,
+            buffer_bytes: u32,
             iterations: u32,
         ) {
-            let $room = $crate::forms::Room::new(buffer, room_bytes);
+            let $lane_buffer = $crate::forms::Buffer::new(buffer, buffer_bytes);
             // SAFETY: the kernel's caller gives a pair of numbers for each warp, and blocks of one
             // dimension.
             unsafe { $crate::template::measure::<$body, $recorded>($scheme, cycles, iterations) }

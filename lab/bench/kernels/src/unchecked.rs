@@ -1,7 +1,7 @@
-//! The profiler's own record without what keeps it in its room: the bound, the ring's mask, and the limit of
+//! The profiler's own record without what keeps it in its buffer: the bound, the ring's mask, and the limit of
 //! the count. What these three cost is the difference to `default`, in one run.
 //!
-//! All else is as there: what stands before the end stamp and behind it, which registers are kept apart
+//! All else is as there: what stands before the end stamp and after it, which registers are kept apart
 //! (docs/how-it-costs.md, "Up to eight warps"), and that each store asks who records. A test compares the
 //! machine code of both, and where a stamp waits for a store. What differs besides is what surrounds the loop:
 //! there is no session to enter and to leave.
@@ -12,16 +12,16 @@
 use core::arch::asm;
 
 use crate::format::tagged_upper;
-use crate::forms::{Form, Room};
+use crate::forms::{Form, Buffer};
 use crate::instructions::{clock64, hold, lane};
 use crate::template::{Left, kernels, warp_of_grid};
 
 /// Bytes of a record.
 const RECORD: u32 = 16;
 
-/// A record of 16 bytes at a region's end, for which the room must have a place.
+/// A record of 16 bytes at a region's end, for which the buffer must have a place.
 struct Unchecked {
-    room: u64,
+    buffer: u64,
     /// What a profiled kernel holds to its end as well.
     slot: u32,
     /// 0 where a lane does not record.
@@ -35,22 +35,22 @@ struct Unchecked {
 }
 
 impl Unchecked {
-    /// The address of the next record, `room | cursor`, as the room is aligned to its size. Nothing of the
+    /// The address of the next record, `buffer | cursor`, as the buffer is aligned to its size. Nothing of the
     /// record before the last two comes into it, but its word's register is taken up to here. 0xfc is the
     /// truth table of a | b, and 0xf0 of a alone.
     #[inline(always)]
     fn address(&self) -> u64 {
         let [_, _, kept] = self.last;
         let address: u64;
-        // SAFETY: arithmetic alone. Not `pure`, so that it stays behind the stamp.
+        // SAFETY: arithmetic alone. Not `pure`, so that it stays after the stamp.
         unsafe {
             asm!(
                 "{{ .reg .b32 %r_half<4>;",
-                "mov.b64 {{%r_half0, %r_half1}}, {room};",
+                "mov.b64 {{%r_half0, %r_half1}}, {buffer};",
                 "lop3.b32 %r_half3, %r_half0, {cursor}, {cursor}, 0xfc;",
                 "lop3.b32 %r_half2, %r_half1, {kept}, {kept}, 0xf0;",
                 "mov.b64 {address}, {{%r_half3, %r_half2}}; }}",
-                room = in(reg64) self.room,
+                buffer = in(reg64) self.buffer,
                 cursor = in(reg32) self.cursor,
                 kept = in(reg32) kept,
                 address = lateout(reg64) address,
@@ -60,7 +60,7 @@ impl Unchecked {
         address
     }
 
-    /// The cursor behind a record.
+    /// The cursor after a record.
     #[inline(always)]
     fn next(&self) -> u32 {
         let next: u32;
@@ -86,7 +86,7 @@ impl Unchecked {
         let end = clock64();
         let address = self.address();
         let upper: u32;
-        // SAFETY: where this lane records, the host gives a room, the warp's own, that takes all records; and
+        // SAFETY: where this lane records, the host gives a buffer, the warp's own, that takes all records; and
         // the cursor is that of the next one.
         unsafe {
             asm!(
@@ -117,18 +117,18 @@ impl Form for Unchecked {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
+    fn new(buffer: Buffer) -> Self {
         let leads = lane() == 0;
         let if_leads = |value: u32| if leads { value } else { 0 };
         // The minimum is always a record's bytes, which ptxas does not know: of a constant it would make the
         // cursor of a loop's only record by an instruction more.
-        let step = hold(if_leads(RECORD.min(room.bytes)));
-        let limit = hold(if_leads(room.bytes));
+        let step = hold(if_leads(RECORD.min(buffer.bytes)));
+        let limit = hold(if_leads(buffer.bytes));
         // Any words will do; as in the profiler's own record, they differ between lanes.
         let slot = hold(if leads { warp_of_grid() } else { u32::MAX });
-        let mask = hold(if_leads(room.bytes - 1));
-        let address = if leads { room.address } else { 0 };
-        Self { room: address, slot, limit, step, cursor: 0, last: [limit, mask, slot] }
+        let mask = hold(if_leads(buffer.bytes - 1));
+        let address = if leads { buffer.address } else { 0 };
+        Self { buffer: address, slot, limit, step, cursor: 0, last: [limit, mask, slot] }
     }
 
     #[inline(always)]
@@ -156,9 +156,9 @@ impl Form for UncheckedOfAllLanes {
     type Start = u64;
 
     #[inline(always)]
-    fn new(room: Room) -> Self {
-        let one = Unchecked::new(room);
-        Self(Unchecked { room: room.address, step: hold(RECORD.min(room.bytes)), ..one })
+    fn new(buffer: Buffer) -> Self {
+        let one = Unchecked::new(buffer);
+        Self(Unchecked { buffer: buffer.address, step: hold(RECORD.min(buffer.bytes)), ..one })
     }
 
     #[inline(always)]
@@ -178,6 +178,6 @@ impl Form for UncheckedOfAllLanes {
 }
 
 kernels! {
-    default_unchecked => |room| Unchecked::new(room);
-    default_unchecked_all_lanes => |room| UncheckedOfAllLanes::new(room);
+    default_unchecked => |buffer| Unchecked::new(buffer);
+    default_unchecked_all_lanes => |buffer| UncheckedOfAllLanes::new(buffer);
 }

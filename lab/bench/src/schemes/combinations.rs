@@ -26,7 +26,7 @@ const RECORDS: [(&str, Recorded); 6] = [
     ("mark", Recorded::Mark),
 ];
 
-/// All of them, named `strategy-clock-record-buffer`. Where every lane may record, rooms for all records
+/// All of them, named `strategy-clock-record-buffer`. Where every lane may record, buffers for all records
 /// would take too much memory, and over the bus all of them too much time: there the last ones are kept.
 #[must_use]
 pub fn combinations() -> &'static [Scheme] {
@@ -123,9 +123,9 @@ mod tests {
         ] {
             let scheme = combinations().iter().find(|scheme| scheme.name == name).expect(name);
             let Writes::Session(plan) = scheme.writes else { panic!("{name} has a session") };
-            let Plan { recorders: by, recorded: what, hosted, keep: kept, words: room } = plan;
+            let Plan { recorders: by, recorded: what, hosted, keep: kept, words: buffer } = plan;
             assert_eq!((scheme.kernels, by, what), (kernels, recorders, recorded), "{name}");
-            assert_eq!((kept, room), (keep, words), "{name}");
+            assert_eq!((kept, buffer), (keep, words), "{name}");
             assert_eq!(hosted, kernels == Kernels::HostedCombinations, "{name}");
         }
     }

@@ -22,7 +22,7 @@ pub struct Content {
     compute_capability: Option<(u32, u32)>,
     sm_count: u32,
     clock_mhz: Option<f64>,
-    /// What a record costs before and behind its stamp.
+    /// What a record costs before and after its stamp.
     cost: Option<(f64, f64)>,
     modules: Vec<Module>,
 }
@@ -159,7 +159,7 @@ impl Content {
                 clock_mhz: self.clock_mhz,
             },
             modules: modules.into_iter().map(|(module, _)| module).collect(),
-            record_cost: self.cost.map(|(before, behind)| RecordCost::uniform(before, behind)),
+            record_cost: self.cost.map(|(before, after)| RecordCost::uniform(before, after)),
             resources: vec![ResourceEffect {
                 kernel: self.name.clone(),
                 block: [self.sm_count, 1, 1],
@@ -243,7 +243,7 @@ fn shifted(module: &Module) -> profiler_trace::SiteTable {
         })
         .collect();
     profiler_trace::SiteTable::from_entries(bytes.iter().map(Vec::as_slice))
-        .expect("the ids have room")
+        .expect("the ids have buffer")
 }
 
 struct Sites {

@@ -106,7 +106,7 @@ struct Copied {
 
 impl Copied {
     /// Copies [`COPIES`] lines, one after the other: each store waits for its load, which misses
-    /// L1, and each load comes behind the store before it. The zero ties the first address to `x`
+    /// L1, and each load comes after the store before it. The zero ties the first address to `x`
     /// and `x` to the last load, as the FMAs are tied to each other.
     ///
     /// # Safety
@@ -210,8 +210,8 @@ macro_rules! cross_check {
     ($($name:ident: $body:tt, $fmas:literal, $bytes:expr;)+) => {
         $(
             /// Runs `iterations` of the loop, with this body in a region "body". Thread `t` of the
-            /// grid writes the readings of the clock before and behind it to `results[t]`, and
-            /// behind them what it worked out, its index in the block as a float's bits.
+            /// grid writes the readings of the clock before and after it to `results[t]`, and
+            /// after them what it worked out, its index in the block as a float's bits.
             ///
             /// # Safety
             ///
@@ -228,7 +228,7 @@ macro_rules! cross_check {
                 let recorder = recorder!();
                 let thread = thread_of_grid();
                 let place = thread / LANES * LANES * COPIES + thread % LANES;
-                // SAFETY: the lines of a warp lie behind those of the one before.
+                // SAFETY: the lines of a warp lie after those of the one before.
                 let _copied = unsafe { Copied { from: from.add(place), to: to.add(place), zero } };
                 let mut x = thread::thread_idx_x() as f32;
                 thread::sync_threads();

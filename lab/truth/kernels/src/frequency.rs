@@ -135,9 +135,9 @@ unsafe fn read(
 macro_rules! loaded {
     ($($name:ident: $clock:ident, anchors_within = $within:literal;)*) => {
         $(
-            /// Warp 0 of each block has `count` regions "step", one behind the other. What that of
+            /// Warp 0 of each block has `count` regions "step", one after the other. What that of
             /// block `b` reads in step `s` goes to `readings[(b * count + s) * READING_WORDS]` and
-            /// behind. Where `anchor_every` is not 0, both clocks are recorded before each
+            /// after. Where `anchor_every` is not 0, both clocks are recorded before each
             /// `anchor_every`-th step, from the first on; by the kernel with anchors within steps there,
             /// each time that `anchor_every` cycles have passed.
             ///

@@ -29,7 +29,7 @@ pub const LEVELS: [&str; 8] =
 
 /// How long the spin of repeat 0 is, in cycles: it brings the code into the instruction cache.
 pub const WARM_UP_CYCLES: u64 = 64;
-/// The longest pause behind a repeat, in cycles: several steps of 32 ns of the timer.
+/// The longest pause after a repeat, in cycles: several steps of 32 ns of the timer.
 const PAUSE_CYCLES: u64 = 1024;
 /// As many as there may be warps in a grid, so that each warp pauses otherwise in each repeat.
 pub const WARPS_APART: u32 = 32;
@@ -102,7 +102,7 @@ macro_rules! nest {
 
 /// A loop over the repeats of work in nested regions. The two readings are stored as they are: ptxas
 /// would place their subtraction, which waits for the second one, before the end stamp. A pause of
-/// another length behind each repeat keeps the repeats out of step with the timer: were they in step,
+/// another length after each repeat keeps the repeats out of step with the timer: were they in step,
 /// all readings of a short spin would be rounded to the timer's steps alike, and no mean could tell.
 macro_rules! repeat {
     (
@@ -204,7 +204,7 @@ macro_rules! known_work {
         $($name:ident: $strategy:literal, [$($by:tt)+], $clock:ident, $work:ident;)+
     ) => {
         $(
-            /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times behind one of
+            /// Repeats a spin of `cycles` cycles in nested regions, `repeats` times after one of
             /// [`WARM_UP_CYCLES`]. `form` is [`RANGE`], [`TOKEN`], [`VALUE`], [`WAIT`], [`SHORT`]
             /// or [`WAIT_FOUR`], `depth` 1, 2, 4 or 8. Thread `t` of the grid writes what the clock of
             /// the records showed at the begin and at the end of the spin of repeat `r` to

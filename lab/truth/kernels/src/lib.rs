@@ -2,7 +2,7 @@
 //! readings and writes them to a buffer, for the host to compare with what the profiler recorded.
 //!
 //! On a GPU those whose records go to memory of the host are a module of their own, by the feature
-//! `host-buffer`: a module that has one of them has all its rooms there.
+//! `host-buffer`: a module that has one of them has all its buffers there.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 #![cfg_attr(
     all(target_arch = "nvptx64", not(feature = "host-buffer")),

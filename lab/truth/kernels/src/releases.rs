@@ -26,7 +26,7 @@ pub const NOTICE_NS: u64 = 2_000;
 /// `%globaltimer` shows the moment. Then it marks "release" with the value `r`, and writes what the timer
 /// showed to `timers[(r - 1) * warps + warp of the grid]`. A warp that has been in the kernel for
 /// `limit_ns` waits no longer, and says so in `sync[EXPIRED]`. Where `anchors` is not 0, every warp
-/// reads both clocks behind each mark; where `anchor_cycles` is not 0, while it polls, each time that
+/// reads both clocks after each mark; where `anchor_cycles` is not 0, while it polls, each time that
 /// so many cycles have passed.
 ///
 /// # Safety
@@ -68,7 +68,7 @@ pub unsafe extern "ptx-kernel" fn releases(
                 all_arrived && globaltimer() - begin >= due_ns || is_late()
             });
             // SAFETY: the counter and the flag are only accessed atomically. The moment is two numbers of
-            // `sync`: who has arrived has read it, and reads it again behind the flag.
+            // `sync`: who has arrived has read it, and reads it again after the flag.
             unsafe {
                 if load_acquire_u32(arrived) >= before {
                     *moment = globaltimer() + NOTICE_NS;

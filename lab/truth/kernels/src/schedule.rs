@@ -33,7 +33,7 @@ macro_rules! scheduled {
         $(
             /// Region "step" for each step of the schedule, all in a region "schedule". What warp
             /// `w` reads in step `s` goes to `readings[(w * count + s) * READING_WORDS]` and
-            /// behind. Where `anchors` is not 0, both clocks are recorded before and behind each
+            /// after. Where `anchors` is not 0, both clocks are recorded before and after each
             /// step.
             ///
             /// # Safety

@@ -44,7 +44,7 @@ pub fn table(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 impl Table {
-    /// A line behind another of the same row takes its place.
+    /// A line after another of the same row takes its place.
     fn of(lines: &[Value]) -> Result<Self, Failure> {
         let mut table = Self::default();
         for line in lines.iter().filter(|line| line["test"] == TEST && line["kind"] == KIND) {

@@ -52,7 +52,7 @@ impl Rise {
         }
         format!(
             "the clock was at {first:.0} MHz in the first region and between {:.0} and {:.0} in all, \
-             and came within {:.0} % of its highest in region {reached}, {:.1} ms behind the first",
+             and came within {:.0} % of its highest in region {reached}, {:.1} ms after the first",
             course.low,
             course.highest(),
             CHANGE_MIN * 1e2,
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(
             rise.said(100_000),
             "the clock was at 345 MHz in the first region and between 345 and 1980 in all, and came \
-             within 5 % of its highest in region 3, 0.3 ms behind the first"
+             within 5 % of its highest in region 3, 0.3 ms after the first"
         );
         let falls = Rise::of(&[1980.0, 1200.0]).expect("there are some");
         assert!(

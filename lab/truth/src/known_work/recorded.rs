@@ -49,12 +49,12 @@ pub(super) fn launch(
 ) -> Result<(Trace, Vec<Vec<u64>>), Failure> {
     let Subject { kernel, grid, .. } = subject;
     let regions = |case: &Case| (case.repeats + 1) * case.depth;
-    // A region takes at most a record, for the host two, and its value, of two words each.
-    let words_of_region = if subject.is_hosted() { 6 } else { 4 };
-    let words = cases.iter().map(|case| words_of_region * regions(case)).max().unwrap_or(0) + 8;
+    // A region takes at most a record, for the host two, and its value.
+    let records_of_region = if subject.is_hosted() { 3 } else { 2 };
+    let records = cases.iter().map(|case| records_of_region * regions(case)).max().unwrap_or(0) + 4;
     let profiler = Profiler::builder()
-        .words_per_warp(words)
-        .words_per_lane(if may_use_other_lanes(kernel.strategy) { words } else { 0 })
+        .records_per_warp(records)
+        .records_per_lane(if may_use_other_lanes(kernel.strategy) { records } else { 0 })
         .for_grid(grid.blocks, grid.block(), cases.len() as u32)?
         .measure_record_cost()
         .build()?;
@@ -155,7 +155,7 @@ fn lengths_of_lane(
     Ok(recorded)
 }
 
-/// Whether lanes other than lane 0 may record. (Memory of the host for all rooms takes longer to get
+/// Whether lanes other than lane 0 may record. (Memory of the host for all buffers takes longer to get
 /// than a launch.)
 fn may_use_other_lanes(strategy: &str) -> bool {
     matches!(strategy, "elected" | "thread" | "when")

@@ -1,4 +1,4 @@
-//! Where the marks of all SMs lie behind the moments of `%globaltimer`, over the time in a kernel.
+//! Where the marks of all SMs lie after the moments of `%globaltimer`, over the time in a kernel.
 
 use std::path::Path;
 

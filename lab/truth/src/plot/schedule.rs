@@ -42,7 +42,7 @@ pub(super) fn draw_frequency(file: &Path, lines: &[Value]) -> Result<(), Failure
         for (which, (caption, unit)) in captions.into_iter().enumerate() {
             let mut values = range(points.iter().map(|&(_, _, values)| values[which]));
             if which == 0 {
-                // Room for the names.
+                // Buffer for the names.
                 values.start -= 0.4 * (values.end - values.start);
             }
             let mut chart = ChartBuilder::on(&areas[which])

@@ -75,7 +75,7 @@ impl Format {
         Self::said_by_name(name).map(|(_, format)| format).ok_or_else(|| {
             let known: Vec<&str> = Self::all_endings().map(|(ending, _)| ending).collect();
             Error::new(format!("the name {name} does not say which format is meant"))
-                .with_cure(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
+                .with_help(format!("give --to FORMAT, or one of the endings {}", known.join(", ")))
         })
     }
 
@@ -272,6 +272,6 @@ mod tests {
             }
         }
         let error = Format::of_name("a.json/b").expect_err("no ending");
-        assert!(error.cure().is_some_and(|cure| cure.contains(".pftrace")));
+        assert!(error.help().is_some_and(|help| help.contains(".pftrace")));
     }
 }

@@ -66,7 +66,7 @@ impl FormatArguments {
         ];
         if let Some((option, _)) = in_place.into_iter().find(|(_, in_place)| !in_place) {
             return Err(Error::new(format!("{option} means nothing to the format {format}"))
-                .with_cure(format!("leave {option} out")));
+                .with_help(format!("leave {option} out")));
         }
         let grouping = match self.group_by {
             None | Some(Group::Block) => Grouping::Block,
@@ -75,7 +75,7 @@ impl FormatArguments {
                 return Err(Error::new(
                     "the tracks of a timeline lie by launch and warp in any case",
                 )
-                .with_cure("say --group-by block or --group-by sm"));
+                .with_help("say --group-by block or --group-by sm"));
             }
             Some(_) => Grouping::default(),
         };

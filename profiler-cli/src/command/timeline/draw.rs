@@ -13,7 +13,7 @@ use crate::units::{counted, digits, duration};
 /// Signs of a share between none and all.
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// What stands between a label and its cells: ` 49.8 % `.
-pub(super) const SHARE_WIDTH: usize = 9;
+pub(super) const SHARD_WIDTH: usize = 9;
 /// Columns from one time along the top to the next, at least.
 const TICK_WIDTH: usize = 12;
 /// The label of time in the kernel and in no region.
@@ -70,7 +70,7 @@ impl Drawing<'_> {
             self.row(&mut text, NO_REGION, &times.no_region, &times.kernel);
             let most = times.kernel.iter().copied().fold(0.0, f64::max);
             let cells = cells(&times.kernel, &vec![most; axis.columns]);
-            let label = padded("active", self.label_width + SHARE_WIDTH);
+            let label = padded("active", self.label_width + SHARD_WIDTH);
             text += (label + &cells).trim_end();
             let _ = writeln!(
                 text,
@@ -125,7 +125,7 @@ impl Drawing<'_> {
         let start = self.axis.start_ns - self.launch.start_ns;
         let column_ns = self.axis.column_ns();
         let step = round_step(column_ns * TICK_WIDTH as f64);
-        let mut line = " ".repeat(self.label_width + SHARE_WIDTH);
+        let mut line = " ".repeat(self.label_width + SHARD_WIDTH);
         let mut at = 0;
         let mut time = (start / step).ceil() * step;
         // A window far from 0 may be so short that a step is lost in rounding.

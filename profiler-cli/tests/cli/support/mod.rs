@@ -196,7 +196,7 @@ pub(crate) fn hosted() -> Capture {
     capture
 }
 
-/// Rooms too small, too few slots, a region that was never ended, a warp that never left.
+/// Buffers too small, too few slots, a region that was never ended, a warp that never left.
 pub(crate) fn lossy() -> Capture {
     let mut module = SyntheticModule::new(Keep::First, 8);
     module.slots = 3;

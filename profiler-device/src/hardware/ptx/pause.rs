@@ -4,7 +4,7 @@ use super::super::side;
 use super::reg32;
 
 ptx! {
-    /// Nothing recorded, for longer than a record holds up what is recorded behind it: arithmetic in which
+    /// Nothing recorded, for longer than a record holds up what is recorded after it: arithmetic in which
     /// each step needs the one before, as in a kernel, so that what a record has to compute finds free issue
     /// slots in it. In the middle is a loop, for it to be long and small, which is not to be unrolled.
     /// `ordered`, so that it keeps its place among clock reads and stores.
@@ -24,7 +24,7 @@ ptx! {
         => worked
     }
 
-    /// What stands behind a pause, or before it.
+    /// What stands after a pause, or before it.
     ordered fn work() through (worked as reg32) -> u32 {
         "mad.lo.u32 {worked}, {worked}, {worked}, 1;",
         "mad.lo.u32 {worked}, {worked}, {worked}, 1;"

@@ -104,28 +104,28 @@ ptx! {
         => stamp
     }
 
-    /// The lower half of a unit's address, `room | (cursor & mask)`: the byte in a ring that is aligned to
+    /// The lower half of a unit's address, `buffer | (cursor & mask)`: the byte in a ring that is aligned to
     /// its size. 0xf8 is the truth table of a | (b & c).
     ///
     /// The instruction is written out for the order of its operands, which ptxas leaves as it stands. On an
-    /// H200 `room, mask, cursor` takes 3.6 cycles more at 32 warps (docs/how-it-costs.md, "Up to eight
-    /// warps"). Not `pure`, so that it stays behind the stamp.
-    placed fn unit_low(room: u32 as reg32, cursor: u32 as reg32, mask: u32 as reg32)
+    /// H200 `buffer, mask, cursor` takes 3.6 cycles more at 32 warps (docs/how-it-costs.md, "Up to eight
+    /// warps"). Not `pure`, so that it stays after the stamp.
+    placed fn unit_low(buffer: u32 as reg32, cursor: u32 as reg32, mask: u32 as reg32)
         out (low as reg32) -> u32
     {
-        "lop3.b32 {low}, {room}, {cursor}, {mask}, 0xf8;" => low
+        "lop3.b32 {low}, {buffer}, {cursor}, {mask}, 0xf8;" => low
     }
 
-    /// The address whose lower half is `low` and whose upper one is that of `room`.
+    /// The address whose lower half is `low` and whose upper one is that of `buffer`.
     ///
     /// Nothing of `kept` comes into it (0xf0 is the truth table of the first of three operands), but
     /// ptxas leaves the instruction as it stands: the register of `kept` is taken up to here, and the
     /// upper half is made in this place.
-    pure fn unit_address(room: u64 as reg64, low: u32 as reg32, kept: u32 as reg32)
+    pure fn unit_address(buffer: u64 as reg64, low: u32 as reg32, kept: u32 as reg32)
         lateout (address as reg64) -> u64
     {
         "{{ .reg .b32 %r_half<3>;",
-        "mov.b64 {{%r_half0, %r_half1}}, {room};",
+        "mov.b64 {{%r_half0, %r_half1}}, {buffer};",
         "lop3.b32 %r_half2, %r_half1, {kept}, {kept}, 0xf0;",
         "mov.b64 {address}, {{{low}, %r_half2}}; }}"
         => address
@@ -192,7 +192,7 @@ ptx! {
         "st.relaxed.sys.global.b64 [{address}], {word};"
     }
 
-    /// Whoever on the host sees what this thread publishes behind this sees what it published before it.
+    /// Whoever on the host sees what this thread publishes after this sees what it published before it.
     ordered fn order_before_host() {
         "fence.acq_rel.sys;"
     }
@@ -201,7 +201,7 @@ ptx! {
     ///
     /// Relaxed does: adds of one scope to one word are morally strong to each other, so that none is lost
     /// and none gets another's number (PTX ISA, "Memory Consistency Model": "Atomicity"), and by neither
-    /// claims nor losses is anything published. The host reads counters behind the end of the kernel.
+    /// claims nor losses is anything published. The host reads counters after the end of the kernel.
     ///
     /// # Safety
     ///

@@ -15,21 +15,21 @@ profile_names!(
 
 /// Makes functions with the attribute in each place among others.
 macro_rules! in_every_order {
-    ($($module:ident: $(#[$before:meta])* , $(#[$behind:meta])*;)*) => {$(
+    ($($module:ident: $(#[$before:meta])* , $(#[$after:meta])*;)*) => {$(
         mod $module {
             #[allow(unused_imports, reason = "unused where the functions are configured out")]
             use super::*;
 
             $(#[$before])*
             #[profiled]
-            $(#[$behind])*
+            $(#[$after])*
             pub extern "ptx-kernel" fn kernel(x: u32) {
                 profile_region!("region", value = x);
             }
 
             $(#[$before])*
             #[profiled]
-            $(#[$behind])*
+            $(#[$after])*
             pub fn device(prof: Recorder<'_>, x: u32) -> u32 {
                 profile_region!("region", { x + 1 })
             }
@@ -39,17 +39,17 @@ macro_rules! in_every_order {
 
 in_every_order! {
     inline_before: #[inline(never)], ;
-    inline_behind: , #[inline(always)];
+    inline_after: , #[inline(always)];
     doc_before: #[doc = "A kernel."], ;
-    doc_behind: , #[doc = "A kernel."];
+    doc_after: , #[doc = "A kernel."];
     allow_before: #[allow(clippy::all, reason = "another attribute")], ;
-    allow_behind: , #[allow(unused_variables, reason = "another attribute")];
+    allow_after: , #[allow(unused_variables, reason = "another attribute")];
     cold_before: #[cold], ;
-    cold_behind: , #[cold];
+    cold_after: , #[cold];
     cfg_before: #[cfg(all())], ;
-    cfg_behind: , #[cfg(all())];
+    cfg_after: , #[cfg(all())];
     cfg_attr_before: #[cfg_attr(all(), inline)], ;
-    cfg_attr_behind: , #[cfg_attr(all(), doc = "A kernel.", inline)];
+    cfg_attr_after: , #[cfg_attr(all(), doc = "A kernel.", inline)];
     around: #[doc = "A kernel."] #[inline], #[cfg(all())] #[allow(unused_mut, reason = "another")];
     not_there: #[cfg(any())], ;
     not_there_either: , #[cfg(any())];
@@ -64,7 +64,7 @@ fn must_use_before(prof: Recorder<'_>) -> u32 {
 #[profiled]
 #[must_use = "it is one"]
 #[track_caller]
-fn must_use_behind(prof: Recorder<'_>) -> u32 {
+fn must_use_after(prof: Recorder<'_>) -> u32 {
     1
 }
 
@@ -74,7 +74,7 @@ fn deprecated_before(prof: Recorder<'_>) {}
 
 #[profiled]
 #[deprecated(since = "0.1.0", note = "another")]
-fn deprecated_behind(prof: Recorder<'_>) {}
+fn deprecated_after(prof: Recorder<'_>) {}
 
 #[cfg(target_arch = "x86_64")]
 mod with_features {
@@ -88,7 +88,7 @@ mod with_features {
 
     #[profiled]
     #[target_feature(enable = "sse4.2")]
-    unsafe fn behind(prof: Recorder<'_>, x: u32) -> u32 {
+    unsafe fn after(prof: Recorder<'_>, x: u32) -> u32 {
         profile_region!("region", { x.count_ones() })
     }
 }

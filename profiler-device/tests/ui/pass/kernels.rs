@@ -47,7 +47,7 @@ extern "ptx-kernel" fn conditional(lane: u32, tile: u32) {
 #[profiled(clock = globaltimer)]
 extern "ptx-kernel" fn anchors_elsewhere(rounds: u32) {
     use profiler_device::profile_anchor;
-    #[allow(unused_parens, reason = "an attribute behind the name")]
+    #[allow(unused_parens, reason = "an attribute after the name")]
     let last = (rounds - 1);
     let prof = recorder!();
     for round in 0..rounds {

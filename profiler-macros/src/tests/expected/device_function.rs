@@ -23,7 +23,7 @@ pub(crate) fn tile<'a, T: Copy, const N: usize>(
             max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::region(
+        ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader_warp_index(
                 __profiler_recorder,
                 2,

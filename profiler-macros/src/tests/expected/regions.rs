@@ -9,7 +9,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::region(
+        ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
             0,
@@ -26,7 +26,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::region(
+        ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader_warp_group(
                 __profiler_recorder,
             ),
@@ -49,7 +49,7 @@ fn enclosing() {
             TASK.__site((index) as ::core::primitive::u64)
         };
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::region(
+        ::profiler_device::__private::LaneRecorder::region(
             ::profiler_device::__private::Recorder::leader_thread(__profiler_recorder),
             __profiler_site,
             0,
@@ -67,7 +67,7 @@ fn enclosing() {
                 "", max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
             ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-            ::profiler_device::__private::Leader::region(
+            ::profiler_device::__private::LaneRecorder::region(
                 ::profiler_device::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,
                 0,
@@ -89,7 +89,7 @@ fn enclosing() {
                 max_threads = 0, min_blocks = 0, max_registers = 0, names = []
             );
             crate::renamed::__at!(__profiler_recorder, __profiler_site);
-            crate::renamed::__private::Leader::region(
+            crate::renamed::__private::LaneRecorder::region(
                 crate::renamed::__private::Recorder::leader(__profiler_recorder),
                 __profiler_site,
                 0,

@@ -9,7 +9,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::start(
+        ::profiler_device::__private::LaneRecorder::start(
             ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
             __profiler_site,
             0,
@@ -30,7 +30,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::mark(
+        ::profiler_device::__private::LaneRecorder::mark(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
         )
@@ -45,7 +45,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::mark_value(
+        ::profiler_device::__private::LaneRecorder::mark_value(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
             a == b,
@@ -61,7 +61,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::mark_value(
+        ::profiler_device::__private::LaneRecorder::mark_value(
             ::profiler_device::__private::Recorder::leader_elected(__profiler_recorder),
             __profiler_site,
             key,
@@ -77,7 +77,7 @@ fn enclosing() {
             max_threads = 0, min_blocks = 0, max_registers = 0, names = []
         );
         ::profiler_device::__at!(__profiler_recorder, __profiler_site);
-        ::profiler_device::__private::Leader::mark_value(
+        ::profiler_device::__private::LaneRecorder::mark_value(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             __profiler_site,
             key,
@@ -87,7 +87,7 @@ fn enclosing() {
         let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        ::profiler_device::__private::Leader::anchor(
+        ::profiler_device::__private::LaneRecorder::anchor(
             ::profiler_device::__private::Recorder::leader_block(__profiler_recorder),
         )
     };
@@ -95,7 +95,7 @@ fn enclosing() {
         let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &(prof),
         );
-        ::profiler_device::__private::Leader::anchor_every(
+        ::profiler_device::__private::LaneRecorder::anchor_every(
             ::profiler_device::__private::Recorder::leader(__profiler_recorder),
             1 << 18,
         )
@@ -109,7 +109,7 @@ fn enclosing() {
         let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        ::profiler_device::__private::Leader::anchor(
+        ::profiler_device::__private::LaneRecorder::anchor(
             ::profiler_device::__private::Recorder::leader_elected(__profiler_recorder),
         )
     };
@@ -124,7 +124,7 @@ fn enclosing() {
         let __profiler_recorder = ::profiler_device::__private::Recorder::copied(
             &no_recorder_in_scope__mark_this_fn_profiled_or_pass_recorder,
         );
-        ::profiler_device::__private::Leader::anchor(
+        ::profiler_device::__private::LaneRecorder::anchor(
             ::profiler_device::__private::Recorder::leader_warp_index(
                 __profiler_recorder,
                 INDEX,

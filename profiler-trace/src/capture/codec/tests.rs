@@ -14,7 +14,7 @@ fn round_trip(part: &[u8], units: bool) -> Packing {
     let mut packer = Packer::default();
     let (packing, payload) = packer.pack(part, units);
     let payload = payload.to_vec();
-    // What was in the room before must not matter.
+    // What was in the buffer before must not matter.
     let mut unpacked = vec![0xa5; part.len()];
     assert!(packer.unpack(packing, &payload, &mut unpacked));
     assert_eq!(unpacked, part);

@@ -19,7 +19,7 @@ fn of_host(cost: RecordCost, emulated: bool) -> Trace {
 
 /// What is said of the only warp, and of nothing else.
 fn said(trace: &Trace, kind: Option<DiagnosticKind>) {
-    let place = Some(Place { slot: Some(7), ..Place::default() });
+    let place = Some(Location { slot: Some(7), ..Location::default() });
     let said = trace.diagnostics.list.iter().map(|said| (said.kind, said.count, said.place));
     let expected: Vec<_> = kind.into_iter().map(|kind| (kind, 1, place)).collect();
     assert_eq!(said.collect::<Vec<_>>(), expected);

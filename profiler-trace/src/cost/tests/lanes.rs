@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Decodes one warp of 1 cycle per nanosecond with rooms for lanes, and subtracts the cost.
+/// Decodes one warp of 1 cycle per nanosecond with buffers for lanes, and subtracts the cost.
 fn trace_of(
     cost: RecordCost,
     emulated: bool,
@@ -241,7 +241,7 @@ fn an_anchor_is_taken_by_the_lane_that_records_by_the_kernels_strategy() {
 }
 
 #[test]
-fn what_lanes_stamp_together_is_one_behind_all_that_one_of_them_stamped_by_itself() {
+fn what_lanes_stamp_together_is_one_after_all_that_one_of_them_stamped_by_itself() {
     let trace = trace_of(RecordCost::uniform(10.0, 30.0), false, |warp, region, other| {
         warp.lane(0);
         for _ in 0..40 {

@@ -160,7 +160,7 @@ fn held(inside: f64, total: f64) -> RecordCost {
 
 #[test]
 fn what_was_read_in_no_known_order_does_not_add_up() {
-    // Nothing but records, and a pause behind each turn: `(`, `)` and `|` are begins, ends and marks.
+    // Nothing but records, and a pause after each turn: `(`, `)` and `|` are begins, ends and marks.
     for (body, names) in
         [("(|)", 1), ("|()", 1), ("()|", 1), ("|()|", 1), ("(()())", 3), ("(())", 1)]
     {

@@ -1,4 +1,4 @@
-//! Records that hold up the stamps behind them.
+//! Records that hold up the stamps after them.
 
 use super::*;
 use crate::record_cost::StampWait;
@@ -14,7 +14,7 @@ pub(super) struct Holds {
     eighths: Vec<u8>,
     /// When the last record was stored, what all stamps since cost, and whether a region has begun.
     stored: Option<(f64, f64, bool)>,
-    /// Where the last stamp was a begin: when, and what it costs behind it.
+    /// Where the last stamp was a begin: when, and what it costs after it.
     begun: Option<(f64, f64)>,
     stamps: Vec<Stamp>,
 }
@@ -65,10 +65,10 @@ impl Holds {
             *apart += after;
             *begun |= is_begin;
         }
-        if let Some((at, behind)) = self.begun.take() {
+        if let Some((at, after)) = self.begun.take() {
             let wait = self.waits.nested;
-            read = read.max(at + behind + before + held(wait));
-            reaches.push((at + behind + before, wait));
+            read = read.max(at + after + before + held(wait));
+            reaches.push((at + after + before, wait));
         }
         let buffer = if self.hosted { Buffer::Host } else { Buffer::Global };
         let within = reaches
@@ -125,7 +125,7 @@ fn what_stands_back_to_back_takes_no_time_whatever_was_waited() {
 
 #[test]
 fn the_reach_of_a_record_is_the_longest_wait() {
-    // From the end of one region to the mark behind it: 38 behind the end, 2 ahead of the mark.
+    // From the end of one region to the mark after it: 38 after the end, 2 ahead of the mark.
     let limit = waits().record.reach_ticks(Buffer::Global).expect("there is a wait") as u64;
     for (work, seen) in [(limit, 0), (limit + 1, limit + 1)] {
         let steps = [
@@ -146,7 +146,7 @@ fn the_reach_of_a_record_is_the_longest_wait() {
 
 #[test]
 fn of_stamps_at_one_time_what_ends_is_the_first_and_what_begins_the_last() {
-    // The second region begins behind the records of the first one and of the mark, which hold up
+    // The second region begins after the records of the first one and of the mark, which hold up
     // its end no longer.
     let mut trace = trace(0.0, 0.0, |warp, region, mark| {
         warp.range(region, None, 2_000, 3_000).mark(mark, None, 3_000);
@@ -161,7 +161,7 @@ fn of_stamps_at_one_time_what_ends_is_the_first_and_what_begins_the_last() {
 }
 
 #[test]
-fn a_region_behind_a_record_is_exact_where_it_ends_beyond_its_reach() {
+fn a_region_after_a_record_is_exact_where_it_ends_beyond_its_reach() {
     // An end that waited only for its region's begin would be 25 later.
     for work in [40, 60, 200] {
         let region = [Step::Open(false), Step::Work(work), Step::Close(false)];

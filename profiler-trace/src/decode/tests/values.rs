@@ -56,7 +56,7 @@ fn they_cross_others() {
 /// As one whose value is a record of its own does: no second pass over the lane's regions sorts them.
 #[test]
 fn they_leave_a_lane_plain() {
-    /// Whether a lane is plain that records this behind two regions.
+    /// Whether a lane is plain that records this after two regions.
     fn is_plain(record: fn(&mut SyntheticWarp) -> &mut SyntheticWarp) -> bool {
         let capture = one(Keep::First, 16, |warp| {
             record(warp.range_unsigned(2, 6_000, 6_010, 1).range(3, None, 6_020, 6_030));
@@ -92,7 +92,7 @@ fn values_of_24_bits_are_whole() {
     }
 }
 
-/// A value of its own behind such a record belongs to nothing.
+/// A value of its own after such a record belongs to nothing.
 #[test]
 fn they_take_no_second_value() {
     let capture = one(Keep::First, 16, |warp| {
@@ -154,7 +154,7 @@ fn the_clock_wraps_while_they_last() {
     module.warps.push(warp);
     let capture = module.into_capture().expect("the sites are whole");
     let expected = [(WRAP - 700, Some(WRAP - 20), 0), (WRAP - 10, Some(WRAP + 10), 0)];
-    check(&capture, &expected, &[Kind::RoomTooSmall]);
+    check(&capture, &expected, &[Kind::BufferTooSmall]);
 }
 
 /// Nobody believes a begin before the entry.

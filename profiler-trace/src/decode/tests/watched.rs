@@ -39,7 +39,7 @@ fn a_watched_region_whose_begin_was_overwritten_is_whole() {
         warp.watched(2, None, 6_012, 6_020).attach(2, 6_020, Value::Unsigned(1));
         warp.watched(2, None, 6_002, 6_030);
     });
-    check(&capture, &[(6_002, Some(6_030), 0), (6_012, Some(6_020), 1)], &[Kind::RoomTooSmall]);
+    check(&capture, &[(6_002, Some(6_030), 0), (6_012, Some(6_020), 1)], &[Kind::BufferTooSmall]);
     let trace = Decoder::new(&capture).trace();
     assert_eq!(trace.warps[0].regions[1].value, Some(Value::Unsigned(1)));
     assert_eq!((trace.recorded(), trace.lost()), (3, 2));
@@ -75,7 +75,7 @@ fn a_watched_region_of_more_than_40_bits_is_exact() {
         capture
     };
     check(&watched(begin + 7), &[(begin + 7, Some(end), 0)], &[]);
-    // A reading that does not stand right behind that begin is of another region, of which 40 bits do not
+    // A reading that does not stand right after that begin is of another region, of which 40 bits do not
     // tell when it began.
     let late = begin + (1 << 32);
     let wrapped = late + (4 << 40);
@@ -102,7 +102,7 @@ fn of_two_watched_regions_with_the_same_times_the_later_one_lies_around() {
         warp.begin(2, None, 6_000).mark(4, None, 6_001).mark(4, None, 6_002);
         warp.range(3, None, 6_002, 6_020).watched(2, None, 6_002, 6_020);
     });
-    later_lies_around(&overwritten, &[Kind::RoomTooSmall]);
+    later_lies_around(&overwritten, &[Kind::BufferTooSmall]);
 }
 
 /// A clock that comes in steps reads the same again and again.

@@ -49,7 +49,7 @@ fn a_gap_that_may_hide_is_flagged() {
 }
 
 #[test]
-fn a_gap_before_the_oldest_survivor_may_be_one_behind_it() {
+fn a_gap_before_the_oldest_survivor_may_be_one_after_it() {
     for is_leader in [true, false] {
         let bounds = Bounds { leader: is_leader, ..leader(50, Some(300 + WRAP)) };
         assert!(!widen_low(&[49 + WRAP, 200 + WRAP], bounds, true).1.ambiguous);
@@ -85,7 +85,7 @@ fn a_step_back_is_flagged_and_its_time_kept() {
 }
 
 #[test]
-fn another_lane_may_record_behind_the_exit_of_lane_0() {
+fn another_lane_may_record_after_the_exit_of_lane_0() {
     let bounds = Bounds { leader: false, ..leader(WRAP, Some(WRAP + 100)) };
     for oldest_lost in [false, true] {
         let (times, odd) = widen_low(&[WRAP + 50, WRAP + 150], bounds, oldest_lost);
@@ -135,8 +135,8 @@ fn where_a_range_ended() {
         assert_eq!(end(begin, at), Ok(at));
     }
     assert_eq!(end(999, 1500), Err(Implausible::BeforeEntry));
-    assert_eq!(end(3 * WRAP, 3 * WRAP + 1), Err(Implausible::BehindExit));
-    assert_eq!(end(u64::MAX, 7), Err(Implausible::BehindExit));
+    assert_eq!(end(3 * WRAP, 3 * WRAP + 1), Err(Implausible::AfterExit));
+    assert_eq!(end(u64::MAX, 7), Err(Implausible::AfterExit));
     let late = Bounds { leader: false, ..bounds };
     assert_eq!(late.end_of_range(3 * WRAP, 1), Ok(3 * WRAP + 1));
 }

@@ -38,7 +38,7 @@ impl Calls {
             // Where the clocks are so uncertain that a kernel seems to run before it was launched,
             // no viewer can draw that.
             if axis.round(span.start_ns) <= axis.round(entry) {
-                // Behind the numbers of the arrows from signals to waits.
+                // After the numbers of the arrows from signals to waits.
                 let flow = (trace.edges.len() + launch + 1) as u64;
                 calls.of_launch.insert(launch, flow);
                 calls.of_warp.insert(warp, flow);
@@ -61,7 +61,7 @@ impl<S: WarpSource> Walk<'_, S> {
         if trace.host.is_empty() {
             return Ok(());
         }
-        // Behind those of the launches, of which there is one in any case.
+        // After those of the launches, of which there is one in any case.
         let process = u32::try_from(trace.launches.len().max(1) + 1).map_err(io::Error::other)?;
         sink.process(process, "host")?;
         let mut root = Node::root();

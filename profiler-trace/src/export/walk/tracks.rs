@@ -214,9 +214,9 @@ pub(super) fn batches(tracks: &[(u32, User)]) -> Vec<&[(u32, User)]> {
             items <= most
         };
         let count = rest.iter().take_while(fits).count().max(1);
-        let (batch, behind) = rest.split_at(count);
+        let (batch, after) = rest.split_at(count);
         batches.push(batch);
-        rest = behind;
+        rest = after;
     }
     batches
 }

@@ -66,7 +66,7 @@ pub unsafe extern "ptx-kernel" fn tensor_copy(
     profile_region!("issue", {
         if index == 0 {
             // SAFETY: the mbarrier expects this thread and the bytes of the caller's box, for which
-            // the tile has room; nobody accesses it before they have arrived.
+            // the tile has buffer; nobody accesses it before they have arrived.
             unsafe {
                 mbarrier::arrive_expecting_bytes(barrier, BYTES);
                 tma::load_2d(TILE.as_mut_ptr().cast(), map, column, row, barrier);

@@ -53,7 +53,7 @@ macro_rules! leaves {
                     return;
                 }
             });
-            profile_mark!("behind the return");
+            profile_mark!("after the return");
         }
     )*};
 }

@@ -1,4 +1,4 @@
-//! Kernels to abuse: every strategy with both clocks into memory of the host, in rooms that are too small,
+//! Kernels to abuse: every strategy with both clocks into memory of the host, in buffers that are too small,
 //! with lanes that leave early.
 
 use profiler_device::{profile_region, profiled};

@@ -29,11 +29,11 @@ pub(crate) struct MappedMemory {
 }
 
 impl MappedMemory {
-    /// Zeroed memory; `cure` says what to lower where it does not fit.
-    pub(crate) fn new(bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
-        let out_of_memory = || Error::OutOfMemory { bytes, free: None, cure: cure() };
+    /// Zeroed memory; `remedy` says what to lower where it does not fit.
+    pub(crate) fn new(bytes: u64, help: impl Fn() -> String) -> Result<Self, Error> {
+        let out_of_memory = || Error::OutOfMemory { bytes, free: None, help: help() };
         let bytes = bytes.max(1).checked_next_multiple_of(PAGE).ok_or_else(out_of_memory)?;
-        let memory = Arc::new(HostMemory::aligned(bytes, PAGE as usize, &cure)?);
+        let memory = Arc::new(HostMemory::aligned(bytes, PAGE as usize, &help)?);
         let start = memory.as_ptr().cast::<c_void>();
         let flags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE;
         // SAFETY: so many bytes are allocated there, until `drop` takes the registration back.
@@ -73,18 +73,18 @@ impl Drop for MappedMemory {
 
 /// The memory of a module's arrays.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum RecordMemory {
     Device(DeviceMemory),
     Mapped(MappedMemory),
 }
 
-impl Place {
+impl RecordMemory {
     /// Zeroed memory.
-    pub(crate) fn new(mapped: bool, bytes: u64, cure: impl Fn() -> String) -> Result<Self, Error> {
+    pub(crate) fn new(mapped: bool, bytes: u64, help: impl Fn() -> String) -> Result<Self, Error> {
         if mapped {
-            return MappedMemory::new(bytes, cure).map(Self::Mapped);
+            return MappedMemory::new(bytes, help).map(Self::Mapped);
         }
-        let memory = DeviceMemory::new(bytes, cure)?;
+        let memory = DeviceMemory::new(bytes, help)?;
         memory.zero(std::ptr::null_mut())?;
         Ok(Self::Device(memory))
     }
@@ -112,7 +112,7 @@ impl Place {
     }
 }
 
-impl Memory for Place {
+impl Memory for RecordMemory {
     fn read(&self, address: u64, rows: Rows, into: &mut [u8]) -> Result<(), Error> {
         match self {
             Self::Device(memory) => memory.read(address, rows, into),

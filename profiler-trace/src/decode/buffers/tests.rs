@@ -1,5 +1,5 @@
 use profiler_wire::RecordKind;
-use profiler_wire::descriptor::{LANE_STEP, next_cursor, room_byte};
+use profiler_wire::descriptor::{LANE_STEP, buffer_byte, next_cursor};
 use profiler_wire::header::COUNT_MAX;
 
 use super::*;
@@ -18,23 +18,23 @@ fn filled(ring: bool, capacity: u32, emitted: u32, step: u32, column: usize) -> 
     let bytes = capacity * step;
     let (mask, limit) = if ring { (bytes - 1, u32::MAX) } else { (u32::MAX, bytes) };
     let shift = bytes.next_power_of_two().trailing_zeros();
-    let mut room = vec![0; 1 << shift];
+    let mut buffer = vec![0; 1 << shift];
     let mut cursor = 0;
     for number in 0..emitted {
         if cursor < limit {
-            let at = room_byte(cursor, mask) as usize + 16 * column;
-            room[at..at + 16].copy_from_slice(&mark(u64::from(number) + 1));
+            let at = buffer_byte(cursor, mask) as usize + 16 * column;
+            buffer[at..at + 16].copy_from_slice(&mark(u64::from(number) + 1));
         }
         cursor = next_cursor(cursor, step);
     }
-    (Layout::new(mask, limit, shift, step).expect("as hosts lay it out"), room)
+    (Layout::new(mask, limit, shift, step).expect("as hosts lay it out"), buffer)
 }
 
 /// Steps and columns: lane 0, and other lanes.
 const PLACES: [(u32, usize); 3] = [(UNIT_BYTES, 0), (LANE_STEP, 1), (LANE_STEP, 31)];
 
-fn order(room: &Room<'_>, survivors: Survivors) -> Vec<u64> {
-    survivors.indices().filter_map(|index| write_ticks(room.unit(index))).collect()
+fn order(buffer: &Buffer<'_>, survivors: Survivors) -> Vec<u64> {
+    survivors.indices().filter_map(|index| write_ticks(buffer.unit(index))).collect()
 }
 
 /// A ring whose units were written at these times; 0 stands for one that is not there.
@@ -61,31 +61,35 @@ fn every_fill_level_with_and_without_a_count() {
         for capacity in [1, 2, 4, 8] {
             for emitted in 0..5 * capacity {
                 let (layout, bytes) = filled(true, capacity, emitted, step, column);
-                let room = layout.room(&bytes, 0, column);
+                let buffer = layout.buffer(&bytes, 0, column);
                 let kept = emitted.min(capacity);
                 let expected: Vec<u64> =
                     (emitted - kept..emitted).map(|n| u64::from(n) + 1).collect();
-                let survivors = room.survivors(emitted);
-                assert_eq!(order(&room, survivors), expected, "{capacity} {emitted}");
+                let survivors = buffer.survivors(emitted);
+                assert_eq!(order(&buffer, survivors), expected, "{capacity} {emitted}");
                 assert_eq!(survivors.oldest_lost, emitted > capacity);
-                assert_eq!(order(&room, room.scan()), expected, "{capacity} {emitted} no count");
+                assert_eq!(
+                    order(&buffer, buffer.scan()),
+                    expected,
+                    "{capacity} {emitted} no count"
+                );
             }
         }
         for capacity in [0, 1, 3, 7] {
             for emitted in 0..3 * capacity + 2 {
                 let (layout, bytes) = filled(false, capacity, emitted, step, column);
-                let room = layout.room(&bytes, 0, column);
+                let buffer = layout.buffer(&bytes, 0, column);
                 let expected: Vec<u64> = (1..=u64::from(emitted.min(capacity))).collect();
-                assert_eq!(order(&room, room.survivors(emitted)), expected);
-                assert_eq!(order(&room, room.scan()), expected);
-                assert_eq!(room.is_full(room.scan().count), emitted >= capacity);
-                assert_eq!(room.is_blank(), emitted == 0 || capacity == 0);
+                assert_eq!(order(&buffer, buffer.survivors(emitted)), expected);
+                assert_eq!(order(&buffer, buffer.scan()), expected);
+                assert_eq!(buffer.is_full(buffer.scan().count), emitted >= capacity);
+                assert_eq!(buffer.is_blank(), emitted == 0 || capacity == 0);
             }
         }
     }
 }
 
-/// Every set of units that has not arrived, in rooms of every fill level.
+/// Every set of units that has not arrived, in buffers of every fill level.
 #[test]
 fn units_on_their_way_are_told_from_those_that_are_there() {
     const CAPACITY: u32 = 8;
@@ -109,18 +113,18 @@ fn units_on_their_way_are_told_from_those_that_are_there() {
             }
             let there: Vec<u64> = all.iter().copied().filter(is_there).collect();
             let what = format!("ring {ring}, {emitted} emitted, without {missing:b}");
-            let room = layout.room(&bytes, 0, 0);
-            let survivors = room.scan();
-            assert_eq!(order(&room, survivors), there, "{what}");
+            let buffer = layout.buffer(&bytes, 0, 0);
+            let survivors = buffer.scan();
+            assert_eq!(order(&buffer, survivors), there, "{what}");
             let first = all.get(..1).filter(|_| turned).unwrap_or(&there);
             assert!(says_what_is_lost(survivors, first), "{what}");
             assert!(!survivors.counted && survivors.count <= kept, "{what}");
-            let gaps = survivors.indices().filter(|index| room.unit(*index) == [0; 2]).count();
+            let gaps = survivors.indices().filter(|index| buffer.unit(*index) == [0; 2]).count();
             assert_eq!(there.len() + gaps, survivors.count as usize, "{what}");
 
-            let room = layout.running(true).room(&bytes, 0, 0);
-            let survivors = room.scan();
-            let running = order(&room, survivors);
+            let buffer = layout.running(true).buffer(&bytes, 0, 0);
+            let survivors = buffer.scan();
+            let running = order(&buffer, survivors);
             assert_eq!(running.len(), survivors.count as usize, "{what}");
             assert!(running.is_empty() || says_what_is_lost(survivors, &running), "{what}");
             let runs = all.split(|number| !is_there(number));
@@ -158,8 +162,8 @@ fn units_of_the_turn_before_are_not_taken_for_new_ones() {
                     let times =
                         numbers.map(|number| if number < emitted { time(number) } else { 0 });
                     let (layout, bytes) = ring_of(&times);
-                    let room = layout.running(true).room(&bytes, 0, 0);
-                    let survivors = room.scan();
+                    let buffer = layout.running(true).buffer(&bytes, 0, 0);
+                    let survivors = buffer.scan();
                     let running: Vec<u64> =
                         survivors.indices().map(|index| numbers[index as usize]).collect();
                     let what = format!(
@@ -193,10 +197,10 @@ fn a_saturated_count_finds_the_newest_by_its_time() {
         ([(3 << 38) + 10, 10, 1 << 38, 3 << 38], true),
     ] {
         let (layout, bytes) = ring_of(&times);
-        let room = layout.room(&bytes, 0, 0);
+        let buffer = layout.buffer(&bytes, 0, 0);
         let mut expected = times;
         expected.rotate_left(usize::from(first_is_newest));
-        assert_eq!(order(&room, room.survivors(COUNT_MAX)), expected);
+        assert_eq!(order(&buffer, buffer.survivors(COUNT_MAX)), expected);
     }
 }
 
@@ -205,25 +209,25 @@ fn a_saturated_count_finds_the_newest_by_its_time() {
 fn gaps_in_time_do_not_turn_a_ring() {
     let gap = 20 + (3 << 38);
     let (layout, bytes) = ring_of(&[10, 20, gap, 0]);
-    let room = layout.room(&bytes, 0, 0);
-    assert_eq!(order(&room, room.scan()), [10, 20, gap]);
+    let buffer = layout.buffer(&bytes, 0, 0);
+    assert_eq!(order(&buffer, buffer.scan()), [10, 20, gap]);
     let (layout, bytes) = ring_of(&[5, 6, 3, 4].map(|time| time << 33));
-    let room = layout.room(&bytes, 0, 0);
-    assert_eq!(order(&room, room.scan()), [3, 4, 5, 6].map(|time| time << 33));
+    let buffer = layout.buffer(&bytes, 0, 0);
+    assert_eq!(order(&buffer, buffer.scan()), [3, 4, 5, 6].map(|time| time << 33));
 }
 
 #[test]
 fn layouts_that_no_host_makes_are_refused() {
     let ring = |units: u32, shift| Layout::new(units * 16 - 1, u32::MAX, shift, 16);
     assert!(ring(8, 7).is_some() && ring(1, 4).is_some());
-    assert!(ring(8, 6).is_none(), "the room is too short");
+    assert!(ring(8, 6).is_none(), "the buffer is too short");
     assert!(ring(6, 10).is_none(), "no power of two");
     assert!(Layout::new(7, u32::MAX, 10, 16).is_none(), "less than a unit");
     assert!(Layout::new(255, u32::MAX, 10, LANE_STEP).is_none(), "less than a row");
     assert!(Layout::new(127, 128, 10, 16).is_none(), "a ring has no limit");
     let first = |units: u32, shift| Layout::new(u32::MAX, units * 16, shift, 16);
     assert!(first(4, 6).is_some() && first(3, 6).is_some() && first(0, 0).is_some());
-    assert!(first(5, 6).is_none(), "the room is too short");
+    assert!(first(5, 6).is_none(), "the buffer is too short");
     assert!(Layout::new(u32::MAX, 40, 6, 16).is_none(), "half a unit");
     assert!(Layout::new(u32::MAX, CURSOR_MAX, 32, 16).is_some());
     assert!(Layout::new(u32::MAX, CURSOR_MAX + 16, 32, 16).is_none(), "cursors stop before");
@@ -231,13 +235,13 @@ fn layouts_that_no_host_makes_are_refused() {
 }
 
 #[test]
-fn a_room_that_is_cut_short_says_so() {
+fn a_buffer_that_is_cut_short_says_so() {
     let (layout, bytes) = filled(true, 4, 6, UNIT_BYTES, 0);
-    assert_eq!(layout.room(&bytes[..40], 0, 0).survivors(6).cut, 2);
-    assert_eq!(layout.room(&bytes, 1, 0).survivors(2).cut, 2);
-    assert_eq!(layout.room(&bytes, usize::MAX, 0).survivors(0).cut, 0);
+    assert_eq!(layout.buffer(&bytes[..40], 0, 0).survivors(6).cut, 2);
+    assert_eq!(layout.buffer(&bytes, 1, 0).survivors(2).cut, 2);
+    assert_eq!(layout.buffer(&bytes, usize::MAX, 0).survivors(0).cut, 0);
     let (layout, bytes) = filled(true, 4, 6, LANE_STEP, 5);
     for (length, cut) in [(512 + 95, 3), (512 + 96, 2), (2048, 0)] {
-        assert_eq!(layout.room(&bytes[..length], 0, 5).survivors(6).cut, cut, "{length}");
+        assert_eq!(layout.buffer(&bytes[..length], 0, 5).survivors(6).cut, cut, "{length}");
     }
 }

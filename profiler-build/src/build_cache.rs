@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::nested::Outcome;
 
 /// Where the outcome of one job is kept.
-pub(crate) struct Kept<'a> {
+pub(crate) struct BuildCache<'a> {
     file: PathBuf,
     /// All that the outcome follows from but files and variables.
     key: String,
@@ -27,7 +27,7 @@ pub(crate) struct Kept<'a> {
 /// Hashes of files' contents, by their paths.
 type Contents = BTreeMap<PathBuf, u64>;
 
-impl<'a> Kept<'a> {
+impl<'a> BuildCache<'a> {
     /// In a folder, which need not exist.
     pub(crate) fn new(folder: &Path, key: String, watched: &'a [PathBuf]) -> Self {
         let file = folder.join(format!("{:016x}.json", fnv1a(key.as_bytes())));
@@ -138,7 +138,7 @@ mod tests {
     use std::path::{Path, PathBuf};
     use std::time::{Duration, SystemTime};
 
-    use super::Kept;
+    use super::BuildCache;
     use crate::nested::Outcome;
 
     /// A crate's manifest and sources, and a file that it includes.
@@ -167,8 +167,12 @@ mod tests {
             std::fs::remove_file(self.folder.path().join(name)).expect("there");
         }
 
-        fn kept(&self, key: &str) -> Kept<'_> {
-            Kept::new(&self.folder.path().join("kept/outcomes"), key.to_owned(), &self.watched)
+        fn kept(&self, key: &str) -> BuildCache<'_> {
+            BuildCache::new(
+                &self.folder.path().join("kept/outcomes"),
+                key.to_owned(),
+                &self.watched,
+            )
         }
 
         fn outcome(&self) -> Outcome {

@@ -1,29 +1,29 @@
 //! Ten times more records than there is room for, by every strategy: nothing is written outside of
-//! the rooms, and what is kept and what is lost add up.
+//! the buffers, and what is kept and what is lost add up.
 
 use crate::support::back_ends;
-use crate::support::lane_rooms;
+use crate::support::lane_buffers;
 
 use back_ends::on_both_back_ends;
-use lane_rooms::with_lane_rooms;
+use lane_buffers::with_lane_buffers;
 use profiler_device::DescriptorPtr;
 use profiler_host::{
-    Backend, BackendChoice, Error, Keep, LaneRooms, Profiler, Session, Slots, launch,
+    Backend, BackendChoice, Error, Keep, LaneBuffers, Profiler, Session, Slots, launch,
 };
 use profiler_wire::WIRE_VERSION;
 use profiler_wire::descriptor::{BYTES, Descriptor, FLAG_LANES, LANE_STEP, Lost};
 use profiler_wire::header::{self, ExitHeader, SlotHeader, unpack_counts};
 use profiler_wire::record::UNIT_BYTES;
-use test_kernels::rooms as kernels;
+use test_kernels::buffers as kernels;
 
-const PTX: Option<&str> = profiler_host::include_ptx!("rooms");
+const PTX: Option<&str> = profiler_host::include_ptx!("buffers");
 /// Of kernels with anchors alone.
 const ANCHORS: Option<&str> = profiler_host::include_ptx!("anchors");
 
 on_both_back_ends! {
     guard_words_stay
     recorded_and_lost_are_all
-    anchors_by_lanes_alone_have_rooms
+    anchors_by_lanes_alone_have_buffers
 }
 
 const BLOCKS: u32 = 3;
@@ -104,15 +104,15 @@ const ARENA_WORDS: usize = 1 << 17;
 /// Slots of an arena: two warps find none.
 const SLOTS: u32 = BLOCKS * WARPS - 2;
 
-/// A room: units that are kept, and the binary logarithm of the bytes between two rooms.
+/// A buffer: units that are kept, and the binary logarithm of the bytes between two buffers.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct Buffer {
     units: u32,
     keep: Keep,
     shift: u32,
 }
 
-impl Room {
+impl Buffer {
     const fn first(units: u32, shift: u32) -> Self {
         Self { units, keep: Keep::First, shift }
     }
@@ -130,13 +130,13 @@ impl Room {
     }
 }
 
-/// Rooms of lane 0 and of the other lanes: with and without unused space behind them, of nothing,
+/// Buffers of lane 0 and of the other lanes: with and without unused space after them, of nothing,
 /// and rings.
-const ROOMS: [(Room, Room); 4] = [
-    (Room::first(10, 8), Room::first(5, 12)),
-    (Room::first(8, 7), Room::first(0, 9)),
-    (Room::last(8, 7), Room::last(1, 9)),
-    (Room::last(8, 9), Room::last(4, 12)),
+const BUFFERS: [(Buffer, Buffer); 4] = [
+    (Buffer::first(10, 8), Buffer::first(5, 12)),
+    (Buffer::first(8, 7), Buffer::first(0, 9)),
+    (Buffer::last(8, 7), Buffer::last(1, 9)),
+    (Buffer::last(8, 9), Buffer::last(4, 12)),
 ];
 
 /// The arrays of a session, laid out by the test with space between them that must stay as it is.
@@ -172,18 +172,18 @@ impl Arena {
         self.writable[first..first + bytes as usize / 8].fill(true);
     }
 
-    /// Places the rooms of lane 0.
-    fn rooms(&mut self, room: Room) -> u64 {
-        let stride = 1 << room.shift;
-        self.place(SLOTS, stride, u64::from(room.units * UNIT_BYTES), stride)
+    /// Places the buffers of lane 0.
+    fn buffers(&mut self, buffer: Buffer) -> u64 {
+        let stride = 1 << buffer.shift;
+        self.place(SLOTS, stride, u64::from(buffer.units * UNIT_BYTES), stride)
     }
 
     /// Places those of the other lanes. In each row the unit of lane 0 must stay as it is.
-    fn lane_rooms(&mut self, room: Room) -> u64 {
-        let stride = 1 << room.shift;
+    fn lane_buffers(&mut self, buffer: Buffer) -> u64 {
+        let stride = 1 << buffer.shift;
         let start = self.place(SLOTS, stride, 0, stride);
         for slot in 0..u64::from(SLOTS) {
-            for row in 0..u64::from(room.units) {
+            for row in 0..u64::from(buffer.units) {
                 let row = start + slot * stride + row * u64::from(LANE_STEP);
                 self.permit(row + u64::from(UNIT_BYTES), u64::from(LANE_STEP - UNIT_BYTES));
             }
@@ -192,23 +192,23 @@ impl Arena {
     }
 
     /// Places everything that the kernels need.
-    fn descriptor(&mut self, room: Room, lane_room: Room) -> Descriptor {
+    fn descriptor(&mut self, buffer: Buffer, lane_buffer: Buffer) -> Descriptor {
         let header_bytes = header::BYTES as u64;
         let written = 8 * (header::EXIT_START + header::EXIT_WORDS) as u64;
         Descriptor {
             version: WIRE_VERSION,
             flags: FLAG_LANES,
             headers: self.place(SLOTS, header_bytes, written, 16),
-            records: self.rooms(room),
-            record_mask: room.mask(UNIT_BYTES),
-            record_limit: room.limit(UNIT_BYTES),
-            record_shift: room.shift,
+            records: self.buffers(buffer),
+            record_mask: buffer.mask(UNIT_BYTES),
+            record_limit: buffer.limit(UNIT_BYTES),
+            record_shift: buffer.shift,
             slot_count: SLOTS,
-            lanes: self.lane_rooms(lane_room),
+            lanes: self.lane_buffers(lane_buffer),
             lane_counts: self.place(32 * SLOTS, 8, 8, 16),
-            lane_mask: lane_room.mask(LANE_STEP),
-            lane_limit: lane_room.limit(LANE_STEP),
-            lane_shift: lane_room.shift,
+            lane_mask: lane_buffer.mask(LANE_STEP),
+            lane_limit: lane_buffer.limit(LANE_STEP),
+            lane_shift: lane_buffer.shift,
             warp_mask: u32::MAX,
             block_count: u32::MAX,
             block_stride: 1,
@@ -223,10 +223,10 @@ impl Arena {
     }
 }
 
-/// Checks a lane's room of `words`, in which its units lie `step` bytes apart, and of which `units`
+/// Checks a lane's buffer of `words`, in which its units lie `step` bytes apart, and of which `units`
 /// were emitted.
-fn check_room(words: &[u64], step: u32, room: Room, units: u32, what: &str) {
-    let written = units.min(room.units) as usize;
+fn check_buffer(words: &[u64], step: u32, buffer: Buffer, units: u32, what: &str) {
+    let written = units.min(buffer.units) as usize;
     for (index, unit) in words.chunks(step as usize / 8).enumerate() {
         assert_eq!(unit[0] != UNTOUCHED, index < written, "{what}, unit {index} of {units}");
     }
@@ -237,11 +237,11 @@ fn guard_words_stay(choice: BackendChoice) {
     let mut output = backend.zeroed::<u32>(THREADS as usize).expect("memory");
     let mut descriptor_words = backend.zeroed::<u64>(BYTES / 8 + 1).expect("memory");
     let mut memory = backend.zeroed::<u64>(ARENA_WORDS).expect("memory");
-    for (kernel, (room, lane_room)) in
-        KERNELS.iter().flat_map(|kernel| ROOMS.map(|rooms| (kernel, rooms)))
+    for (kernel, (buffer, lane_buffer)) in
+        KERNELS.iter().flat_map(|kernel| BUFFERS.map(|buffers| (kernel, buffers)))
     {
         let mut arena = Arena::new(memory.as_mut_ptr().addr() as u64);
-        let descriptor = arena.descriptor(room, lane_room);
+        let descriptor = arena.descriptor(buffer, lane_buffer);
         let mut words = vec![UNTOUCHED; ARENA_WORDS];
         let lost_at = arena.index(descriptor.lost);
         words[lost_at..lost_at + Lost::BYTES / 8].fill(0);
@@ -264,7 +264,7 @@ fn guard_words_stay(choice: BackendChoice) {
         for (index, word) in words.iter().enumerate() {
             assert!(
                 arena.writable[index] || *word == UNTOUCHED,
-                "{name} wrote {word:#x} to byte {} with {room:?} and {lane_room:?}: {descriptor:?}",
+                "{name} wrote {word:#x} to byte {} with {buffer:?} and {lane_buffer:?}: {descriptor:?}",
                 8 * index
             );
         }
@@ -276,20 +276,20 @@ fn guard_words_stay(choice: BackendChoice) {
             let entry = SlotHeader::unpack(header).expect("the warp entered");
             assert_eq!((entry.block[0], entry.warp), (slot / WARPS, slot % WARPS), "{name}");
             let exit = ExitHeader::unpack(header).expect("the warp left");
-            let stride = 1 << room.shift;
+            let stride = 1 << buffer.shift;
             let records = descriptor.records + u64::from(slot) * stride;
-            check_room(array(records, stride as usize / 8), UNIT_BYTES, room, exit.units, name);
+            check_buffer(array(records, stride as usize / 8), UNIT_BYTES, buffer, exit.units, name);
             units += u64::from(exit.units);
             for lane in 1..32 {
                 let count = array(descriptor.lane_counts + u64::from(32 * slot + lane) * 8, 1)[0];
                 // A lane that emitted nothing writes no count.
                 let (lane_units, _) =
                     if count == UNTOUCHED { (0, 0) } else { unpack_counts(count) };
-                let stride = 1 << lane_room.shift;
+                let stride = 1 << lane_buffer.shift;
                 let column = u64::from(lane * UNIT_BYTES);
                 let records = descriptor.lanes + u64::from(slot) * stride + column;
                 let length = (stride - column) as usize / 8;
-                check_room(array(records, length), LANE_STEP, lane_room, lane_units, name);
+                check_buffer(array(records, length), LANE_STEP, lane_buffer, lane_units, name);
                 units += u64::from(lane_units);
             }
         }
@@ -305,14 +305,14 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
     for kernel in &KERNELS {
         for keep in [Keep::First, Keep::Last] {
             for slots in [Slots::Linear, Slots::Claimed] {
-                for lane_rooms in [LaneRooms::Always, LaneRooms::Never] {
+                for lane_buffers in [LaneBuffers::Always, LaneBuffers::Never] {
                     let options = Profiler::builder()
                         .apart(true)
-                        .words_per_warp(20)
+                        .records_per_warp(10)
                         .max_warps(SLOTS)
                         .keep(keep)
                         .slots(slots);
-                    let options = with_lane_rooms(options, lane_rooms, 20);
+                    let options = with_lane_buffers(options, lane_buffers, 10);
                     let profiler = options.build().expect("the options");
                     let mut session = backend.session(&profiler).expect("a session");
                     let prof = session.descriptor();
@@ -336,8 +336,8 @@ fn recorded_and_lost_are_all(choice: BackendChoice) {
     assert_eq!(output.read().expect("the results"), [ROUNDS; THREADS as usize]);
 }
 
-/// Nothing but anchors asks for rooms of the lanes, and all of these are kept.
-fn anchors_by_lanes_alone_have_rooms(choice: BackendChoice) {
+/// Nothing but anchors asks for buffers of the lanes, and all of these are kept.
+fn anchors_by_lanes_alone_have_buffers(choice: BackendChoice) {
     const ROUNDS: u32 = 5;
     if let Some(ptx) = ANCHORS {
         let sites = profiler_trace::SiteTable::from_ptx(ptx).expect("a site table");

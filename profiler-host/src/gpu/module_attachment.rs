@@ -10,12 +10,12 @@ use profiler_wire::descriptor::{self, offset};
 use profiler_wire::symbol::DESCRIPTOR;
 
 use super::driver::{self, DeviceMemory};
-use super::place::Place;
+use super::record_memory::RecordMemory;
 use crate::arrays::Arrays;
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::live::{LiveArrays, WatchedModule};
-use crate::options::{LaneRooms, Options};
+use crate::options::{LaneBuffers, Options};
 
 /// How many kernels an error names.
 const NAMED_KERNELS: usize = 8;
@@ -32,11 +32,11 @@ fn descriptors() -> MutexGuard<'static, ()> {
 
 /// A module with a filled descriptor. Dropping it empties the descriptor and frees the arrays.
 #[derive(Debug)]
-pub(crate) struct Attached<'m> {
+pub(crate) struct ModuleAttachment<'m> {
     /// Address of the descriptor: in the module's constant memory, or of the session's own.
     symbol: u64,
     arrays: Arrays,
-    memory: Place,
+    memory: RecordMemory,
     /// The descriptor's place, where it is the session's own.
     own_descriptor: Option<DeviceMemory>,
     sites: SiteTable,
@@ -115,7 +115,7 @@ fn require_empty(symbol: u64) -> Result<(), Error> {
     if u32::from_le_bytes(version) == 0 { Ok(()) } else { Err(Error::AlreadyAttached) }
 }
 
-impl<'m> Attached<'m> {
+impl<'m> ModuleAttachment<'m> {
     /// Attaches to a module. `announced` says whether all launches pass through the session. Records go to
     /// memory of the host where the module has a kernel that asks for that.
     pub(crate) fn new(
@@ -160,14 +160,14 @@ impl<'m> Attached<'m> {
         if is_shared {
             require_empty(symbol)?;
         }
-        let lanes = match options.lane_rooms {
-            LaneRooms::Always => true,
-            LaneRooms::Never => false,
-            LaneRooms::WhereNeeded => sites.needs_lanes(),
+        let lanes = match options.lane_buffers {
+            LaneBuffers::Always => true,
+            LaneBuffers::Never => false,
+            LaneBuffers::WhereNeeded => sites.needs_lanes(),
         };
         let claimed = options.claims(announced, device.sm_count);
         let layout = Layout::new(options, lanes, claimed, device.sm_count)?;
-        let memory = Place::new(in_host, layout.bytes_to_allocate(), || layout.cure())?;
+        let memory = RecordMemory::new(in_host, layout.bytes_to_allocate(), || layout.help())?;
         let base = layout.base(memory.address());
         let arrays = Arrays::new(options.clone(), layout, base);
         arrays.prepare(&memory)?;
@@ -247,8 +247,8 @@ impl<'m> Attached<'m> {
     /// Checks the guards where they outlive a kernel that fails: in memory of the host.
     pub(crate) fn check_guards_of_host(&self) -> Result<(), Error> {
         match &self.memory {
-            Place::Mapped(_) => self.arrays.check_guards(&self.memory),
-            Place::Device(_) => Ok(()),
+            RecordMemory::Mapped(_) => self.arrays.check_guards(&self.memory),
+            RecordMemory::Device(_) => Ok(()),
         }
     }
 
@@ -256,14 +256,14 @@ impl<'m> Attached<'m> {
     pub(crate) fn watched(&self) -> WatchedModule {
         let (sites, descriptor) = (self.sites.clone(), self.arrays.descriptor);
         match &self.memory {
-            Place::Mapped(mapped) => WatchedModule::Live(LiveArrays::new(
+            RecordMemory::Mapped(mapped) => WatchedModule::Live(LiveArrays::new(
                 mapped.memory().clone(),
                 self.memory.address(),
                 &self.arrays.layout,
                 descriptor,
                 Some(sites),
             )),
-            Place::Device(_) => WatchedModule::Unreadable(ModuleCapture {
+            RecordMemory::Device(_) => WatchedModule::Unreadable(ModuleCapture {
                 sites,
                 descriptor,
                 ..ModuleCapture::default()
@@ -285,7 +285,7 @@ impl<'m> Attached<'m> {
     }
 }
 
-impl Drop for Attached<'_> {
+impl Drop for ModuleAttachment<'_> {
     fn drop(&mut self) {
         // The descriptor must be empty before the arrays are freed, and no kernel may still write
         // to them. If either fails, the context is lost, and the module and its memory with it.

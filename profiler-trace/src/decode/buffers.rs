@@ -1,4 +1,4 @@
-//! Which units of a room survived, and in which order they were written.
+//! Which units of a buffer survived, and in which order they were written.
 
 use profiler_wire::Stamp;
 use profiler_wire::descriptor::{CURSOR_MAX, units};
@@ -6,23 +6,23 @@ use profiler_wire::record::{TICK_MASK, UNIT_BYTES};
 
 use super::ticks::SLACK;
 
-/// How the rooms of a module lie, checked.
+/// How the buffers of a module lie, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Units of a lane that a room keeps.
+    /// Units of a lane that a buffer keeps.
     capacity: u32,
     /// Whether the last units are kept, not the first.
     ring: bool,
-    /// Binary logarithm of the bytes between two rooms.
+    /// Binary logarithm of the bytes between two buffers.
     shift: u32,
     /// Bytes from one unit of a lane to its next.
     step: u32,
-    /// Whether kernels still ran when the rooms were read.
+    /// Whether kernels still ran when the buffers were read.
     running: bool,
 }
 
 impl Layout {
-    /// Of the descriptor's mask and limit; `None` if no host lays out rooms so (see
+    /// Of the descriptor's mask and limit; `None` if no host lays out buffers so (see
     /// [`profiler_wire::descriptor`]).
     pub(super) fn new(mask: u32, limit: u32, shift: u32, step: u32) -> Option<Self> {
         let ring = mask != u32::MAX;
@@ -42,28 +42,28 @@ impl Layout {
         })
     }
 
-    /// Of rooms that were read while kernels ran.
+    /// Of buffers that were read while kernels ran.
     pub(super) fn running(self, running: bool) -> Self {
         Self { running, ..self }
     }
 
-    /// What the room with this index holds of the units at `column` of its rows, the first bytes of
+    /// What the buffer with this index holds of the units at `column` of its rows, the first bytes of
     /// each being column 0; as much of it as there is.
-    pub(super) fn room<'a>(&self, rooms: &'a [u8], index: usize, column: usize) -> Room<'a> {
+    pub(super) fn buffer<'a>(&self, buffers: &'a [u8], index: usize, column: usize) -> Buffer<'a> {
         let bytes = 1_usize.checked_shl(self.shift);
         let from = bytes
             .and_then(|bytes| bytes.checked_mul(index))
             .and_then(|from| from.checked_add(column * UNIT_BYTES as usize));
-        let bytes = from.and_then(|from| rooms.get(from..)).unwrap_or_default();
+        let bytes = from.and_then(|from| buffers.get(from..)).unwrap_or_default();
         let unit = UNIT_BYTES as usize;
         let held = bytes.len().checked_sub(unit).map_or(0, |rest| rest / self.step as usize + 1);
-        Room { bytes, held: held.min(self.capacity as usize) as u32, layout: *self }
+        Buffer { bytes, held: held.min(self.capacity as usize) as u32, layout: *self }
     }
 }
 
 /// One lane's units.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room<'a> {
+pub(super) struct Buffer<'a> {
     /// From the lane's first unit on.
     bytes: &'a [u8],
     /// How many units of the lane's are there: at most the capacity, fewer where the capture is cut
@@ -72,7 +72,7 @@ pub(super) struct Room<'a> {
     layout: Layout,
 }
 
-/// The surviving units of a room, in the order of writing.
+/// The surviving units of a buffer, in the order of writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Survivors {
     /// Index of the oldest.
@@ -81,42 +81,42 @@ pub(super) struct Survivors {
     pub count: u32,
     /// Whether units before the first survivor were lost.
     pub oldest_lost: bool,
-    /// How many of them lie behind the end of the capture's array.
+    /// How many of them lie after the end of the capture's array.
     pub cut: u32,
     capacity: u32,
-    /// How many units of the room are in the capture.
+    /// How many units of the buffer are in the capture.
     held: u32,
     /// Whether the lane counted them. If not, units among them may be missing, or be there in part:
-    /// those that were on their way when the room was read.
+    /// those that were on their way when the buffer was read.
     pub counted: bool,
 }
 
 impl Survivors {
-    /// Indices into the room, oldest first, of those that are in the capture. Headers and descriptor
+    /// Indices into the buffer, oldest first, of those that are in the capture. Headers and descriptor
     /// may claim far more than that.
     pub(super) fn indices(self) -> impl Iterator<Item = u32> {
         let wrapped = self.count - self.until_end();
         (self.first..self.end()).chain(0..wrapped.min(self.held))
     }
 
-    /// The index into the room of a survivor by its number among [`Self::indices`].
+    /// The index into the buffer of a survivor by its number among [`Self::indices`].
     pub(super) fn index(self, number: u32) -> u32 {
         let before_end = self.end().saturating_sub(self.first);
         if number < before_end { self.first + number } else { number - before_end }
     }
 
-    /// How many of them lie from the oldest to the room's end.
+    /// How many of them lie from the oldest to the buffer's end.
     fn until_end(self) -> u32 {
         self.capacity.saturating_sub(self.first).min(self.count)
     }
 
-    /// Where those in the capture end that lie from the oldest to the room's end.
+    /// Where those in the capture end that lie from the oldest to the buffer's end.
     fn end(self) -> u32 {
         (self.first + self.until_end()).min(self.held)
     }
 }
 
-impl Room<'_> {
+impl Buffer<'_> {
     /// The words of a unit; zero if it is not in the capture.
     pub(super) fn unit(&self, index: u32) -> [u64; 2] {
         let at = index as usize * self.layout.step as usize;
@@ -124,8 +124,8 @@ impl Room<'_> {
         bytes.map_or([0; 2], words)
     }
 
-    /// The survivors as they lie one behind the other, in the order of writing, the later of which
-    /// may have wrapped to the room's begin; `None` if units of other lanes lie between them, or not
+    /// The survivors as they lie one after the other, in the order of writing, the later of which
+    /// may have wrapped to the buffer's begin; `None` if units of other lanes lie between them, or not
     /// all are in the capture.
     pub(super) fn parts(&self, survivors: Survivors) -> Option<[&[[u8; UNIT_BYTES as usize]]; 2]> {
         if self.layout.step != UNIT_BYTES {
@@ -162,9 +162,9 @@ impl Room<'_> {
             let last = first;
             let ticks = |index| write_ticks(self.unit(index)).unwrap_or(0);
             let between = |from: u32, to: u32| ticks(to).wrapping_sub(ticks(from)) & TICK_MASK;
-            let (before, behind) = ((last + capacity - 1) % capacity, (last + 1) % capacity);
-            if between(before, last) < between(last, behind) {
-                first = behind;
+            let (before, after) = ((last + capacity - 1) % capacity, (last + 1) % capacity);
+            if between(before, last) < between(last, after) {
+                first = after;
             }
         }
         let cut = match (wrapped, self.held) {
@@ -176,7 +176,7 @@ impl Room<'_> {
         Survivors { first, count, oldest_lost: wrapped, cut, capacity, held, counted: true }
     }
 
-    /// Which units survived in a lane that left no count: those that were written, as rooms are
+    /// Which units survived in a lane that left no count: those that were written, as buffers are
     /// cleared before a session. Units between them that are not there yet count among them, where
     /// kernels had failed. Where they ran on it is those before the first such unit, which is what the
     /// lane had recorded a moment before; of a ring, in which the oldest vanish meanwhile, too, the
@@ -218,7 +218,7 @@ impl Room<'_> {
         Some((ticks << TICK_MASK.leading_zeros()).cast_signed())
     }
 
-    /// All of a ring that turns, beginning behind the newest unit. That is the one with the latest time,
+    /// All of a ring that turns, beginning after the newest unit. That is the one with the latest time,
     /// not the one before a step back: a unit whose store is still on its way leaves that of the turn
     /// before in its place, and a step back on either side.
     fn scan_turning(&self) -> Survivors {
@@ -263,7 +263,7 @@ impl Room<'_> {
         let ticks = |index: u32| write_ticks(self.unit(index)).unwrap_or(0);
         let units = (0..end).filter(is_there);
         let next_ones = units.clone().cycle().skip(1);
-        // Of equal steps the last, so that a room filled just once stays in its order.
+        // Of equal steps the last, so that a buffer filled just once stays in its order.
         let step = |unit, next| ticks(next).wrapping_sub(ticks(unit)) & TICK_MASK;
         let newest_and_oldest =
             units.clone().zip(next_ones).max_by_key(|&(unit, next)| step(unit, next));
@@ -277,12 +277,12 @@ impl Room<'_> {
     }
 
     /// Whether, in a lane that left no count and `kept` so many units, later ones may have found no
-    /// room.
+    /// buffer.
     pub(super) fn is_full(&self, kept: u32) -> bool {
         !self.layout.ring && kept == self.layout.capacity
     }
 
-    /// Whether nothing was ever written, as far as a look at the room's begin and end tells.
+    /// Whether nothing was ever written, as far as a look at the buffer's begin and end tells.
     pub(super) fn is_blank(&self) -> bool {
         let last = self.layout.capacity.saturating_sub(1);
         [0, 1, last].iter().all(|index| self.unit(*index) == [0; 2])

@@ -14,9 +14,9 @@ pub(crate) const fn step_of(lane: u32) -> u32 {
     if lane == 0 { UNIT_BYTES } else { LANE_STEP }
 }
 
-/// What a lane may do with its room.
+/// What a lane may do with its buffer.
 #[derive(Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct WriteBudget {
     /// Units whose cursor is not below it are counted and not stored.
     pub(crate) limit: u32,
     /// What a unit adds to the cursor: [`step_of`] the lane, or 0 where its units are not even
@@ -24,7 +24,7 @@ pub(crate) struct Share {
     step: u32,
 }
 
-impl Share {
+impl WriteBudget {
     /// No units.
     pub(crate) const NONE: Self = Self { limit: 0, step: 0 };
 
@@ -46,23 +46,23 @@ impl Share {
     }
 }
 
-/// A lane's room: see "Slots" in [`profiler_wire::descriptor`].
+/// A lane's buffer: see "Slots" in [`profiler_wire::descriptor`].
 #[derive(Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct LaneBuffer {
     /// It is aligned to its size, so that the upper half holds for all of it.
     pub(crate) address: u64,
     pub(crate) mask: u32,
-    pub(crate) share: Share,
+    pub(crate) budget: WriteBudget,
 }
 
-impl Room {
+impl LaneBuffer {
     /// Of a lane that does not record.
-    pub(crate) const SILENT: Self = Self { address: 0, mask: 0, share: Share::NONE };
+    pub(crate) const SILENT: Self = Self { address: 0, mask: 0, budget: WriteBudget::NONE };
 
-    /// No room. The units of the lane are counted.
+    /// No buffer. The units of the lane are counted.
     #[inline(always)]
     fn none(lane: u32) -> Self {
-        Self { address: 0, mask: 0, share: Share { limit: 0, step: step_of(lane) } }
+        Self { address: 0, mask: 0, budget: WriteBudget { limit: 0, step: step_of(lane) } }
     }
 
     #[inline(always)]
@@ -79,7 +79,10 @@ impl Room {
             address: descriptor.u64::<{ offset::RECORDS }>()
                 + (u64::from(slot) << descriptor.u32::<{ offset::RECORD_SHIFT }>()),
             mask: descriptor.u32::<{ offset::RECORD_MASK }>(),
-            share: Share { limit: descriptor.u32::<{ offset::RECORD_LIMIT }>(), step: step_of(0) },
+            budget: WriteBudget {
+                limit: descriptor.u32::<{ offset::RECORD_LIMIT }>(),
+                step: step_of(0),
+            },
         }
     }
 
@@ -93,7 +96,10 @@ impl Room {
                 + (u64::from(slot) << descriptor.u32::<{ offset::LANE_SHIFT }>())
                 + u64::from(lane * UNIT_BYTES),
             mask: descriptor.u32::<{ offset::LANE_MASK }>(),
-            share: Share { limit: descriptor.u32::<{ offset::LANE_LIMIT }>(), step: step_of(lane) },
+            budget: WriteBudget {
+                limit: descriptor.u32::<{ offset::LANE_LIMIT }>(),
+                step: step_of(lane),
+            },
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::options::Options;
 
 /// Launches since the last reset, in the order in which they were announced.
 #[derive(Debug, Default)]
-pub(crate) struct Announced {
+pub(crate) struct LinearSlots {
     /// Those that slots were there for: at most one a slot.
     launches: Vec<Launch>,
-    /// The first slot of the next launch; may lie behind the last.
+    /// The first slot of the next launch; may lie after the last.
     next_slot: u64,
     /// The first slot of the last launch, and how many launches there were before it.
     before: (u64, usize),
@@ -28,7 +28,7 @@ struct Launch {
     block: Dim3,
 }
 
-impl Announced {
+impl LinearSlots {
     /// Takes slots of `slot_count` for a launch and gives the first.
     pub(crate) fn add(
         &mut self,
@@ -44,7 +44,7 @@ impl Announced {
         if !slots.is_empty() {
             self.launches.push(Launch { slots, grid, block });
         }
-        // Behind the last slot all bases are alike: every warp of the launch finds no slot.
+        // After the last slot all bases are alike: every warp of the launch finds no slot.
         start
     }
 
@@ -66,25 +66,25 @@ impl Announced {
     }
 
     /// Checks what the kernels wrote: in the slots of each launch only headers of one launch of
-    /// that shape, each where its warp belongs, and none behind the last launch's slots; and no more
+    /// that shape, each where its warp belongs, and none after the last launch's slots; and no more
     /// warps without a slot than the announced launches had.
     ///
     /// Slots may be empty: those of kernels that are not profiled, that never began, or that failed.
     ///
-    /// `headers` are those of the slots in use, `behind` is the one behind them, or zeros
+    /// `headers` are those of the slots in use, `after` is the one after them, or zeros
     /// where there is none. It stands for all further ones: a launch fills its slots without gaps
-    /// from a base that is never behind the slots in use, so one that wrote to any slot behind them
+    /// from a base that is never after the slots in use, so one that wrote to any slot after them
     /// wrote to this one.
     pub(crate) fn check(
         &self,
         options: &Options,
         slot_count: u32,
         headers: &[u8],
-        behind: &[u8],
+        after: &[u8],
         warps_without_slot: u64,
     ) -> Result<(), Error> {
         let announced_without_slot = self.next_slot.saturating_sub(u64::from(slot_count));
-        if warps_without_slot > announced_without_slot || is_written(behind) {
+        if warps_without_slot > announced_without_slot || is_written(after) {
             return Err(Error::UnannouncedLaunch);
         }
         for launch in &self.launches {

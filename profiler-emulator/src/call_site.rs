@@ -10,7 +10,7 @@ pub(crate) struct Source {
 
 /// Where a lane asks. The smallest place gets its answer first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum CallSite {
     /// A number in place of a place in the source.
     Numbered(u64),
     Source(Source),

@@ -112,7 +112,7 @@ fn slots_of_launches_that_do_not_record_are_counted_as_needed() {
 
 #[test]
 fn a_launch_between_two_announced_ones_is_found_out() {
-    // Larger, smaller, and with as many warps in another shape; once with a launch behind it that
+    // Larger, smaller, and with as many warps in another shape; once with a launch after it that
     // covers all that it wrote too far.
     for (grid, block, next) in [(5, 64, 1), (5, 64, 8), (2, 64, 8), (6, 32, 8), (3, 40, 8)] {
         let device = device();
@@ -146,7 +146,7 @@ fn a_launch_without_any_announced_is_found_out() {
 }
 
 #[test]
-fn a_launch_behind_the_announced_slots_is_found_out() {
+fn a_launch_after_the_announced_slots_is_found_out() {
     let device = device();
     let mut bench = Bench::new(&device, |_| ());
     // No warp of it is selected by the shape that was announced.
@@ -200,7 +200,7 @@ fn kernels_that_leave_slots_empty_are_none_of_these() {
     let mut bench = Bench::new(&device, |_| ());
     bench.announce(4, 64);
     bench.run(not_profiled, Shape::new(4, 64, 0), 0).expect("the kernel runs");
-    // Announced and refused.
+    // LinearSlots and refused.
     bench.announce(2, 2048);
     bench.run(profiled, Shape::new(2, 2048, 0), 1).expect_err("no block is that large");
     bench.announce(4, 32);
