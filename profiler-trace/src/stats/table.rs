@@ -396,20 +396,20 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_left_out_as_far_as_there_is_no_buffer() {
+    fn columns_are_left_out_as_far_as_there_is_no_room() {
         let all = Shown(true).to_string();
         let widest = all.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert_eq!(format!("{:widest$}", Shown(true)), all);
         let narrower = format!("{:1$}", Shown(true), widest - 1);
         assert!(
-            narrower.ends_with("\nno buffer for: two; a wider terminal or JSON has them\n"),
+            narrower.ends_with("\nno room for: two; a wider terminal or JSON has them\n"),
             "{narrower}"
         );
         assert!(!narrower.contains("22") && narrower.contains("333"), "{narrower}");
         let least = format!("{:1}", Shown(true));
         assert!(
             least.ends_with(
-                "\nno buffer for: two, three and four; a wider terminal or JSON has them\n"
+                "\nno room for: two, three and four; a wider terminal or JSON has them\n"
             ),
             "{least}"
         );
