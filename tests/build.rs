@@ -22,7 +22,7 @@ const TESTS: [(&str, Profiling); 13] = [
     ("buffers", On),
     ("anchors", On),
     ("thousand", On),
-    ("barriers", On),
+    ("barriers", Both),
     ("intrinsics", On),
     ("stamps", Both),
     ("watched", On),

@@ -21,7 +21,7 @@ pub(crate) struct WriteBudget {
     pub(crate) limit: u32,
     /// What a unit adds to the cursor: [`step_of`] the lane, or 0 where its units are not even
     /// counted, as it does not record.
-    step: u32,
+    pub(crate) step: u32,
 }
 
 impl WriteBudget {

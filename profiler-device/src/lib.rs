@@ -51,7 +51,10 @@
 //! thread records, and the [`LaneRecorder`] that it gives records regions and marks: this is what the
 //! macros call. [`site!`] names them.
 #![cfg_attr(target_arch = "nvptx64", no_std)]
-#![cfg_attr(all(target_arch = "nvptx64", feature = "calibration"), feature(abi_ptx))]
+#![cfg_attr(
+    all(target_arch = "nvptx64", any(feature = "calibration", feature = "template")),
+    feature(abi_ptx)
+)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(asm_experimental_arch, link_llvm_intrinsics),

@@ -240,6 +240,12 @@ impl<'a> LaneRecorder<'a> {
         Region { leader: self, site, track, payload, start }
     }
 
+    /// A region that began at `start`.
+    #[cfg(all(feature = "template", target_arch = "nvptx64"))]
+    pub(crate) fn resumed(self, site: SiteId, start: u64) -> Region<'a> {
+        Region { leader: self, site, track: 0, payload: (), start }
+    }
+
     /// Begins a region; gives when.
     #[inline(always)]
     fn begin(self, site: SiteId, track: u32) -> u64 {

@@ -15,6 +15,10 @@ use crate::header::{anchor, header_address, write_entry, write_units};
 use crate::site::SiteId;
 use crate::slot::{claim_slot, lanes_of, linear_slot, ordinal_of_block};
 
+#[cfg(all(feature = "template", target_arch = "nvptx64"))]
+#[path = "template.rs"]
+mod template;
+
 /// The slot of a warp that does not record.
 const SILENT: u32 = u32::MAX - 1;
 

@@ -330,37 +330,49 @@ impl<'a> SiteEntry<'a> {
     /// At compile time, if `N` is wrong.
     #[must_use]
     pub const fn encode<const N: usize>(&self) -> [u8; N] {
-        assert!(N == self.encoded_len(), "the length of a site entry is SiteEntry::encoded_len");
-        let Names::Given(names) = self.names else { panic!("a parsed entry cannot be encoded") };
         let mut bytes = [0; N];
-        put(&mut bytes, 0, &MAGIC);
+        self.encode_into(&mut bytes);
+        bytes
+    }
+
+    /// Encodes the entry as [`SiteEntry::encode`] does, into zeros of that length.
+    ///
+    /// # Panics
+    ///
+    /// If the length is wrong.
+    pub const fn encode_into(&self, bytes: &mut [u8]) {
+        assert!(
+            bytes.len() == self.encoded_len(),
+            "the length of a site entry is SiteEntry::encoded_len"
+        );
+        let Names::Given(names) = self.names else { panic!("a parsed entry cannot be encoded") };
+        put(bytes, 0, &MAGIC);
         bytes[4] = WIRE_VERSION as u8;
         bytes[5] = self.kind as u8 | ((self.buffer as u8) << KIND_BITS);
-        put(&mut bytes, 6, &self.strategy.to_le_bytes());
-        put(&mut bytes, 20, &self.ids.to_le_bytes());
-        put(&mut bytes, 24, &self.line.to_le_bytes());
-        put(&mut bytes, 28, &self.column.to_le_bytes());
-        put(&mut bytes, 32, &self.max_threads.to_le_bytes());
-        put(&mut bytes, 36, &self.min_blocks.to_le_bytes());
-        put(&mut bytes, 40, &self.max_registers.to_le_bytes());
-        put(&mut bytes, 44, &((FIXED_STRINGS + names.len()) as u32).to_le_bytes());
+        put(bytes, 6, &self.strategy.to_le_bytes());
+        put(bytes, 20, &self.ids.to_le_bytes());
+        put(bytes, 24, &self.line.to_le_bytes());
+        put(bytes, 28, &self.column.to_le_bytes());
+        put(bytes, 32, &self.max_threads.to_le_bytes());
+        put(bytes, 36, &self.min_blocks.to_le_bytes());
+        put(bytes, 40, &self.max_registers.to_le_bytes());
+        put(bytes, 44, &((FIXED_STRINGS + names.len()) as u32).to_le_bytes());
         let mut at = FIXED_BYTES;
         let fixed = [self.name, self.file, self.module, self.unit, self.symbol];
         let mut index = 0;
         while index < fixed.len() {
-            at = put_string(&mut bytes, at, fixed[index]);
+            at = put_string(bytes, at, fixed[index]);
             index += 1;
         }
         index = 0;
         while index < names.len() {
-            at = put_string(&mut bytes, at, names[index]);
+            at = put_string(bytes, at, names[index]);
             index += 1;
         }
         // Key and id are still zero here, so that the key is a hash of all the rest.
-        let key = fnv1a(&bytes);
-        put(&mut bytes, KEY_OFFSET, &key.to_le_bytes());
-        put(&mut bytes, ID_OFFSET, &hashed_id(key, self.ids).to_le_bytes());
-        bytes
+        let key = fnv1a(bytes);
+        put(bytes, KEY_OFFSET, &key.to_le_bytes());
+        put(bytes, ID_OFFSET, &hashed_id(key, self.ids).to_le_bytes());
     }
 
     /// Parses an entry. `bytes` may be longer than the entry, as PTX statics are never shorter but

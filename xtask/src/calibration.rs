@@ -14,13 +14,16 @@ pub(crate) fn write() -> Result<(), Error> {
     let out = target().join("calibration");
     for module in ptx::MODULES {
         let text = module.compile(root(), &out, &target())?;
-        // Without a time, so that the same text is the same file.
-        let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
-        packer.write_all(text.as_bytes())?;
-        let packed = packer.finish()?;
-        let path = root().join(format!("profiler-host/src/gpu/{}.ptx.gz", module.name));
-        println!("{}: {} bytes of {}", path.display(), packed.len(), text.len());
-        std::fs::write(path, packed)?;
+        let bytes = if module.file.ends_with(".gz") {
+            // Without a time, so that the same text is the same file.
+            let mut packer = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
+            packer.write_all(text.as_bytes())?;
+            packer.finish()?
+        } else {
+            text.as_bytes().to_vec()
+        };
+        println!("{}: {} bytes of {}", module.file, bytes.len(), text.len());
+        std::fs::write(root().join(module.file), bytes)?;
     }
     Ok(())
 }

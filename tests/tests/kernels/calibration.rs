@@ -45,7 +45,7 @@ fn each_kernel_stores_as_those_do_whose_records_it_measures() {
 
 ptx_test! {
     /// Compared where the compiler at hand is the one that made them, which the first line names.
-    fn what_profiler_host_carries_is_made_of_the_sources() {
+    fn what_is_carried_is_made_of_the_sources() {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let first_line = ptx::first_line().expect("a compiler");

@@ -15,6 +15,7 @@ mod linted;
 mod ptx;
 mod renamed;
 mod review;
+mod rewritten;
 mod stress;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,17 +1,18 @@
-//! What profiler-host carries to measure what a record costs.
+//! Modules of the runtime that other crates carry.
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
-/// A module by its name in `profiler-host/src/gpu`.
+/// A module by its name.
 pub(crate) fn carried(name: &str) -> String {
     let packed = match name {
         "calibration" => &include_bytes!("../../../profiler-host/src/gpu/calibration.ptx.gz")[..],
         "calibration_host" => {
             include_bytes!("../../../profiler-host/src/gpu/calibration_host.ptx.gz")
         }
-        _ => panic!("profiler-host carries no {name}"),
+        "runtime" => return include_str!("../../../profiler-ptx/src/runtime.ptx").to_owned(),
+        _ => panic!("nothing carries {name}"),
     };
     let mut ptx = String::new();
     GzDecoder::new(packed).read_to_string(&mut ptx).expect("it was packed");

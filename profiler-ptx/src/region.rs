@@ -1,0 +1,235 @@
+//! Regions: what is worth recording of a kernel, and where each begins and ends.
+
+use std::collections::BTreeSet;
+
+use crate::LeftOut;
+use crate::graph::{Edge, Graph, Instruction, Way};
+use crate::source::{Location, Source};
+use crate::syntax::{Function, Module};
+
+/// A place between two statements of a kernel. Statements have the numbers that they have in the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Point {
+    /// Where the kernel begins.
+    Entry,
+    /// Before a statement.
+    Before(usize),
+    /// On the way of those who take the branch that is this statement.
+    Taken(usize),
+    /// On the way of those who leave the kernel by this statement.
+    Leave(usize),
+    /// After a statement, for those who go on to the next.
+    After(usize),
+}
+
+/// What a region is around.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RegionKind {
+    /// A whole loop.
+    Loop,
+    /// A barrier of the block or the cluster.
+    Barrier,
+    /// A wait for asynchronous copies.
+    CopyWait,
+    /// A wait for an mbarrier.
+    MbarrierWait,
+    /// A wait for asynchronous matrix instructions.
+    MmaWait,
+    /// A loop that reads memory until another thread has written it.
+    Spin,
+}
+
+impl RegionKind {
+    /// As it is named in traces and lists.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loop => "loop",
+            Self::Barrier => "barrier",
+            Self::CopyWait => "copy wait",
+            Self::MbarrierWait => "mbarrier wait",
+            Self::MmaWait => "mma wait",
+            Self::Spin => "spin",
+        }
+    }
+}
+
+/// A region that can be recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    pub(crate) kind: RegionKind,
+    pub(crate) location: Option<Location>,
+    pub(crate) begins: BTreeSet<Point>,
+    pub(crate) ends: BTreeSet<Point>,
+    /// How many statements it spans: of two regions with a common point the larger is around the other.
+    pub(crate) size: usize,
+    /// The loop that it is in, the innermost: it is recorded once an iteration.
+    pub(crate) around: Option<usize>,
+    /// The barrier that it is around, after which a clock read must be held up.
+    pub(crate) barrier: Option<usize>,
+}
+
+/// All regions of a kernel that the rewriter can place, and those that it cannot, with the reason.
+pub(crate) fn find(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    graph: &Graph,
+    source: &Source,
+) -> (Vec<Region>, Vec<LeftOut>) {
+    let (mut regions, mut refused) = (Vec::new(), Vec::new());
+    let locations = locations(module, function, source);
+    let location = |statement: usize| locations[statement - function.body.start].clone();
+    let instruction = |statement: usize| Instruction::of(&module.statements[statement]);
+    let mut spins = BTreeSet::new();
+    for (index, it) in graph.loops.iter().enumerate() {
+        let statements =
+            || it.blocks.iter().flat_map(|block| graph.blocks[*block].statements.clone());
+        let is_innermost =
+            !graph.loops[index + 1..].iter().any(|inner| it.blocks.contains(&inner.header));
+        let opcodes: Vec<String> =
+            statements().filter_map(instruction).map(|instruction| instruction.opcode).collect();
+        let kind = if is_innermost { spin_kind(&opcodes) } else { None };
+        if kind.is_some() {
+            spins.extend(it.blocks.iter().copied());
+        }
+        let kind = kind.unwrap_or(RegionKind::Loop);
+        let at = statements().filter(|it| instruction(*it).is_some()).find_map(location);
+        match around(module, graph, &it.blocks) {
+            Ok((begins, ends)) => {
+                let (size, around) = (statements().count(), graph.parent(it.header));
+                regions.push(Region {
+                    kind,
+                    location: at,
+                    begins,
+                    ends,
+                    size,
+                    around,
+                    barrier: None,
+                });
+            }
+            Err(reason) => refused.push(LeftOut { kind, location: at, reason: reason.to_owned() }),
+        }
+    }
+    for (block, it) in graph.blocks.iter().enumerate() {
+        for statement in it.statements.clone() {
+            let Some(instruction) = instruction(statement) else { continue };
+            let Some(kind) = wait_kind(&instruction.opcode) else { continue };
+            if spins.contains(&block) {
+                continue;
+            }
+            if !instruction.guard.is_empty() {
+                let reason = "some threads do not execute it".to_owned();
+                refused.push(LeftOut { kind, location: location(statement), reason });
+                continue;
+            }
+            regions.push(Region {
+                kind,
+                location: location(statement),
+                begins: BTreeSet::from([Point::Before(statement)]),
+                ends: BTreeSet::from([Point::After(statement)]),
+                size: 1,
+                around: graph.loop_of(block),
+                barrier: (kind == RegionKind::Barrier).then_some(statement),
+            });
+        }
+    }
+    (regions, refused)
+}
+
+/// The place in the source of each statement of a function.
+fn locations(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    source: &Source,
+) -> Vec<Option<Location>> {
+    let mut current = None;
+    let statements = &module.statements[function.body.clone()];
+    let of = |statement: &crate::syntax::Statement<'_>| {
+        current = source.location(module, statement).or(current.take());
+        current.clone()
+    };
+    statements.iter().map(of).collect()
+}
+
+/// What an instruction waits for.
+fn wait_kind(opcode: &str) -> Option<RegionKind> {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    let has = |part: &str| parts.contains(&part);
+    match parts[0] {
+        "bar" | "barrier" if has("cluster") => has("wait").then_some(RegionKind::Barrier),
+        "bar" | "barrier" if !has("warp") => {
+            (has("sync") || has("red")).then_some(RegionKind::Barrier)
+        }
+        "cp" if has("async") => {
+            (has("wait_group") || has("wait_all")).then_some(RegionKind::CopyWait)
+        }
+        "wgmma" => has("wait_group").then_some(RegionKind::MmaWait),
+        "tcgen05" => has("wait").then_some(RegionKind::MmaWait),
+        _ => None,
+    }
+}
+
+/// What a loop waits for, if it does nothing but ask for that.
+fn spin_kind(opcodes: &[String]) -> Option<RegionKind> {
+    /// A loop with more instructions does something else besides.
+    const SPIN_MAX: usize = 24;
+    let is_in = |names: &[&str]| {
+        opcodes.iter().any(|opcode| names.iter().any(|name| opcode.starts_with(name)))
+    };
+    if opcodes.len() > SPIN_MAX {
+        return None;
+    }
+    if is_in(&["mbarrier.try_wait", "mbarrier.test_wait"]) {
+        return Some(RegionKind::MbarrierWait);
+    }
+    let writes = is_in(&["st.", "red.", "cp.", "mma.", "wgmma.", "call", "ldmatrix", "bar"]);
+    let reads = is_in(&[
+        "ld.volatile",
+        "ld.acquire",
+        "ld.relaxed",
+        "ld.mmio",
+        "ld.global.acquire",
+        "ld.global.relaxed",
+        "atom.",
+    ]);
+    (reads && !writes).then_some(RegionKind::Spin)
+}
+
+type Ends = (BTreeSet<Point>, BTreeSet<Point>);
+
+/// The points on all edges into a set of blocks, and on all edges out of it.
+fn around(
+    module: &Module<'_>,
+    graph: &Graph,
+    inside: &BTreeSet<usize>,
+) -> Result<Ends, &'static str> {
+    let (mut begins, mut ends) = (BTreeSet::new(), BTreeSet::new());
+    if inside.contains(&0) {
+        begins.insert(Point::Entry);
+    }
+    for (from, block) in graph.blocks.iter().enumerate() {
+        let last = block.statements.end - 1;
+        for &Edge { to, way } in &block.edges {
+            let point = match way {
+                Way::Next => Point::After(last),
+                Way::Branch(statement) => Point::Taken(statement),
+                Way::Table(_) if inside.contains(&from) != inside.contains(&to) => {
+                    return Err("it is entered or left through a table of branches");
+                }
+                Way::Table(_) => continue,
+            };
+            match (inside.contains(&from), inside.contains(&to)) {
+                (false, true) => begins.insert(point),
+                (true, false) => ends.insert(point),
+                _ => continue,
+            };
+        }
+        let leaves = Instruction::of(&module.statements[last])
+            .is_some_and(|it| matches!(it.name(), "ret" | "exit"));
+        if leaves && inside.contains(&from) {
+            ends.insert(Point::Leave(last));
+        }
+    }
+    Ok((begins, ends))
+}

@@ -1,0 +1,358 @@
+//! Puts the chosen regions of a module's kernels into its text.
+
+use std::fmt::Write as _;
+
+use profiler_wire::site::{FIXED_BYTES, ID_OFFSET, SiteEntry, SiteKind, fnv1a};
+use profiler_wire::{WIRE_VERSION, symbol};
+
+use crate::graph::{Graph, Instruction};
+use crate::region::{self, Point, Region};
+use crate::runtime::{PLAIN, PREFIX, Runtime};
+use crate::source::Source;
+use crate::syntax::{Function, Kind, Module};
+use crate::{Error, Instrumented, Kernel, LeftOut, Options, Site, barrier, check, cost};
+
+/// Directives that declare variables of a function.
+const DECLARATIONS: [&str; 4] = [".reg", ".shared", ".local", ".param"];
+
+/// Text to put in at a byte of the module; of two at one byte the first comes first.
+struct Insertion {
+    at: usize,
+    text: String,
+}
+
+/// Text to put in the place of a statement: the statement's number, and the text.
+struct Replacement {
+    at: std::ops::Range<usize>,
+    text: String,
+}
+
+/// See [`crate::instrument`].
+pub(crate) fn instrument(text: &str, options: &Options) -> Result<Instrumented, Error> {
+    let module = Module::parse(text);
+    check_module(&module)?;
+    let source = Source::of(&module);
+    let runtime = Runtime::new();
+    let (mut kernels, mut entries) = (Vec::new(), Vec::new());
+    let mut edits = Edits::default();
+    for function in module.functions.iter().filter(|it| it.is_kernel) {
+        if !options.takes(function.name) {
+            continue;
+        }
+        let first_id = entries.len() as u32 + 1;
+        let (kernel, regions, graph) = match plan(&module, function, &source, options, first_id) {
+            Ok(plan) => plan,
+            Err(reason) => {
+                kernels.push(Kernel {
+                    name: function.name.to_owned(),
+                    reason: Some(reason),
+                    ..Kernel::default()
+                });
+                continue;
+            }
+        };
+        entries.push(kernel_entry(function.name));
+        entries.extend(kernel.sites.iter().map(region_entry));
+        if options.writes {
+            edits.kernel(&module, function, &graph, &regions, &runtime, first_id);
+        }
+        kernels.push(kernel);
+    }
+    let mut out = String::with_capacity(2 * text.len());
+    if entries.is_empty() || !options.writes {
+        return Ok(Instrumented { text: text.to_owned(), kernels });
+    }
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "{} wire={WIRE_VERSION} sites={} enabled=true",
+        symbol::BUILD_STAMP,
+        entries.len()
+    );
+    let head = module.head_end().ok_or(Error::NoHead)?;
+    let mut variables = format!(
+        "\n.visible .const .align 16 .b8 {}[{}];\n",
+        symbol::DESCRIPTOR,
+        profiler_wire::descriptor::BYTES
+    );
+    // So that two modules that are linked into one have no name twice.
+    let hash = fnv1a(text.as_bytes());
+    for (id, entry) in (1..).zip(&entries) {
+        variables += &variable(hash, id, entry);
+    }
+    edits.insertions.push(Insertion { at: head, text: variables });
+    edits.apply(text, &mut out);
+    debug_assert_eq!(check::check(&out), Ok(()));
+    Ok(Instrumented { text: out, kernels })
+}
+
+/// Refuses what cannot be rewritten at all.
+fn check_module(module: &Module<'_>) -> Result<(), Error> {
+    let value = |directive: &str| {
+        let found = module.statements.iter().find(|it| it.text.starts_with(directive));
+        found.and_then(|it| it.text.split_whitespace().nth(1)).map(str::to_owned)
+    };
+    let version = value(".version").ok_or(Error::NotPtx)?;
+    let number = |text: &str| {
+        let (major, minor) = text.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    if number(&version).ok_or(Error::NotPtx)? < (6, 2) {
+        return Err(Error::OldPtx { version });
+    }
+    let target = value(".target").ok_or(Error::NotPtx)?;
+    let arch = target.trim_end_matches(',').trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+    if arch.parse::<u32>().is_ok_and(|arch| arch < 70) {
+        return Err(Error::OldTarget { target });
+    }
+    if value(".address_size").is_some_and(|size| size != "64") {
+        return Err(Error::AddressSize);
+    }
+    let is_ours =
+        |text: &str| text.contains(symbol::DESCRIPTOR_PREFIX) || text.contains("%profiler_");
+    if is_ours(module.text) {
+        return Err(Error::Instrumented);
+    }
+    Ok(())
+}
+
+type Plan = (Kernel, Vec<Region>, Graph);
+
+/// Chooses the regions of a kernel, whose own site has the number `first_id`.
+fn plan(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    source: &Source,
+    options: &Options,
+    first_id: u32,
+) -> Result<Plan, String> {
+    let graph = Graph::of(module, function)
+        .map_err(|label| format!("it branches to `{label}`, which is nowhere"))?;
+    let ends = module.statements[function.body.clone()].iter().rev().find_map(Instruction::of);
+    if !ends.is_some_and(|last| {
+        last.guard.is_empty() && (last.is_exit() || matches!(last.name(), "bra" | "brx"))
+    }) {
+        return Err("it ends without `ret`".to_owned());
+    }
+    let mut depth = 0;
+    for statement in &module.statements[function.body.clone()] {
+        match statement.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth -= 1,
+            _ if depth > 0
+                && [".shared", ".local"].iter().any(|it| statement.text.starts_with(it)) =>
+            {
+                return Err("it declares memory in a block of its own, which would be there twice"
+                    .to_owned());
+            }
+            _ => {}
+        }
+    }
+    let (found, mut left_out) = region::find(module, function, &graph, source);
+    let chosen = cost::choose(module, &graph, &found, options.budget);
+    let mut regions = Vec::new();
+    for (region, is_in) in found.into_iter().zip(chosen) {
+        if is_in {
+            regions.push(region);
+        } else {
+            let reason =
+                format!("it would take more than {} % of its loop", 100.0 * options.budget);
+            left_out.push(LeftOut { kind: region.kind, location: region.location, reason });
+        }
+    }
+    let sites = regions.iter().zip(first_id + 1..).map(|(region, id)| Site {
+        id,
+        kind: region.kind,
+        location: region.location.clone(),
+    });
+    let kernel =
+        Kernel { name: function.name.to_owned(), sites: sites.collect(), left_out, reason: None };
+    Ok((kernel, regions, graph))
+}
+
+fn kernel_entry(name: &str) -> Vec<u8> {
+    let mut entry = SiteEntry::new(SiteKind::Kernel, name, "", "", 0, 0);
+    entry.symbol = name;
+    encoded(&entry)
+}
+
+fn region_entry(site: &Site) -> Vec<u8> {
+    let name = site.name();
+    let location = site.location.clone().unwrap_or_default();
+    let (line, column) = (location.line, location.column);
+    encoded(&SiteEntry::new(SiteKind::Region, &name, &location.file, "", line, column))
+}
+
+fn encoded(entry: &SiteEntry<'_>) -> Vec<u8> {
+    let mut bytes = vec![0; entry.encoded_len().max(FIXED_BYTES)];
+    entry.encode_into(&mut bytes);
+    bytes
+}
+
+/// A site entry as a variable of the module.
+fn variable(hash: u64, id: u32, entry: &[u8]) -> String {
+    let mut bytes = entry.to_vec();
+    bytes[ID_OFFSET..ID_OFFSET + 4].copy_from_slice(&id.to_le_bytes());
+    let values: Vec<String> = bytes.iter().map(u8::to_string).collect();
+    let name = format!("{}_{hash:016x}_{id}", symbol::SITE_STATIC);
+    format!(".visible .global .align 1 .b8 {name}[{}] = {{{}}};\n", bytes.len(), values.join(", "))
+}
+
+/// What is put in, and what is replaced.
+#[derive(Default)]
+struct Edits {
+    insertions: Vec<Insertion>,
+    replacements: Vec<Replacement>,
+    /// Labels that were put in.
+    labels: u32,
+}
+
+impl Edits {
+    fn kernel(
+        &mut self,
+        module: &Module<'_>,
+        function: &Function<'_>,
+        graph: &Graph,
+        regions: &[Region],
+        runtime: &Runtime,
+        kernel: u32,
+    ) {
+        let numbered: Vec<(u32, &Region)> = (kernel + 1..).zip(regions).collect();
+        let passed = |point: Point| passed(point, &numbered, runtime);
+        let mut entry = runtime.enter(kernel);
+        for (id, _) in &numbered {
+            entry += &Runtime::declare(*id);
+        }
+        let body = &module.statements[function.body.start - 1];
+        self.insertions.push(Insertion { at: body.end(), text: entry + &passed(Point::Entry) });
+        let plain = format!("\n{PLAIN}:\n\t{{{}}}\n", plain_copy(module, function));
+        for block in &graph.blocks {
+            for index in block.statements.clone() {
+                let statement = &module.statements[index];
+                let (before, after) = (passed(Point::Before(index)), passed(Point::After(index)));
+                let barrier = numbered.iter().any(|(_, region)| region.barrier == Some(index));
+                let completion = if barrier { barrier::completion(statement) } else { None };
+                let after = completion.unwrap_or_default() + &after;
+                self.insertions.push(Insertion { at: statement.at, text: with_newline(before) });
+                if let Some(instruction) = Instruction::of(statement) {
+                    match instruction.name() {
+                        "bra" => self.detour(
+                            statement.at..statement.end(),
+                            &instruction,
+                            statement.text,
+                            &passed(Point::Taken(index)),
+                        ),
+                        "ret" | "exit" => {
+                            let text = passed(Point::Leave(index)) + runtime.leave();
+                            self.detour(
+                                statement.at..statement.end(),
+                                &instruction,
+                                statement.text,
+                                &text,
+                            );
+                        }
+                        _ => {}
+                    }
+                }
+                self.insertions.push(Insertion { at: statement.end(), text: after });
+            }
+        }
+        let last = &module.statements[function.body.end - 1];
+        self.insertions.push(Insertion { at: last.end(), text: plain });
+    }
+
+    /// Lets those who jump by an instruction execute `text` first.
+    fn detour(
+        &mut self,
+        at: std::ops::Range<usize>,
+        jump: &Instruction<'_>,
+        statement: &str,
+        text: &str,
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        let Some(guard) = jump.guard.strip_prefix('@').map(str::trim) else {
+            let text = with_newline(text.to_owned());
+            self.insertions.push(Insertion { at: at.start, text });
+            return;
+        };
+        self.labels += 1;
+        let label = format!("${PREFIX}on{}", self.labels);
+        let opposite = match guard.strip_prefix('!') {
+            Some(guard) => guard.trim().to_owned(),
+            None => format!("!{guard}"),
+        };
+        // The jump's text from after its guard: it is as it was, for those who are left.
+        let from = statement.find(jump.guard).map_or(0, |start| start + jump.guard.len());
+        let uniform = if jump.opcode.contains(".uni") { ".uni" } else { "" };
+        let text = format!(
+            "@{opposite} bra{uniform} {label};{text}\n\t{}\n{label}:",
+            statement[from..].trim()
+        );
+        self.replacements.push(Replacement { at, text });
+    }
+
+    fn apply(mut self, text: &str, out: &mut String) {
+        // Stable: what was pushed first comes first.
+        self.insertions.sort_by_key(|it| it.at);
+        self.replacements.sort_by_key(|it| it.at.start);
+        let mut replacements = self.replacements.into_iter().peekable();
+        let mut at = 0;
+        let mut copy = |to: usize, out: &mut String| {
+            while let Some(replacement) = replacements.next_if(|it| it.at.start < to) {
+                out.push_str(&text[at..replacement.at.start]);
+                out.push_str(&replacement.text);
+                at = replacement.at.end;
+            }
+            out.push_str(&text[at..to]);
+            at = to;
+        };
+        for insertion in self.insertions.iter().filter(|it| !it.text.is_empty()) {
+            copy(insertion.at, out);
+            out.push_str(&insertion.text);
+        }
+        copy(text.len(), out);
+    }
+}
+
+/// What is done where control passes a point: inner regions end first and begin last.
+fn passed(point: Point, regions: &[(u32, &Region)], runtime: &Runtime) -> String {
+    let at = |ends: bool| {
+        let points = move |region: &Region| {
+            if ends { region.ends.contains(&point) } else { region.begins.contains(&point) }
+        };
+        let mut all: Vec<_> = regions.iter().filter(|(_, region)| points(region)).collect();
+        all.sort_by_key(|(_, region)| region.size);
+        all
+    };
+    let ends: String = at(true).iter().map(|(id, _)| runtime.end(*id)).collect();
+    let begins: String = at(false).iter().rev().map(|(id, _)| Runtime::begin(*id)).collect();
+    ends + &begins
+}
+
+/// The body of a kernel without the declarations that hold for its first copy too. In braces its labels are its own.
+fn plain_copy(module: &Module<'_>, function: &Function<'_>) -> String {
+    let (mut text, mut depth, mut at) = (String::new(), 0_u32, None);
+    for statement in &module.statements[function.body.clone()] {
+        match statement.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let from = at.replace(statement.end()).unwrap_or(statement.at);
+        let is_declaration =
+            depth == 0 && DECLARATIONS.iter().any(|it| statement.text.starts_with(it));
+        if !is_declaration {
+            text += &module.text[from..statement.end()];
+        }
+    }
+    text
+}
+
+fn with_newline(mut text: String) -> String {
+    if !text.is_empty() {
+        text.push_str("\n\t");
+    }
+    text
+}
