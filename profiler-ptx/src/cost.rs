@@ -15,13 +15,15 @@ fn cycles(instruction: &Instruction<'_>) -> u64 {
     let opcode = instruction.opcode.as_str();
     match instruction.name() {
         "wgmma" if opcode.contains("mma_async") => 128,
+        "wgmma" | "tcgen05" | "cp" if opcode.contains("wait") => 200,
         "wgmma" | "tcgen05" => 32,
         "mma" | "wmma" => 32,
         "ld" if opcode.contains("global") => 40,
         "ld" | "ldmatrix" | "st" | "stmatrix" => 16,
         "atom" | "red" | "cp" => 40,
-        "bar" | "barrier" => 30,
-        "mbarrier" if opcode.contains("wait") => 100,
+        // What waits for other threads or for copies waits long, or it would not be there.
+        "bar" | "barrier" => 60,
+        "mbarrier" if opcode.contains("wait") => 400,
         "shfl" | "redux" | "vote" | "match" => 12,
         "sqrt" | "div" | "rcp" | "ex2" | "sin" | "cos" | "lg2" | "tanh" | "rsqrt" => 16,
         "call" => 40,

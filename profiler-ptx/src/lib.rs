@@ -22,12 +22,14 @@ mod barrier;
 mod check;
 mod cost;
 mod graph;
+mod image;
 mod region;
 mod rewrite;
 mod runtime;
 mod source;
 pub mod syntax;
 
+pub use image::{Image, ImageError, images};
 pub use region::RegionKind;
 pub use source::Location;
 
