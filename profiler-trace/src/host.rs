@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::export::text::counted;
+use crate::display::counted;
 use crate::model::{Launch, Site};
 use crate::units::duration;
 
@@ -267,7 +267,7 @@ fn to_axis(clock: &[ClockPair], host_ns: u64, origin: u64) -> f64 {
 mod tests {
     use super::{ClockPair, to_axis};
 
-    /// A timer of today, which has no buffer in a double for single nanoseconds.
+    /// A timer of today, which has no room in a double for single nanoseconds.
     const NOW: u64 = 1_763_700_000_000_000_000;
 
     #[test]

@@ -14,14 +14,15 @@ mod cost;
 mod decode;
 mod diagnostic;
 pub mod diff;
+mod display;
 mod edges;
 mod export;
 mod file;
 mod host;
+mod json;
 mod merge;
 pub mod model;
 mod nesting;
-mod printable;
 mod progress;
 mod record_cost;
 mod resources;
@@ -31,6 +32,7 @@ mod source;
 mod stats;
 #[doc(hidden)]
 pub mod synthetic;
+mod table;
 #[doc(hidden)]
 pub mod units;
 
@@ -38,23 +40,26 @@ pub use capture::{
     CAPTURE_FORMAT_VERSION, Capture, CaptureArray, CaptureDamage, CaptureEnd, CaptureError,
     KeptClock, ModuleCapture,
 };
-pub use decode::{Decoder, WarpRecords, decode};
+pub use decode::{Decoder, StreamedTrace, WarpRecords, decode};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Location, Severity};
-pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup};
+pub use display::{markdown, printable, shortened, shortened_within};
+pub use export::{ExportOptions, GZIP_LEVEL, Grouping, StackGroup, write_folded};
 pub use file::FileError;
 pub use host::{ClockPair, HostCapture, HostRecord, HostSpan, HostSpanKind, HostThread, HostTrace};
 pub use model::*;
 pub use nesting::Nesting;
-pub use printable::{markdown, printable, shortened, shortened_within};
 pub use progress::{Progress, Spread};
 pub use record_cost::{
     Election, FormCosts, HostCost, RecordCost, StampCost, StampWait, StampWaits,
 };
 pub use resources::{KernelResources, ResourceEffect};
 pub use site_table::{SiteTable, SiteTableError};
-pub use source::{StreamedTrace, WarpSource};
+pub use source::WarpSource;
 pub use stats::{
     Balance, CriticalPath, GroupBy, LaunchTable, Load, MarkStats, PathPart, PathShare, PathStep,
     Pattern, RegionBalance, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Tail, Throughput,
     Wait, WaitStats, Waits,
 };
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use profiler_wire::header::Dim3;
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics};
-use crate::export::text::{counted, extent};
+use crate::display::{counted, extent};
 use crate::model::Trace;
 
 /// What a kernel takes of an SM, as the compiler made it for the device.

@@ -3,7 +3,6 @@
 mod balance;
 pub(crate) mod collect;
 mod critical_path;
-mod fit;
 mod launches;
 mod marks;
 mod paths;
@@ -11,14 +10,15 @@ mod pattern;
 mod query;
 pub(crate) mod rows;
 pub(crate) mod summary;
-pub(crate) mod table;
+mod table;
 mod waits;
 
 use profiler_wire::header::Dim3;
 
+use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
-use crate::export::text;
 use crate::model::{Site, SiteIndex, Trace};
+use crate::source::{WarpSource, notes};
 pub use balance::{Balance, Load, RegionBalance, Tail};
 pub use critical_path::{CriticalPath, PathPart, PathShare, PathStep};
 pub use launches::LaunchTable;
@@ -175,7 +175,7 @@ impl Trace {
     /// cost of a record.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        text::facts(self)
+        notes::facts(self)
     }
 
     /// For each site the first one that tables show with it: regions and marks of one name and unit are
@@ -188,7 +188,7 @@ impl Trace {
     /// What of [`Trace::never_recorded`] there is, in a sentence; it stands in the notes, too.
     #[must_use]
     pub fn never_recorded_note(&self) -> Option<String> {
-        text::never_recorded(self)
+        notes::never_recorded(self)
     }
 
     /// Statistics of kernels and regions, by name.
@@ -206,6 +206,20 @@ impl Trace {
     pub fn stats_by(&self, by: GroupBy) -> Stats {
         self.stats_of(&StatsQuery::new().by(by))
     }
+
+    /// Statistics of a part of the trace.
+    #[must_use]
+    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
+        Stats::of(self, query)
+    }
+}
+
+impl StreamedTrace<'_> {
+    /// As [`Trace::stats_of`].
+    #[must_use]
+    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
+        Stats::of(self, query)
+    }
 }
 
 impl SiteStats {
@@ -216,6 +230,13 @@ impl SiteStats {
 }
 
 impl Stats {
+    /// The statistics of a trace in memory, or of a capture that is decoded meanwhile. In addition to the
+    /// trace and the rows, this holds 8 bytes for each region, or up to 16 if rows have few.
+    #[must_use]
+    pub fn of(source: &impl WarpSource, query: &StatsQuery) -> Self {
+        collect::collect(source, query)
+    }
+
     /// The name of a site that the trace has.
     fn name_of(&self, site: SiteIndex) -> Option<&str> {
         self.sites.get(site.0 as usize).map(|site| site.name.as_str())

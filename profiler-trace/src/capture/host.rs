@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::metadata::{Member, float};
 use crate::host::{ClockPair, HostCapture, HostRecord};
+use crate::json::{Member, float};
 
 /// Null where nothing was recorded.
 pub(super) fn encode(host: &HostCapture) -> Value {

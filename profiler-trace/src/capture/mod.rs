@@ -26,8 +26,6 @@ use crate::record_cost::RecordCost;
 use crate::resources::ResourceEffect;
 use crate::site_table::SiteTable;
 
-pub(crate) use metadata::Member;
-
 pub use clocks::KeptClock;
 pub use damage::{CaptureArray, CaptureDamage, CaptureError};
 pub use format::FORMAT_VERSION as CAPTURE_FORMAT_VERSION;

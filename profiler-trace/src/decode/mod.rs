@@ -15,6 +15,7 @@ mod recorded;
 mod regions;
 mod silent;
 mod stream;
+mod streamed;
 mod threads;
 mod ticks;
 mod units;
@@ -33,8 +34,8 @@ use buffers::{Buffer, Layout};
 use lane::Scratch;
 use lists::Beyond;
 use regions::RegionTicks;
-pub(crate) use stream::Memory;
 pub use stream::{Decoder, WarpRecords};
+pub use streamed::StreamedTrace;
 use ticks::Bounds;
 use units::SiteKinds;
 

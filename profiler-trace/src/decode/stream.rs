@@ -18,9 +18,9 @@ use crate::host::HostTrace;
 use crate::model::{Edge, Launch, MarkIndex, Region, Site, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::resources::note_lost_blocks;
-use crate::source::StreamedTrace;
 
 use super::silent::{self, Recorded};
+use super::streamed::StreamedTrace;
 
 /// Captures of fewer bytes are decoded on one thread: others would not be ready before it is done.
 const SMALL_BYTES: usize = 1 << 18;

@@ -3,7 +3,7 @@
 use super::options::{Measure, Unit};
 use super::side::{DiffSide, SideFacts};
 use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
-use crate::export::text::counted;
+use crate::display::counted;
 use crate::units::digits;
 
 pub(super) fn notes(

@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::threshold::percent;
 use super::{Diff, DiffRow, Figures, Subject, TimeUnit, Verdict};
-use crate::export::text::counted;
-use crate::printable::printable;
-use crate::stats::table::{Sheet, Spare, one_line};
+use crate::display::{counted, one_line, printable};
+use crate::table::{Sheet, Spare};
 use crate::units::{digits, duration};
 
 const HEADER: [&str; 8] =

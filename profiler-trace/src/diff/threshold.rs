@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Diff, DiffRow, ENOUGH_UNITS, Figures, Subject, Unit, Verdict};
-use crate::printable::printable;
+use crate::display::printable;
 use crate::units::digits;
 
 /// What is tolerated.

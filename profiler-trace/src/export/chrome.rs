@@ -7,9 +7,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
-use crate::export::text;
 use crate::model::Trace;
 use crate::record_cost::{FormCosts, RecordCost, StampWait, StampWaits};
+use crate::source::notes;
 
 pub(super) struct Chrome<'t, W> {
     trace: &'t Trace,
@@ -37,7 +37,7 @@ impl<'t, W: Write> Chrome<'t, W> {
         let diagnostics: Vec<String> =
             trace.diagnostics.list.iter().map(ToString::to_string).collect();
         let other = json!({
-            "device": text::device(&trace.device),
+            "device": notes::device(&trace.device),
             "emulated": trace.device.emulated,
             "driver": trace.device.driver,
             "recorded": trace.recorded(),

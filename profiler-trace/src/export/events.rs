@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use profiler_wire::SiteKind;
 use profiler_wire::header::Clock;
 
-use crate::export::table::{Cell, write_csv, write_json};
-use crate::export::text;
+use crate::display;
 use crate::host::{HostSpan, HostSpanKind, HostThread};
 use crate::model::{Launch, Mark, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
+use crate::table::cells::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 2;
@@ -206,7 +206,7 @@ impl<'t> Of<'t, '_> {
             record.lane.map(u32::from).into(),
             record.track.into(),
             record.depth.map(u32::from).into(),
-            text::clock_name(warp.clock).into(),
+            display::clock_name(warp.clock).into(),
             start.ticks.into(),
             end.map(|end| end.ticks).into(),
             cycles.map(|end| end.ticks.saturating_sub(start.ticks)).into(),

@@ -12,11 +12,11 @@ use profiler_wire::header::Clock;
 use serde_core::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::export::stacks::{Frame, Lanes, Moment, PER_NS, Scale, Watch};
-use crate::export::text;
 use crate::export::tree::{Adder, Tree};
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
+use crate::source::notes;
 use crate::stats::collect::{may_record, site_strategy};
 
 pub(super) fn write(source: &impl WarpSource, writer: &mut impl Write) -> io::Result<()> {
@@ -49,7 +49,7 @@ impl<'t> Profile<'t> {
             tree: Tree::default(),
             normalized: Vec::new(),
             has_cycles,
-            notes: text::summary(source),
+            notes: notes::summary(source),
         };
         let mut next = 0;
         for warps in trace.warps.chunk_by(|left, right| left.launch == right.launch) {

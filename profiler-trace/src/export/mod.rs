@@ -3,7 +3,7 @@
 //!
 //! The writers of timelines are fed by one [walk](walk) over the trace, so that they agree on
 //! processes, tracks, names and order; [`rows`] keeps regions that cross apart. Profiles are made of
-//! [`stacks`], tables of [`table`]'s rows. All of it is streamed: next to the trace itself, only the
+//! [`stacks`], tables of rows of cells. All of it is streamed: next to the trace itself, only the
 //! records of one warp (of one user track or several small ones, where there are such) are held again.
 //! Regions are asked from a [`WarpSource`](crate::WarpSource), warp by warp, so that a capture can be
 //! decoded while it is written.
@@ -19,8 +19,7 @@ mod proto;
 mod rows;
 mod sink;
 mod stacks;
-pub(crate) mod table;
-pub(crate) mod text;
+mod text;
 mod timeline;
 mod tree;
 mod walk;
@@ -33,8 +32,7 @@ use std::path::Path;
 use crate::file::FileError;
 use crate::model::Trace;
 pub use folded::StackGroup;
-pub(crate) use folded::push_frame;
-pub(crate) use write::write_folded;
+pub use write::write_folded;
 
 /// The level at which timelines are compressed by gzip: that of [`ExportOptions::gzip`] and of
 /// `profiler export --gzip`.

@@ -170,7 +170,7 @@ impl Ends {
         }
     }
 
-    /// Makes buffer for so many rows, a power of two.
+    /// Makes room for so many rows, a power of two.
     fn grow(&mut self, rows: usize) {
         let known = self.latest.split_off(self.latest.len() / 2);
         self.latest = vec![f64::NEG_INFINITY; 2 * rows];

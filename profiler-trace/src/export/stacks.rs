@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use profiler_wire::header::Dim3;
 
-use crate::export::text;
+use crate::display;
 use crate::export::walk::kernel_end;
 use crate::model::{Region, SiteIndex, Time, Trace, Warp};
 
@@ -71,7 +71,7 @@ impl Frame {
             Self::Open(site) => name(site, " (open)"),
             Self::Launch(launch) => format!("launch {launch}"),
             Self::Sm(sm) => format!("SM {sm}"),
-            Self::Block { block, grid } => text::block(block, grid),
+            Self::Block { block, grid } => display::block(block, grid),
             Self::Warp(warp) => format!("warp {warp}"),
             Self::RecordsLost => "(outside regions, or in regions that were lost)".to_owned(),
             Self::Deeper => format!("(deeper than {MOST_FRAMES} regions)"),

@@ -8,6 +8,7 @@ mod tracks;
 
 use std::io;
 
+use crate::display;
 use crate::export::arrows::{Arrows, Axis, End};
 use crate::export::rows::{Ending, Item, nest};
 use crate::export::sink::{Argument, Event, Name, Sink, Suffix, Track};
@@ -15,7 +16,7 @@ use crate::export::{ExportOptions, Grouping, text};
 use crate::host::HostSpan;
 use crate::model::{MarkIndex, Region, SiteIndex, Time, Trace, Value, Warp};
 use crate::progress::Progress;
-use crate::source::WarpSource;
+use crate::source::{WarpSource, notes};
 use host::Calls;
 use survey::Survey;
 use tracks::{Held, Lanes};
@@ -53,7 +54,7 @@ pub(super) fn walk(
     let calls = Calls::new(trace, &axis);
     let launches = trace.shown_launches().count();
     let mut walk = Walk { trace, source, options, arrows, calls, axis, launches, tracks: 0 };
-    let summary = text::summary(source);
+    let summary = notes::summary(source);
     let mut late = Vec::new();
     walk.host(&mut late, sink)?;
     for index in trace.shown_launches() {
@@ -64,7 +65,7 @@ pub(super) fn walk(
     }
     if launches == 0 {
         let what = if trace.launches.is_empty() { "was recorded" } else { "is shown" };
-        sink.process(1, &format!("no launch {what}, {}", text::device(&trace.device)))?;
+        sink.process(1, &format!("no launch {what}, {}", notes::device(&trace.device)))?;
         walk.about(1, 0, 1, &summary, sink)?;
     }
     // An arrow leads from what comes first; see [`Arrows::is_late`].
@@ -247,7 +248,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 let first = &trace.warps[block[0]];
                 let grid =
                     trace.launches.get(first.launch).map_or([0; 3], |launch| launch.grid_dim);
-                let name = text::block(first.block, grid);
+                let name = display::block(first.block, grid);
                 if let &[warp] = block {
                     let track = format!("{name}, warp {}", trace.warps[warp].warp);
                     self.warp(process, parent, (warp, &track, &name), late, sink)?;
@@ -353,7 +354,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
                 What::Kernel(warp, index) => {
                     let mut event = self.kernel_event(warp);
                     event.flows_to.extend(self.calls.to_warp(index));
-                    let strategy = text::strategy(warp.strategy);
+                    let strategy = display::strategy(warp.strategy);
                     let event = event.with("recorded_by", Argument::Text(&strategy));
                     sink.begin(start, self.axis.round(item.end), &event)?;
                     open.push(item.ending());
@@ -383,7 +384,7 @@ impl<'t, S: WarpSource> Walk<'t, S> {
             event = event.with("cluster_rank", Argument::Unsigned(rank.into()));
         }
         event = event
-            .with("clock", Argument::Text(text::clock(warp.clock)))
+            .with("clock", Argument::Text(display::clock(warp.clock)))
             .with("grid_id", Argument::Unsigned(launch.grid_id))
             .with("slot", Argument::Unsigned(warp.slot.into()))
             .with("recorded", Argument::Unsigned(warp.recorded))

@@ -4,10 +4,11 @@ use std::io::{self, BufWriter, Write};
 
 use super::{StackGroup, events, folded, hatchet};
 use crate::decode::Decoder;
+use crate::decode::StreamedTrace;
 use crate::diagnostic::Diagnostics;
 use crate::model::Trace;
 use crate::progress::Progress;
-use crate::source::{StreamedTrace, WarpSource};
+use crate::source::WarpSource;
 
 /// To decode the outline of a warp in sixteenths of what it takes to write it, which is between a tenth
 /// and a seventieth.
@@ -42,7 +43,7 @@ impl Trace {
     ///
     /// Those of the writer.
     pub fn write_folded_to(&self, writer: impl Write, group: StackGroup) -> io::Result<()> {
-        WarpSource::write_folded_to(self, writer, group)
+        write_folded(self, writer, group)
     }
 
     /// Writes a profile in the literal format of Hatchet, which Triton's `proton-viewer` reads
@@ -167,12 +168,18 @@ impl Decoder<'_> {
     }
 }
 
-/// Writes folded stacks.
-pub(crate) fn write_folded(
+/// Writes the folded stacks of a trace, as [`Trace::write_folded_to`] does, or of a capture that is
+/// decoded meanwhile.
+///
+/// # Errors
+///
+/// Those of the writer.
+pub fn write_folded(
     source: &impl WarpSource,
     writer: impl Write,
     group: StackGroup,
 ) -> io::Result<()> {
+    Progress::expect(source.outline().warps.len());
     buffered(writer, |writer| folded::write(source, group, writer))
 }
 

@@ -8,10 +8,11 @@ use profiler_wire::header::Dim3;
 use super::collect::WarpTime;
 use super::query::last_ns;
 use super::summary::Sum;
-use super::table::{Sheet, Spare, one_line, sentence};
-use crate::export::text;
+use crate::display;
+use crate::display::one_line;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::table::{Sheet, Spare, sentence};
 use crate::units::{digits, duration};
 
 /// How evenly time is spread over so many warps, blocks or SMs.
@@ -315,12 +316,12 @@ impl fmt::Display for Balance {
         sentence(f, &format!("{name}, launch {}: {}", self.launch, duration(self.span_ns)))?;
         if self.unrecorded > 0 {
             let recorded = self.warps.count;
-            let warps = text::counted(recorded.saturating_add(self.unrecorded), "warp");
+            let warps = display::counted(recorded.saturating_add(self.unrecorded), "warp");
             let others = "what the others did is in none of these figures";
             sentence(f, &format!("only of {recorded} of its {warps}; {others}"))?;
         }
         if self.never_left > 0 {
-            let warps = text::counted(self.never_left, "warp");
+            let warps = display::counted(self.never_left, "warp");
             sentence(f, &format!("{warps} never left; they count to the end of the launch"))?;
         }
         let mut rows = Vec::new();
@@ -364,7 +365,7 @@ impl fmt::Display for Balance {
         let header = ["in the end", "peak", "on average", "below half", "below a tenth", "alone"];
         Sheet { spare: SPARE_OF_TAILS, ..Sheet::new(&header, rows) }.write(f)?;
         let last = self.last_blocks.iter().map(|(block, sm, ns)| {
-            format!("{} on SM {sm} after {}", text::block(*block, self.grid), duration(*ns))
+            format!("{} on SM {sm} after {}", display::block(*block, self.grid), duration(*ns))
         });
         sentence(f, &format!("done last: {}", last.collect::<Vec<_>>().join("; ")))
     }

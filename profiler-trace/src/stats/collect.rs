@@ -15,11 +15,11 @@ use super::paths::{DEEPER, PATH_LEVELS, Paths};
 use super::query::last_ns;
 use super::summary::{Sum, summarize};
 use super::{GroupBy, SiteStats, Stats, StatsPlace, StatsQuery, Summary, Throughput};
-use crate::export::text;
 use crate::model::{Region, SiteIndex, Trace, Warp};
 use crate::nesting::Nesting;
 use crate::progress::Progress;
 use crate::source::WarpSource;
+use crate::source::notes;
 
 /// What tells rows apart: the kernel's place in the order of launches, the place, and the node (a
 /// site's index, or a node of the tree of paths).
@@ -352,7 +352,7 @@ pub(crate) fn collect(source: &impl WarpSource, query: &StatsQuery) -> Stats {
         ));
     }
     sort(&mut rows, &walk);
-    let mut notes = text::facts(source);
+    let mut notes = notes::facts(source);
     if query.is_filtered() {
         notes.push(format!("the figures below are only of: {query}"));
     }

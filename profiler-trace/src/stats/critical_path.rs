@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
 use super::query::last_ns;
-use super::table::{Sheet, one_line, sentence};
 use super::waits::Wait;
-use crate::export::text::counted;
+use crate::display::counted;
+use crate::display::one_line;
 use crate::model::{SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::table::{Sheet, sentence};
 use crate::units::{digits, duration};
 
 /// What a stretch of a critical path is.
@@ -21,7 +22,7 @@ pub enum PathPart {
     /// From a signal to the end of the wait that it released: index into [`Trace::edges`].
     HandOff(usize),
     /// From the exit of this warp to the entry of the next one of the path, on the same SM. It is
-    /// presumed that the SM had no buffer before.
+    /// presumed that the SM had no room before.
     NextBlock(usize),
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Balance, CriticalPath, Load, PathPart, RegionBalance, Summary, Tail, Waits};
 use crate::diagnostic::{Diagnostics, Severity};
-use crate::export::table::{Cell, write_csv, write_json};
+use crate::table::cells::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;

@@ -7,8 +7,8 @@ use profiler_wire::SiteKind;
 use profiler_wire::header::Dim3;
 use profiler_wire::symbol::CALIBRATION;
 
+use super::GroupBy;
 use super::pattern::Pattern;
-use super::{GroupBy, Stats};
 use crate::model::{Site, SiteIndex, Trace, Warp};
 use crate::source::WarpSource;
 
@@ -281,14 +281,6 @@ impl fmt::Display for StatsQuery {
             });
         }
         f.write_str(&parts.join("; "))
-    }
-}
-
-impl Trace {
-    /// Statistics of a part of the trace.
-    #[must_use]
-    pub fn stats_of(&self, query: &StatsQuery) -> Stats {
-        WarpSource::stats_of(self, query)
     }
 }
 

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::paths::DEEPER;
 use super::{GroupBy, MarkStats, SiteStats, Stats, Summary};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::export::push_frame;
-use crate::export::table::{Cell, write_csv, write_json};
+use crate::display::push_frame;
 use crate::model::SiteIndex;
+use crate::table::cells::{Cell, write_csv, write_json};
 
 /// The version of the columns: it is raised when one changes its meaning, its place or goes.
 const SCHEMA: u64 = 1;

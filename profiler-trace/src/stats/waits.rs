@@ -7,9 +7,10 @@ use profiler_wire::SiteKind;
 
 use super::Summary;
 use super::summary::summarize;
-use super::table::{Sheet, Spare, one_line, sentence};
+use crate::display::one_line;
 use crate::model::{Mark, MarkIndex, SiteIndex, Trace, Warp};
 use crate::progress::Progress;
+use crate::table::{Sheet, Spare, sentence};
 use crate::units::duration;
 
 /// One wait and the signal that released it.

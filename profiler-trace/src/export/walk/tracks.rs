@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 use profiler_wire::record::{TRACK_BEYOND, TRACK_MAX};
 
 use super::{Late, Node, Walk, What, has_own_track, item, kernel_end, where_lost};
+use crate::display;
 use crate::export::rows::{Item, nest, pack};
 use crate::export::sink::Sink;
-use crate::export::text;
 use crate::model::{MarkIndex, Trace, Warp};
 use crate::progress::Progress;
 use crate::source::WarpSource;
@@ -153,7 +153,7 @@ impl<S: WarpSource> Walk<'_, S> {
                 Some(name) => name.clone(),
                 None => track_name(number),
             };
-            let written = text::counted(warps.len() as u64, "warp");
+            let written = display::counted(warps.len() as u64, "warp");
             let description = format!("{}, written by {written}", track_name(number));
             let mut node = self.track(process, top, &name, &description, false, sink)?;
             match sources.len() {
