@@ -1,6 +1,6 @@
 //! What a reader of a comparison must know.
 
-use super::options::{Measure, Unit};
+use super::options::Unit;
 use super::side::{DiffSide, SideFacts};
 use super::{DiffRow, ENOUGH_UNITS, Figures, Subject, Verdict};
 use crate::display::counted;
@@ -30,9 +30,10 @@ pub(super) fn notes(
     if let (Some(of_a), Some(of_b)) = (clock(&a.facts), clock(&b.facts))
         && (of_b / of_a - 1.0).abs() > 0.01
     {
-        let cycles = match a.options.measure {
-            Measure::RecordClock => "rows in cycles do not show it, those in nanoseconds do",
-            Measure::Nanoseconds => "measured by the record clock, cycles would not show it",
+        let cycles = if a.options.nanoseconds {
+            "measured by the record clock, cycles would not show it"
+        } else {
+            "rows in cycles do not show it, those in nanoseconds do"
         };
         let (of_a, of_b) = (digits(of_a), digits(of_b));
         notes.push(format!(

@@ -8,7 +8,7 @@ use crate::stats::{GroupBy, StatsQuery};
 /// What is dealt to the two sides in a test: all regions within a unit are taken together, as they
 /// depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Unit {
+pub(super) enum Unit {
     /// A capture.
     Capture,
     /// A launch.
@@ -23,11 +23,11 @@ pub enum Unit {
 
 impl Unit {
     /// From the coarsest to the finest.
-    pub const ALL: [Self; 5] = [Self::Capture, Self::Launch, Self::Sm, Self::Block, Self::Warp];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Capture, Self::Launch, Self::Sm, Self::Block, Self::Warp];
 
     /// Its name for so many.
-    #[must_use]
-    pub const fn plural(self) -> &'static str {
+    pub(super) const fn plural(self) -> &'static str {
         match self {
             Self::Capture => "captures",
             Self::Launch => "launches",
@@ -38,17 +38,6 @@ impl Unit {
     }
 }
 
-/// What durations are measured in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Measure {
-    /// The clock that they were recorded with: cycles of the SM, unless the kernel chose otherwise.
-    /// What a changing frequency does to nanoseconds is not in it.
-    #[default]
-    RecordClock,
-    /// Nanoseconds.
-    Nanoseconds,
-}
-
 /// How two sides are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiffOptions {
@@ -56,8 +45,10 @@ pub struct DiffOptions {
     /// are matched by their name within their kernel, so that sites that share a name are one row;
     /// by [`GroupBy::Path`], by the names of all that encloses them as well.
     pub query: StatsQuery,
-    /// What durations are measured in.
-    pub measure: Measure,
+    /// Whether durations are compared in nanoseconds. By default they are compared in the clock that
+    /// recorded them: cycles of the SM, unless the kernel chose otherwise. Cycles do not change with the
+    /// frequency.
+    pub nanoseconds: bool,
     /// The share of false ones that are tolerated among the changes that are reported; above 0 and
     /// below 1.
     pub false_discovery_rate: f64,
@@ -70,7 +61,7 @@ impl Default for DiffOptions {
     fn default() -> Self {
         Self {
             query: StatsQuery::new(),
-            measure: Measure::default(),
+            nanoseconds: false,
             false_discovery_rate: 0.05,
             min_effect: 0.01,
         }

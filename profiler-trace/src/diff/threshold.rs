@@ -100,7 +100,7 @@ impl Diff {
                 inconclusive(format!("a kernel of side {name} failed or was still running"));
             }
         }
-        if !self.rows.iter().any(|row| row.mean.p.is_some()) {
+        if !self.rows.iter().any(|row| row.p.is_some()) {
             inconclusive("nothing could be tested: too few units, or nothing in common".to_owned());
         }
         for row in &self.rows {
@@ -110,7 +110,7 @@ impl Diff {
                 }
                 Verdict::OtherClock => inconclusive(format!(
                     "{} was recorded in cycles here and in nanoseconds there",
-                    row.subject
+                    row.name()
                 )),
                 _ if let Some(side) = never_ended(row) => {
                     inconclusive(format!("{} did not end on side {side}", row.subject));
@@ -118,18 +118,18 @@ impl Diff {
                 Verdict::TooFew if exceeds(row, threshold) => {
                     inconclusive(format!(
                         "{} looks slower by {} but has too few units for a test",
-                        row.subject,
-                        percent(row.mean.relative)
+                        row.name(),
+                        percent(row.relative)
                     ));
                 }
                 _ => {}
             }
         }
         for row in self.rows.iter().filter(|row| exceeds(row, threshold)) {
-            let grew = format!("{}: the mean grew by {}", row.subject, percent(row.mean.relative));
-            if row.mean.is_change {
+            let grew = format!("{}: the mean grew by {}", row.name(), percent(row.relative));
+            if row.is_change {
                 reasons.push((Outcome::Fail, grew));
-            } else if row.mean.p.is_some() && row.mean.is_large(self.options.min_effect) {
+            } else if row.p.is_some() && row.is_large(self.options.min_effect) {
                 let reason = format!(
                     "{grew}, and that may be noise: give each side more captures ({} or more), \
                      taken in turns",
@@ -158,7 +158,7 @@ fn never_ended(row: &DiffRow) -> Option<&'static str> {
 
 /// Whether the mean grew by more than is tolerated.
 fn exceeds(row: &DiffRow, threshold: &Threshold) -> bool {
-    row.mean.relative.map_or(row.mean.absolute > 0.0, |relative| relative > threshold.slowdown)
+    row.relative.map_or(row.absolute > 0.0, |relative| relative > threshold.slowdown)
 }
 
 /// How many captures a side may tell what was tested and not told: more than there were.
